@@ -1,0 +1,227 @@
+"""Reading and writing of artifacts: atomic, checked, and safe to open.
+
+Three formats are all there is: tables (TSV), arrays with a header (safetensors) and single large
+arrays (``.npy``, read as memory maps). None of them can carry code.
+"""
+
+import gzip
+import io
+import json
+import os
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import safetensors
+import safetensors.numpy
+from numpy.typing import NDArray
+
+from kreinflow.errors import InputError, KreinflowError
+
+@contextmanager
+def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
+    """Yield a temporary path beside ``path``, renamed onto it when the block ends well.
+
+    Raises
+    ------
+    KreinflowError
+        If the disk is full or the folder cannot be written; nothing is left behind.
+    """
+    target = Path(path)
+    target.parent.mkdir(parents=True, exist_ok=True)
+    handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.", suffix=".part")
+    os.close(handle)
+    part = Path(name)
+    try:
+        yield part
+        with part.open("rb") as written:
+            os.fsync(written.fileno())
+        os.chmod(part, 0o666 & ~_umask())
+        os.replace(part, target)
+    except OSError as error:
+        raise KreinflowError(
+            f"{target}: could not be written ({error.strerror or error}). "
+            "Free some space or name another results folder, then run again."
+        ) from error
+    finally:
+        part.unlink(missing_ok=True)
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
+
+
+def write_text(path: str | os.PathLike[str], text: str) -> None:
+    """Write ``text`` as UTF-8, atomically."""
+    with replacing(path) as part:
+        part.write_bytes(text.encode())
+
+
+def write_json(path: str | os.PathLike[str], content: Mapping[str, Any]) -> None:
+    """Write a JSON object with sorted keys, atomically."""
+    write_text(path, json.dumps(content, indent=2, sort_keys=True, allow_nan=False) + "\n")
+
+
+def read_json(path: str | os.PathLike[str]) -> dict[str, Any]:
+    """Read a JSON object written by :func:`write_json`."""
+    try:
+        content = json.loads(_read_bytes(path))
+    except (UnicodeDecodeError, json.JSONDecodeError) as error:
+        raise InputError(f"{path}: not a JSON file ({error}). {_AGAIN}") from error
+    if not isinstance(content, dict):
+        raise InputError(f"{path}: holds no JSON object. {_AGAIN}")
+    return content
+
+
+_AGAIN = "Delete it and run again, or give the right file."
+
+
+def _read_bytes(path: str | os.PathLike[str]) -> bytes:
+    try:
+        return Path(path).read_bytes()
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read ({error.strerror}).") from error
+
+
+def write_table(path: str | os.PathLike[str], table: pd.DataFrame) -> None:
+    """Write a TSV (gzip if the name ends in ``.gz``), floats with all their digits, atomically."""
+    text = table.to_csv(sep="\t", index=False, lineterminator="\n", float_format=repr_float)
+    data = text.encode()
+    if str(path).endswith(".gz"):
+        data = gzip.compress(data, compresslevel=6, mtime=0)
+    with replacing(path) as part:
+        part.write_bytes(data)
+
+
+def repr_float(value: float) -> str:
+    """Return the shortest text that reads back as the same number."""
+    return repr(float(value))
+
+
+def read_table(
+    path: str | os.PathLike[str], columns: Sequence[str], text: Sequence[str] = ()
+) -> pd.DataFrame:
+    """Read a TSV written by :func:`write_table`.
+
+    Parameters
+    ----------
+    path : path
+    columns : sequence of str
+        Columns that must be there; others may be.
+    text : sequence of str
+        Columns to be read as text whatever they hold (ids and labels: ``NA`` is a label too).
+
+    Raises
+    ------
+    InputError
+        If the file is missing, truncated, or lacks a column.
+    """
+    data = _read_bytes(path)
+    if str(path).endswith(".gz"):
+        try:
+            data = gzip.decompress(data)
+        except (OSError, EOFError, ValueError) as error:
+            raise InputError(f"{path}: truncated or not gzip ({error}). {_AGAIN}") from error
+    if data and not data.endswith(b"\n"):
+        raise InputError(f"{path}: truncated, its last line has no end. {_AGAIN}")
+    try:
+        table = pd.read_csv(
+            io.BytesIO(data),
+            sep="\t",
+            dtype=dict.fromkeys(text, str),
+            keep_default_na=False,
+            na_values={},
+            float_precision="round_trip",
+        )
+    except (ValueError, UnicodeDecodeError) as error:
+        raise InputError(f"{path}: not a table ({error}). {_AGAIN}") from error
+    missing = [name for name in columns if name not in table.columns]
+    if missing:
+        raise InputError(f"{path}: column {missing[0]!r} is missing. {_AGAIN}")
+    return table
+
+
+def write_array(path: str | os.PathLike[str], array: NDArray[Any]) -> None:
+    """Write one array as ``.npy``, atomically."""
+    with replacing(path) as part, part.open("wb") as file:
+        np.save(file, np.ascontiguousarray(array), allow_pickle=False)
+
+
+def open_array(path: str | os.PathLike[str], ndim: int) -> NDArray[Any]:
+    """Open a ``.npy`` file as a read-only memory map.
+
+    Raises
+    ------
+    InputError
+        If it is missing, truncated, holds objects, or has another number of dimensions.
+    """
+    try:
+        array: NDArray[Any] = np.load(path, mmap_mode="r", allow_pickle=False)
+    except (OSError, ValueError, EOFError, SyntaxError) as error:
+        raise InputError(f"{path}: truncated or not a .npy array ({error}). {_AGAIN}") from error
+    if not isinstance(array, np.ndarray) or array.ndim != ndim:
+        raise InputError(f"{path}: not an array of {ndim} dimensions. {_AGAIN}")
+    return array
+
+
+def write_arrays(
+    path: str | os.PathLike[str], kind: str, header: Mapping[str, Any], arrays: Mapping[str, Any]
+) -> None:
+    """Write named arrays and a JSON header as one safetensors file, atomically.
+
+    Parameters
+    ----------
+    path : path
+    kind : str
+        What the file is, for example ``"kreinflow model 1"``; checked on reading.
+    header : mapping
+        Anything JSON can hold.
+    arrays : mapping of str to ndarray
+        Numbers or booleans, no objects.
+    """
+    text = json.dumps({"kind": kind, "header": header}, sort_keys=True, allow_nan=False)
+    data = safetensors.numpy.save(
+        {name: np.ascontiguousarray(array) for name, array in arrays.items()},
+        metadata={"kreinflow": text},  # one key only: the library writes several in any order
+    )
+    with replacing(path) as part:
+        part.write_bytes(data)
+
+
+def read_arrays(
+    path: str | os.PathLike[str], kind: str
+) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+    """Read what :func:`write_arrays` wrote: the header and the arrays.
+
+    All sizes are checked against the size of the file before anything is allocated.
+
+    Raises
+    ------
+    InputError
+        If the file is missing, truncated, of another kind, or not safetensors.
+    """
+    if not os.path.isfile(path):
+        raise InputError(f"{path}: no such file.")
+    try:
+        with safetensors.safe_open(path, framework="numpy") as file:
+            content = json.loads((file.metadata() or {})["kreinflow"])
+            found, header = content["kind"], content["header"]
+            if found != kind:
+                raise InputError(
+                    f"{path}: holds a {found!r} where a {kind!r} is expected. "
+                    "Give the right file, or use the version of kreinflow that wrote it."
+                )
+            arrays = {name: file.get_tensor(name) for name in sorted(file.keys())}  # noqa: SIM118
+    except (safetensors.SafetensorError, OSError) as error:
+        raise InputError(f"{path}: truncated or not a safetensors file ({error}). {_AGAIN}") from (
+            error
+        )
+    except (ValueError, KeyError, TypeError) as error:
+        raise InputError(f"{path}: not a file of kreinflow's ({error!r}). {_AGAIN}") from error
+    return header, arrays
