@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 
 from kreinflow.errors import InputError, KreinflowError
 
+
 @contextmanager
 def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
     """Yield a temporary path beside ``path``, renamed onto it when the block ends well.
@@ -91,7 +92,7 @@ def _read_bytes(path: str | os.PathLike[str]) -> bytes:
 
 def write_table(path: str | os.PathLike[str], table: pd.DataFrame) -> None:
     """Write a TSV (gzip if the name ends in ``.gz``), floats with all their digits, atomically."""
-    text = table.to_csv(sep="\t", index=False, lineterminator="\n", float_format=repr_float)
+    text = table.to_csv(sep="\t", index=False, lineterminator="\n", float_format=_repr_float)
     data = text.encode()
     if str(path).endswith(".gz"):
         data = gzip.compress(data, compresslevel=6, mtime=0)
@@ -99,9 +100,8 @@ def write_table(path: str | os.PathLike[str], table: pd.DataFrame) -> None:
         part.write_bytes(data)
 
 
-def repr_float(value: float) -> str:
-    """Return the shortest text that reads back as the same number."""
-    return repr(float(value))
+def _repr_float(value: Any) -> str:
+    return repr(float(value))  # the shortest text that reads back as the same number
 
 
 def read_table(
@@ -217,7 +217,7 @@ def read_arrays(
                     f"{path}: holds a {found!r} where a {kind!r} is expected. "
                     "Give the right file, or use the version of kreinflow that wrote it."
                 )
-            arrays = {name: file.get_tensor(name) for name in sorted(file.keys())}  # noqa: SIM118
+            arrays = {name: file.get_tensor(name) for name in sorted(file.keys())}
     except (safetensors.SafetensorError, OSError) as error:
         raise InputError(f"{path}: truncated or not a safetensors file ({error}). {_AGAIN}") from (
             error

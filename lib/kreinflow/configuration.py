@@ -1,0 +1,247 @@
+"""The configuration: read, checked against the schema, defaults filled in, references resolved."""
+
+import difflib
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import yaml
+from jsonschema import Draft202012Validator, ValidationError
+
+from kreinflow.errors import InputError
+
+_FOLDERS = (Path(__file__).parent / "schemas", Path(__file__).parents[2] / "schemas")
+
+
+@cache
+def schema() -> dict[str, Any]:
+    """Return the JSON schema of the configuration."""
+    for folder in _FOLDERS:
+        path = folder / "config.schema.json"
+        if path.is_file():
+            content: dict[str, Any] = json.loads(path.read_text())
+            return content
+    raise FileNotFoundError("config.schema.json: not installed with kreinflow")
+
+
+class _UniqueKeyLoader(yaml.SafeLoader):
+    """YAML says that keys are unique; PyYAML keeps the last one without a word."""
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
+        seen: set[Any] = set()
+        for key_node, _ in node.value:
+            key = self.construct_object(key_node, deep=True)
+            if isinstance(key, str) and key in seen:
+                raise yaml.YAMLError(
+                    f"key {key!r} stands twice (line {key_node.start_mark.line + 1})"
+                )
+            if isinstance(key, str):
+                seen.add(key)
+        return super().construct_mapping(node, deep)
+
+
+def load_configuration(path: str | Path) -> dict[str, Any]:
+    """Read a YAML configuration and return it checked and complete.
+
+    Raises
+    ------
+    InputError
+        As :func:`complete_configuration`, or if the file cannot be read as YAML.
+    """
+    try:
+        content = yaml.load(Path(path).read_bytes(), Loader=_UniqueKeyLoader)  # a SafeLoader
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read ({error.strerror}).") from error
+    except yaml.YAMLError as error:
+        raise InputError(f"{path}: not YAML: {' '.join(str(error).split())}") from error
+    if not isinstance(content, dict):
+        raise InputError(f"{path}: holds no keys; start from the config.yaml of kreinflow.")
+    return complete_configuration(content, str(path))
+
+
+def complete_configuration(content: Mapping[str, Any], name: str = "config") -> dict[str, Any]:
+    """Check a configuration and return a copy with all defaults filled in.
+
+    Parameters
+    ----------
+    content : mapping
+        The configuration as it was written.
+    name : str
+        What to call it in messages.
+
+    Raises
+    ------
+    InputError
+        At the first thing wrong: an unknown key (with the nearest right one), a value outside
+        its range, a name that refers to nothing.
+    """
+    config: dict[str, Any] = json.loads(json.dumps(content))
+    errors = sorted(_flat(Draft202012Validator(schema()).iter_errors(config)), key=_order)
+    if errors:
+        raise InputError(f"{name}: {_explain(errors[0])}")
+    _fill(config, schema())
+    _check_references(config, name)
+    return config
+
+
+def _flat(errors: Iterable[ValidationError]) -> Iterator[ValidationError]:
+    for error in errors:
+        if error.context:
+            yield from _flat(error.context)
+        else:
+            yield error
+
+
+def _order(error: ValidationError) -> tuple[int, str]:
+    # A mistyped key often also leaves a required one missing: name the typo first.
+    return (0 if error.validator == "additionalProperties" else 1, error.json_path)
+
+
+def _place(error: ValidationError) -> str:
+    return ".".join(str(part) for part in error.absolute_path) or "top level"
+
+
+def _explain(error: ValidationError) -> str:
+    place = _place(error)
+    rule: Any = error.validator_value
+    instance: Any = error.instance
+    part: Any = error.schema
+    if error.validator == "additionalProperties":
+        known = list(part["properties"])
+        unknown = sorted(key for key in instance if key not in known)[0]
+        return f"{place}: unknown key {unknown!r}{nearest(unknown, known)}"
+    if error.validator == "enum":
+        choices = [str(choice) for choice in rule]
+        found = str(instance)
+        return f"{place}: {found!r} is none of {', '.join(choices)}{nearest(found, choices)}"
+    if error.validator == "required":
+        missing = [key for key in rule if key not in instance]
+        return f"{place}: the key {missing[0]!r} is missing."
+    about = part.get("description", "")
+    return f"{place}: {error.message}{f' ({about})' if about else ''}."
+
+
+def nearest(word: str, known: Iterable[str]) -> str:
+    """Return a question that names the known word nearest to a mistyped one.
+
+    Examples
+    --------
+    >>> nearest("reciepes", ["recipes", "seed"])
+    "; did you mean 'recipes'?"
+    """
+    known = list(known)
+    lower = {k.lower(): k for k in known}
+    close = difflib.get_close_matches(word.lower(), list(lower), n=1, cutoff=0.5)
+    if close:
+        return f"; did you mean {lower[close[0]]!r}?"
+    return f"; known are {', '.join(sorted(known))}."
+
+
+def _fill(value: Any, part: Mapping[str, Any]) -> None:
+    """Fill the defaults of a validated value in place."""
+    if "$ref" in part:
+        target: Any = schema()
+        for step in part["$ref"].removeprefix("#/").split("/"):
+            target = target[step]
+        _fill(value, target)
+    if isinstance(value, list) and isinstance(part.get("items"), dict):
+        for item in value:
+            _fill(item, part["items"])
+    if not isinstance(value, dict):
+        return
+    for branch in part.get("allOf", ()):
+        if Draft202012Validator(branch["if"]).is_valid(value):
+            _fill(value, branch["then"])
+    for key, inner in part.get("properties", {}).items():
+        if key not in value and "default" in inner:
+            value[key] = json.loads(json.dumps(inner["default"]))
+        if key in value:
+            _fill(value[key], inner)
+    if isinstance(part.get("additionalProperties"), dict):
+        for key in value:
+            if key not in part.get("properties", {}):
+                _fill(value[key], part["additionalProperties"])
+
+
+def _check_references(config: dict[str, Any], name: str) -> None:
+    def refuse(place: str, why: str) -> InputError:
+        return InputError(f"{name}: {place}: {why}")
+
+    recipes: dict[str, Any] = {}
+    for recipe in config["recipes"]:
+        place = f"recipes, {recipe['name']!r}"
+        if recipe["name"] in recipes:
+            raise refuse(place, "the name stands twice; names must differ.")
+        recipes[recipe["name"]] = recipe
+        for kind in ("selector", "learner"):
+            if recipe[kind] not in config[f"{kind}s"]:
+                raise refuse(
+                    place,
+                    f"{kind} {recipe[kind]!r} is not defined"
+                    f"{nearest(recipe[kind], config[f'{kind}s'])}",
+                )
+    for key, selector in config["selectors"].items():
+        budget = selector.get("budget")
+        if isinstance(budget, str) and (
+            budget not in config["selectors"]
+            or isinstance(config["selectors"][budget].get("budget"), str)
+        ):
+            others = [
+                k for k, s in config["selectors"].items() if not isinstance(s.get("budget"), str)
+            ]
+            raise refuse(
+                f"selectors.{key}.budget",
+                f"{budget!r} is no selector with a number of its own{nearest(budget, others)}",
+            )
+    for key, dataset in config["datasets"].items():
+        place = f"datasets.{key}"
+        for recipe_name in [
+            *(dataset["recipes"] or []),
+            *([dataset["final"]] if dataset["final"] else []),
+        ]:
+            if recipe_name not in recipes:
+                raise refuse(
+                    f"{place}.recipes",
+                    f"recipe {recipe_name!r} is not defined{nearest(recipe_name, recipes)}",
+                )
+        dataset["recipes"] = dataset["recipes"] or list(recipes)
+        if dataset["final"] is not None and dataset["final"] not in dataset["recipes"]:
+            raise refuse(f"{place}.final", "the recipe is not among the data set's recipes.")
+        _check_dataset(dataset, [recipes[r] for r in dataset["recipes"]], config, place, refuse)
+    for key, request in config["classify"].items():
+        if request["dataset"] not in config["datasets"]:
+            raise refuse(
+                f"classify.{key}",
+                f"data set {request['dataset']!r} is not defined"
+                f"{nearest(request['dataset'], config['datasets'])}",
+            )
+
+
+def _check_dataset(
+    dataset: dict[str, Any], recipes: list[Any], config: dict[str, Any], place: str, refuse: Any
+) -> None:
+    source, folds = dataset["source"], dataset["folds"]
+    if source["type"] != "simulated":
+        ways = ("table", "pattern", "from_file_names", "lines")
+        given = [way for way in ways if source["labels"].get(way)]
+        if len(given) != 1:
+            known = [way for way in ways if way in source["labels"]]
+            raise refuse(f"{place}.source.labels", f"give exactly one of {', '.join(known)}.")
+    if folds["method"] == "table" and not folds["table"]:
+        raise refuse(f"{place}.folds", "method table needs the path of a table.")
+    if source["type"] == "matrix":
+        used = {recipe["transform"] for recipe in recipes} | {
+            config["selectors"][recipe["selector"]].get("transform", "raw") for recipe in recipes
+        }
+        if used != {"raw"}:
+            raise refuse(
+                f"{place}.recipes",
+                "a matrix is taken as it is: give recipes whose transform, and whose selector's "
+                f"transform, is raw (found {', '.join(sorted(used - {'raw'}))}).",
+            )
+        if folds["method"] == "grouped":
+            raise refuse(f"{place}.folds", "a matrix has no sequences to group by identity.")
+    elif dataset["scoring"]["gap_open"] < dataset["scoring"]["gap_extend"]:
+        raise refuse(f"{place}.scoring", "gap_open must be at least gap_extend.")
