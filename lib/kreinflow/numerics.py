@@ -18,7 +18,8 @@ RANK_TOLERANCE = 1e-10
 
 def single_threaded() -> AbstractContextManager[object]:
     """Hold BLAS to one thread: gemm, QR and eigh round differently with two."""
-    return threadpool_limits(limits=1)
+    limits: AbstractContextManager[object] = threadpool_limits(limits=1)
+    return limits
 
 
 def tiles(n: int) -> Iterator[slice]:
