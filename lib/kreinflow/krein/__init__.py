@@ -1,0 +1,1 @@
+"""The Krein factor: a few columns of an indefinite kernel as a linear map with signs."""

@@ -1,0 +1,140 @@
+"""Dissimilarities and similarities into each other, at linear cost."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kreinflow.krein.factor import Embedding, KreinFactor
+from kreinflow.numerics import FloatArray
+
+
+@dataclass(frozen=True, eq=False)
+class LandmarkCentring:
+    r"""Similarities from squared dissimilarities, with the origin at the landmark mean.
+
+    .. math:: S_{xl} = -(D_{xl} - \bar D_{x \cdot} - \bar D_{\cdot l} + \bar D)/2, \qquad
+              S_{xx} = \bar D_{x \cdot} - \bar D / 2,
+
+    where all means are over landmarks. Both are exact, so the rank can be chosen by the misfit;
+    the origin then moves to the training mean if the factor is fitted with ``centre=True``. Of
+    signature (p, q) the kernel is exact from p + q + 1 landmarks. Its positive part is Landmark
+    MDS.
+
+    Parameters
+    ----------
+    landmark_means : ndarray of shape (n_landmarks,)
+        The mean squared dissimilarity of each landmark to all landmarks, itself included.
+    grand_mean : float
+        The mean over all pairs of landmarks.
+    """
+
+    landmark_means: FloatArray
+    grand_mean: float
+
+    @classmethod
+    def fit(cls, D_SS: NDArray[np.floating]) -> "LandmarkCentring":
+        """Take the means of the squared dissimilarities among landmarks.
+
+        Parameters
+        ----------
+        D_SS : ndarray of shape (n_landmarks, n_landmarks)
+
+        Raises
+        ------
+        ValueError
+            If it is not square.
+        """
+        if D_SS.ndim != 2 or D_SS.shape[0] != D_SS.shape[1]:
+            raise ValueError(f"dissimilarities among landmarks are square, not {D_SS.shape}.")
+        D = np.ascontiguousarray(D_SS, dtype=np.float64)
+        means = ((D + D.T) / 2).mean(axis=1)
+        return cls(landmark_means=means, grand_mean=float(means.mean()))
+
+    def columns(self, D: NDArray[np.floating]) -> FloatArray:
+        """Return S_xl from the squared dissimilarities D_xl, both of shape (n, n_landmarks)."""
+        D = np.ascontiguousarray(D, dtype=np.float64)  # a row's mean must not follow the layout
+        S: FloatArray = D - D.mean(axis=1)[:, None]
+        S -= self.landmark_means
+        S += self.grand_mean
+        S *= -0.5
+        return S
+
+    def self_similarities(self, D: NDArray[np.floating]) -> FloatArray:
+        """Return S_xx, of shape (n,), from the squared dissimilarities D_xl."""
+        D = np.ascontiguousarray(D, dtype=np.float64)
+        similarities: FloatArray = D.mean(axis=1) - self.grand_mean / 2
+        return similarities
+
+
+def double_centre_factor(factor: KreinFactor) -> Embedding:
+    r"""Return the factor of -J D~ J/2 from a centred factor of squared dissimilarities D.
+
+    .. math:: \tilde D = Z diag(s) Z' \;\Rightarrow\;
+              -J \tilde D J / 2 = (J Z / \sqrt 2) \, diag(-s) \, (J Z / \sqrt 2)'
+
+    The way of gisbrecht2015, eq. 6. :class:`LandmarkCentring` is better conditioned and exact
+    from one landmark fewer; here D of signature (p, q) has rank p + q + 2.
+
+    Parameters
+    ----------
+    factor : KreinFactor
+        Of D itself, fitted with ``centre=True`` and self-scores zero.
+
+    Raises
+    ------
+    ValueError
+        If the factor is not centred.
+
+    References
+    ----------
+    .. [1] Gisbrecht, A., Schleif, F.-M.: Metric and non-metric proximity transformations at
+       linear costs. Neurocomputing 167, 643-657 (2015). doi:10.1016/j.neucom.2015.04.017
+    """
+    if not factor.centred:
+        raise ValueError("double centring needs a factor fitted with centre=True.")
+    return Embedding(factor.matrix / np.sqrt(2), factor.offset / np.sqrt(2), -factor.signs)
+
+
+def squared_dissimilarity_from_similarity(
+    columns: NDArray[np.floating],
+    self_similarities: NDArray[np.floating],
+    landmark_self_similarities: NDArray[np.floating],
+) -> FloatArray:
+    """Return D_xl = S_xx + S_ll - 2 S_xl.
+
+    The self-similarities must be the true ones: with those of the approximated kernel the result
+    is wrong by its own size.
+
+    Parameters
+    ----------
+    columns : ndarray of shape (n, n_landmarks)
+    self_similarities : ndarray of shape (n,)
+    landmark_self_similarities : ndarray of shape (n_landmarks,)
+
+    Returns
+    -------
+    ndarray of shape (n, n_landmarks)
+    """
+    D: FloatArray = np.asarray(columns, dtype=np.float64) * -2.0
+    D += np.asarray(self_similarities, dtype=np.float64)[:, None]
+    D += landmark_self_similarities
+    return D
+
+
+def landmark_mds(factor: Embedding) -> Embedding:
+    """Return Landmark MDS, the positive part of a factor made by :class:`LandmarkCentring`.
+
+    A Euclidean baseline: the negative directions are dropped.
+
+    References
+    ----------
+    .. [1] de Silva, V., Tenenbaum, J. B.: Sparse multidimensional scaling using landmark points.
+       Technical report, Stanford University (2004).
+    """
+    positive = factor.signs > 0
+    return Embedding(
+        np.ascontiguousarray(factor.matrix[:, positive]),
+        factor.offset[positive],
+        factor.signs[positive],
+    )

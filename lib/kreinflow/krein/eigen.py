@@ -1,0 +1,149 @@
+"""Eigenpairs of the approximated kernel, from its factor alone."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.linalg
+
+from kreinflow.krein.factor import DegenerateKernelError
+from kreinflow.numerics import RANK_TOLERANCE, FloatArray, single_threaded, tiles
+
+_CONDITION_LIMIT = 1e7
+"""Above it CholeskyQR2 loses orthogonality, and no triangle is solved with."""
+
+
+@dataclass(frozen=True, eq=False)
+class Eigenpairs:
+    """Eigenpairs of K~ = Z diag(s) Z', as a map from Z.
+
+    Parameters
+    ----------
+    values : ndarray of shape (k,)
+        The eigenvalues a of K~ other than zero, the largest first and the most negative last.
+    map : ndarray of shape (rank, k)
+        T: the columns of C_e = Z T are orthonormal eigenvectors, and z(x) T is their extension
+        to a new object.
+    triangle : ndarray of shape (min(n, rank), rank)
+        R of Z = Q R.
+    n_rows : int
+        N, the number of rows of Z.
+    """
+
+    values: FloatArray
+    map: FloatArray
+    triangle: FloatArray
+    n_rows: int
+
+    @property
+    def signature(self) -> tuple[int, int, int]:
+        """The numbers (p, q, N - p - q) of positive, negative and zero eigenvalues."""
+        p, q = int(np.count_nonzero(self.values > 0)), int(np.count_nonzero(self.values < 0))
+        return p, q, self.n_rows - p - q
+
+    @property
+    def negative_fraction(self) -> float:
+        """The negative eigen-fraction, sum of |a| over a < 0 divided by the sum of all |a|."""
+        magnitudes = np.abs(self.values)
+        return float(magnitudes[self.values < 0].sum() / magnitudes.sum())
+
+
+def eigenpairs(Z: FloatArray, signs: FloatArray) -> Eigenpairs:
+    r"""Return the eigenpairs of K~ = Z diag(s) Z', negative eigenvalues included.
+
+    .. math:: Z = Q R, \quad M = R \, diag(s) \, R' = V diag(a) V', \quad C_e = Q V = Z T
+
+    where R T = V if R is square and well conditioned, and else T = diag(s) R' V diag(1/a),
+    which is the same matrix for a regular R, needs no inverse of a singular one (centred factors,
+    fewer rows than rank), and keeps the scores of new with training objects exact. Unlike the
+    eigenvectors of the squared matrix (schleif2018 3.2, gisbrecht2015 4.1), those of a and -a
+    do not mix.
+
+    Parameters
+    ----------
+    Z : ndarray of shape (n, rank)
+    signs : ndarray of shape (rank,)
+
+    Raises
+    ------
+    DegenerateKernelError
+        If Z is zero.
+
+    References
+    ----------
+    .. [1] Oglic, D., Gärtner, T.: Scalable learning in reproducing kernel Krein spaces.
+       ICML 2019, PMLR 97, section 2.2.
+    """
+    with single_threaded():
+        R = triangular_factor(Z)
+        M = (R * signs) @ R.T
+        values, V = scipy.linalg.eigh((M + M.T) / 2)
+        values, V = values[::-1], V[:, ::-1]
+        largest = np.abs(values).max()
+        if largest == 0:
+            raise DegenerateKernelError(
+                f"all {Z.shape[0]} rows are the same to the landmarks, so the kernel is zero "
+                "and has no eigenvectors: choose other landmarks, or check the scores."
+            )
+        kept = np.abs(values) > RANK_TOLERANCE * largest
+        a, V = values[kept].copy(), V[:, kept]
+        if R.shape[0] == R.shape[1] and _condition(R) < _CONDITION_LIMIT:
+            T = scipy.linalg.solve_triangular(R, V)
+        else:
+            T = signs[:, None] * (R.T @ V) / a
+    return Eigenpairs(values=a, map=np.ascontiguousarray(T), triangle=R, n_rows=Z.shape[0])
+
+
+def triangular_factor(Z: FloatArray) -> FloatArray:
+    """Return R of Z = Q R, in memory of one tile; Q is never formed.
+
+    CholeskyQR2 if Z is well conditioned, else Householder QR over tiles of rows.
+
+    Parameters
+    ----------
+    Z : ndarray of shape (n, rank)
+
+    Returns
+    -------
+    ndarray of shape (min(n, rank), rank)
+        Upper triangular (trapezoidal if n < rank); the signs of its rows are those of the method.
+
+    References
+    ----------
+    .. [1] Yamamoto, Y. et al.: Roundoff error analysis of the CholeskyQR2 algorithm.
+       Electron. Trans. Numer. Anal. 44, 306-326 (2015).
+    """
+    with single_threaded():
+        R = _cholesky_qr2(Z) if Z.shape[0] >= Z.shape[1] else None
+        return R if R is not None else _householder_qr(Z)
+
+
+def _cholesky_qr2(Z: FloatArray) -> FloatArray | None:
+    rank = Z.shape[1]
+    gram = np.zeros((rank, rank))
+    for rows in tiles(Z.shape[0]):
+        gram += Z[rows].T @ Z[rows]
+    try:
+        first = scipy.linalg.cholesky(gram)
+    except scipy.linalg.LinAlgError:
+        return None
+    if not _condition(first) < _CONDITION_LIMIT:
+        return None
+    gram = np.zeros((rank, rank))
+    for rows in tiles(Z.shape[0]):
+        Q = scipy.linalg.solve_triangular(first, Z[rows].T, trans="T").T
+        gram += Q.T @ Q
+    R: FloatArray = np.triu(scipy.linalg.cholesky(gram) @ first)
+    return R
+
+
+def _householder_qr(Z: FloatArray) -> FloatArray:
+    R = np.empty((0, Z.shape[1]))
+    for rows in tiles(Z.shape[0]):
+        R = np.asarray(np.linalg.qr(np.vstack([R, Z[rows]]), mode="r"))
+    return R
+
+
+def _condition(R: FloatArray) -> float:
+    """Estimate the condition number of an upper triangle in the 1-norm."""
+    reciprocal, _ = scipy.linalg.lapack.dtrcon(R)
+    return float(1 / reciprocal) if reciprocal > 0 else float("inf")

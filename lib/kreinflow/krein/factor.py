@@ -1,0 +1,272 @@
+"""The Nyström factor of an indefinite kernel, its rank chosen by the misfit of the self-scores."""
+
+import warnings
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+import scipy.linalg
+from numpy.typing import NDArray
+
+from kreinflow.errors import InputError
+from kreinflow.numerics import RANK_TOLERANCE, FloatArray, single_threaded, tiled_product, tiles
+
+RANK_FRACTIONS = (1.0, 0.9, 2 / 3, 1 / 2, 1 / 3)
+"""Shares of the numerical rank of W among which the misfit chooses."""
+
+MISFIT_WARNING = 0.5
+"""Relative misfit above which the factor says that it is a poor one."""
+
+Rank = Literal["misfit"] | int | float
+
+
+class DegenerateKernelError(InputError, ValueError):
+    """The kernel leaves nothing to factor: it is zero, or all of it was removed."""
+
+
+@dataclass(frozen=True, eq=False)
+class Embedding:
+    r"""A linear map from landmark scores to a pseudo-Euclidean space: all that a learner sees.
+
+    .. math:: z(x) = k_S(x) M - o, \qquad \tilde k(x, y) = z(x) \, diag(s) \, z(y)'
+
+    Parameters
+    ----------
+    matrix : ndarray of shape (n_landmarks, rank)
+        M. A learner's weights v on z fold into the weights M v on the landmark scores.
+    offset : ndarray of shape (rank,)
+        o, the mean of the training rows if the embedding is centred, zeros if not.
+    signs : ndarray of shape (rank,)
+        s, each +1 or -1.
+    """
+
+    matrix: FloatArray
+    offset: FloatArray
+    signs: FloatArray
+
+    @property
+    def rank(self) -> int:
+        """The number of dimensions."""
+        return int(self.matrix.shape[1])
+
+    def transform(self, C: NDArray[np.floating]) -> FloatArray:
+        """Return Z = C M - o; each row depends on its own row of C alone, bit for bit.
+
+        Parameters
+        ----------
+        C : ndarray of shape (n, n_landmarks)
+            Scores against the landmarks, of training or of new objects.
+
+        Returns
+        -------
+        ndarray of shape (n, rank)
+
+        Raises
+        ------
+        ValueError
+            If C has not one column for each landmark.
+        """
+        m = self.matrix.shape[0]
+        if C.ndim != 2 or C.shape[1] != m:
+            raise ValueError(f"{m} landmarks need columns of shape (n, {m}), not {C.shape}.")
+        Z = tiled_product(C, self.matrix)
+        Z -= self.offset
+        return Z
+
+
+@dataclass(frozen=True, eq=False)
+class KreinFactor(Embedding):
+    r"""The Nyström factor (Z, s) of a symmetric, possibly indefinite kernel.
+
+    With the columns C = K[:, S] of the landmarks S and W = K[S, S] = U diag(l) U',
+
+    .. math:: P = U |l|^{-1/2}, \quad Z = C P, \quad s = sign(l), \quad
+              \tilde K = Z \, diag(s) \, Z' = C W^+ C',
+
+    over the ``rank`` largest |l|. An indefinite W has tiny |l| in the middle of its
+    spectrum, where the untruncated form blows up; so the rank is chosen by the smallest misfit
+    of the self-scores, which are known:
+
+    .. math:: \sum_i | z_i' diag(s) z_i - k_{ii} | .
+
+    Make one by :meth:`fit`.
+
+    Parameters
+    ----------
+    matrix, offset, signs
+        See :class:`Embedding`; the matrix is P.
+    landmark_eigenvalues : ndarray of shape (n_landmarks,)
+        All l, by falling magnitude.
+    misfit : float
+        Misfit of the rank taken, divided by the sum of |k_ii| (of N mean |C| where all k_ii
+        are zero, as in a matrix of dissimilarities).
+    misfits : dict of int to float
+        The misfit of each rank that was tried.
+    centred : bool
+        Whether Z was centred by the mean of the training rows.
+
+    References
+    ----------
+    .. [1] Oglic, D., Gärtner, T.: Scalable learning in reproducing kernel Krein spaces.
+       ICML 2019, PMLR 97, section 2.1.
+    .. [2] Nakatsukasa, Y., Park, T.: Randomized low-rank approximation for symmetric indefinite
+       matrices. SIAM J. Matrix Anal. Appl. 44, 1370-1392 (2023).
+    """
+
+    landmark_eigenvalues: FloatArray
+    misfit: float
+    misfits: dict[int, float]
+    centred: bool
+
+    @property
+    def projection(self) -> FloatArray:
+        """P, of shape (n_landmarks, rank)."""
+        return self.matrix
+
+    @property
+    def mean(self) -> FloatArray | None:
+        """The mean of the training rows of Z, or None if the factor is not centred."""
+        return self.offset if self.centred else None
+
+    @classmethod
+    def fit(
+        cls,
+        C: NDArray[np.floating],
+        W: NDArray[np.floating],
+        self_similarities: NDArray[np.floating],
+        rank: Rank = "misfit",
+        centre: bool = False,
+    ) -> "KreinFactor":
+        r"""Factor the kernel from its landmark columns.
+
+        Parameters
+        ----------
+        C : ndarray of shape (n, n_landmarks)
+            Columns of the training rows.
+        W : ndarray of shape (n_landmarks, n_landmarks)
+            Scores among the landmarks; (W + W')/2 is used.
+        self_similarities : ndarray of shape (n,)
+            k_ii of the training rows.
+        rank : "misfit", int or float
+            A whole number, or a fraction of the numerical rank of W; never more than the
+            number of |l| above :data:`~kreinflow.numerics.RANK_TOLERANCE` times the largest.
+            The default takes the :data:`RANK_FRACTIONS` with the smallest misfit.
+        centre : bool
+            Subtract the mean of the training rows from Z, as dissimilarities want.
+
+        Raises
+        ------
+        DegenerateKernelError
+            If W is zero.
+        InputError
+            If a score is not finite.
+        ValueError
+            If shapes disagree or the rank is out of range.
+
+        Warns
+        -----
+        UserWarning
+            If the misfit is above :data:`MISFIT_WARNING`.
+        """
+        _check_shapes(C, W, self_similarities)
+        with single_threaded():
+            eigenvalues, U = _landmark_eigenpairs(np.asarray(W, dtype=np.float64))
+            magnitudes = np.abs(eigenvalues)
+            numerical_rank = int(np.count_nonzero(magnitudes > RANK_TOLERANCE * magnitudes[0]))
+            ranks = _candidate_ranks(rank, numerical_rank)
+            kept = slice(0, ranks[0])
+            P = U[:, kept] / np.sqrt(magnitudes[kept])
+            signs = np.sign(eigenvalues[kept])
+            misfits, mean = _pass_over_rows(C, P, signs, self_similarities, ranks)
+        chosen = min(ranks, key=lambda r: misfits[r])  # the larger rank if two are equal
+        if misfits[chosen] > MISFIT_WARNING:
+            warnings.warn(
+                f"the factor misses {misfits[chosen]:.0%} of the self-scores "
+                f"({W.shape[0]} landmarks, rank {chosen}): take more landmarks (candidates, if it "
+                "is the factor of a class), or a score transform whose spectrum decays faster.",
+                stacklevel=2,
+            )
+        return cls(
+            matrix=np.ascontiguousarray(P[:, :chosen]),
+            offset=mean[:chosen].copy() if centre else np.zeros(chosen),
+            signs=signs[:chosen].copy(),
+            landmark_eigenvalues=eigenvalues,
+            misfit=misfits[chosen],
+            misfits=misfits,
+            centred=centre,
+        )
+
+
+def _check_shapes(
+    C: NDArray[np.floating], W: NDArray[np.floating], self_similarities: NDArray[np.floating]
+) -> None:
+    if W.ndim != 2 or W.shape[0] != W.shape[1] or W.shape[0] == 0:
+        raise ValueError(f"the landmark matrix must be square and not empty, not {W.shape}.")
+    if C.ndim != 2 or C.shape[1] != W.shape[0] or C.shape[0] == 0:
+        raise ValueError(f"{W.shape[0]} landmarks and columns of shape {C.shape} do not match.")
+    if self_similarities.shape != (C.shape[0],):
+        raise ValueError(
+            f"{C.shape[0]} rows need as many self-similarities, not {self_similarities.shape}."
+        )
+
+
+def _landmark_eigenpairs(W: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Eigenpairs of the symmetric part of W, by falling magnitude."""
+    if not np.isfinite(W).all():
+        i, j = np.argwhere(~np.isfinite(W))[0]
+        raise InputError(
+            f"the score of landmarks {i} and {j} is not finite: look for missing or overflowing "
+            "values in the scores, or take another score transform."
+        )
+    eigenvalues, U = scipy.linalg.eigh((W + W.T) / 2)
+    order = np.argsort(-np.abs(eigenvalues), kind="stable")
+    if eigenvalues[order[0]] == 0:
+        raise DegenerateKernelError(
+            f"all scores among the {W.shape[0]} landmarks are zero, so no factor exists: "
+            "choose other landmarks, or check the scores and their transform."
+        )
+    return eigenvalues[order], U[:, order]
+
+
+def _candidate_ranks(rank: Rank, numerical_rank: int) -> list[int]:
+    """Return the ranks to try, the largest first."""
+    if rank == "misfit":
+        return sorted({max(1, round(f * numerical_rank)) for f in RANK_FRACTIONS}, reverse=True)
+    if isinstance(rank, int) and rank >= 1:
+        return [min(rank, numerical_rank)]
+    if isinstance(rank, float) and 0 < rank <= 1:
+        return [max(1, round(rank * numerical_rank))]
+    raise ValueError(
+        f"rank {rank!r}: give 'misfit', a whole number of at least 1, or a fraction in (0, 1]."
+    )
+
+
+def _pass_over_rows(
+    C: NDArray[np.floating],
+    P: FloatArray,
+    signs: FloatArray,
+    self_similarities: NDArray[np.floating],
+    ranks: list[int],
+) -> tuple[dict[int, float], FloatArray]:
+    """Return the relative misfit of each rank and the mean of Z, tile by tile."""
+    n = C.shape[0]
+    last = np.array(ranks) - 1
+    misses = np.zeros(len(ranks))
+    sums = np.zeros(P.shape[1])
+    magnitude = 0.0
+    for rows in tiles(n):
+        finite = np.isfinite(C[rows]).all(axis=1) & np.isfinite(self_similarities[rows])
+        if not finite.all():
+            raise InputError(
+                f"training row {rows.start + int(np.argmin(finite))} has a score or self-score "
+                "that is not finite: look for missing or overflowing values in the scores, or "
+                "take another score transform."
+            )
+        Z = tiled_product(C[rows], P)
+        sums += Z.sum(axis=0)
+        magnitude += float(np.abs(C[rows]).mean(axis=1).sum())
+        # One cumulative sum over the columns gives the self-scores of every rank at once.
+        scores = np.cumsum(Z * Z * signs, axis=1)[:, last]
+        misses += np.abs(scores - np.asarray(self_similarities[rows])[:, None]).sum(axis=0)
+    scale = float(np.abs(self_similarities).sum()) or magnitude
+    return dict(zip(ranks, (misses / scale).tolist(), strict=True)), sums / n

@@ -1,0 +1,120 @@
+import numpy as np
+import pytest
+import scipy.linalg
+
+from kreinflow.krein.correction import (
+    CORRECTIONS,
+    CorrectedFactor,
+    correct,
+    flip_landmark_matrix,
+)
+from kreinflow.krein.eigen import eigenpairs
+from kreinflow.krein.factor import DegenerateKernelError, Embedding, KreinFactor
+
+pytestmark = pytest.mark.filterwarnings("ignore:the factor misses")
+
+
+def dense_correction(K, method):
+    """The correction of a dense matrix on the span of its eigenvalues other than zero."""
+    a, V = scipy.linalg.eigh(K)
+    kept = np.abs(a) > 1e-10 * np.abs(a).max()
+    a, V = a[kept], V[:, kept]
+    corrected = {
+        "none": a,
+        "flip": np.abs(a),
+        "clip": a * (a > 0),
+        "square": a * a,
+        "shift": a - min(0, a.min()),
+    }[method]
+    return V, a, corrected
+
+
+@pytest.fixture
+def example():
+    """Training and new columns of an indefinite kernel that the landmarks do not span."""
+    rng = np.random.default_rng(1)
+    X = rng.standard_normal((90, 30)) * np.linspace(2, 0.2, 30)
+    K = (X * rng.choice([-1.0, 1.0], 30, p=[0.3, 0.7])) @ X.T
+    train, new = K[:70, :20], K[70:, :20]
+    factor = KreinFactor.fit(train, K[:20, :20], np.diag(K)[:70].copy(), rank=12)
+    return factor, train, new
+
+
+@pytest.mark.parametrize("method", CORRECTIONS)
+@pytest.mark.parametrize("centre", [False, True])
+def test_correction_equals_its_dense_form_in_and_out_of_sample(example, method, centre):
+    factor, train, new = example
+    if centre:
+        mean = factor.transform(train).mean(axis=0)
+        factor = Embedding(factor.matrix, mean, factor.signs)
+    Z, Z_new = factor.transform(train), factor.transform(new)
+    K = (Z * factor.signs) @ Z.T
+    cross = (Z_new * factor.signs) @ Z.T
+    corrected = CorrectedFactor.fit(factor, eigenpairs(Z, factor.signs), method)
+    Zs, Zs_new = corrected.transform(train), corrected.transform(new)
+    V, a, a_corrected = dense_correction(K, method)
+    scale = np.abs(a_corrected).max()
+    np.testing.assert_allclose(
+        (Zs * corrected.signs) @ Zs.T, (V * a_corrected) @ V.T, atol=1e-12 * scale
+    )
+    # A new object: its eigenvector coordinates are k(x)' V / a.
+    np.testing.assert_allclose(
+        (Zs_new * corrected.signs) @ Zs.T,
+        (cross @ V / a * a_corrected) @ V.T,
+        atol=1e-11 * scale,
+    )
+    if method != "none":
+        assert (corrected.signs == 1).all()
+
+
+def test_no_correction_keeps_the_kernel(example):
+    factor, train, _ = example
+    Z = factor.transform(train)
+    plain = CorrectedFactor.fit(factor, eigenpairs(Z, factor.signs))
+    assert sorted(plain.signs) == sorted(factor.signs)
+    Zs = plain.transform(train)
+    np.testing.assert_allclose((Zs * plain.signs) @ Zs.T, (Z * factor.signs) @ Z.T, atol=1e-11)
+
+
+def test_shift_of_a_psd_kernel_is_nothing():
+    assert correct(np.array([3.0, 1.0, 0.5]), "shift").tolist() == [3.0, 1.0, 0.5]
+
+
+def test_directions_that_become_zero_are_dropped(example):
+    factor, train, _ = example
+    pairs = eigenpairs(factor.transform(train), factor.signs)
+    p, q, _ = pairs.signature
+    assert q > 1
+    assert CorrectedFactor.fit(factor, pairs, "clip").rank == p
+    assert CorrectedFactor.fit(factor, pairs, "shift").rank == p + q - 1
+
+
+def test_clip_of_a_negative_kernel_is_refused():
+    C = -np.eye(3)
+    factor = KreinFactor.fit(C, C, np.diag(C).copy())
+    pairs = eigenpairs(factor.transform(C), factor.signs)
+    with pytest.raises(DegenerateKernelError, match="'clip' leaves nothing"):
+        CorrectedFactor.fit(factor, pairs, "clip")
+
+
+def test_unknown_correction_is_refused():
+    with pytest.raises(ValueError, match="give one of none, flip"):
+        correct(np.ones(2), "flop")  # type: ignore[arg-type]
+
+
+def test_flipping_the_landmark_matrix_is_not_flipping_the_kernel(example):
+    from sklearn.kernel_approximation import Nystroem
+
+    factor, train, _ = example
+    baseline = flip_landmark_matrix(factor)
+    Zb = baseline.transform(train)
+    flipped = CorrectedFactor.fit(factor, eigenpairs(factor.transform(train), factor.signs), "flip")
+    Zf = flipped.transform(train)
+    assert np.linalg.norm(Zb @ Zb.T - Zf @ Zf.T) > 0.01 * np.linalg.norm(Zf @ Zf.T)
+    # It is what scikit-learn makes of the same landmarks.
+    whole = KreinFactor.fit(train, train[:20], np.ones(70), rank=1.0)
+    Zw = flip_landmark_matrix(whole).transform(train)
+    sklearn = Nystroem(kernel=lambda i, j: train[int(i[0]), int(j[0])], n_components=20)
+    sklearn.fit(np.arange(20)[:, None])
+    theirs = sklearn.transform(np.arange(70)[:, None])
+    np.testing.assert_allclose(Zw @ Zw.T, theirs @ theirs.T, rtol=1e-8, atol=1e-8)

@@ -1,0 +1,137 @@
+import numpy as np
+import pytest
+import scipy.linalg
+
+from kreinflow.krein import eigen
+from kreinflow.krein.eigen import eigenpairs, triangular_factor
+from kreinflow.krein.factor import DegenerateKernelError
+from kreinflow.numerics import TILE
+
+
+def dense(Z, signs):
+    return (Z * signs) @ Z.T
+
+
+def check_against_dense(Z, signs):
+    """Eigenvalues, orthonormality and the matrix rebuilt, against scipy's eigh of K~."""
+    pairs = eigenpairs(Z, signs)
+    K = dense(Z, signs)
+    reference = scipy.linalg.eigvalsh(K)[::-1]
+    scale = np.abs(reference).max()
+    reference = reference[np.abs(reference) > 1e-10 * scale]
+    assert len(pairs.values) == len(reference)
+    np.testing.assert_allclose(pairs.values, reference, atol=1e-12 * scale)
+    C_e = Z @ pairs.map
+    np.testing.assert_allclose(C_e.T @ C_e, np.eye(len(reference)), atol=1e-9)
+    np.testing.assert_allclose((C_e * pairs.values) @ C_e.T, K, atol=1e-12 * scale)
+    np.testing.assert_allclose(K @ C_e, C_e * pairs.values, atol=1e-11 * scale)
+    return pairs
+
+
+def signs_of(r):
+    return np.where(np.arange(r) % 3 == 1, -1.0, 1.0)
+
+
+def test_eigenpairs_equal_the_dense_ones():
+    Z = np.random.default_rng(1).standard_normal((90, 12))
+    pairs = check_against_dense(Z, signs_of(12))
+    assert pairs.signature == (8, 4, 78)
+    a = np.linalg.eigvalsh(dense(Z, signs_of(12)))
+    assert pairs.negative_fraction == pytest.approx(np.abs(a[a < -1e-9]).sum() / np.abs(a).sum())
+
+
+def test_fewer_rows_than_rank():
+    rng = np.random.default_rng(2)
+    Z, signs = rng.standard_normal((9, 14)), signs_of(14)
+    pairs = check_against_dense(Z, signs)
+    # Scores of new with training objects survive the map.
+    new = rng.standard_normal((5, 14))
+    mapped = (new @ pairs.map * pairs.values) @ (Z @ pairs.map).T
+    np.testing.assert_allclose(mapped, (new * signs) @ Z.T, atol=1e-12)
+
+
+def test_centred_factor_that_lost_a_dimension():
+    rng = np.random.default_rng(3)
+    Z = rng.standard_normal((10, 10))
+    Z -= Z.mean(axis=0)
+    pairs = check_against_dense(Z, signs_of(10))
+    assert len(pairs.values) == 9
+
+
+def test_rank_deficient_rows():
+    rng = np.random.default_rng(4)
+    Z = rng.standard_normal((70, 5)) @ rng.standard_normal((5, 11))
+    pairs = check_against_dense(Z, signs_of(11))
+    assert len(pairs.values) == 5
+    new = rng.standard_normal((6, 11))
+    mapped = (new @ pairs.map * pairs.values) @ (Z @ pairs.map).T
+    np.testing.assert_allclose(mapped, (new * signs_of(11)) @ Z.T, atol=1e-11)
+
+
+def test_zero_column():
+    Z = np.random.default_rng(5).standard_normal((30, 6))
+    Z[:, 2] = 0
+    check_against_dense(Z, signs_of(6))
+
+
+def test_badly_scaled_columns():
+    rng = np.random.default_rng(6)
+    Z = rng.standard_normal((50, 8)) * np.logspace(0, -4, 8)
+    check_against_dense(Z, signs_of(8))
+
+
+def test_pairs_of_opposite_eigenvalues_do_not_mix():
+    rng = np.random.default_rng(7)
+    Q = np.linalg.qr(rng.standard_normal((40, 4)))[0]
+    a = np.array([3.0, -3.0, 2.0, -2.0])
+    mix = np.linalg.qr(rng.standard_normal((4, 4)))[0]
+    K = (Q * a) @ Q.T
+    # Any factor with Z diag(s) Z' = K: landmarks that are rotations of the eigenvectors.
+    W = mix.T @ np.diag(a) @ mix
+    values, U = np.linalg.eigh(W)
+    Z = Q @ np.diag(a) @ mix @ U / np.sqrt(np.abs(values))
+    signs = np.sign(values)
+    np.testing.assert_allclose(dense(Z, signs), K, atol=1e-13)
+    pairs = check_against_dense(Z, signs)
+    np.testing.assert_allclose(pairs.values, [3, 2, -2, -3], atol=1e-13)
+    C_e = Z @ pairs.map
+    flipped = (C_e * np.abs(pairs.values)) @ C_e.T
+    np.testing.assert_allclose(flipped, (Q * np.abs(a)) @ Q.T, atol=1e-13)
+
+
+@pytest.mark.parametrize("well_conditioned", [True, False])
+def test_triangle_rebuilds_the_gram_matrix_over_tiles(well_conditioned, monkeypatch):
+    monkeypatch.setattr("kreinflow.numerics.TILE", 64)
+    rng = np.random.default_rng(8)
+    Z = rng.standard_normal((300, 9))
+    if not well_conditioned:
+        Z[:, 4] = Z[:, 3] * (1 + 1e-9)
+        assert eigen._cholesky_qr2(Z) is None
+    R = triangular_factor(Z)
+    assert R.shape == (9, 9)
+    assert np.array_equal(R, np.triu(R))
+    np.testing.assert_allclose(R.T @ R, Z.T @ Z, atol=1e-11)
+    if well_conditioned:
+        Q = Z @ np.linalg.inv(R)
+        np.testing.assert_allclose(Q.T @ Q, np.eye(9), atol=1e-14)
+
+
+def test_both_maps_are_the_same_for_a_regular_triangle(monkeypatch):
+    Z = np.random.default_rng(9).standard_normal((60, 7))
+    solved = eigenpairs(Z, signs_of(7)).map
+    monkeypatch.setattr(eigen, "_condition", lambda R: np.inf)
+    unsolved = eigenpairs(Z, signs_of(7)).map
+    np.testing.assert_allclose(np.abs(unsolved), np.abs(solved), atol=1e-12)
+
+
+def test_more_rows_than_a_tile():
+    Z = np.random.default_rng(10).standard_normal((TILE + 50, 3))
+    pairs = eigenpairs(Z, np.array([1.0, -1.0, 1.0]))
+    C_e = Z @ pairs.map
+    np.testing.assert_allclose(C_e.T @ C_e, np.eye(3), atol=1e-13)
+    assert pairs.signature == (2, 1, TILE + 47)
+
+
+def test_zero_rows_are_refused():
+    with pytest.raises(DegenerateKernelError, match="the kernel is zero"):
+        eigenpairs(np.zeros((4, 2)), np.ones(2))

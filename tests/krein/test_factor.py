@@ -1,0 +1,214 @@
+import numpy as np
+import pytest
+
+from kreinflow.errors import InputError
+from kreinflow.krein.factor import DegenerateKernelError, KreinFactor
+from kreinflow.numerics import TILE
+
+pytestmark = pytest.mark.filterwarnings("ignore:the factor misses")
+
+
+def kernel_of(spectrum, rng):
+    """A dense symmetric matrix with the given eigenvalues."""
+    Q = np.linalg.qr(rng.standard_normal((len(spectrum), len(spectrum))))[0]
+    return (Q * spectrum) @ Q.T
+
+
+def low_rank(n, p, q, rng):
+    X = rng.standard_normal((n, p + q))
+    return (X * np.repeat([1.0, -1.0], [p, q])) @ X.T
+
+
+def fit(K, landmarks, **options):
+    C = K[:, landmarks]
+    factor = KreinFactor.fit(C, C[landmarks], np.diag(K).copy(), **options)
+    return factor, factor.transform(C)
+
+
+def approximation(factor, Z):
+    return (Z * factor.signs) @ Z.T
+
+
+def test_all_points_as_landmarks_reproduce_the_kernel():
+    rng = np.random.default_rng(1)
+    K = kernel_of(np.linspace(-2, 5, 40), rng)
+    factor, Z = fit(K, np.arange(40))
+    np.testing.assert_allclose(approximation(factor, Z), K, atol=1e-12)
+    assert factor.rank == 40
+    assert factor.misfit < 1e-12
+
+
+def test_rank_m_kernel_is_exact_from_m_independent_landmarks_new_points_too():
+    rng = np.random.default_rng(2)
+    K = low_rank(80, 7, 5, rng)
+    factor, Z = fit(K[:60, :60], np.arange(12), rank=1.0)
+    np.testing.assert_allclose(approximation(factor, Z), K[:60, :60], atol=1e-9)
+    new = factor.transform(K[60:, :12])
+    np.testing.assert_allclose((new * factor.signs) @ Z.T, K[60:, :60], atol=1e-9)
+    assert (factor.signs > 0).sum() == 7  # Sylvester: W has the signature of K
+    assert (factor.signs < 0).sum() == 5
+
+
+def test_more_landmarks_than_rank_keep_the_rank():
+    K = low_rank(60, 4, 3, np.random.default_rng(3))
+    factor, Z = fit(K, np.arange(30))
+    assert factor.rank == 7
+    np.testing.assert_allclose(approximation(factor, Z), K, atol=1e-10)
+
+
+def test_rows_out_of_sample_equal_those_in_sample_bit_for_bit():
+    rng = np.random.default_rng(4)
+    C = rng.standard_normal((TILE + 900, 23))
+    W = rng.standard_normal((23, 23))
+    factor = KreinFactor.fit(C, W, np.ones(len(C)), centre=True)
+    Z = factor.transform(C)
+    for rows in ([0], [5], [TILE - 1, TILE, 3], np.arange(700, 900), rng.permutation(len(C))):
+        assert np.array_equal(factor.transform(C[rows]), Z[rows])
+
+
+def test_one_dimension_is_position_independent_too():
+    rng = np.random.default_rng(5)
+    C = rng.standard_normal((999, 23))
+    factor = KreinFactor(
+        matrix=rng.standard_normal((23, 1)),
+        offset=np.zeros(1),
+        signs=np.ones(1),
+        landmark_eigenvalues=np.ones(1),
+        misfit=0.0,
+        misfits={},
+        centred=False,
+    )
+    order = rng.permutation(999)
+    assert np.array_equal(factor.transform(C)[order], factor.transform(C[order]))
+
+
+def test_misfits_equal_the_dense_ones():
+    rng = np.random.default_rng(6)
+    K = kernel_of(rng.choice([-1, 1], 120) / np.arange(1, 121), rng)
+    factor, _ = fit(K, np.arange(30))
+    assert sorted(factor.misfits) == [10, 15, 20, 27, 30]
+    for rank, misfit in factor.misfits.items():
+        fixed, Z = fit(K, np.arange(30), rank=rank)
+        dense = np.abs(np.diag(approximation(fixed, Z) - K)).sum() / np.abs(np.diag(K)).sum()
+        assert misfit == pytest.approx(dense, rel=1e-9)
+        assert fixed.misfit == pytest.approx(dense, rel=1e-9)
+    assert factor.misfit == min(factor.misfits.values())
+    assert factor.rank == min(factor.misfits, key=factor.misfits.get)
+
+
+def test_misfit_tames_the_blow_up_of_an_indefinite_spectrum():
+    """Spectrum 1/k, random signs, m = 100: untruncated, the median relative error is above 1."""
+    full, chosen = [], []
+    for seed in range(8):
+        rng = np.random.default_rng(seed)
+        K = kernel_of(rng.choice([-1, 1], 400) / np.arange(1, 401), rng)
+        landmarks = rng.choice(400, 100, replace=False)
+        for errors, rank in ((full, 1.0), (chosen, "misfit")):
+            factor, Z = fit(K, landmarks, rank=rank)
+            errors.append(np.linalg.norm(approximation(factor, Z) - K) / np.linalg.norm(K))
+    assert np.median(full) > 0.5
+    assert np.median(chosen) < 0.25
+    assert max(chosen) < 0.4
+
+
+def test_misfit_keeps_all_of_a_psd_kernel():
+    rng = np.random.default_rng(7)
+    K = kernel_of(1 / np.arange(1, 101) ** 2, rng)
+    factor, _ = fit(K, np.arange(25))
+    assert factor.rank == 25
+
+
+def test_badly_conditioned_landmark_matrix_does_not_blow_up():
+    rng = np.random.default_rng(8)
+    K = kernel_of(np.logspace(0, -18, 90) * rng.choice([-1, 1], 90, p=[0.3, 0.7]), rng)
+    factor, Z = fit(K, np.arange(60))
+    assert np.linalg.cond(K[:60, :60]) > 1e12
+    assert np.isfinite(Z).all()
+    relative = np.abs(factor.landmark_eigenvalues / factor.landmark_eigenvalues[0])
+    assert factor.rank == (relative > 1e-10).sum() < 60
+    assert np.abs(approximation(factor, Z) - K).max() < 1e-7 * np.abs(K).max()
+
+
+def test_duplicated_landmarks_change_nothing():
+    rng = np.random.default_rng(9)
+    K = kernel_of(1 / np.arange(1, 41) * rng.choice([-1, 1], 40, p=[0.2, 0.8]), rng)
+    once, Z_once = fit(K, np.arange(10), rank=1.0)
+    twice, Z_twice = fit(K, np.repeat(np.arange(10), 2), rank=1.0)
+    assert twice.rank == once.rank == 10
+    np.testing.assert_allclose(
+        approximation(twice, Z_twice), approximation(once, Z_once), atol=1e-9
+    )
+
+
+def test_rank_as_number_and_fraction():
+    K = low_rank(50, 8, 4, np.random.default_rng(10))
+    assert fit(K, np.arange(20), rank=5)[0].rank == 5
+    assert fit(K, np.arange(20), rank=0.5)[0].rank == 6  # half the numerical rank
+    assert fit(K, np.arange(20), rank=10**6)[0].rank == 12
+    for wrong in (0, -3, 0.0, 1.5, "half"):
+        with pytest.raises(ValueError, match="give 'misfit', a whole number"):
+            fit(K, np.arange(20), rank=wrong)
+
+
+def test_centring_uses_the_training_mean():
+    K = low_rank(50, 6, 2, np.random.default_rng(11))
+    factor, Z = fit(K, np.arange(20), centre=True)
+    plain, Z_plain = fit(K, np.arange(20))
+    np.testing.assert_allclose(Z.mean(axis=0), 0, atol=1e-12)
+    np.testing.assert_allclose(Z, Z_plain - Z_plain.mean(axis=0), atol=1e-12)
+    assert plain.mean is None
+    np.testing.assert_allclose(factor.mean, Z_plain.mean(axis=0), atol=1e-12)
+
+
+def test_linear_map_folds_a_learner_into_landmark_weights():
+    rng = np.random.default_rng(12)
+    K = low_rank(30, 4, 2, rng)
+    factor, Z = fit(K, np.arange(10), centre=True)
+    v = rng.standard_normal(factor.rank)
+    folded = K[:, :10] @ (factor.matrix @ v) - factor.offset @ v
+    np.testing.assert_allclose(folded, Z @ v, atol=1e-11)
+
+
+def test_poor_factor_warns_and_says_what_to_do():
+    K = np.eye(200)
+    with pytest.warns(UserWarning, match=r"misses 9\d% of the self-scores.*more landmarks"):
+        fit(K, np.arange(10))
+
+
+def test_zero_landmark_matrix_is_refused():
+    with pytest.raises(DegenerateKernelError, match="all scores among the 3 landmarks are zero"):
+        KreinFactor.fit(np.ones((5, 3)), np.zeros((3, 3)), np.ones(5))
+    assert issubclass(DegenerateKernelError, ValueError)
+    assert issubclass(DegenerateKernelError, InputError)
+
+
+def test_scores_that_are_not_finite_are_refused():
+    W, C = np.eye(3), np.ones((5, 3))
+    with pytest.raises(InputError, match="landmarks 1 and 2 is not finite"):
+        KreinFactor.fit(C, np.where(np.eye(3, k=1) * [0, 0, 1] > 0, np.nan, W), np.ones(5))
+    C_wrong = C.copy()
+    C_wrong[4, 1] = np.inf
+    with pytest.raises(InputError, match="training row 4 has a score or self-score"):
+        KreinFactor.fit(C_wrong, W, np.ones(5))
+    with pytest.raises(InputError, match="training row 2 has a score or self-score"):
+        KreinFactor.fit(C, W, np.array([1.0, 1.0, np.nan, 1.0, 1.0]))
+
+
+def test_shapes_that_disagree_are_refused():
+    with pytest.raises(ValueError, match="do not match"):
+        KreinFactor.fit(np.ones((5, 4)), np.eye(3), np.ones(5))
+    with pytest.raises(ValueError, match="square"):
+        KreinFactor.fit(np.ones((5, 4)), np.ones((3, 4)), np.ones(5))
+    with pytest.raises(ValueError, match="self-similarities"):
+        KreinFactor.fit(np.ones((5, 3)), np.eye(3), np.ones(4))
+    factor, _ = fit(np.eye(4), np.arange(4))
+    with pytest.raises(ValueError, match="4 landmarks need columns"):
+        factor.transform(np.ones((2, 3)))
+
+
+def test_whole_numbers_are_scores_too():
+    K = np.rint(low_rank(30, 4, 2, np.random.default_rng(13)) * 100).astype(np.int32)
+    factor, Z = fit(K, np.arange(10))
+    same, Z_same = fit(K.astype(float), np.arange(10))
+    assert np.array_equal(Z, Z_same)
+    assert factor.misfits == same.misfits
