@@ -137,7 +137,6 @@ def read_table(
             dtype=dict.fromkeys(text, str),
             keep_default_na=False,
             na_values={},
-            float_precision="round_trip",
         )
     except (ValueError, UnicodeDecodeError) as error:
         raise InputError(f"{path}: not a table ({error}). {_AGAIN}") from error

@@ -1,0 +1,98 @@
+# kreinflow: from labelled sequences, or a matrix, to a report and a model.
+#   snakemake --cores all                                   the demonstration of config.yaml
+#   snakemake --cores all --configfile mine.yaml            your own data
+#   snakemake --cores all landmarks                         one stage: see the names below
+from snakemake.utils import min_version
+
+min_version("9.27")
+
+
+# A config file from the command line stands alone: merged with config.yaml, its
+# demonstration would run too.
+if not workflow.configfiles:
+
+    configfile: "config.yaml"
+
+
+include: "rules/common.smk"
+include: "rules/dataset.smk"
+include: "rules/folds.smk"
+include: "rules/alignment.smk"
+include: "rules/landmarks.smk"
+include: "rules/factor.smk"
+include: "rules/model.smk"
+include: "rules/evaluation.smk"
+include: "rules/report.smk"
+include: "rules/classify.smk"
+
+
+localrules:
+    all,
+    dataset,
+    folds,
+    alignment,
+    landmarks,
+    factor,
+    correction,
+    model,
+    evaluation,
+    final_model,
+    classify,
+
+
+rule all:
+    default_target: True
+    input:
+        f"{RESULTS}/report.html",
+        of_datasets("model.safetensors"),
+        classified(),
+
+
+rule dataset:
+    input:
+        of_datasets("dataset/records.tsv"),
+
+
+rule folds:
+    input:
+        of_datasets("folds.tsv"),
+
+
+rule alignment:
+    input:
+        of_datasets("columns/scores.npy"),
+
+
+rule landmarks:
+    input:
+        of_folds("landmarks", "tsv"),
+
+
+rule factor:
+    input:
+        of_folds("factors", "safetensors"),
+
+
+rule correction:
+    input:
+        of_folds("factors", "spectrum.tsv"),
+
+
+rule model:
+    input:
+        of_folds("models", "safetensors"),
+
+
+rule evaluation:
+    input:
+        of_datasets("evaluation/summary.tsv"),
+
+
+rule final_model:
+    input:
+        of_datasets("model.safetensors"),
+
+
+rule classify:
+    input:
+        classified(),

@@ -1,0 +1,143 @@
+# Aligns: first the class scores that selectors ask for, then all sequences with the union of the
+# landmarks. Scores live in one store a data set, RESULTS/DATASET/scores, in which no pair of
+# sequences is ever aligned twice; a block of rows has one writer. A matrix is only sliced.
+# needs: dataset, folds, landmark tables
+# makes: candidates.tsv (class, row, order), scores/ (the store), alignment/*.json (what a block
+#        was asked for), columns/scores.npy (distinct rows x landmarks), columns/landmarks.tsv,
+#        columns/self_scores.npy, columns/alignments.json
+
+
+def candidates_wanted(dataset):
+    """Candidates a class and fold: a number, None for all of the class, 0 if nobody asks."""
+    asked = [
+        CONFIG["selectors"][s]["candidates"]
+        for s in selectors_of(dataset)
+        if "candidates" in CONFIG["selectors"][s]
+    ]
+    return 0 if not asked else None if None in asked else max(asked)
+
+
+def class_scores(wildcards):
+    """The class blocks, if any selector needs them and they are not in a matrix."""
+    if wildcards.dataset in MATRICES or candidates_wanted(wildcards.dataset) == 0:
+        return []
+    return expand(
+        f"{RESULTS}/{wildcards.dataset}/alignment/class_scores.{{block}}.json", block=BLOCKS
+    )
+
+
+def columns_aligned(wildcards):
+    if wildcards.dataset in MATRICES:
+        return []
+    return expand(f"{RESULTS}/{wildcards.dataset}/alignment/columns.{{block}}.json", block=BLOCKS)
+
+
+def landmark_tables(wildcards):
+    return of_dataset(wildcards.dataset, "landmarks", "tsv", selectors_of)
+
+
+rule list_candidates:
+    input:
+        records=f"{RESULTS}/{{dataset}}/dataset/records.tsv",
+        folds=f"{RESULTS}/{{dataset}}/folds.tsv",
+    output:
+        f"{RESULTS}/{{dataset}}/candidates.tsv",
+    log:
+        f"{RESULTS}/{{dataset}}/logs/candidates.log",
+    benchmark:
+        f"{RESULTS}/{{dataset}}/times/candidates.tsv"
+    conda:
+        "../envs/alignment.yaml"
+    threads: 1
+    resources:
+        mem_mb=scale(500, 40),
+        runtime=scale(10, 0.1),
+    params:
+        candidates=lambda wildcards: candidates_wanted(wildcards.dataset),
+        seed=CONFIG["seed"],
+        code=code("candidates.py"),
+    script:
+        "../scripts/candidates.py"
+
+
+rule align_class_scores:
+    input:
+        records=f"{RESULTS}/{{dataset}}/dataset/records.tsv",
+        candidates=f"{RESULTS}/{{dataset}}/candidates.tsv",
+    output:
+        f"{RESULTS}/{{dataset}}/alignment/class_scores.{{block}}.json",
+    log:
+        f"{RESULTS}/{{dataset}}/logs/class_scores.{{block}}.log",
+    benchmark:
+        f"{RESULTS}/{{dataset}}/times/class_scores.{{block}}.tsv"
+    conda:
+        "../envs/alignment.yaml"
+    threads: CONFIG["alignment"]["threads"]
+    resources:
+        alignment_memory_mb=CONFIG["alignment"]["memory_mb"],
+        mem_mb=scale(500 + CONFIG["alignment"]["memory_mb"], 40),
+        runtime=scale(60, 60),
+    params:
+        scoring=lambda wildcards: CONFIG["datasets"][wildcards.dataset]["scoring"],
+        data=str(DATA),
+        blocks=len(BLOCKS),
+        code=code("alignment.py"),
+    script:
+        "../scripts/alignment.py"
+
+
+rule align_columns:
+    input:
+        records=f"{RESULTS}/{{dataset}}/dataset/records.tsv",
+        class_scores=class_scores,
+        landmarks=landmark_tables,
+    output:
+        f"{RESULTS}/{{dataset}}/alignment/columns.{{block}}.json",
+    log:
+        f"{RESULTS}/{{dataset}}/logs/columns.{{block}}.log",
+    benchmark:
+        f"{RESULTS}/{{dataset}}/times/columns.{{block}}.tsv"
+    conda:
+        "../envs/alignment.yaml"
+    threads: CONFIG["alignment"]["threads"]
+    resources:
+        alignment_memory_mb=CONFIG["alignment"]["memory_mb"],
+        mem_mb=scale(500 + CONFIG["alignment"]["memory_mb"], 40),
+        runtime=scale(60, 60),
+    params:
+        scoring=lambda wildcards: CONFIG["datasets"][wildcards.dataset]["scoring"],
+        data=str(DATA),
+        blocks=len(BLOCKS),
+        code=code("alignment.py"),
+    script:
+        "../scripts/alignment.py"
+
+
+rule gather_columns:
+    input:
+        records=f"{RESULTS}/{{dataset}}/dataset/records.tsv",
+        candidates=f"{RESULTS}/{{dataset}}/candidates.tsv",
+        aligned=columns_aligned,
+        landmarks=landmark_tables,
+    output:
+        scores=f"{RESULTS}/{{dataset}}/columns/scores.npy",
+        landmarks=f"{RESULTS}/{{dataset}}/columns/landmarks.tsv",
+        self_scores=f"{RESULTS}/{{dataset}}/columns/self_scores.npy",
+        alignments=f"{RESULTS}/{{dataset}}/columns/alignments.json",
+    log:
+        f"{RESULTS}/{{dataset}}/logs/columns.log",
+    benchmark:
+        f"{RESULTS}/{{dataset}}/times/columns.tsv"
+    conda:
+        "../envs/alignment.yaml"
+    threads: 1
+    resources:
+        alignment_memory_mb=CONFIG["alignment"]["memory_mb"],
+        mem_mb=scale(500 + CONFIG["alignment"]["memory_mb"], 40),
+        runtime=scale(20, 5),
+    params:
+        scoring=lambda wildcards: CONFIG["datasets"][wildcards.dataset]["scoring"],
+        data=str(DATA),
+        code=code("columns.py"),
+    script:
+        "../scripts/columns.py"

@@ -1,0 +1,25 @@
+# Classifies new objects with the final model, as `kreinflow classify` does.
+# needs: model.safetensors, a FASTA or matrix of the user's
+# makes: classified/NAME.tsv (id, label, probability, runner_up, reject)
+
+
+rule classify_new:
+    input:
+        model=f"{RESULTS}/{{dataset}}/model.safetensors",
+        new=lambda wildcards: str(DATA / CONFIG["classify"][wildcards.name]["input"]),
+    output:
+        f"{RESULTS}/{{dataset}}/classified/{{name}}.tsv",
+    log:
+        f"{RESULTS}/{{dataset}}/logs/classify.{{name}}.log",
+    benchmark:
+        f"{RESULTS}/{{dataset}}/times/classify.{{name}}.tsv"
+    conda:
+        "../envs/learning.yaml"
+    threads: CONFIG["alignment"]["threads"]
+    resources:
+        mem_mb=scale(700, 40),
+        runtime=scale(30, 60),
+    params:
+        code=code("classify.py"),
+    script:
+        "../scripts/classify.py"

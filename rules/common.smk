@@ -1,0 +1,132 @@
+# What all stages share: the checked configuration, names of folds and files, digests of code.
+# needs: config          makes: nothing
+import fcntl
+import os
+import sys
+from pathlib import Path
+
+LIBRARY = str(Path(workflow.basedir) / "lib")
+# Scripts import the very tree whose digest is in their params, whatever pip or conda installed.
+os.environ["PYTHONPATH"] = os.pathsep.join([LIBRARY, *filter(None, [os.environ.get("PYTHONPATH")])])
+sys.path.insert(0, LIBRARY)
+
+from kreinflow.configuration import complete_configuration
+from kreinflow.errors import InputError
+from kreinflow.provenance import code_digest
+from kreinflow.sequences.dataset import check_source
+from kreinflow.sequences.folds import count_folds
+
+
+def refuse(error):
+    """End with exit code 2 and one message: the user's fault, found before any job."""
+    sys.stdout.flush()
+    print(f"kreinflow input error: {error}", file=sys.stderr, flush=True)
+    os._exit(2)
+
+
+try:
+    CONFIG = complete_configuration(config, ", ".join(map(str, workflow.configfiles)))
+    DATA = Path(CONFIG["data"])
+    for _dataset in CONFIG["datasets"].values():
+        check_source(_dataset["source"], DATA)
+    FOLDS = {
+        name: [*(f"r{repeat}f{fold}" for repeat, fold in count_folds(part["folds"], DATA)), "all"]
+        for name, part in CONFIG["datasets"].items()
+    }
+except InputError as error:
+    refuse(error)
+
+RESULTS = CONFIG["results"].rstrip("/")
+DATASETS = list(CONFIG["datasets"])
+MATRICES = [d for d in DATASETS if CONFIG["datasets"][d]["source"]["type"] == "matrix"]
+SEQUENCES = [d for d in DATASETS if d not in MATRICES]
+BLOCKS = range(CONFIG["alignment"]["blocks"])
+RECIPES = {recipe["name"]: recipe for recipe in CONFIG["recipes"]}
+
+
+wildcard_constraints:
+    dataset="|".join(map(re.escape, DATASETS)),
+    selector="|".join(map(re.escape, CONFIG["selectors"])),
+    fold=r"r\d+f\d+|all",
+    block=r"\d+",
+
+
+def code(script):
+    """The digest of a script and of the library modules it imports, as a param: changed content
+    reruns a rule, a new time stamp does not."""
+    return code_digest(str(Path(workflow.basedir) / "scripts" / script))
+
+
+def recipes_of(dataset, selector=None):
+    names = CONFIG["datasets"][dataset]["recipes"]
+    return [RECIPES[n] for n in names if selector in (None, RECIPES[n]["selector"])]
+
+
+def selectors_of(dataset):
+    """The selectors of the data set's recipes, and those whose number of landmarks they take."""
+    used = [recipe["selector"] for recipe in recipes_of(dataset)]
+    used += [b for s in used if isinstance(b := CONFIG["selectors"][s].get("budget"), str)]
+    return list(dict.fromkeys(used))
+
+
+def trained_selectors_of(dataset):
+    return list(dict.fromkeys(recipe["selector"] for recipe in recipes_of(dataset)))
+
+
+def of_datasets(file):
+    return [f"{RESULTS}/{dataset}/{file}" for dataset in DATASETS]
+
+
+def of_dataset(dataset, stage, ending, selectors=trained_selectors_of):
+    return [
+        f"{RESULTS}/{dataset}/{stage}/{selector}/{fold}.{ending}"
+        for selector in selectors(dataset)
+        for fold in FOLDS[dataset]
+    ]
+
+
+def of_folds(stage, ending):
+    return [path for dataset in DATASETS for path in of_dataset(dataset, stage, ending)]
+
+
+def classified():
+    return [
+        f"{RESULTS}/{request['dataset']}/classified/{name}.tsv"
+        for name, request in CONFIG["classify"].items()
+    ]
+
+
+def source_files(dataset):
+    """The user's files of a data set, as inputs of the rule that reads them."""
+    source = CONFIG["datasets"][dataset]["source"]
+    paths = source.get("fasta", source.get("matrix", []))
+    paths = [paths] if isinstance(paths, str) else list(paths)
+    labels = source.get("labels", {})
+    paths += [p for p in (labels.get("table"), labels.get("lines")) if p]
+    files = [DATA / p for p in paths]
+    return [
+        str(file)
+        for path in files
+        for file in (sorted(p for p in path.iterdir() if p.is_file()) if path.is_dir() else [path])
+    ]
+
+
+def scale(base, per_mb):
+    """A resource that grows with the size of the inputs, and with each attempt."""
+    return lambda wildcards, input, attempt: int((base + per_mb * input.size_mb) * attempt)
+
+
+def _hold_lock():
+    """Refuse two runs in one results folder. The kernel drops the lock when the process dies,
+    so nothing has to be unlocked after a kill."""
+    Path(RESULTS).mkdir(parents=True, exist_ok=True)
+    global _LOCK
+    _LOCK = open(f"{RESULTS}/.lock", "w")
+    try:
+        fcntl.flock(_LOCK, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        refuse(f"{RESULTS}: another run is writing there. Wait for it, or set other 'results'.")
+
+
+onstart:
+    _hold_lock()

@@ -1,0 +1,43 @@
+# Reads and checks the input.
+# needs: the user's files, or nothing (simulated)
+# makes: dataset/records.tsv (id, label, distinct row), dataset/distinct.tsv, dataset/summary.json;
+#        for a matrix also dataset/matrix.npy
+
+
+rule read_dataset:
+    input:
+        lambda wildcards: source_files(wildcards.dataset),
+    output:
+        records=f"{RESULTS}/{{dataset}}/dataset/records.tsv",
+        distinct=f"{RESULTS}/{{dataset}}/dataset/distinct.tsv",
+        summary=f"{RESULTS}/{{dataset}}/dataset/summary.json",
+    log:
+        f"{RESULTS}/{{dataset}}/logs/dataset.log",
+    benchmark:
+        f"{RESULTS}/{{dataset}}/times/dataset.tsv"
+    wildcard_constraints:
+        dataset="|".join(map(re.escape, SEQUENCES)) or "(?!)",
+    conda:
+        "../envs/alignment.yaml"
+    threads: 1
+    resources:
+        mem_mb=scale(500, 40),
+        runtime=scale(10, 0.1),
+    params:
+        settings=lambda wildcards: CONFIG["datasets"][wildcards.dataset]["source"],
+        scoring=lambda wildcards: CONFIG["datasets"][wildcards.dataset]["scoring"],
+        data=str(DATA),
+        seed=CONFIG["seed"],
+        code=code("dataset.py"),
+    script:
+        "../scripts/dataset.py"
+
+
+use rule read_dataset as read_matrix with:
+    output:
+        records=f"{RESULTS}/{{dataset}}/dataset/records.tsv",
+        distinct=f"{RESULTS}/{{dataset}}/dataset/distinct.tsv",
+        summary=f"{RESULTS}/{{dataset}}/dataset/summary.json",
+        matrix=f"{RESULTS}/{{dataset}}/dataset/matrix.npy",
+    wildcard_constraints:
+        dataset="|".join(map(re.escape, MATRICES)) or "(?!)",

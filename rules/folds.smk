@@ -1,0 +1,26 @@
+# Puts each record into a fold; identical sequences share one.
+# needs: dataset          makes: folds.tsv (id, group, repeat, fold)
+
+
+rule assign_folds:
+    input:
+        f"{RESULTS}/{{dataset}}/dataset/records.tsv",
+    output:
+        f"{RESULTS}/{{dataset}}/folds.tsv",
+    log:
+        f"{RESULTS}/{{dataset}}/logs/folds.log",
+    benchmark:
+        f"{RESULTS}/{{dataset}}/times/folds.tsv"
+    conda:
+        "../envs/alignment.yaml"
+    threads: 1
+    resources:
+        mem_mb=scale(500, 40),
+        runtime=scale(10, 1),
+    params:
+        settings=lambda wildcards: CONFIG["datasets"][wildcards.dataset]["folds"],
+        data=str(DATA),
+        seed=CONFIG["seed"],
+        code=code("folds.py"),
+    script:
+        "../scripts/folds.py"

@@ -1,0 +1,41 @@
+# Chooses the landmarks of a fold from its training part.
+# needs: dataset, folds, candidates, class scores
+# makes: landmarks/SELECTOR/FOLD.tsv (row, class, weight, radius, reached)
+
+
+def landmarks_to_match(wildcards):
+    """The landmarks of the selector whose number this one takes."""
+    budget = CONFIG["selectors"][wildcards.selector].get("budget")
+    if not isinstance(budget, str):
+        return []
+    return f"{RESULTS}/{wildcards.dataset}/landmarks/{budget}/{wildcards.fold}.tsv"
+
+
+rule select_landmarks:
+    input:
+        records=f"{RESULTS}/{{dataset}}/dataset/records.tsv",
+        folds=f"{RESULTS}/{{dataset}}/folds.tsv",
+        candidates=f"{RESULTS}/{{dataset}}/candidates.tsv",
+        class_scores=class_scores,
+        match=landmarks_to_match,
+    output:
+        f"{RESULTS}/{{dataset}}/landmarks/{{selector}}/{{fold}}.tsv",
+    log:
+        f"{RESULTS}/{{dataset}}/logs/landmarks.{{selector}}.{{fold}}.log",
+    benchmark:
+        f"{RESULTS}/{{dataset}}/times/landmarks.{{selector}}.{{fold}}.tsv"
+    conda:
+        "../envs/learning.yaml"
+    threads: 1
+    resources:
+        mem_mb=scale(700, 100),
+        runtime=scale(30, 10),
+    params:
+        selector=lambda wildcards: CONFIG["selectors"][wildcards.selector],
+        transforms=CONFIG["transforms"],
+        scoring=lambda wildcards: CONFIG["datasets"][wildcards.dataset]["scoring"],
+        data=str(DATA),
+        seed=CONFIG["seed"],
+        code=code("landmarks.py"),
+    script:
+        "../scripts/landmarks.py"

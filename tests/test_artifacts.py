@@ -1,0 +1,146 @@
+"""Artifacts: they come back as they went, and what is truncated or foreign is named and refused."""
+
+import gzip
+import os
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from kreinflow import artifacts
+from kreinflow.errors import InputError, KreinflowError
+
+
+@pytest.fixture
+def arrays():
+    return {"a": np.arange(6.0).reshape(2, 3), "b": np.array([1, 2], dtype=np.int16)}
+
+
+def test_arrays_come_back(tmp_path, arrays):
+    path = tmp_path / "x.safetensors"
+    artifacts.write_arrays(path, "thing 1", {"n": 3}, arrays)
+    header, back = artifacts.read_arrays(path, "thing 1")
+    assert header == {"n": 3}
+    for name, array in arrays.items():
+        np.testing.assert_array_equal(back[name], array)
+        assert back[name].dtype == array.dtype
+    first = path.read_bytes()
+    artifacts.write_arrays(path, "thing 1", {"n": 3}, dict(reversed(arrays.items())))
+    assert path.read_bytes() == first
+
+
+def test_every_truncation_of_arrays_is_refused(tmp_path, arrays):
+    path = tmp_path / "x.safetensors"
+    artifacts.write_arrays(path, "thing 1", {"n": 3}, arrays)
+    data = path.read_bytes()
+    for length in range(0, len(data), 7):
+        path.write_bytes(data[:length])
+        with pytest.raises(InputError, match="truncated or not a safetensors file"):
+            artifacts.read_arrays(path, "thing 1")
+
+
+def test_flipped_bytes_of_a_header_never_crash(tmp_path, arrays):
+    path = tmp_path / "x.safetensors"
+    artifacts.write_arrays(path, "thing 1", {"n": 3}, arrays)
+    data = path.read_bytes()
+    for position in range(0, 250, 3):
+        changed = bytearray(data)
+        changed[position] ^= 0x15
+        path.write_bytes(changed)
+        try:
+            artifacts.read_arrays(path, "thing 1")
+        except InputError as error:
+            assert "x.safetensors" in str(error)  # noqa: PT017
+
+
+def test_another_kind_is_refused(tmp_path, arrays):
+    path = tmp_path / "x.safetensors"
+    artifacts.write_arrays(path, "thing 1", {}, arrays)
+    with pytest.raises(InputError, match="holds a 'thing 1' where a 'model 2' is expected"):
+        artifacts.read_arrays(path, "model 2")
+
+
+def test_a_foreign_safetensors_file_is_refused(tmp_path, arrays):
+    from safetensors.numpy import save_file
+
+    path = tmp_path / "x.safetensors"
+    save_file(arrays, path)
+    with pytest.raises(InputError, match="not a file of kreinflow's"):
+        artifacts.read_arrays(path, "thing 1")
+
+
+@pytest.mark.parametrize("name", ["t.tsv", "t.tsv.gz"])
+def test_tables_come_back_with_all_digits(tmp_path, name):
+    rng = np.random.default_rng(1)
+    table = pd.DataFrame(
+        {"id": ["NA", "1e5", "nan"], "x": rng.normal(size=3) * 10.0 ** rng.integers(-200, 200, 3)}
+    )
+    path = tmp_path / name
+    artifacts.write_table(path, table)
+    first = path.read_bytes()
+    back = artifacts.read_table(path, ["id", "x"], text=["id"])
+    assert back["id"].tolist() == ["NA", "1e5", "nan"]
+    assert (back["x"].to_numpy() == table["x"].to_numpy()).all()
+    artifacts.write_table(path, back)
+    assert path.read_bytes() == first
+
+
+def test_truncated_tables_are_refused(tmp_path):
+    path = tmp_path / "t.tsv"
+    path.write_text("id\tx\na\t1\nb\t2")
+    with pytest.raises(InputError, match="truncated"):
+        artifacts.read_table(path, ["id"])
+    packed = gzip.compress(b"id\tx\na\t1\n" * 50)
+    path = tmp_path / "t.tsv.gz"
+    path.write_bytes(packed[:-9])
+    with pytest.raises(InputError, match="truncated or not gzip"):
+        artifacts.read_table(path, ["id"])
+
+
+def test_a_missing_column_is_named(tmp_path):
+    path = tmp_path / "t.tsv"
+    path.write_text("id\tx\na\t1\n")
+    with pytest.raises(InputError, match="column 'label' is missing"):
+        artifacts.read_table(path, ["id", "label"])
+
+
+def test_npy_is_checked(tmp_path):
+    path = tmp_path / "a.npy"
+    artifacts.write_array(path, np.eye(3))
+    np.testing.assert_array_equal(artifacts.open_array(path, 2), np.eye(3))
+    with pytest.raises(InputError, match="not an array of 1 dimensions"):
+        artifacts.open_array(path, 1)
+    path.write_bytes(path.read_bytes()[:-5])
+    with pytest.raises(InputError, match="truncated"):
+        artifacts.open_array(path, 2)
+    np.save(path, np.array([{}], dtype=object), allow_pickle=True)
+    with pytest.raises(InputError, match="not a .npy array"):
+        artifacts.open_array(path, 1)
+
+
+def test_nothing_half_written_is_left(tmp_path):
+    path = tmp_path / "x.txt"
+    path.write_text("old")
+
+    def fail():
+        with artifacts.replacing(path) as part:
+            part.write_text("half")
+            raise RuntimeError("interrupted")
+
+    with pytest.raises(RuntimeError, match="interrupted"):
+        fail()
+    assert path.read_text() == "old"
+    assert os.listdir(tmp_path) == ["x.txt"]
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs /dev/full")
+def test_a_full_disk_is_named(tmp_path):
+    def fill():
+        with artifacts.replacing(tmp_path / "x.txt"), open("/dev/full", "w") as full:
+            full.write("x")
+            full.flush()
+
+    with pytest.raises(KreinflowError, match="No space left on device.*Free some space") as caught:
+        fill()
+    assert caught.value.exit_code == 1
+    assert os.listdir(tmp_path) == []

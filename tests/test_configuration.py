@@ -1,0 +1,161 @@
+"""The configuration: the shipped files are valid, and each kind of mistake is named."""
+
+import copy
+import re
+from pathlib import Path
+
+import pytest
+import yaml
+from jsonschema import Draft202012Validator
+
+from kreinflow.configuration import complete_configuration, load_configuration, schema
+from kreinflow.errors import InputError
+
+ROOT = Path(__file__).parents[1]
+
+
+@pytest.fixture
+def content():
+    return yaml.safe_load((ROOT / "config.yaml").read_text())
+
+
+@pytest.mark.parametrize(
+    "path", [ROOT / "config.yaml", *sorted((ROOT / "examples").glob("*.yaml"))]
+)
+def test_shipped_configurations_are_valid(path):
+    config = load_configuration(path)
+    assert config["datasets"]
+
+
+def test_schema_is_a_schema_and_closed():
+    Draft202012Validator.check_schema(schema())
+
+    def closed(part):
+        if isinstance(part, dict):
+            if part.get("type") == "object" and "properties" in part and "allOf" not in part:
+                assert part.get("additionalProperties") is False, part
+            for inner in part.values():
+                closed(inner)
+        elif isinstance(part, list):
+            for inner in part:
+                closed(inner)
+
+    closed(schema())
+
+
+def test_every_key_of_the_schema_stands_in_the_commented_config():
+    text = (ROOT / "config.yaml").read_text()
+
+    def keys(part):
+        if isinstance(part, dict):
+            yield from part.get("properties", {})
+            for inner in part.values():
+                yield from keys(inner)
+        elif isinstance(part, list):
+            for inner in part:
+                yield from keys(inner)
+
+    for key in set(keys(schema())):
+        assert re.search(rf"\b{re.escape(key)}:", text), f"{key} is not explained in config.yaml"
+
+
+def test_defaults_written_in_config_are_those_of_the_schema(content):
+    explicit = complete_configuration(content)
+    bare = copy.deepcopy(content)
+    for key in (
+        "seed",
+        "data",
+        "results",
+        "alignment",
+        "inner_folds",
+        "reject_error",
+        "transforms",
+    ):
+        bare.pop(key)
+    bare["datasets"]["demo"] = {"source": {"type": "simulated"}}
+    bare["selectors"]["meb"] = {"method": "meb"}
+    bare["selectors"]["kmeans"] = {"method": "kmeans++", "budget": "meb"}
+    bare["learners"]["ikfd"] = {"method": "ny_ikfd"}
+    bare["learners"]["pcvm"] = {"method": "ny_pcvm"}
+    assert complete_configuration(bare) == explicit
+
+
+def _set(path, value):
+    def change(content):
+        place = content
+        for key in path[:-1]:
+            place = place[key]
+        place[path[-1]] = value
+
+    return change
+
+
+FASTA = {"type": "fasta", "fasta": "x.fasta", "labels": {"table": "x.tsv"}}
+
+MISTAKES = [
+    (_set(["sead"], 3), "top level: unknown key 'sead'; did you mean 'seed'?"),
+    (
+        _set(["datasets", "demo", "source", "familes"], 3),
+        "datasets.demo.source: unknown key 'familes'; did you mean 'families'?",
+    ),
+    (_set(["recipes", 0, "transform"], "lgo"), "'lgo' is none of .* did you mean 'log'?"),
+    (_set(["recipes", 0, "selector"], "mbe"), "selector 'mbe' is not defined; did you mean 'meb'"),
+    (_set(["recipes", 0, "learner"], "ikdf"), "learner 'ikdf' is not defined; did you mean 'ikfd'"),
+    (_set(["recipes", 1, "name"], "ikfd-meb"), "the name stands twice"),
+    (_set(["datasets", "demo", "folds", "k"], 1), "datasets.demo.folds.k: 1 is less than"),
+    (_set(["datasets", "demo", "folds", "method"], "table"), "method table needs the path"),
+    (_set(["datasets", "demo", "recipes"], ["ikfd"]), "recipe 'ikfd' is not defined"),
+    (_set(["datasets", "demo", "final"], "pcvm"), "recipe 'pcvm' is not defined"),
+    (_set(["datasets", "demo", "scoring"], {"gap_open": 1, "gap_extend": 2}), "gap_open must be"),
+    (_set(["learners", "pcvm", "ridge"], 1), "learners.pcvm: unknown key 'ridge'"),
+    (_set(["learners", "ikfd", "ridge"], "outer"), "learners.ikfd.ridge: 'outer' does not match"),
+    (_set(["selectors", "uniform", "budget"], "kmeans"), "no selector with a number of its own"),
+    (_set(["selectors", "uniform"], {"method": "uniform"}), "the key 'budget' is missing"),
+    (_set(["datasets", "demo", "source"], {"type": "fasta"}), "the key 'fasta' is missing"),
+    (_set(["datasets", "demo", "source"], FASTA | {"labels": {}}), "exactly one of table, pattern"),
+    (
+        _set(["datasets", "demo", "source"], FASTA | {"labels": {"table": "a", "pattern": "b"}}),
+        "exactly one of table, pattern",
+    ),
+    (
+        _set(
+            ["datasets", "demo", "source"],
+            {"type": "matrix", "matrix": "x.npy", "labels": {"lines": "y"}},
+        ),
+        "whose transform, and whose selector's transform, is raw",
+    ),
+    (_set(["classify"], {"a": {"dataset": "dmeo", "input": "x"}}), "did you mean 'demo'"),
+    (_set(["datasets"], {}), "datasets:"),
+    (_set(["datasets"], {"../up": {"source": {"type": "simulated"}}}), "does not match"),
+]
+
+
+@pytest.mark.parametrize(("change", "message"), MISTAKES, ids=[m for _, m in MISTAKES])
+def test_mistakes_are_named(content, change, message):
+    change(content)
+    with pytest.raises(InputError, match=message) as caught:
+        complete_configuration(content, "my.yaml")
+    assert str(caught.value).startswith("my.yaml: ")
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("seed: 1\nseed: 2\n", "key 'seed' stands twice"),
+        ("seed: [1\n", "not YAML"),
+        ("", "holds no keys"),
+        ("- 1\n", "holds no keys"),
+        ("a: !!python/object/apply:os.system ['true']\n", "not YAML"),
+    ],
+)
+def test_files_that_are_no_configuration(tmp_path, text, message):
+    path = tmp_path / "c.yaml"
+    path.write_text(text)
+    with pytest.raises(InputError, match=message):
+        load_configuration(path)
+
+
+def test_a_missing_file_is_named(tmp_path):
+    with pytest.raises(InputError, match=r"nothing\.yaml: cannot be read"):
+        load_configuration(tmp_path / "nothing.yaml")

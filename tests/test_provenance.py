@@ -1,0 +1,73 @@
+"""The digest of code follows the content of what a script imports, and nothing else."""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from kreinflow.provenance import code_digest, package_versions
+
+ROOT = Path(__file__).parents[1]
+
+
+@pytest.fixture
+def copy(tmp_path):
+    shutil.copytree(ROOT / "lib", tmp_path / "lib", ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copytree(ROOT / "scripts", tmp_path / "scripts")
+    return tmp_path
+
+
+def digest(tree, script):
+    """In a process of its own: the digest is cached, and the package is the one of the tree."""
+    code = (
+        "from kreinflow.provenance import code_digest;"
+        f"print(code_digest({str(tree / 'scripts' / script)!r}))"
+    )
+    return subprocess.run(
+        [sys.executable, "-c", code],
+        env={**os.environ, "PYTHONPATH": str(tree / "lib")},
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout
+
+
+def test_content_of_an_imported_module_counts_and_time_does_not(copy):
+    before = digest(copy, "folds.py")
+    module = copy / "lib" / "kreinflow" / "sequences" / "folds.py"
+    os.utime(module, (1, 1))
+    assert digest(copy, "folds.py") == before
+    module.write_text(module.read_text() + "\n# changed\n")
+    assert digest(copy, "folds.py") != before
+
+
+def test_indirect_imports_count(copy):
+    before = digest(copy, "folds.py")
+    module = copy / "lib" / "kreinflow" / "randomness.py"
+    module.write_text(module.read_text() + "\n# changed\n")
+    assert digest(copy, "folds.py") != before
+
+
+def test_modules_that_are_not_imported_do_not_count(copy):
+    before = digest(copy, "folds.py")
+    module = copy / "lib" / "kreinflow" / "report" / "page.py"
+    module.write_text(module.read_text() + "\n# changed\n")
+    assert digest(copy, "folds.py") == before
+    assert digest(copy, "report.py") != digest(copy, "folds.py")
+
+
+def test_data_files_of_a_package_count(copy):
+    before = digest(copy, "report.py")
+    (template,) = (copy / "lib" / "kreinflow" / "report").glob("*.j2")
+    template.write_text(template.read_text() + "<!-- changed -->")
+    assert digest(copy, "report.py") != before
+
+
+def test_versions_name_what_matters():
+    versions = package_versions()
+    assert versions["numpy"][0].isdigit()
+    assert "not installed" not in versions.values()
+    assert len(code_digest(__file__)) == 64
