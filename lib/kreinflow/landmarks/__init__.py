@@ -1,0 +1,1 @@
+"""The choice of landmarks: a few training sequences that stand for their class."""

@@ -1,0 +1,177 @@
+"""The minimum enclosing ball by core sets; its support are the landmarks of a class."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kreinflow.numerics import FloatArray, single_threaded
+
+SUPPORT_THRESHOLD = 1e-6
+"""Weights above it belong to the support."""
+
+MAX_CORE = 1000
+"""Points at which the core set stops to grow; 2/epsilon are enough in theory."""
+
+_RIDGE = 1e-12
+_SLACK = 1e-11  # both in units of the largest squared distance from the start
+
+
+@dataclass(frozen=True, eq=False)
+class Ball:
+    """A ball around points, in the coordinates of the points.
+
+    Parameters
+    ----------
+    weights : ndarray of shape (n,)
+        The dual weights a on the simplex; the centre is F'a.
+    support : ndarray of int
+        The points with a above :data:`SUPPORT_THRESHOLD`, in order; at least two, if there are
+        two points (where all coincide, the second has weight 0).
+    centre : ndarray of shape (d,)
+    radius : float
+        R, the radius of the core set's own ball, which no enclosing ball can go below.
+    reached : bool
+        Whether all points lie within R (1 + epsilon).
+    iterations : int
+        The number of points that joined the core set.
+    """
+
+    weights: FloatArray
+    support: NDArray[np.intp]
+    centre: FloatArray
+    radius: float
+    reached: bool
+    iterations: int
+
+
+def minimum_enclosing_ball(F: FloatArray, epsilon: float = 0.01, start: int = 0) -> Ball:
+    r"""Return a (1 + epsilon) approximation of the minimum enclosing ball of the rows of F.
+
+    The farthest point joins the core set until all lie within R (1 + epsilon); on the core set
+    the dual is solved exactly:
+
+    .. math:: R^2 = \max_a \sum_i a_i k_{ii} - a' K a, \qquad \sum_i a_i = 1, \; a_i \ge 0, \;
+              K = F F'.
+
+    (schleif2018 prints K_ii^2; its centre covers with 4 R^2.) Of points equally far the first
+    is taken.
+
+    Parameters
+    ----------
+    F : ndarray of shape (n, d)
+        The points, as rows.
+    epsilon : float
+        By what fraction a point may lie outside.
+    start : int
+        The core set begins with the point farthest from this one.
+
+    Raises
+    ------
+    ValueError
+        If there is no point, or epsilon is negative.
+
+    References
+    ----------
+    .. [1] Badoiu, M., Clarkson, K. L.: Optimal core-sets for balls.
+       Computational Geometry 40, 14-22 (2008). doi:10.1016/j.comgeo.2007.04.002
+
+    Examples
+    --------
+    >>> ball = minimum_enclosing_ball(np.array([[0.0, 0.0], [4.0, 0.0], [2.0, 1.0]]))
+    >>> ball.radius, ball.centre.tolist(), ball.support.tolist()
+    (2.0, [2.0, 0.0], [0, 1])
+    """
+    if F.ndim != 2 or F.shape[0] == 0:
+        raise ValueError(f"the ball needs points as rows, not an array of shape {F.shape}.")
+    if epsilon < 0:
+        raise ValueError(f"epsilon must not be negative, as {epsilon} is.")
+    with single_threaded():
+        # Points far from the origin would cancel in the distances; the ball moves along.
+        points = F - F[start]
+        norms = np.einsum("ij,ij->i", points, points)
+        scale = float(norms.max())
+        core = [int(np.argmax(norms))]
+        gram = norms[core][:, None]
+        alpha = np.ones(1)
+        while True:
+            centre = alpha @ points[core]
+            distances = norms - 2 * (points @ centre) + centre @ centre
+            squared_radius = max(0.0, float(alpha @ distances[core]))
+            farthest = int(np.argmax(distances))
+            limit = (1 + epsilon) ** 2 * squared_radius + 10 * _SLACK * scale
+            reached = bool(distances[farthest] <= limit)
+            # A point of the core outside the core's own ball is one of rounding.
+            if reached or farthest in core or len(core) == MAX_CORE:
+                break
+            core.append(farthest)
+            products = points[core] @ points[farthest]
+            gram = np.block([[gram, products[:-1, None]], [products[None, :]]])
+            alpha = _core_weights(gram / scale, np.append(alpha, 0.0))
+    weights = np.zeros(len(F))
+    weights[core] = alpha
+    return Ball(
+        weights=weights,
+        support=_support(weights),
+        centre=centre + F[start],
+        radius=float(np.sqrt(squared_radius)),
+        reached=reached,
+        iterations=len(core),
+    )
+
+
+def _support(weights: FloatArray) -> NDArray[np.intp]:
+    support = np.flatnonzero(weights > SUPPORT_THRESHOLD)
+    if len(support) == 1 and len(weights) > 1:
+        other = 1 if support[0] == 0 else 0
+        support = np.sort(np.append(support, other))
+    return support
+
+
+def _core_weights(K: FloatArray, alpha: FloatArray) -> FloatArray:
+    """Maximise a'diag(K) - a'K a on the simplex by an active-set method, warm from ``alpha``.
+
+    Points leave one by one on the way to the solution of the equalities, and the one farthest
+    outside the ball joins. The ridge keeps the equalities regular where points are affinely
+    dependent, and moves R^2 by 1e-12 at most; K has entries of order one.
+    """
+    K = K + _RIDGE * np.eye(len(K))
+    k = K.diagonal()
+    alpha = alpha.copy()
+    active = alpha > 0
+    for _ in range(10 * len(K)):
+        outside = k - 2 * (K @ alpha)  # squared distances from the centre but for a constant
+        outside -= alpha @ outside
+        outside[active] = -np.inf
+        joining = int(np.argmax(outside))
+        if outside[joining] <= _SLACK:
+            break
+        active[joining] = True
+        alpha = _walk(K, alpha, active)
+        if not active[joining]:  # only by rounding: there is nothing left to gain
+            break
+    alpha /= alpha.sum()
+    return alpha
+
+
+def _walk(K: FloatArray, alpha: FloatArray, active: NDArray[np.bool_]) -> FloatArray:
+    """Move to the optimum over the active points, dropping from ``active`` those that hit 0."""
+    while True:
+        chosen = np.flatnonzero(active)
+        n = len(chosen)
+        equalities = np.ones((n + 1, n + 1))
+        equalities[:n, :n] = 2 * K[np.ix_(chosen, chosen)]
+        equalities[n, n] = 0.0
+        right = np.append(K.diagonal()[chosen], 1.0)
+        target = np.linalg.solve(equalities, right)[:n]
+        blocking = target <= 0
+        if not blocking.any():
+            alpha[chosen] = target
+            return alpha
+        now = alpha[chosen]
+        steps = np.full(n, np.inf)
+        steps[blocking] = now[blocking] / (now[blocking] - target[blocking])
+        first = int(np.argmin(steps))
+        alpha[chosen] = np.maximum(now + steps[first] * (target - now), 0.0)
+        alpha[chosen[first]] = 0.0
+        active[chosen[first]] = False

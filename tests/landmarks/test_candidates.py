@@ -1,0 +1,49 @@
+import numpy as np
+
+from kreinflow.landmarks.candidates import all_candidates, candidate_order, first_candidates
+
+N = 60
+DIGESTS = [f"digest {i}" for i in range(N)]
+LABELS = ["b" if i % 3 else "a" for i in range(N)]
+FOLDS = [np.array([i for i in range(N) if i % 5 != fold]) for fold in range(5)]
+
+
+def test_order_is_a_permutation_that_added_rows_leave_alone():
+    order = candidate_order(DIGESTS, 1)
+    assert sorted(order.tolist()) == list(range(N))
+    longer = candidate_order([*DIGESTS, "x", "y"], 1)
+    assert longer[longer < N].tolist() == order.tolist()
+    assert candidate_order(DIGESTS, 2).tolist() != order.tolist()
+
+
+def test_fold_takes_the_first_members_that_it_trains_on():
+    order = candidate_order(DIGESTS, 1)
+    for fold, training in enumerate(FOLDS):
+        found = first_candidates(order, LABELS, training, 4)
+        for label in ("a", "b"):
+            expected = [i for i in order if LABELS[i] == label and i % 5 != fold][:4]
+            assert found[label].tolist() == expected
+
+
+def test_test_rows_change_nothing():
+    order = candidate_order(DIGESTS, 1)
+    found = first_candidates(order, LABELS, FOLDS[0], 4)
+    scrambled = ["b" if i % 5 == 0 else label for i, label in enumerate(LABELS)]
+    again = first_candidates(order, scrambled, FOLDS[0], 4)
+    assert {k: v.tolist() for k, v in found.items()} == {k: v.tolist() for k, v in again.items()}
+
+
+def test_none_takes_all_members():
+    found = first_candidates(candidate_order(DIGESTS, 1), LABELS, FOLDS[0], None)
+    assert sum(len(rows) for rows in found.values()) == len(FOLDS[0])
+
+
+def test_union_over_folds():
+    order = candidate_order(DIGESTS, 1)
+    union = all_candidates(order, LABELS, FOLDS, 4)
+    assert list(union) == ["a", "b"]
+    for label, rows in union.items():
+        folds = [first_candidates(order, LABELS, training, 4)[label] for training in FOLDS]
+        assert set(rows.tolist()) == set(np.concatenate(folds).tolist())
+        assert rows.tolist() == [i for i in order if i in set(rows.tolist())]
+        assert len(rows) < 4 * len(FOLDS)

@@ -1,0 +1,91 @@
+import numpy as np
+import pytest
+
+from kreinflow.landmarks.features import ClassScores, class_features
+
+pytestmark = pytest.mark.filterwarnings("ignore:the factor misses")
+
+
+def kernel(n, p, q, seed=0):
+    X = np.random.default_rng(seed).standard_normal((n, p + q))
+    return (X * np.repeat([1.0, -1.0], [p, q])) @ X.T
+
+
+def scores_of(K, candidates, kind="similarity"):
+    candidates = np.asarray(candidates)
+    return ClassScores(
+        "a", np.arange(len(K)) * 10, candidates, K[:, candidates], np.diag(K).copy(), kind
+    )
+
+
+def gram(F):
+    return F @ F.T
+
+
+@pytest.mark.parametrize("candidates", [range(20), np.random.default_rng(1).permutation(30)[:20]])
+def test_psd_class_kernel_from_some_candidates(candidates):
+    K = kernel(30, 6, 0)
+    np.testing.assert_allclose(gram(class_features(scores_of(K, candidates))), K, atol=1e-10)
+
+
+def test_psd_class_kernel_from_all_members_in_any_order():
+    K = kernel(30, 6, 0)
+    order = np.random.default_rng(2).permutation(30)
+    F = class_features(scores_of(K, order))
+    assert F.shape == (30, 6)
+    np.testing.assert_allclose(gram(F), K, atol=1e-11)
+
+
+def test_indefinite_class_kernel_gives_its_square():
+    K = kernel(30, 5, 3)
+    exact = class_features(scores_of(K, np.random.default_rng(3).permutation(30)))
+    np.testing.assert_allclose(exact, K, atol=1e-14)
+    sampled = class_features(scores_of(K, range(12)))
+    assert sampled.shape == (30, 8)
+    np.testing.assert_allclose(gram(sampled), K @ K, atol=1e-8)
+
+
+def test_sampled_features_are_those_of_the_factor_not_of_the_columns():
+    K = kernel(200, 60, 30)
+    F = class_features(scores_of(K, range(40)))
+
+    def cosine(A):
+        return (A * (K @ K)).sum() / np.linalg.norm(A) / np.linalg.norm(K @ K)
+
+    assert cosine(gram(F)) > 0.6
+    at_rank = class_features(scores_of(K, range(90)))
+    assert cosine(gram(at_rank)) > 0.999
+    assert cosine(gram(K[:, :90])) < 0.98
+
+
+@pytest.mark.parametrize("count", [12, 30])
+@pytest.mark.parametrize(("p", "q"), [(4, 0), (4, 2)])
+def test_dissimilarities_are_centred_on_the_candidates(count, p, q):
+    K = kernel(30, p, q)
+    D = np.diag(K)[:, None] + np.diag(K) - 2 * K
+    J = np.eye(30) - np.r_[np.full(count, 1 / count), np.zeros(30 - count)]
+    S = -J @ D @ J.T / 2
+    F = class_features(scores_of(D, range(count), "squared_dissimilarity"))
+    expected = S if q == 0 else S @ S
+    np.testing.assert_allclose(gram(F), expected, atol=1e-8)
+
+
+def test_zero_class_kernel():
+    assert not class_features(scores_of(np.zeros((5, 5)), range(2))).any()
+    assert not class_features(scores_of(np.zeros((5, 5)), range(5))).any()
+    same = class_features(scores_of(np.zeros((5, 5)), range(3), "squared_dissimilarity"))
+    assert same.shape[0] == 5
+    assert not same.any()
+
+
+def test_one_member():
+    assert class_features(scores_of(np.array([[4.0]]), [0])).tolist() in ([[2.0]], [[-2.0]])
+
+
+def test_shapes_are_checked():
+    with pytest.raises(ValueError, match="class 'a': 3 members and 2 candidates"):
+        ClassScores("a", np.arange(3), np.arange(2), np.ones((3, 3)), np.ones(3))
+    with pytest.raises(ValueError, match="need as many self-similarities"):
+        ClassScores("a", np.arange(3), np.arange(2), np.ones((3, 2)), np.ones(2))
+    with pytest.raises(ValueError, match="has no candidates"):
+        class_features(ClassScores.without_scores("a", np.arange(3)))

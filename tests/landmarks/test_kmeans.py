@@ -1,0 +1,76 @@
+import itertools
+
+import numpy as np
+import pytest
+
+from kreinflow.errors import InputError
+from kreinflow.landmarks.kmeans import kmeans_plus_plus, share_budget
+from kreinflow.randomness import stream
+
+
+def test_draws_are_distinct_and_repeatable():
+    F = np.random.default_rng(1).standard_normal((50, 4))
+    first = kmeans_plus_plus(F, 20, stream(1, "a"))
+    assert len(set(first.tolist())) == 20
+    assert np.array_equal(first, kmeans_plus_plus(F, 20, stream(1, "a")))
+    assert not np.array_equal(first, kmeans_plus_plus(F, 20, stream(2, "a")))
+
+
+def test_all_rows_can_be_drawn_even_if_they_coincide():
+    for F in (np.zeros((6, 2)), np.repeat(np.eye(3), 2, axis=0)):
+        drawn = kmeans_plus_plus(F, 6, stream(1, "all"))
+        assert sorted(drawn.tolist()) == list(range(6))
+
+
+def test_distinct_points_come_before_their_copies():
+    F = np.repeat(np.arange(4.0)[:, None], 5, axis=0)
+    for seed in range(20):
+        drawn = kmeans_plus_plus(F, 4, stream(seed, "copies"))
+        assert sorted(F[drawn, 0].tolist()) == [0, 1, 2, 3]
+
+
+def test_second_draw_follows_the_squared_distance():
+    F = np.array([[0.0], [1.0], [3.0]])
+    counts = np.zeros((3, 3))
+    generator = stream(3, "frequencies")
+    for _ in range(6000):
+        first, second = kmeans_plus_plus(F, 2, generator)
+        counts[first, second] += 1
+    D = (F - F.T) ** 2
+    expected = D / D.sum(axis=1)[:, None] / 3
+    np.testing.assert_allclose(counts / 6000, expected, atol=0.02)
+
+
+def test_too_many_rows_are_refused():
+    with pytest.raises(ValueError, match="4 of 3 rows"):
+        kmeans_plus_plus(np.eye(3), 4, stream(1))
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_shares_sum_to_the_budget_and_stay_in_bounds(seed):
+    rng = np.random.default_rng(seed)
+    sizes = rng.integers(1, 200, rng.integers(1, 40))
+    for budget in {len(sizes), sizes.sum(), *rng.integers(len(sizes), sizes.sum() + 1, 5)}:
+        shares = share_budget(sizes, int(budget))
+        assert shares.sum() == budget
+        assert (shares >= 1).all()
+        assert (shares <= sizes).all()
+        if budget >= np.minimum(sizes, 2).sum():
+            assert (shares >= np.minimum(sizes, 2)).all()
+        for i, j in itertools.combinations(range(len(sizes)), 2):
+            if sizes[i] >= sizes[j]:
+                assert shares[i] >= shares[j] - 1
+
+
+def test_shares_follow_the_square_root():
+    assert share_budget([10000, 2500, 400], 170).tolist() == [100, 50, 20]
+    assert share_budget([10000, 4, 1], 100).tolist() == [97, 2, 1]
+    assert share_budget([9, 9, 9], 10).tolist() == [4, 3, 3]
+    assert share_budget([3, 100], 100).tolist() == [3, 97]
+
+
+def test_budget_that_does_not_fit_is_refused():
+    with pytest.raises(InputError, match="31 landmarks is larger than the 30"):
+        share_budget([10, 20], 31)
+    with pytest.raises(InputError, match="smaller than the number of classes, 3"):
+        share_budget([10, 20, 30], 2)
