@@ -1,7 +1,8 @@
 import numpy as np
 import pytest
 
-from kreinflow.landmarks.features import ClassScores, class_features
+from kreinflow.landmarks import features
+from kreinflow.landmarks.features import ClassScores
 
 pytestmark = pytest.mark.filterwarnings("ignore:the factor misses")
 
@@ -16,6 +17,11 @@ def scores_of(K, candidates, kind="similarity"):
     return ClassScores(
         "a", np.arange(len(K)) * 10, candidates, K[:, candidates], np.diag(K).copy(), kind
     )
+
+
+def class_features(scores):
+    (F,) = features.class_features([scores])
+    return F
 
 
 def gram(F):
@@ -39,10 +45,20 @@ def test_psd_class_kernel_from_all_members_in_any_order():
 def test_indefinite_class_kernel_gives_its_square():
     K = kernel(30, 5, 3)
     exact = class_features(scores_of(K, np.random.default_rng(3).permutation(30)))
-    np.testing.assert_allclose(exact, K, atol=1e-14)
+    np.testing.assert_allclose(gram(exact), K @ K, atol=1e-10)
     sampled = class_features(scores_of(K, range(12)))
     assert sampled.shape == (30, 8)
     np.testing.assert_allclose(gram(sampled), K @ K, atol=1e-8)
+
+
+@pytest.mark.parametrize("count", [12, 30])
+def test_one_indefinite_class_makes_all_classes_use_the_square(count):
+    psd, indefinite = kernel(30, 6, 0), kernel(30, 5, 3)
+    both = [scores_of(K, range(count)) for K in (psd, indefinite)]
+    for K, F in zip((psd, indefinite), features.class_features(both), strict=True):
+        np.testing.assert_allclose(gram(F), K @ K, atol=1e-8)
+    alone, _ = features.class_features([both[0], both[0]])
+    np.testing.assert_allclose(gram(alone), psd, atol=1e-10)
 
 
 def test_sampled_features_are_those_of_the_factor_not_of_the_columns():

@@ -1,5 +1,6 @@
-"""Explicit features of one class, from the scores of its members against its candidates."""
+"""Explicit features of each class, from the scores of its members against its candidates."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -59,35 +60,36 @@ class ClassScores:
         return cls(label, members, np.empty(0, np.intp), np.empty((n, 0)), np.empty(n))
 
 
-def class_features(scores: ClassScores) -> FloatArray:
-    r"""Return features whose inner products are the class kernel K_j, or K_j K_j' if indefinite.
+def class_features(classes: Sequence[ClassScores]) -> list[FloatArray]:
+    r"""Return features of each class whose inner products are K_j, or K_j K_j' if indefinite.
 
-    With all members as candidates K_j is known: if it is positive semi-definite, the features are
+    Each class has a Krein factor, the Nyström factor of its columns or, with all members as
+    candidates, the eigenpairs of K_j itself:
 
-    .. math:: F = V \, diag(a)^{1/2}, \qquad K_j = V \, diag(a) \, V',
+    .. math:: K_j \approx Z_j \, diag(s_j) \, Z_j' .
 
-    and if not, its rows. With fewer candidates the class has a Krein factor (Z_j, s), and
+    If all classes are positive semi-definite, F = Z_j. The dual of the enclosing ball is not
+    concave on an indefinite kernel; so if one class is indefinite, then the kernel is, and *all*
+    classes use the kernel K_j K_j' (schleif2018 4.2), lest one rule chose the landmarks of one
+    class and another those of the next:
 
-    .. math:: F = Z_j \quad (s = 1), \qquad
-              F = Z_j \, diag(s) \, R_j', \; Z_j = Q_j R_j \quad (else),
+    .. math:: F = Z_j \, diag(s_j) \, R_j', \qquad Z_j = Q_j R_j .
 
-    the latter with the inner products of the rows of K~_j. The dual of the enclosing ball is not
-    concave on an indefinite K_j, hence K_j K_j' (schleif2018 3.3). Dissimilarities are centred
-    on the candidates' mean first.
+    Dissimilarities are centred on the mean of the candidates first.
 
     Parameters
     ----------
-    scores : ClassScores
+    classes : sequence of ClassScores
 
     Returns
     -------
-    ndarray of shape (n, d)
-        All zero if the class kernel is.
+    list of ndarray of shape (n_j, d_j)
+        All zero for a class whose kernel is.
 
     Raises
     ------
     ValueError
-        If the class has no candidates.
+        If a class has no candidates.
 
     References
     ----------
@@ -95,7 +97,17 @@ def class_features(scores: ClassScores) -> FloatArray:
        approximation using minimum enclosing balls. Neurocomputing 318, 213-226 (2018).
        doi:10.1016/j.neucom.2018.08.057
     """
-    if len(scores.candidates) == 0:
+    with single_threaded():
+        factors = [_class_factor(scores) for scores in classes]
+        if all((signs > 0).all() for _, signs in factors):
+            return [Z for Z, _ in factors]
+        return [(Z * signs) @ triangular_factor(Z).T for Z, signs in factors]
+
+
+def _class_factor(scores: ClassScores) -> tuple[FloatArray, FloatArray]:
+    """Return Z_j and s_j."""
+    n, c = scores.columns.shape
+    if c == 0:
         raise ValueError(f"class {scores.label!r} has no candidates, so it has no features.")
     columns, self_similarities = scores.columns, scores.self_similarities
     if scores.kind == "squared_dissimilarity":
@@ -104,26 +116,12 @@ def class_features(scores: ClassScores) -> FloatArray:
         columns = centring.columns(columns)
     landmark_matrix = columns[scores.candidates]
     if not landmark_matrix.any():
-        return np.zeros((len(scores.members), 1))
-    if len(scores.candidates) == len(scores.members):
-        kernel = np.empty_like(columns)
-        kernel[:, scores.candidates] = columns
-        return _exact_features((kernel + kernel.T) / 2)
-    factor = KreinFactor.fit(columns, landmark_matrix, self_similarities)
-    Z = factor.transform(columns)
-    if (factor.signs > 0).all():
-        return Z
-    with single_threaded():
-        indefinite: FloatArray = (Z * factor.signs) @ triangular_factor(Z).T
-    return indefinite
-
-
-def _exact_features(kernel: FloatArray) -> FloatArray:
-    with single_threaded():
-        values, V = scipy.linalg.eigh(kernel)
-        tolerance = RANK_TOLERANCE * np.abs(values).max()
-        if values[0] < -tolerance:
-            return kernel
-        kept = values > tolerance
-        features: FloatArray = V[:, kept] * np.sqrt(values[kept])
-    return features
+        return np.zeros((n, 1)), np.ones(1)
+    if c < n:
+        factor = KreinFactor.fit(columns, landmark_matrix, self_similarities)
+        return factor.transform(columns), factor.signs
+    kernel = np.empty_like(columns)
+    kernel[:, scores.candidates] = columns
+    values, V = scipy.linalg.eigh((kernel + kernel.T) / 2)
+    kept = np.abs(values) > RANK_TOLERANCE * np.abs(values).max()
+    return V[:, kept] * np.sqrt(np.abs(values[kept])), np.sign(values[kept])

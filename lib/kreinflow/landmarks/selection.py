@@ -12,6 +12,7 @@ from kreinflow.landmarks.features import ClassScores, class_features
 from kreinflow.landmarks.kmeans import kmeans_plus_plus, share_budget
 from kreinflow.landmarks.meb import minimum_enclosing_ball
 from kreinflow.landmarks.uniform import uniform_landmarks
+from kreinflow.numerics import FloatArray
 from kreinflow.randomness import stream
 
 Method = Literal["meb", "kmeans", "uniform"]
@@ -70,7 +71,12 @@ def select_landmarks(
         If the method is unknown, or its budget is missing.
     """
     if method == "meb":
-        return _sorted([_ball_support(scores, epsilon) for scores in classes])
+        return _sorted(
+            [
+                _ball_support(scores, F, epsilon)
+                for scores, F in zip(classes, class_features(classes), strict=True)
+            ]
+        )
     if method not in METHODS:
         raise ValueError(f"landmarks {method!r}: give one of {', '.join(METHODS)}.")
     if budget is None:
@@ -83,9 +89,10 @@ def select_landmarks(
         )
     if method == "kmeans":
         parts = []
-        for scores, share in zip(classes, share_budget(sizes, budget), strict=True):
+        shares = share_budget(sizes, budget)
+        for scores, F, share in zip(classes, class_features(classes), shares, strict=True):
             generator = stream(seed, "kmeans", fold, scores.label)
-            chosen = kmeans_plus_plus(class_features(scores), int(share), generator)
+            chosen = kmeans_plus_plus(F, int(share), generator)
             parts.append(_part(scores.members[chosen], scores.label))
         return _sorted(parts)
     rows = np.concatenate([scores.members for scores in classes])
@@ -98,8 +105,8 @@ def select_landmarks(
     )
 
 
-def _ball_support(scores: ClassScores, epsilon: float) -> pd.DataFrame:
-    ball = minimum_enclosing_ball(class_features(scores), epsilon)
+def _ball_support(scores: ClassScores, F: FloatArray, epsilon: float) -> pd.DataFrame:
+    ball = minimum_enclosing_ball(F, epsilon)
     part = _part(scores.members[ball.support], scores.label)
     return part.assign(weight=ball.weights[ball.support], radius=ball.radius, reached=ball.reached)
 
