@@ -1,0 +1,429 @@
+"""The indefinite kernel Fisher discriminant on a Krein factor (Ny-iKFD), at linear cost."""
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from scipy.linalg import lapack
+
+from kreinflow.errors import InputError
+from kreinflow.models.calibration import TemperatureCalibrator
+from kreinflow.numerics import (
+    RANK_TOLERANCE,
+    FloatArray,
+    single_threaded,
+    tiled_product,
+    tiles,
+)
+
+IntArray = NDArray[np.integer]
+
+SCATTERS = ("balanced", "pooled")
+BIASES = ("midpoint", "log_prior", "least_squares")
+
+RIDGE_GRID: tuple[float, ...] = tuple(10.0**power for power in range(-8, 1))
+"""Ridges tried by :func:`choose_ridge`, relative to the mean diagonal of the total scatter."""
+
+
+class NystroemFisher:
+    r"""Fisher discriminants of all classes against the rest on a Krein factor.
+
+    With the rows :math:`z` of the factor, class means :math:`m_+, m_-`, class covariances
+    :math:`C_+, C_-` (divided by the class size), :math:`d = m_+ - m_-` and weights
+    :math:`\pi_\pm` of the two sides,
+
+    .. math::
+        C = \pi_+ C_+ + \pi_- C_-, \qquad G = (C + \lambda I)^{-1}, \qquad f(z) = w'z + b .
+
+    =============  =====================================================================
+    scatter        :math:`\pi_\pm`
+    =============  =====================================================================
+    balanced       1/2 each; the paper's scatter (its eq. 3) is :math:`C_w = 2 C`
+    pooled         the shares :math:`p_\pm` of the two sides among the rows
+    =============  =====================================================================
+
+    =============  =====================================================================
+    bias           :math:`w` and :math:`b`
+    =============  =====================================================================
+    midpoint       :math:`w = C_w^{-1} d` (balanced, the paper) or :math:`G d` (pooled),
+                   :math:`b = -w'(m_+ + m_-)/2`
+    log_prior      linear discriminant analysis: :math:`w = G d`,
+                   :math:`b = -w'(m_+ + m_-)/2 + \log(n_+/n_-)`
+    least_squares  the function of least squares with targets :math:`\pm 1`, a free intercept,
+                   and rows weighted by :math:`\pi_\pm / n_\pm`:
+                   :math:`w = k G d`, :math:`k = 2c/(1 + c\, d'Gd)`, :math:`c = \pi_+\pi_-`,
+                   :math:`b = \pi_+ - \pi_- - w'(\pi_+ m_+ + \pi_- m_-)`
+    =============  =====================================================================
+
+    Balanced, midpoint and no ridge is the method under the paper's name: it equals the dense
+    recipe ``alpha = pinv(within) (mu_+ - mu_-)`` on the N x N matrix :math:`Z\,diag(s)\,Z'`,
+    whatever the signs, because they cancel.
+
+    Parameters
+    ----------
+    scatter : {"balanced", "pooled"}
+    bias : {"midpoint", "log_prior", "least_squares"}
+    ridge : float
+        :math:`\lambda` as a multiple of the mean diagonal of the *total* covariance of the rows,
+        the same number for all classes and both scatters, so that equal ridges compare.
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (r, n_classes)
+    intercept_ : ndarray of shape (n_classes,)
+        The decision for class c against the rest is ``Z @ coef_[:, c] + intercept_[c]``. Of two
+        classes, the first is the negative of the second.
+    singular_ : bool
+        Whether a pseudo-inverse was needed.
+
+    Notes
+    -----
+    Without ridge, :math:`C` is singular if r > N - 2, or if the factor has dependent columns. It
+    counts as singular when the reciprocal condition number of :math:`C`, scaled to a unit
+    diagonal, is below :data:`kreinflow.numerics.RANK_TOLERANCE`. A pseudo-inverse depends on the
+    coordinates; the paper's is the one in :math:`u = R\,diag(s)\,z` with :math:`Z = QR`, with
+    eigenvalues below the same fraction of the largest dropped.
+
+    References
+    ----------
+    F.-M. Schleif, A. Gisbrecht, P. Tino (2018), Supervised low rank indefinite kernel
+    approximation using minimum enclosing balls, Neurocomputing, eq. 3 and section 5.2.
+    """
+
+    coef_: FloatArray
+    intercept_: FloatArray
+    singular_: bool
+
+    def __init__(
+        self, scatter: str = "balanced", bias: str = "midpoint", ridge: float = 0.0
+    ) -> None:
+        _check_form(scatter, bias)
+        if not (np.isfinite(ridge) and ridge >= 0):
+            raise InputError(f"ridge: {ridge} is not a number of at least 0. Give one such.")
+        self.scatter = scatter
+        self.bias = bias
+        self.ridge = ridge
+
+    def fit(
+        self, Z: FloatArray, signs: FloatArray, y: IntArray, n_classes: int
+    ) -> "NystroemFisher":
+        """Fit all classes from two passes over the rows: O(N r^2 + K r^3).
+
+        The pooled scatter needs one pass and O(N r^2 + r^3 + K r^2), by
+        ``C = T - p_+ p_- d d'`` with the total covariance T.
+
+        Parameters
+        ----------
+        Z : ndarray of shape (N, r)
+            Rows of the Krein factor.
+        signs : ndarray of shape (r,)
+            +1 or -1. Only the pseudo-inverse sees them.
+        y : ndarray of shape (N,)
+            Class codes, 0 to ``n_classes - 1``; each must occur.
+        n_classes : int
+
+        Raises
+        ------
+        InputError
+            If a class has no row.
+        """
+        (solution,) = _discriminants(
+            Z, signs, y, n_classes, np.arange(len(y)), self.scatter, self.bias, (self.ridge,)
+        )
+        self.coef_, self.intercept_, self.singular_ = solution
+        return self
+
+    def decision_function(self, Z: FloatArray) -> FloatArray:
+        """Return the decisions, ndarray of shape (N, n_classes); the largest wins."""
+        return tiled_product(Z, self.coef_) + self.intercept_
+
+    def predict(self, Z: FloatArray) -> NDArray[np.intp]:
+        """Return the class codes of largest decision."""
+        return np.argmax(self.decision_function(Z), axis=1)
+
+
+class RidgeChoice(NamedTuple):
+    """What :func:`choose_ridge` found.
+
+    Attributes
+    ----------
+    ridge : float
+    table : DataFrame
+        One row a ridge: ``ridge``, ``errors`` (of the out-of-fold predictions), ``log_loss``
+        (mean, after temperature scaling) and ``chosen``.
+    decisions : ndarray of shape (N, n_classes)
+        Inner out-of-fold decisions at the chosen ridge; they serve calibration. Rows that are
+        never held out have zeros.
+    """
+
+    ridge: float
+    table: pd.DataFrame
+    decisions: FloatArray
+
+
+def choose_ridge(
+    Z: FloatArray,
+    signs: FloatArray,
+    y: IntArray,
+    n_classes: int,
+    inner_folds: IntArray,
+    scatter: str,
+    bias: str,
+    grid: Sequence[float] = RIDGE_GRID,
+) -> RidgeChoice:
+    """Choose the ridge of :class:`NystroemFisher` on inner folds.
+
+    Each row is predicted by the model of the other folds, at every ridge. The ridge with the
+    fewest errors wins; among equals the one of smaller log loss (after the temperature that suits
+    it best), then the larger one.
+
+    Parameters
+    ----------
+    Z, signs, y, n_classes
+        As for :meth:`NystroemFisher.fit`.
+    inner_folds : ndarray of shape (N,)
+        The inner fold that each row is held out in; -1 is always trained on.
+    scatter, bias
+        As for :class:`NystroemFisher`.
+    grid : sequence of float
+        Ridges, all positive.
+
+    Raises
+    ------
+    InputError
+        If a ridge is not positive, there are fewer than two folds, or all rows of a class lie in
+        one fold, so that nothing is left to train on.
+    """
+    _check_form(scatter, bias)
+    ridges = sorted(grid, reverse=True)  # the first of equals is then the largest
+    if not ridges or not (min(ridges) > 0 and np.isfinite(ridges[0])):
+        raise InputError(f"ridge grid: {list(grid)} holds no, or not only, positive numbers.")
+    measured = inner_folds >= 0
+    folds = np.unique(inner_folds[measured])
+    if len(folds) < 2:
+        raise InputError("inner folds: at least two are needed to choose a ridge.")
+    decisions = [np.zeros((len(y), n_classes)) for _ in ridges]
+    for fold in folds:
+        held_out = np.flatnonzero(inner_folds == fold)
+        training = np.flatnonzero(inner_folds != fold)
+        solutions = _discriminants(Z, signs, y, n_classes, training, scatter, bias, ridges)
+        rows = Z[held_out]
+        for decision, (coef, intercept, _) in zip(decisions, solutions, strict=True):
+            decision[held_out] = tiled_product(rows, coef) + intercept
+    truth = np.asarray(y)[measured]
+    errors, losses = [], []
+    for decision in decisions:
+        out_of_fold = decision[measured]
+        errors.append(int((np.argmax(out_of_fold, axis=1) != truth).sum()))
+        losses.append(TemperatureCalibrator().fit(out_of_fold, truth).log_loss_)
+    best = min(range(len(ridges)), key=lambda i: (errors[i], losses[i]))
+    table = pd.DataFrame(
+        {
+            "ridge": ridges,
+            "errors": errors,
+            "log_loss": losses,
+            "chosen": [i == best for i in range(len(ridges))],
+        }
+    )
+    return RidgeChoice(ridges[best], table, decisions[best])
+
+
+def _check_form(scatter: str, bias: str) -> None:
+    if scatter not in SCATTERS:
+        raise InputError(f"scatter: {scatter!r} is unknown. Use one of {', '.join(SCATTERS)}.")
+    if bias not in BIASES:
+        raise InputError(f"bias: {bias!r} is unknown. Use one of {', '.join(BIASES)}.")
+
+
+class _Solution(NamedTuple):
+    coef: FloatArray
+    intercept: FloatArray
+    singular: bool
+
+
+class _Sides(NamedTuple):
+    """Class c against the rest: means, their difference, and the shares of the rows."""
+
+    mean_plus: FloatArray
+    mean_minus: FloatArray
+    difference: FloatArray
+    share_plus: float
+    share_minus: float
+
+
+def _discriminants(
+    Z: FloatArray,
+    signs: FloatArray,
+    y: IntArray,
+    n_classes: int,
+    rows: NDArray[np.intp],
+    scatter: str,
+    bias: str,
+    ridges: Sequence[float],
+) -> list[_Solution]:
+    """Fit all classes on some rows, for each of several ridges."""
+    y_rows = np.asarray(y)[rows]
+    counts = np.bincount(y_rows, minlength=n_classes)
+    if n_classes < 2 or len(counts) != n_classes or not counts.all():
+        empty = np.flatnonzero(counts == 0).tolist()
+        raise InputError(
+            f"classes {empty} of {n_classes} have no training rows (or there is one class only). "
+            "Drop small classes by the minimum class size, or use fewer folds."
+        )
+    with single_threaded():
+        means = _class_means(Z, y_rows, rows, counts)
+        mean = counts @ means / len(rows)
+        total = _covariance(Z, rows, mean)
+        mean_diagonal = float(np.trace(total)) / Z.shape[1]
+        # Of two classes the second is solved and the first is its mirror image, bit for bit.
+        classes = range(1, 2) if n_classes == 2 else range(n_classes)
+        sides = [_against_rest(means, mean, counts, c) for c in classes]
+        differences = np.column_stack([side.difference for side in sides])
+        penalties = [ridge * mean_diagonal for ridge in ridges]
+        regular = [penalty > 0 or Z.shape[1] <= len(rows) - 2 for penalty in penalties]
+        # directions[i][:, c] is G d of class c at ridge i; NaN marks a singular covariance.
+        directions = [np.full(differences.shape, np.nan) for _ in ridges]
+        if scatter == "pooled":
+            for direction, penalty, use in zip(directions, penalties, regular, strict=True):
+                if use:
+                    direction[:] = _pooled_directions(total, penalty, sides, differences)
+        R: FloatArray | None = None
+        singular = [False] * len(ridges)
+        for column, (c, side) in enumerate(zip(classes, sides, strict=True)):
+            if all(np.isfinite(direction[:, column]).all() for direction in directions):
+                continue
+            covariance = _within(Z, rows[y_rows == c], total, side, scatter)
+            for i, penalty in enumerate(penalties):
+                if np.isfinite(directions[i][:, column]).all():
+                    continue
+                penalised = covariance + penalty * np.eye(len(covariance))
+                solved = None
+                if regular[i]:
+                    solved = _solve(penalised, side.difference[:, None])
+                if solved is None:
+                    singular[i] = True
+                    R = _triangle(Z, rows) if R is None else R
+                    solved = _pseudo_solve(R * signs, penalised, side.difference)[:, None]
+                directions[i][:, column] = solved[:, 0]
+    return [
+        _Solution(*_functions(direction, sides, counts, scatter, bias), flag)
+        for direction, flag in zip(directions, singular, strict=True)
+    ]
+
+
+def _row_tiles(Z: FloatArray, rows: NDArray[np.intp]) -> Iterator[tuple[slice, FloatArray]]:
+    for tile in tiles(len(rows)):
+        yield tile, Z[rows[tile]]
+
+
+def _class_means(
+    Z: FloatArray, y_rows: IntArray, rows: NDArray[np.intp], counts: IntArray
+) -> FloatArray:
+    sums = np.zeros((len(counts), Z.shape[1]))
+    for tile, block in _row_tiles(Z, rows):
+        sums += (np.arange(len(counts))[:, None] == y_rows[tile]).astype(np.float64) @ block
+    return sums / counts[:, None]
+
+
+def _covariance(Z: FloatArray, rows: NDArray[np.intp], mean: FloatArray) -> FloatArray:
+    scatter = np.zeros((Z.shape[1], Z.shape[1]))
+    for _, block in _row_tiles(Z, rows):
+        block -= mean  # indexing by rows has made a copy
+        scatter += block.T @ block
+    return scatter / len(rows)
+
+
+def _against_rest(means: FloatArray, mean: FloatArray, counts: IntArray, c: int) -> _Sides:
+    share = float(counts[c] / counts.sum())
+    others = counts.copy()
+    others[c] = 0
+    rest = others @ means / others.sum()
+    return _Sides(means[c], rest, means[c] - rest, share, 1.0 - share)
+
+
+def _within(
+    Z: FloatArray, members: NDArray[np.intp], total: FloatArray, side: _Sides, scatter: str
+) -> FloatArray:
+    """Return pi_+ C_+ + pi_- C_-; the rest's part comes from the total covariance."""
+    p, q, d = side.share_plus, side.share_minus, side.difference
+    pooled: FloatArray = total - p * q * np.outer(d, d)  # p C_+ + q C_-
+    if scatter == "pooled":
+        return pooled
+    own = _covariance(Z, members, side.mean_plus)
+    return (own + (pooled - p * own) / q) / 2.0
+
+
+def _pooled_directions(
+    total: FloatArray, penalty: float, sides: list[_Sides], differences: FloatArray
+) -> FloatArray:
+    """G d of all classes from one factorisation: u / (1 - c d'u) with u = (T + lambda)^-1 d."""
+    solved = _solve(total + penalty * np.eye(len(total)), differences)
+    if solved is None:
+        return np.full(differences.shape, np.nan)
+    products = np.array([side.share_plus * side.share_minus for side in sides])
+    remaining = 1.0 - products * np.einsum("ij,ij->j", differences, solved)
+    return np.where(remaining > RANK_TOLERANCE, solved / remaining, np.nan)
+
+
+def _solve(A: FloatArray, B: FloatArray) -> FloatArray | None:
+    """Solve by Cholesky after scaling A to a unit diagonal; None if A counts as singular."""
+    diagonal = np.diagonal(A)
+    if not (diagonal > 0).all():
+        return None
+    scale = 1.0 / np.sqrt(diagonal)
+    scaled = A * scale[:, None] * scale
+    norm = float(np.abs(scaled).sum(axis=0).max())
+    factor, failed = lapack.dpotrf(scaled, lower=1)
+    if failed:
+        return None
+    reciprocal_condition, _ = lapack.dpocon(factor, norm, uplo="L")
+    if reciprocal_condition < RANK_TOLERANCE:
+        return None
+    solved, _ = lapack.dpotrs(factor, B * scale[:, None], lower=1)
+    return np.asarray(solved * scale[:, None])
+
+
+def _triangle(Z: FloatArray, rows: NDArray[np.intp]) -> FloatArray:
+    """Return R of Z = QR, tile by tile."""
+    R = np.zeros((0, Z.shape[1]))
+    for _, block in _row_tiles(Z, rows):
+        R = np.linalg.qr(np.vstack([R, block]), mode="r")
+    return R
+
+
+def _pseudo_solve(A: FloatArray, covariance: FloatArray, difference: FloatArray) -> FloatArray:
+    """Return A' pinv(A C A') A d, the pseudo-inverse in the coordinates u = A z."""
+    values, vectors = np.linalg.eigh(A @ covariance @ A.T)
+    kept = values > RANK_TOLERANCE * values[-1]
+    vectors = vectors[:, kept]
+    solved: FloatArray = A.T @ (vectors @ ((vectors.T @ (A @ difference)) / values[kept]))
+    return solved
+
+
+def _functions(
+    directions: FloatArray, sides: list[_Sides], counts: IntArray, scatter: str, bias: str
+) -> tuple[FloatArray, FloatArray]:
+    """Turn G d of the classes into weights and intercepts of the wanted kind."""
+    coef = np.empty_like(directions)
+    intercept = np.empty(len(sides))
+    for column, side in enumerate(sides):
+        direction = directions[:, column]
+        p, q = side.share_plus, side.share_minus
+        pi_plus, pi_minus = (0.5, 0.5) if scatter == "balanced" else (p, q)
+        if bias == "least_squares":
+            c = pi_plus * pi_minus
+            w = direction * (2.0 * c / (1.0 + c * float(side.difference @ direction)))
+            centre = pi_plus * side.mean_plus + pi_minus * side.mean_minus
+            intercept[column] = pi_plus - pi_minus - float(w @ centre)
+        else:
+            # The paper's scatter is the sum of both covariances, twice their mean.
+            paper = scatter == "balanced" and bias == "midpoint"
+            w = direction / 2.0 if paper else direction
+            prior = np.log(p / q) if bias == "log_prior" else 0.0
+            intercept[column] = prior - float(w @ (side.mean_plus + side.mean_minus)) / 2.0
+        coef[:, column] = w
+    if len(counts) == 2:
+        return np.column_stack([-coef[:, 0], coef[:, 0]]), np.array([-intercept[0], intercept[0]])
+    return coef, intercept

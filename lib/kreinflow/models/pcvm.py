@@ -1,0 +1,434 @@
+"""The probabilistic classification vector machine on a Krein factor (Ny-PCVM), exactly."""
+
+import warnings
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import lapack
+from scipy.special import erfcx
+
+from kreinflow.errors import InputError, KreinflowError
+from kreinflow.numerics import FloatArray, single_threaded, tiled_product, tiles
+
+IntArray = NDArray[np.integer]
+
+BASES = ("landmarks", "all")
+
+_START = 5.0  # first latent values are 5 y: on the right side of the labels, well inside probit
+_USED = 1e-4  # weights above it count as used in the complexity
+
+
+class NystroemPCVM:
+    r"""Sparse probit machines of all classes against the rest on a Krein factor.
+
+    Class c has targets :math:`y = \pm 1`, basis functions i in B (training rows), weights
+    :math:`w \ge 0` with prior :math:`p(w) \sim w^{-1/2}`, and a bias b with
+    :math:`p(b) \sim |b|^{-1/2}`:
+
+    .. math::
+        P(y = 1 | x) = \Phi(f(x)), \qquad
+        f(x) = \sum_{i \in B} w_i\, y_i\, \tilde k(x, x_i)/\kappa + b, \qquad
+        \tilde K = Z\,diag(s)\,Z',
+
+    where :math:`\kappa` is the mean of :math:`|k_{ii}|`. With the columns
+    :math:`\varphi_i = y_i \tilde K_{\cdot i} / \kappa` in F and :math:`M = \sqrt 2\, diag(w)`, one
+    step of EM is
+
+    .. math::
+        h &= f + y\,\phi(f)/\Phi(y f), \\
+        w &\leftarrow M (I + M F'F M)^{-1} M F'(h - b 1), \\
+        b &\leftarrow t^2/(1 + t^2 N) \textstyle\sum (h - F w), \quad t = \sqrt 2 |b| .
+
+    Weights that come out negative are dropped and the step is solved again until none is; those
+    below ``threshold`` are pruned, the bias likewise. At a fixed set of weights,
+    :math:`L = \sum \log \Phi(y f) - \sum \log(w)/2 - \log|b|/2` rises with each step.
+
+    Nothing is approximated beyond the factor: with :math:`Z = QR` the F'F of n functions has rank
+    r at most, so a step costs O(N r + n^2 min(n, r)) or O(N r + n r^2), whichever is smaller. All
+    classes share the two passes over the rows. Of two classes only the second is fitted; the
+    first is its mirror image.
+
+    Parameters
+    ----------
+    basis : {"landmarks", "all"}
+        Basis functions: the given rows only, or all training rows.
+    threshold : float
+        Weights below it are pruned. (They belong to the kernel divided by kappa.)
+    tol : float
+        A class has converged when a step prunes nothing and changes no weight, nor the bias, by
+        more than ``tol`` times the largest weight (or the bias, if larger).
+    max_iter : int
+        Largest number of steps, counted as passes over the rows.
+    accelerate : bool
+        Extrapolate two EM steps in (log w, log|b|) by SQUAREM; the point is kept only if L rises,
+        and is held back so that it prunes nothing.
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (r, n_classes)
+        ``diag(s) Z_B'(y_B w) / kappa``.
+    intercept_ : ndarray of shape (n_classes,)
+    kernel_scale_ : float
+        kappa.
+    weights_ : list of ndarray
+        Positive weights of each class.
+    active_ : list of ndarray
+        Training rows that these weights belong to.
+    n_iter_ : ndarray of shape (n_classes,)
+    converged_ : ndarray of shape (n_classes,) of bool
+    complexity_ : float
+        Share of training rows with a weight above 1e-4 in any class.
+
+    References
+    ----------
+    F.-M. Schleif, A. Gisbrecht, P. Tino (2018), Supervised low rank indefinite kernel
+    approximation using minimum enclosing balls, Neurocomputing, section 5.1 (which approximates
+    the inverse by a second Nystroem step: not done here).
+    H. Chen, P. Tino, X. Yao (2009), Probabilistic classification vector machines, IEEE TNN 20.
+    R. Varadhan, C. Roland (2008), Simple and globally convergent methods for accelerating the
+    convergence of any EM algorithm, Scand. J. Statist. 35, 335-353, scheme S3.
+    """
+
+    coef_: FloatArray
+    intercept_: FloatArray
+    kernel_scale_: float
+    weights_: list[FloatArray]
+    active_: list[NDArray[np.intp]]
+    n_iter_: NDArray[np.intp]
+    converged_: NDArray[np.bool_]
+    complexity_: float
+
+    def __init__(
+        self,
+        basis: str = "landmarks",
+        threshold: float = 1e-3,
+        tol: float = 1e-3,
+        max_iter: int = 500,
+        accelerate: bool = True,
+    ) -> None:
+        if basis not in BASES:
+            raise InputError(f"basis: {basis!r} is unknown. Use one of {', '.join(BASES)}.")
+        if not (threshold > 0 and tol > 0 and max_iter >= 1):
+            raise InputError("threshold and tol must be positive, and max_iter at least 1.")
+        self.basis = basis
+        self.threshold = threshold
+        self.tol = tol
+        self.max_iter = max_iter
+        self.accelerate = accelerate
+
+    def fit(
+        self,
+        Z: FloatArray,
+        signs: FloatArray,
+        y: IntArray,
+        n_classes: int,
+        basis_rows: IntArray | None = None,
+        self_similarities: FloatArray | None = None,
+    ) -> "NystroemPCVM":
+        """Fit all classes.
+
+        Parameters
+        ----------
+        Z : ndarray of shape (N, r)
+            Rows of the Krein factor.
+        signs : ndarray of shape (r,)
+            +1 or -1.
+        y : ndarray of shape (N,)
+            Class codes, 0 to ``n_classes - 1``; each must occur.
+        n_classes : int
+        basis_rows : ndarray of int
+            Rows of Z that are the basis functions (the landmarks); for ``basis="landmarks"``.
+        self_similarities : ndarray of shape (N,), optional
+            The true k_ii; their mean magnitude scales the kernel. By default the factor's own.
+
+        Raises
+        ------
+        InputError
+            If a class has no row, the basis is missing, or all self-similarities are zero.
+
+        Warns
+        -----
+        sklearn.exceptions.ConvergenceWarning
+            Once, if a class has not converged after ``max_iter`` steps.
+        """
+        y = np.asarray(y)
+        counts = np.bincount(y, minlength=n_classes)
+        if n_classes < 2 or len(counts) != n_classes or not counts.all():
+            empty = np.flatnonzero(counts == 0).tolist()
+            raise InputError(
+                f"classes {empty} of {n_classes} have no training rows (or there is one class "
+                "only). Drop small classes by the minimum class size, or use fewer folds."
+            )
+        if self.basis == "all":
+            basis = np.arange(len(y))
+        elif basis_rows is None or len(basis_rows) == 0:
+            raise InputError("basis: 'landmarks' needs the rows of the landmarks. Give basis_rows.")
+        else:
+            basis = np.asarray(basis_rows)
+        if self_similarities is None:
+            self_similarities = (Z * Z) @ signs
+        self.kernel_scale_ = float(np.abs(self_similarities).mean())
+        if not (np.isfinite(self.kernel_scale_) and self.kernel_scale_ > 0):
+            raise InputError("kernel: all self-similarities are zero (or not finite).")
+
+        classes = [1] if n_classes == 2 else list(range(n_classes))
+        with single_threaded():
+            space = _Space.of(Z, signs, basis, self.kernel_scale_)
+            machines = [_Machine.start(c, y[basis] == c, self) for c in classes]
+            self._run(space, y, machines)
+            coef = np.column_stack(
+                [signs * (Z[basis[m.active]].T @ (m.targets * m.w)) for m in machines]
+            )
+        self.coef_ = coef / self.kernel_scale_
+        self.intercept_ = np.array([m.b for m in machines])
+        if n_classes == 2:
+            self.coef_ = np.column_stack([-self.coef_[:, 0], self.coef_[:, 0]])
+            self.intercept_ = np.array([-self.intercept_[0], self.intercept_[0]])
+            machines = machines * 2
+        self.weights_ = [m.w.copy() for m in machines]
+        self.active_ = [basis[m.active] for m in machines]
+        self.n_iter_ = np.array([m.steps for m in machines])
+        self.converged_ = np.array([m.converged for m in machines])
+        used = [rows[w > _USED] for rows, w in zip(self.active_, self.weights_, strict=True)]
+        self.complexity_ = len(np.unique(np.concatenate(used))) / len(y)
+        if not self.converged_.all():
+            from sklearn.exceptions import ConvergenceWarning  # a slow import, seldom needed
+
+            warnings.warn(
+                f"Ny-PCVM: {int((~self.converged_).sum())} of {n_classes} classes had not "
+                f"converged after {self.max_iter} steps. Raise max_iter, or tol.",
+                ConvergenceWarning,
+                stacklevel=2,
+            )
+        return self
+
+    def _run(self, space: "_Space", y: IntArray, machines: list["_Machine"]) -> None:
+        running = machines
+        for step in range(self.max_iter):
+            expectations = space.first(y, running) if step == 0 else space.expect(y, running)
+            for machine, expectation in zip(running, expectations, strict=True):
+                machine.advance(space, expectation)
+            running = [machine for machine in running if not machine.converged]
+            if not running:
+                return
+        for machine in running:
+            machine.settle()
+
+    def decision_function(self, Z: FloatArray) -> FloatArray:
+        """Return the latent f, ndarray of shape (N, n_classes); the largest wins."""
+        return tiled_product(Z, self.coef_) + self.intercept_
+
+    def predict(self, Z: FloatArray) -> NDArray[np.intp]:
+        """Return the class codes of largest latent value."""
+        return np.argmax(self.decision_function(Z), axis=1)
+
+
+class _Expectation(NamedTuple):
+    """What the M-step needs of the latent values h of one class."""
+
+    log_likelihood: float  # NaN at the start, where h belongs to no f
+    projected: FloatArray  # Q'h, of shape (r,)
+    total: float  # 1'h
+
+
+@dataclass(frozen=True)
+class _Space:
+    """K~/kappa = Q J Q' with orthonormal Q; the rows of J Q' at the basis functions."""
+
+    Q: FloatArray  # (N, r)
+    ones: FloatArray  # Q'1
+    functions: FloatArray  # G = Q_B J, (n_basis, r): F = Q G' diag(y_B)
+
+    @classmethod
+    def of(
+        cls, Z: FloatArray, signs: FloatArray, basis: NDArray[np.intp], scale: float
+    ) -> "_Space":
+        Q, R = np.linalg.qr(Z)
+        J = (R * signs) @ R.T / scale
+        return cls(np.ascontiguousarray(Q), Q.sum(axis=0), Q[basis] @ J)
+
+    def first(self, y: IntArray, machines: list["_Machine"]) -> list[_Expectation]:
+        """Latent values that agree with the labels, h = 5 y."""
+        classes = np.array([machine.code for machine in machines])
+        projected = np.zeros((self.Q.shape[1], len(machines)))
+        for rows in tiles(len(y)):
+            targets = np.where(y[rows, None] == classes, _START, -_START)
+            projected += self.Q[rows].T @ targets
+        counts = np.array([(y == c).sum() for c in classes])
+        totals = _START * (2.0 * counts - len(y))
+        return [
+            _Expectation(float("nan"), projected[:, i], float(totals[i]))
+            for i in range(len(machines))
+        ]
+
+    def expect(self, y: IntArray, machines: list["_Machine"]) -> list[_Expectation]:
+        """E-step of all classes in one pass: h = f + y phi(f)/Phi(y f) and sum log Phi(y f).
+
+        phi(u)/Phi(u) = sqrt(2/pi)/erfcx(-u/sqrt 2) is exact to rounding for every u.
+        """
+        classes = np.array([machine.code for machine in machines])
+        V = np.column_stack([machine.direction(self) for machine in machines])
+        b = np.array([machine.b for machine in machines])
+        projected = np.zeros_like(V)
+        totals = np.zeros(len(machines))
+        log_likelihoods = np.zeros(len(machines))
+        for rows in tiles(len(y)):
+            block = self.Q[rows]
+            f = block @ V + b
+            targets = np.where(y[rows, None] == classes, 1.0, -1.0)
+            u = targets * f
+            mills = erfcx(u * -np.sqrt(0.5))
+            h = f + targets * (np.sqrt(2.0 / np.pi) / mills)
+            # Beyond 30, Phi is 1 and erfcx soon overflows to infinity.
+            near = np.minimum(u, 30.0)
+            logs = np.log(0.5 * np.minimum(mills, 1e300)) - 0.5 * near * near
+            log_likelihoods += np.where(u < 30.0, logs, 0.0).sum(axis=0)
+            projected += block.T @ h
+            totals += h.sum(axis=0)
+        return [
+            _Expectation(float(log_likelihoods[i]), projected[:, i], float(totals[i]))
+            for i in range(len(machines))
+        ]
+
+
+@dataclass
+class _Machine:
+    """The state of one class against the rest."""
+
+    code: int
+    targets: FloatArray  # y_B of the active functions
+    active: NDArray[np.intp]  # places in the basis
+    w: FloatArray
+    b: float
+    settings: NystroemPCVM
+    steps: int = 0
+    converged: bool = False
+    gram: FloatArray | None = None  # F'F of the active functions, once they are at most r
+    history: list[FloatArray] = field(default_factory=list)  # (log w, log|b|) of the cycle
+    fallback: tuple[FloatArray, float] | None = None  # where to return if a trial fails
+    reference: float = 0.0  # what L of a trial must exceed
+    longest: float = 16.0  # bound of the extrapolation, grows with success
+
+    @classmethod
+    def start(cls, code: int, own: NDArray[np.bool_], settings: NystroemPCVM) -> "_Machine":
+        n = len(own)
+        # b = 0 would stay 0; the sign is free, for the first step decides it.
+        return cls(code, np.where(own, 1.0, -1.0), np.arange(n), np.ones(n), 1.0, settings)
+
+    def direction(self, space: _Space) -> FloatArray:
+        """Return v with f = Q v + b."""
+        v: FloatArray = space.functions[self.active].T @ (self.targets * self.w)
+        return v
+
+    def objective(self, log_likelihood: float) -> float:
+        bias = np.log(abs(self.b)) if self.b else 0.0
+        return float(log_likelihood - 0.5 * (np.log(self.w).sum() + bias))
+
+    def settle(self) -> None:
+        """Leave an extrapolated point that nobody has checked."""
+        if self.fallback is not None:
+            self.w, self.b = self.fallback
+            self.fallback = None
+
+    def advance(self, space: _Space, expectation: _Expectation) -> None:
+        """Judge the point if it was a trial, make one EM step, and extrapolate if it is time."""
+        self.steps += 1
+        objective = self.objective(expectation.log_likelihood)
+        if self.fallback is not None:
+            if not objective > self.reference:
+                self.settle()
+                self.longest = max(2.0, self.longest / 4.0)
+                return
+            self.fallback = None
+        old_w, old_b, size = self.w, self.b, len(self.w)
+        self.maximise(space, expectation)
+        if len(self.w) < size or (self.b == 0.0) != (old_b == 0.0):
+            self.history.clear()  # another objective: begin a new cycle
+            return
+        change = max(np.abs(self.w - old_w).max(initial=0.0), abs(self.b - old_b))
+        largest = max(self.w.max(initial=0.0), abs(self.b))
+        if change <= self.settings.tol * largest:
+            self.converged = True
+        elif self.settings.accelerate:
+            if self.b * old_b < 0:
+                self.history.clear()
+                return
+            self.history.append(_logarithms(old_w, old_b))
+            if len(self.history) == 2:
+                self.extrapolate(objective)
+
+    def extrapolate(self, objective: float) -> None:
+        """SQUAREM: theta_0 - 2 a (theta_1 - theta_0) + a^2 (theta_2 - 2 theta_1 + theta_0)."""
+        first, second = self.history
+        self.history.clear()
+        third = _logarithms(self.w, self.b)
+        step, bend = second - first, third - 2.0 * second + first
+        curvature = float(np.linalg.norm(bend))
+        wanted = float(np.linalg.norm(step)) / curvature if curvature > 0 else self.longest
+        length = min(wanted, self.longest)
+        if wanted > self.longest:
+            self.longest *= 4.0
+        floor = np.log(self.settings.threshold)
+        while length > 1.0 + 1e-2:  # a length of 1 is the second step itself
+            trial = first + 2.0 * length * step + length**2 * bend
+            if trial.min() > floor:
+                self.fallback, self.reference = (self.w, self.b), objective
+                n = len(self.w)
+                self.w = np.exp(trial[:n])
+                if self.b:
+                    self.b = float(np.copysign(np.exp(trial[n]), self.b))
+                return
+            length = (length + 1.0) / 2.0
+
+    def maximise(self, space: _Space, expectation: _Expectation) -> None:
+        """M-step: w at the old b, then b at the new w, then prune."""
+        q = expectation.projected - self.b * space.ones
+        G = space.functions[self.active] * self.targets[:, None]
+        while len(self.w):
+            new = self._weights(G, q)
+            positive = new > 0
+            if positive.all():
+                self.w = new
+                break
+            G = G[positive]
+            self._keep(positive)
+        kept = self.w >= self.settings.threshold
+        if not kept.all():
+            G = G[kept]
+            self._keep(kept)
+        square, n_rows = 2.0 * self.b**2, len(space.Q)
+        fitted = float(space.ones @ (G.T @ self.w))  # 1'F w
+        self.b = square / (1.0 + square * n_rows) * (expectation.total - fitted)
+        if abs(self.b) < self.settings.threshold:
+            self.b = 0.0
+
+    def _keep(self, mask: NDArray[np.bool_]) -> None:
+        self.active, self.targets, self.w = self.active[mask], self.targets[mask], self.w[mask]
+        if self.gram is not None:
+            self.gram = self.gram[np.ix_(mask, mask)]
+
+    def _weights(self, G: FloatArray, q: FloatArray) -> FloatArray:
+        """Return M (I + M G G' M)^-1 M G q, or M^2 G (I + G'M^2 G)^-1 q if that is smaller."""
+        n, r = G.shape
+        m = np.sqrt(2.0) * self.w
+        if n > r:
+            scaled = G * m[:, None]
+            return m * (scaled @ _solve_positive(scaled.T @ scaled, q))
+        if self.gram is None:
+            self.gram = G @ G.T
+        return m * _solve_positive(self.gram * m[:, None] * m, m * (G @ q))
+
+
+def _logarithms(w: FloatArray, b: float) -> FloatArray:
+    return np.log(np.append(w, abs(b)) if b else w)
+
+
+def _solve_positive(A: FloatArray, b: FloatArray) -> FloatArray:
+    """Solve (I + A) x = b for a positive semidefinite A, which is overwritten."""
+    A.flat[:: len(A) + 1] += 1.0
+    _, x, failed = lapack.dposv(A, b, lower=1)
+    if failed:
+        raise KreinflowError("Ny-PCVM: a step could not be solved; the factor is not finite.")
+    return np.asarray(x)
