@@ -1,0 +1,1 @@
+"""Alignment: the score of every pair that is wanted, each pair aligned once and kept."""

@@ -1,0 +1,294 @@
+"""What determines the score of two sequences: substitution matrix, gap penalties and mode.
+
+The gap convention is parasail's: a gap of n residues costs ``gap_open + (n - 1) * gap_extend``.
+BLAST writes open + n * extend, so its "11/1" is 12/1 here (and 11/1 here is its "10/1").
+"""
+
+import difflib
+import hashlib
+import json
+import os
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import parasail
+from numpy.typing import NDArray
+
+from kreinflow.errors import InputError
+
+ALIGNMENT_VERSION = 1
+"""Raised when the engine changes in a way that could change a score."""
+
+MODES = ("local", "global", "semiglobal")
+
+PARASAIL_VERSION = f"{parasail.__version__}/{'.'.join(str(part) for part in parasail.version())}"
+"""Version of parasail's Python package and of its C library."""
+
+_LARGEST_ENTRY = 10_000  # of a matrix or a gap: leaves 32 bits room for any sequence accepted
+
+
+@dataclass(frozen=True, eq=False)
+class SubstitutionMatrix:
+    """A symmetric table of integer scores for pairs of letters.
+
+    Attributes
+    ----------
+    name : str
+    alphabet : str
+        The letters, upper case, in the order of the rows.
+    scores : ndarray of shape (n_letters, n_letters), int32
+
+    Raises
+    ------
+    InputError
+        If the table is not square, not symmetric, not of integers of a sensible size, or a letter
+        is not one ASCII character, is in lower case, or stands twice.
+    """
+
+    name: str
+    alphabet: str
+    scores: NDArray[np.int32]
+
+    def __post_init__(self) -> None:
+        a = len(self.alphabet)
+        wrong = [
+            x for x in self.alphabet if not (x.isascii() and x.isprintable()) or x != x.upper()
+        ]
+        if not a or wrong or len(set(self.alphabet)) != a:
+            raise InputError(
+                f"substitution matrix {self.name}: the letters {self.alphabet!r} must be different "
+                "single characters in upper case."
+            )
+        if self.scores.shape != (a, a):
+            raise InputError(
+                f"substitution matrix {self.name}: {a} letters, but scores of shape "
+                f"{self.scores.shape}. Give one row and one column a letter."
+            )
+        if np.abs(self.scores.astype(np.int64)).max() > _LARGEST_ENTRY:
+            raise InputError(
+                f"substitution matrix {self.name}: a score exceeds {_LARGEST_ENTRY}. Scale it down."
+            )
+        if not np.array_equal(self.scores, self.scores.T):
+            i, j = np.argwhere(self.scores != self.scores.T)[0]
+            raise InputError(
+                f"substitution matrix {self.name}: not symmetric, {self.alphabet[i]} against "
+                f"{self.alphabet[j]} is {self.scores[i, j]} one way and {self.scores[j, i]} the "
+                "other. A similarity needs a symmetric matrix."
+            )
+
+
+def _built_in_names() -> list[str]:
+    return [name for name in vars(parasail) if re.fullmatch(r"(blosum|pam|dna|nuc)\w+", name)]
+
+
+def _built_in(name: str) -> SubstitutionMatrix:
+    table = getattr(parasail, name)
+    letter_of: dict[int, str] = {}
+    for code in range(128):
+        letter = chr(code)
+        if letter.isalpha() and letter.isupper():
+            letter_of.setdefault(int(table.mapper[code]), letter)
+    last = int(table.mapper[ord("*")])  # where parasail sends each character it does not know
+    letter_of[last] = "*"
+    alphabet = "".join(letter_of[i] for i in range(table.size))
+    return SubstitutionMatrix(name, alphabet, np.array(table.matrix, dtype=np.int32))
+
+
+def _from_file(path: Path) -> SubstitutionMatrix:
+    try:
+        lines = path.read_text(encoding="ascii").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"{path}: cannot be read as a substitution matrix ({error}).") from error
+    alphabet: list[str] = []
+    rows: dict[str, list[int]] = {}
+    for number, line in enumerate(lines, start=1):
+        fields = line.split("#")[0].split()
+        if not fields:
+            continue
+        if not alphabet:
+            alphabet = [letter.upper() for letter in fields]
+            if any(len(letter) != 1 for letter in alphabet):
+                raise InputError(
+                    f"{path}, line {number}: the first line must name the columns, one letter each "
+                    "(the NCBI format)."
+                )
+            continue
+        letter, values = fields[0].upper(), fields[1:]
+        if letter not in alphabet or letter in rows or len(values) != len(alphabet):
+            raise InputError(
+                f"{path}, line {number}: a row must be one letter of the first line, not given "
+                f"before, and {len(alphabet)} integers."
+            )
+        try:
+            rows[letter] = [int(value) for value in values]
+        except ValueError as error:
+            raise InputError(
+                f"{path}, line {number}: a score is not an integer ({error})."
+            ) from error
+    missing = [letter for letter in alphabet if letter not in rows]
+    if not alphabet or missing:
+        raise InputError(
+            f"{path}: no row for {missing[0]}." if missing else f"{path}: holds no matrix."
+        )
+    limited = np.clip([rows[letter] for letter in alphabet], -(2**31), 2**31 - 1)
+    return SubstitutionMatrix(path.name, "".join(alphabet), limited.astype(np.int32))
+
+
+def load_substitution_matrix(
+    name_or_path: str | os.PathLike[str], data_folder: Path = Path(".")
+) -> SubstitutionMatrix:
+    """Return one of parasail's matrices by its name, or read one from a file.
+
+    Parameters
+    ----------
+    name_or_path : str or path
+        A name such as ``blosum62`` in any case, or a file in the NCBI format (comments after
+        ``#``, a line of letters, then a row for each letter).
+    data_folder : path
+        Where a relative path starts.
+
+    Raises
+    ------
+    InputError
+        If there is neither such a matrix (the nearest name is told) nor such a file, or the file
+        is not a symmetric matrix of integers.
+
+    Examples
+    --------
+    >>> matrix = load_substitution_matrix("BLOSUM62")
+    >>> matrix.alphabet[:4], int(matrix.scores[0, 0])
+    ('ARND', 4)
+    """
+    name = os.fspath(name_or_path)
+    if name.lower() in _built_in_names():
+        return _built_in(name.lower())
+    path = data_folder / name
+    if path.is_file():
+        return _from_file(path)
+    nearest = difflib.get_close_matches(name.lower(), _built_in_names(), n=1, cutoff=0.0)[0]
+    raise InputError(
+        f"substitution matrix {name!r}: neither one of parasail's nor a file ({path}). "
+        f"Did you mean {nearest!r}?"
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class ScoringScheme:
+    """All that determines the score of a pair.
+
+    A gap of n residues costs ``gap_open + (n - 1) * gap_extend``.
+
+    Attributes
+    ----------
+    matrix : SubstitutionMatrix
+    gap_open, gap_extend : int
+        Cost of the first and of each further residue of a gap, 0 <= gap_extend <= gap_open.
+    mode : {"local", "global", "semiglobal"}
+        Smith-Waterman, Needleman-Wunsch, or global with the gaps at all four ends free.
+
+    Raises
+    ------
+    InputError
+        If a penalty or the mode is not one of these.
+    """
+
+    matrix: SubstitutionMatrix
+    gap_open: int = 11
+    gap_extend: int = 1
+    mode: str = "local"
+
+    def __post_init__(self) -> None:
+        for name, value in (("gap_open", self.gap_open), ("gap_extend", self.gap_extend)):
+            if isinstance(value, bool) or not isinstance(value, int):
+                raise InputError(f"{name}: {value!r} is not an integer. Give a cost such as 11.")
+            if not 0 <= value <= _LARGEST_ENTRY:
+                raise InputError(
+                    f"{name}: {value} is not between 0 and {_LARGEST_ENTRY}. Costs are positive."
+                )
+        if self.gap_open < self.gap_extend:
+            raise InputError(
+                f"gap_open: {self.gap_open} is less than gap_extend, {self.gap_extend}. Opening a "
+                "gap must cost at least as much as extending it."
+            )
+        if self.mode not in MODES:
+            raise InputError(f"mode: {self.mode!r} is not one of {', '.join(MODES)}.")
+
+    @cached_property
+    def digest(self) -> str:
+        """Return the sha256 of all that determines a score (the matrix's name does not)."""
+        content = self.to_dict()
+        del content["matrix"]["name"]
+        return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the scheme as a self-contained object that JSON can hold."""
+        return {
+            "matrix": {
+                "name": self.matrix.name,
+                "alphabet": self.matrix.alphabet,
+                "scores": self.matrix.scores.tolist(),
+            },
+            "gap_open": self.gap_open,
+            "gap_extend": self.gap_extend,
+            "mode": self.mode,
+            "parasail": PARASAIL_VERSION,
+            "alignment_version": ALIGNMENT_VERSION,
+        }
+
+    @classmethod
+    def from_dict(cls, content: Mapping[str, Any]) -> "ScoringScheme":
+        """Return the scheme that :meth:`to_dict` wrote, under whatever parasail is installed.
+
+        Raises
+        ------
+        InputError
+            If a part is missing or wrong, or another version of this package's alignment wrote it.
+        """
+        try:
+            version, table = content["alignment_version"], content["matrix"]
+            if version != ALIGNMENT_VERSION:
+                raise InputError(
+                    f"scoring scheme: of alignment version {version!r}, this is version "
+                    f"{ALIGNMENT_VERSION}. Use the version of kreinflow that wrote it."
+                )
+            scores = np.array(table["scores"])
+            if not isinstance(table["alphabet"], str) or scores.dtype.kind != "i":
+                raise TypeError("the matrix must be letters and integers")
+            limited = np.clip(scores, -(2**31), 2**31 - 1).astype(np.int32)
+            matrix = SubstitutionMatrix(str(table["name"]), table["alphabet"], limited)
+            return cls(matrix, content["gap_open"], content["gap_extend"], content["mode"])
+        except (KeyError, TypeError, ValueError) as error:
+            raise InputError(
+                f"scoring scheme: damaged or not one of kreinflow's ({error!r})."
+            ) from error
+
+    def score_bound(self, sequences: Sequence[bytes]) -> int:
+        """Return a number that no score of two of these sequences exceeds in magnitude.
+
+        A pair scores at most what the lesser of the two would gain if each of its letters met its
+        best partner. In the global modes it scores at least minus the cost of two gaps that hold
+        all letters, because that alignment is among those that compete.
+
+        Raises
+        ------
+        InputError
+            If the bound exceeds 32 bits.
+        """
+        best = np.zeros(256, dtype=np.int64)
+        letters = np.frombuffer(self.matrix.alphabet.encode(), dtype=np.uint8)
+        best[letters] = np.maximum(self.matrix.scores.max(axis=1), 0)
+        gain = max((int(best[np.frombuffer(s, np.uint8)].sum()) for s in sequences), default=0)
+        longest = max((len(s) for s in sequences), default=0)
+        loss = 2 * (self.gap_open + longest * self.gap_extend) if self.mode != "local" else 0
+        bound = max(gain, loss)
+        if bound >= 2**30:
+            raise InputError(
+                f"scores up to {bound} of a sequence of {longest} residues do not fit 32 bits. "
+                "Scale the substitution matrix down or leave the sequence out."
+            )
+        return bound

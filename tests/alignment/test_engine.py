@@ -1,0 +1,147 @@
+import numpy as np
+import parasail
+import pytest
+
+from kreinflow.alignment import engine
+from kreinflow.alignment.engine import align_pairs, pack
+from kreinflow.alignment.scoring import (
+    ScoringScheme,
+    SubstitutionMatrix,
+    load_substitution_matrix,
+)
+from kreinflow.errors import InputError, KreinflowError
+
+AMINO_ACIDS = np.frombuffer(b"ARNDCQEGHILKMFPSTWYV", dtype=np.uint8)
+PREFIX = {"local": "sw", "global": "nw", "semiglobal": "sg"}
+
+
+def related_pair(rng, longest):
+    """Return two sequences of log-uniform lengths; half of them share a mutated stretch."""
+    a, b = (rng.choice(AMINO_ACIDS, int(longest ** rng.random())) for _ in range(2))
+    if rng.random() < 0.5:
+        start = rng.integers(a.size)
+        part = a[start : start + 1 + rng.integers(a.size)].copy()
+        changed = rng.random(part.size) < rng.choice([0, 0.1, 0.4])
+        part[changed] = rng.choice(AMINO_ACIDS, changed.sum())
+        cut = rng.integers(b.size + 1)
+        b = np.concatenate([b[:cut], part, b[cut:]])[:longest]
+    return a.tobytes(), b.tobytes()
+
+
+def scheme_of(name="blosum62", gap_open=11, gap_extend=1, mode="local", factor=1):
+    matrix = load_substitution_matrix(name)
+    scaled = SubstitutionMatrix(matrix.name, matrix.alphabet, matrix.scores * np.int32(factor))
+    return ScoringScheme(scaled, gap_open, gap_extend, mode)
+
+
+def both(pairs, scheme, oracle, threads=2):
+    packed = pack([sequence for pair in pairs for sequence in pair])
+    left = np.arange(0, 2 * len(pairs), 2, dtype=np.int32)
+    ours = align_pairs(packed, left, left + np.int32(1), scheme, threads)
+    table = getattr(parasail, scheme.matrix.name).copy()
+    for (i, j), score in np.ndenumerate(scheme.matrix.scores):
+        table[i, j] = int(score)
+    theirs = [
+        oracle(a.decode(), b.decode(), scheme.gap_open, scheme.gap_extend, table).score
+        for a, b in pairs
+    ]
+    return ours, np.array(theirs)
+
+
+@pytest.mark.parametrize(
+    ("mode", "count"), [("local", 5_000), ("global", 1_000), ("semiglobal", 1_000)]
+)
+def test_scores_are_those_of_parasail(mode, count):
+    rng = np.random.default_rng(11)
+    pairs = [related_pair(rng, 2_000) for _ in range(count)]
+    oracle = getattr(parasail, f"{PREFIX[mode]}_striped_32")
+    ours, theirs = both(pairs, scheme_of(mode=mode), oracle)
+    assert np.array_equal(ours, theirs)
+    assert theirs.max() > 2**8  # some of them saturate 8 bits
+    assert np.count_nonzero(theirs > 0) > count / 10
+
+
+def test_protein_too_long_for_16_bits():
+    rng = np.random.default_rng(12)
+    a = rng.choice(AMINO_ACIDS, 12_500).tobytes()
+    ours, theirs = both([(a, a), (a, a[:300])], scheme_of(), parasail.sw_striped_32)
+    assert np.array_equal(ours, theirs)
+    assert theirs[0] > 2**15
+
+
+@pytest.mark.parametrize("mode", list(PREFIX))
+@pytest.mark.parametrize(
+    ("gap_open", "gap_extend", "factor"),
+    [(1, 1, 1), (0, 0, 1), (8, 8, 1), (2, 1, 25), (127, 1, 1), (200, 5, 1), (5, 1, 9), (1, 0, 1)],
+)
+def test_schemes_where_parasails_fast_functions_are_wrong(mode, gap_open, gap_extend, factor):
+    # Linear gaps defeat the striped functions, large entries the 8-bit ones: the plain loop of
+    # parasail is the oracle.
+    rng = np.random.default_rng(13)
+    pairs = [related_pair(rng, 300) for _ in range(150)]
+    scheme = scheme_of("blosum62", gap_open, gap_extend, mode, factor)
+    ours, theirs = both(pairs, scheme, getattr(parasail, PREFIX[mode]))
+    assert np.array_equal(ours, theirs)
+
+
+def test_nucleotides():
+    rng = np.random.default_rng(14)
+    letters = np.frombuffer(b"ACGT", dtype=np.uint8)
+    pairs = [
+        (rng.choice(letters, 150).tobytes(), rng.choice(letters, 90).tobytes()) for _ in range(50)
+    ]
+    ours, theirs = both(pairs, scheme_of("dnafull", 10, 2), parasail.sw)
+    assert np.array_equal(ours, theirs)
+
+
+def test_threads_pieces_and_sides_do_not_matter(monkeypatch):
+    rng = np.random.default_rng(15)
+    packed = pack([rng.choice(AMINO_ACIDS, rng.integers(1, 200)).tobytes() for _ in range(40)])
+    left, right = (x.ravel().astype(np.int32) for x in np.mgrid[:40, :40])
+    expected = align_pairs(packed, left, right, scheme_of(), 1)
+    monkeypatch.setattr(engine, "_CELLS_PER_PIECE", 20_000)
+    assert np.array_equal(align_pairs(packed, left, right, scheme_of(), 3), expected)
+    assert np.array_equal(align_pairs(packed, right, left, scheme_of(), 2), expected)
+
+
+def test_pieces_hold_equal_work(monkeypatch):
+    sizes = []
+    piece = engine._align_piece
+
+    def counted(*arguments):
+        left, right, start, stop = arguments[6:10]
+        sizes.append(int((lengths[left[start:stop]] * lengths[right[start:stop]]).sum()))
+        return piece(*arguments)
+
+    monkeypatch.setattr(engine, "_align_piece", counted)
+    monkeypatch.setattr(engine, "_CELLS_PER_PIECE", 100_000)
+    packed = pack([b"A" * size for size in range(1, 201)])  # sorted: the worst case
+    lengths = packed.lengths
+    left, right = (x.ravel().astype(np.int32) for x in np.mgrid[:200, :20])
+    align_pairs(packed, left, right, scheme_of(), 1)
+    assert sum(sizes) == lengths.sum() * lengths[:20].sum()
+    assert len(sizes) > 20
+    assert max(sizes) <= 100_000 + 200 * 20
+
+
+def test_no_pairs():
+    none = np.empty(0, dtype=np.int32)
+    assert align_pairs(pack([b"A"]), none, none, scheme_of(), 2).size == 0
+
+
+def test_unknown_letter_is_named():
+    one = np.zeros(1, dtype=np.int32)
+    with pytest.raises(InputError, match=r"sequence 2: the letter 'U' at position 3 .* blosum62"):
+        align_pairs(pack([b"ACD", b"ACU"]), one, one, scheme_of(), 1)
+
+
+def test_empty_sequence_is_refused():
+    with pytest.raises(InputError, match="sequence 2 is empty"):
+        pack([b"A", b""])
+
+
+def test_saturation_of_32_bits_is_an_error_not_a_number(monkeypatch):
+    monkeypatch.setattr(engine, "_align_piece", lambda *arguments: 3)
+    one = np.zeros(1, dtype=np.int32)
+    with pytest.raises(KreinflowError, match="3 scores exceed 32 bits"):
+        align_pairs(pack([b"ACD"]), one, one, scheme_of(), 1)
