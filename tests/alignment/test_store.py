@@ -1,0 +1,377 @@
+import hashlib
+import io
+import itertools
+import re
+import subprocess
+import sys
+import threading
+from collections import Counter
+
+import numpy as np
+import pytest
+
+from kreinflow.alignment import store as store_module
+from kreinflow.alignment.engine import align_pairs, pack
+from kreinflow.alignment.scoring import ScoringScheme, load_substitution_matrix
+from kreinflow.alignment.store import ProgressPrinter, ScoreStore, block_of, not_aligned
+from kreinflow.errors import InputError, KreinflowError
+
+AMINO_ACIDS = np.frombuffer(b"ARNDCQEGHILKMFPSTWYV", dtype=np.uint8)
+SCHEME = ScoringScheme(load_substitution_matrix("blosum62"))
+
+
+def some_sequences(count, seed=0):
+    rng = np.random.default_rng(seed)
+    return [rng.choice(AMINO_ACIDS, rng.integers(5, 40)).tobytes() for _ in range(count)]
+
+
+def digest(sequence):
+    return hashlib.sha256(sequence).hexdigest()
+
+
+class Counting:
+    """The engine, with a log of the pairs; it may die after some calls."""
+
+    def __init__(self, calls=None):
+        self.pairs = Counter()
+        self.calls = calls
+
+    def __call__(self, packed, left, right, scheme, threads):
+        if self.calls is not None:
+            if self.calls == 0:
+                raise RuntimeError("killed")
+            self.calls -= 1
+        text = packed.letters.tobytes()
+        bounds = packed.offsets
+
+        def key(i):
+            return digest(text[bounds[i] : bounds[i + 1]])
+
+        self.pairs.update(tuple(sorted((key(i), key(j)))) for i, j in zip(left, right, strict=True))
+        return align_pairs(packed, left, right, scheme, threads)
+
+    @property
+    def others(self):
+        return sum(count for (a, b), count in self.pairs.items() if a != b)
+
+    @property
+    def alone(self):
+        return sum(count for (a, b), count in self.pairs.items() if a == b)
+
+    @property
+    def most(self):
+        return max(self.pairs.values())
+
+
+def open_store(folder, sequences, backend=align_pairs, scheme=SCHEME):
+    return ScoreStore(folder, scheme, sequences, [digest(s) for s in sequences], backend)
+
+
+def naive(sequences, rows, columns, scheme=SCHEME):
+    packed = pack(sequences)
+    left, right = (x.ravel() for x in np.meshgrid(rows, columns, indexing="ij"))
+    scores = align_pairs(packed, left.astype(np.int32), right.astype(np.int32), scheme, 1)
+    return scores.reshape(len(rows), len(columns))
+
+
+def wanted_pairs(rectangles):
+    return {
+        tuple(sorted((int(i), int(j))))
+        for rows, columns in rectangles
+        for i in rows
+        for j in columns
+        if i != j
+    }
+
+
+ALL = np.arange(60)
+CLASS_SCORES = [(np.arange(0, 30), np.arange(0, 12)), (np.arange(30, 60), np.arange(30, 45))]
+COLUMNS = [(ALL, np.array([3, 50, 8, 31, 17, 59]))]
+OVERLAPPING = [(np.arange(10, 50), np.arange(20, 40)), (np.arange(20, 60), np.arange(0, 30))]
+
+
+@pytest.mark.parametrize("blocks", [1, 2, 7])
+@pytest.mark.parametrize("rectangles", [CLASS_SCORES, COLUMNS, OVERLAPPING])
+def test_each_pair_once_and_all_found(tmp_path, rectangles, blocks):
+    sequences, counting = some_sequences(60), Counting()
+    reports = [
+        open_store(tmp_path, sequences, counting).fill(rectangles, block, blocks)
+        for block in range(blocks)
+    ]
+    pairs = wanted_pairs(rectangles)
+    rows = np.unique(np.concatenate([rows for rows, _ in rectangles]))
+    assert counting.most == 1
+    assert counting.others == len(pairs) == sum(report.aligned for report in reports)
+    assert counting.alone == rows.size == sum(report.self_scores for report in reports)
+    assert sum(report.reused for report in reports) == 0
+    lengths = np.array([len(sequence) for sequence in sequences])
+    cells = sum(lengths[i] * lengths[j] for i, j in pairs) + (lengths[rows] ** 2).sum()
+    assert sum(report.cells for report in reports) == cells
+    store = open_store(tmp_path, sequences, Counting(calls=0))
+    for rows, columns in rectangles:
+        assert np.array_equal(store.gather(rows, columns), naive(sequences, rows, columns))
+
+
+def test_a_pair_asked_for_both_ways_round_is_shared_out_evenly(tmp_path):
+    sequences = some_sequences(120)
+    everything = [(np.arange(120), np.arange(120))]
+    aligned = [open_store(tmp_path, sequences).fill(everything, b, 2).aligned for b in range(2)]
+    rows = [sum(block_of(digest(s), 2) == b for s in sequences) for b in range(2)]
+    assert sum(aligned) == 120 * 119 // 2
+    for share, height in zip(aligned, rows, strict=True):
+        assert share / sum(aligned) == pytest.approx(height / 120, abs=0.1)
+
+
+def test_nothing_is_aligned_again_by_later_calls(tmp_path):
+    sequences, counting = some_sequences(60), Counting()
+    for blocks, rectangles in ((2, CLASS_SCORES), (3, COLUMNS), (1, OVERLAPPING), (2, COLUMNS)):
+        for block in range(blocks):
+            open_store(tmp_path, sequences, counting).fill(rectangles, block, blocks)
+    assert counting.most == 1
+    assert counting.others == len(wanted_pairs(CLASS_SCORES + COLUMNS + OVERLAPPING))
+    before = counting.pairs.copy()
+    report = open_store(tmp_path, sequences, counting).fill(COLUMNS)
+    assert counting.pairs == before
+    assert (report.aligned, report.self_scores) == (0, 0)
+    assert report.reused == len(wanted_pairs(COLUMNS))
+
+
+def test_added_sequences_cost_n_times_m_and_their_self_scores(tmp_path):
+    sequences = some_sequences(80)
+    landmarks = COLUMNS[0][1]
+    open_store(tmp_path, sequences[:60]).fill([(ALL, landmarks)])
+    # the data set is larger now, and in another order
+    order = np.random.default_rng(3).permutation(80)
+    place = np.argsort(order)
+    shuffled = [sequences[i] for i in order]
+    counting = Counting()
+    report = open_store(tmp_path, shuffled, counting).fill([(np.arange(80), place[landmarks])])
+    assert counting.others == report.aligned == 20 * landmarks.size
+    assert counting.alone == report.self_scores == 20
+    found = open_store(tmp_path, shuffled).gather(place, place[landmarks])
+    assert np.array_equal(found, naive(sequences, np.arange(80), landmarks))
+
+
+def test_resumption_aligns_only_what_is_missing(tmp_path, monkeypatch):
+    monkeypatch.setattr(store_module, "_SECONDS_PER_SEGMENT", 0.0)  # a segment after each call
+    monkeypatch.setattr(store_module, "_CELLS_PER_CALL", 10_000)
+    sequences, total = some_sequences(60), Counter()
+    for calls in (1, 3, 4, None):
+        counting = Counting(calls)
+        store = open_store(tmp_path, sequences, counting)
+        if calls is None:
+            report = store.fill(COLUMNS)
+        else:
+            with pytest.raises(RuntimeError, match="killed"):
+                store.fill(COLUMNS)
+            (tmp_path / SCHEME.digest[:16] / "block_1_of_1" / ".segment.x.part").write_text("half")
+        total.update(counting.pairs)
+    assert max(total.values()) == 1
+    assert report.reused > 0
+    assert report.aligned > 0
+    store = open_store(tmp_path, sequences)
+    assert np.array_equal(store.gather(*COLUMNS[0]), naive(sequences, *COLUMNS[0]))
+    assert not list(tmp_path.rglob("*.part"))
+
+
+def test_segments_are_bounded_and_found_again(tmp_path, monkeypatch):
+    monkeypatch.setattr(store_module, "_BYTES_PER_PAIR", 10_000)  # 10,000 pairs at a time at most
+    rows, columns = np.arange(300), np.arange(100)
+    sequences = some_sequences(300)
+    report = open_store(tmp_path, sequences).fill([(rows, columns)], memory_mb=1)
+    assert report.aligned == 300 * 100 - 100 - 100 * 99 // 2
+    found = open_store(tmp_path, sequences).gather(rows, columns)
+    assert np.array_equal(found, naive(sequences, rows, columns))
+
+
+def test_blocks_filled_at_the_same_time(tmp_path):
+    sequences, counters = some_sequences(60), [Counting() for _ in range(4)]
+    stores = [open_store(tmp_path, sequences, counting) for counting in counters]
+    jobs = [
+        threading.Thread(target=store.fill, args=(OVERLAPPING, block, 4))
+        for block, store in enumerate(stores)
+    ]
+    for job in jobs:
+        job.start()
+    for job in jobs:
+        job.join()
+    assert max(sum((c.pairs for c in counters), Counter()).values()) == 1
+    for rows, columns in OVERLAPPING:
+        assert np.array_equal(stores[0].gather(rows, columns), naive(sequences, rows, columns))
+
+
+def test_one_writer_a_block(tmp_path):
+    sequences = some_sequences(60)
+    counters = [Counting(), Counting()]
+    jobs = [
+        threading.Thread(target=open_store(tmp_path, sequences, counting).fill, args=(COLUMNS,))
+        for counting in counters
+    ]
+    for job in jobs:
+        job.start()
+    for job in jobs:
+        job.join()
+    # the second waited, and found all there
+    assert sorted(counting.others for counting in counters) == [0, len(wanted_pairs(COLUMNS))]
+
+
+def test_the_lock_goes_with_the_process(tmp_path):
+    code = (
+        "import os, sys; from pathlib import Path; from kreinflow.alignment import store\n"
+        "with store._writing(Path(sys.argv[1])): os.kill(os.getpid(), 9)"
+    )
+    home = tmp_path / SCHEME.digest[:16] / "block_1_of_1"
+    assert subprocess.run([sys.executable, "-c", code, home], check=False).returncode == -9
+    assert open_store(tmp_path, some_sequences(60)).fill(COLUMNS).aligned > 0
+
+
+def test_self_scores(tmp_path):
+    sequences = some_sequences(60)
+    store = open_store(tmp_path, sequences)
+    store.fill(COLUMNS)
+    expected = np.diag(naive(sequences, ALL, ALL))
+    assert np.array_equal(store.self_scores(ALL), expected)
+
+
+def test_gather_in_any_order_repeated_and_into_a_memory_map(tmp_path):
+    sequences = some_sequences(60)
+    store = open_store(tmp_path, sequences)
+    store.fill(COLUMNS)
+    rows, columns = np.array([5, 3, 3, 59, 0]), np.array([59, 3, 59])
+    expected = naive(sequences, rows, columns)
+    assert np.array_equal(store.gather(rows, columns), expected)
+    assert np.array_equal(store.gather(columns, rows), expected.T)
+    out = np.lib.format.open_memmap(tmp_path / "c.npy", "w+", dtype=np.int16, shape=(5, 3))
+    store.gather_into(out, rows, columns)
+    out.flush()
+    assert np.array_equal(np.load(tmp_path / "c.npy"), expected)
+
+
+def test_scores_beyond_16_bits(tmp_path):
+    long = np.random.default_rng(1).choice(AMINO_ACIDS, 7_000).tobytes()
+    sequences = [long, long[:6_900], b"ACDEF"]
+    store = open_store(tmp_path, sequences)
+    store.fill([(np.arange(3), np.arange(2))])
+    found = store.gather(np.arange(3), np.arange(2))
+    assert found.max() > 2**15
+    assert np.array_equal(found, naive(sequences, np.arange(3), np.arange(2)))
+    with pytest.raises(KreinflowError, match="does not fit int16"):
+        store.gather(np.arange(3), np.arange(2), np.int16)
+    assert store.gather(np.arange(2, 3), np.arange(2), np.int16).dtype == np.int16
+
+
+def test_negative_scores_of_the_global_mode(tmp_path):
+    scheme = ScoringScheme(load_substitution_matrix("blosum62"), mode="global")
+    sequences = some_sequences(20)
+    store = open_store(tmp_path, sequences, scheme=scheme)
+    rows, columns = np.arange(20), np.arange(4)
+    store.fill([(rows, columns)])
+    found = store.gather(rows, columns, np.int16)
+    assert found.min() < 0
+    assert np.array_equal(found, naive(sequences, rows, columns, scheme))
+
+
+def test_missing_pair_is_named(tmp_path):
+    sequences = some_sequences(60)
+    store = open_store(tmp_path, sequences)
+    store.fill(COLUMNS)
+    with pytest.raises(KreinflowError) as error:
+        store.gather(np.array([0, 1]), np.array([3, 2]))
+    assert str(store.folder) in str(error.value)
+    assert digest(sequences[0]) in str(error.value)
+    assert digest(sequences[2]) in str(error.value)
+    with pytest.raises(KreinflowError, match="missing"):
+        open_store(tmp_path, [*sequences, b"ACD"]).self_scores(np.array([60]))
+
+
+def only_segment(folder):
+    (path,) = folder.rglob("segment_*.safetensors")
+    return path
+
+
+def test_truncated_segment_is_named_and_refused(tmp_path):
+    sequences = some_sequences(60)
+    open_store(tmp_path, sequences).fill(COLUMNS)
+    path = only_segment(tmp_path)
+    path.write_bytes(path.read_bytes()[:-10])
+    with pytest.raises(InputError, match=re.escape(str(path)) + ".*truncated"):
+        open_store(tmp_path, sequences)
+
+
+def test_segment_of_another_scheme_is_refused(tmp_path):
+    sequences = some_sequences(60)
+    open_store(tmp_path, sequences).fill(COLUMNS)
+    path = only_segment(tmp_path)
+    other = ScoringScheme(load_substitution_matrix("blosum45"))
+    target = tmp_path / other.digest[:16] / "block_1_of_1" / path.name
+    target.parent.mkdir(parents=True)
+    target.write_bytes(path.read_bytes())
+    with pytest.raises(InputError, match=re.escape(str(target)) + ".*of another store"):
+        open_store(tmp_path, sequences, scheme=other)
+
+
+@pytest.mark.parametrize(
+    ("name", "change"),
+    [
+        ("panels", lambda x: x + 1),
+        ("panels", lambda x: x[:, :3]),
+        ("panels", lambda x: -x),
+        ("scores", lambda x: x[:-1]),
+        ("scores", lambda x: x.astype(np.float32)),
+        ("self_scores", lambda x: x[:-1]),
+        ("rows", lambda x: x[:-1]),
+        ("rows", lambda x: x.ravel()),
+    ],
+)
+def test_damaged_segment_is_refused(tmp_path, name, change):
+    sequences = some_sequences(60)
+    open_store(tmp_path, sequences).fill(COLUMNS)
+    path = only_segment(tmp_path)
+    header, arrays = store_module.read_arrays(path, "kreinflow scores 1")
+    arrays[name] = change(arrays[name])
+    store_module.write_arrays(path, "kreinflow scores 1", header, arrays)
+    with pytest.raises(InputError, match=re.escape(str(path)) + ".*damaged"):
+        open_store(tmp_path, sequences)
+
+
+@pytest.mark.parametrize(
+    ("digests", "message"),
+    [(["aa" * 8, "aa" * 8], "all different"), (["aa" * 8, "b" * 15 + "x"], "not hexadecimal")],
+)
+def test_bad_digests_are_refused(tmp_path, digests, message):
+    with pytest.raises(KreinflowError, match=message):
+        ScoreStore(tmp_path, SCHEME, [b"ACD", b"ACE"], digests)
+
+
+def test_folder_that_cannot_be_written(tmp_path):
+    (tmp_path / SCHEME.digest[:16]).write_text("a file stands here")
+    store = open_store(tmp_path, some_sequences(60))
+    with pytest.raises(KreinflowError, match="cannot be written"):
+        store.fill(COLUMNS)
+
+
+def test_progress_ends_at_all_cells(tmp_path):
+    calls = []
+    store = open_store(tmp_path, some_sequences(60))
+    report = store.fill(COLUMNS, progress=lambda done, total: calls.append((done, total)))
+    assert calls[-1] == (report.cells, report.cells)
+    assert all(total == report.cells for _, total in calls)
+    assert all(a < b for (a, _), (b, _) in itertools.pairwise(calls))
+
+
+def test_progress_printer(monkeypatch):
+    now = iter([100.0, 101.0, 106.0, 107.0])
+    monkeypatch.setattr(store_module.time, "monotonic", lambda: next(now))
+    stream = io.StringIO()
+    printer = ProgressPrinter(stream, "alignment demo block 1/4")
+    for done in (10, 30, 60):
+        printer(done * 10**9, 60 * 10**9)
+    assert stream.getvalue().splitlines() == [
+        "alignment demo block 1/4: 50 %, 5.0 GCUPS, 6 s left",
+        "alignment demo block 1/4: 100 %, 8.6 GCUPS, 0 s left",
+    ]
+
+
+def test_sentinels_are_outside_of_all_scores():
+    assert not_aligned(np.int16) == -(2**15)
+    assert not_aligned(np.int32) == -(2**31)
