@@ -61,6 +61,15 @@ def test_one_indefinite_class_makes_all_classes_use_the_square(count):
     np.testing.assert_allclose(gram(alone), psd, atol=1e-10)
 
 
+def test_negative_eigenvalue_counts_even_if_the_factor_truncates_it():
+    K = np.array([[1.0, 1.001, 1.0], [1.001, 1.0, 0.0], [1.0, 0.0, 1.0]])
+    scores = scores_of(K, [0, 1])  # eigenvalues 2.001 and -0.001; the second blows up
+    Z, signs, indefinite = features._class_factor(scores)
+    assert (signs > 0).all()
+    assert indefinite
+    np.testing.assert_allclose(gram(class_features(scores)), gram(Z) @ gram(Z), atol=1e-12)
+
+
 def test_sampled_features_are_those_of_the_factor_not_of_the_columns():
     K = kernel(200, 60, 30)
     F = class_features(scores_of(K, range(40)))

@@ -99,13 +99,13 @@ def class_features(classes: Sequence[ClassScores]) -> list[FloatArray]:
     """
     with single_threaded():
         factors = [_class_factor(scores) for scores in classes]
-        if all((signs > 0).all() for _, signs in factors):
-            return [Z for Z, _ in factors]
-        return [(Z * signs) @ triangular_factor(Z).T for Z, signs in factors]
+        if not any(indefinite for _, _, indefinite in factors):
+            return [Z for Z, _, _ in factors]
+        return [(Z * signs) @ triangular_factor(Z).T for Z, signs, _ in factors]
 
 
-def _class_factor(scores: ClassScores) -> tuple[FloatArray, FloatArray]:
-    """Return Z_j and s_j."""
+def _class_factor(scores: ClassScores) -> tuple[FloatArray, FloatArray, bool]:
+    """Return Z_j, s_j, and whether K_j has a negative eigenvalue, truncated or not."""
     n, c = scores.columns.shape
     if c == 0:
         raise ValueError(f"class {scores.label!r} has no candidates, so it has no features.")
@@ -116,12 +116,19 @@ def _class_factor(scores: ClassScores) -> tuple[FloatArray, FloatArray]:
         columns = centring.columns(columns)
     landmark_matrix = columns[scores.candidates]
     if not landmark_matrix.any():
-        return np.zeros((n, 1)), np.ones(1)
+        return np.zeros((n, 1)), np.ones(1), False
     if c < n:
         factor = KreinFactor.fit(columns, landmark_matrix, self_similarities)
-        return factor.transform(columns), factor.signs
+        # A negative eigenvalue among the candidates is one of the class (Sylvester).
+        indefinite = _has_negative(factor.landmark_eigenvalues)
+        return factor.transform(columns), factor.signs, indefinite
     kernel = np.empty_like(columns)
     kernel[:, scores.candidates] = columns
     values, V = scipy.linalg.eigh((kernel + kernel.T) / 2)
     kept = np.abs(values) > RANK_TOLERANCE * np.abs(values).max()
-    return V[:, kept] * np.sqrt(np.abs(values[kept])), np.sign(values[kept])
+    Z = V[:, kept] * np.sqrt(np.abs(values[kept]))
+    return Z, np.sign(values[kept]), _has_negative(values)
+
+
+def _has_negative(eigenvalues: FloatArray) -> bool:
+    return bool(eigenvalues.min() < -RANK_TOLERANCE * np.abs(eigenvalues).max())
