@@ -416,7 +416,7 @@ class ScoreStore:
                     todo.append((rows, columns, mask))
             alone = np.unique(np.concatenate([[], *(rows for rows, _ in wanted)])).astype(np.int64)
             alone = alone[own[alone] & (self._self[alone] == not_aligned(np.int32))]
-            writer = _Writer(self, home, threads, progress)
+            writer = _Writer(self, home, threads, 2 * pairs_at_once, progress)
             writer.total = int((self._lengths[alone] ** 2).sum()) + sum(
                 int(self._lengths[rows] @ np.where(mask[:, c], self._lengths[columns[c]], 0))
                 for rows, columns, mask in todo
@@ -485,11 +485,17 @@ class _Writer:
     """Aligns, counts, and writes a segment every few seconds."""
 
     def __init__(
-        self, store: ScoreStore, home: Path, threads: int, progress: Progress | None
+        self,
+        store: ScoreStore,
+        home: Path,
+        threads: int,
+        most_pending: int,
+        progress: Progress | None,
     ) -> None:
         self._store = store
         self._home = home
         self._threads = threads
+        self._most_pending = most_pending
         self._progress = progress
         self._last_segment = time.monotonic()
         self._last_report = 0.0
@@ -550,7 +556,7 @@ class _Writer:
                 self.flush()
                 panel[...] = not_aligned(np.int32)
         self._keep(rows, columns, panel)
-        if self._pending > 16_000_000:  # scores: a segment stays small enough to read at once
+        if self._pending >= self._most_pending:  # a segment stays small enough to read at once
             self.flush()
 
     def _keep(self, rows: Indices, columns: Indices, panel: NDArray[np.int32]) -> None:
