@@ -1,6 +1,7 @@
 import numpy as np
 import pytest
 import scipy.linalg
+from threadpoolctl import threadpool_limits
 
 from kreinflow.krein.correction import (
     CORRECTIONS,
@@ -118,3 +119,17 @@ def test_flipping_the_landmark_matrix_is_not_flipping_the_kernel(example):
     sklearn.fit(np.arange(20)[:, None])
     theirs = sklearn.transform(np.arange(70)[:, None])
     np.testing.assert_allclose(Zw @ Zw.T, theirs @ theirs.T, rtol=1e-8, atol=1e-8)
+
+
+def test_same_bytes_whatever_the_number_of_threads():
+    rng = np.random.default_rng(2)
+    C = rng.standard_normal((5000, 220))
+    W = C[:220]
+
+    def bytes_of(threads):
+        with threadpool_limits(threads):
+            factor = KreinFactor.fit(C, W, np.ones(5000), centre=True)
+            pairs = eigenpairs(factor.transform(C), factor.signs)
+            return CorrectedFactor.fit(factor, pairs, "flip").transform(C).tobytes()
+
+    assert bytes_of(1) == bytes_of(2)

@@ -97,12 +97,12 @@ def test_misfits_equal_the_dense_ones():
 
 
 def test_misfit_tames_the_blow_up_of_an_indefinite_spectrum():
-    """Spectrum 1/k, random signs, m = 100: untruncated, the median relative error is above 1."""
+    """Spectrum 1/k, random signs, m = 100: untruncated, the median relative error is large."""
     full, chosen = [], []
-    for seed in range(8):
+    for seed in range(6):
         rng = np.random.default_rng(seed)
-        K = kernel_of(rng.choice([-1, 1], 400) / np.arange(1, 401), rng)
-        landmarks = rng.choice(400, 100, replace=False)
+        K = kernel_of(rng.choice([-1, 1], 300) / np.arange(1, 301), rng)
+        landmarks = rng.choice(300, 100, replace=False)
         for errors, rank in ((full, 1.0), (chosen, "misfit")):
             factor, Z = fit(K, landmarks, rank=rank)
             errors.append(np.linalg.norm(approximation(factor, Z) - K) / np.linalg.norm(K))

@@ -3,6 +3,7 @@ import itertools
 import numpy as np
 import pytest
 from scipy.optimize import minimize
+from threadpoolctl import threadpool_limits
 
 from kreinflow.landmarks import meb
 from kreinflow.landmarks.meb import minimum_enclosing_ball
@@ -52,6 +53,23 @@ def test_ball_equals_a_quadratic_programme(seed):
     ball = minimum_enclosing_ball(F, epsilon=0)
     check_optimal(F, ball, 0)
     assert ball.radius**2 == pytest.approx(reference_squared_radius(F), rel=1e-9)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_points_whose_equalities_are_singular(seed):
+    """More points than dimensions allow, on a lattice: affinely dependent without rounding."""
+    rng = np.random.default_rng(seed)
+    F = rng.integers(-8, 9, (15, rng.integers(1, 4))).astype(float)
+    ball = minimum_enclosing_ball(F, epsilon=0)
+    check_optimal(F, ball, 0)
+    assert ball.radius**2 == pytest.approx(reference_squared_radius(F), rel=1e-9)
+
+
+def test_points_nearly_on_one_sphere():
+    rng = np.random.default_rng(1)
+    F = rng.standard_normal((60, 3))
+    F *= (1 + 1e-7 * rng.random(60))[:, None] / np.linalg.norm(F, axis=1)[:, None]
+    check_optimal(F, minimum_enclosing_ball(F, epsilon=0), 0)
 
 
 GRID = np.array(list(itertools.product(range(4), repeat=2)), dtype=float)
@@ -136,3 +154,12 @@ def test_bad_arguments():
         minimum_enclosing_ball(np.empty((0, 3)))
     with pytest.raises(ValueError, match="epsilon must not be negative"):
         minimum_enclosing_ball(np.eye(2), -0.1)
+
+
+def test_same_bytes_whatever_the_number_of_threads():
+    F = np.random.default_rng(8).standard_normal((1500, 300))
+    centres = []
+    for threads in (1, 2):
+        with threadpool_limits(threads):
+            centres.append(minimum_enclosing_ball(F).centre.tobytes())
+    assert centres[0] == centres[1]
