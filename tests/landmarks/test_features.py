@@ -1,5 +1,6 @@
 import numpy as np
 import pytest
+from threadpoolctl import threadpool_limits
 
 from kreinflow.landmarks import features
 from kreinflow.landmarks.features import ClassScores
@@ -10,6 +11,9 @@ pytestmark = pytest.mark.filterwarnings("ignore:the factor misses")
 def kernel(n, p, q, seed=0):
     X = np.random.default_rng(seed).standard_normal((n, p + q))
     return (X * np.repeat([1.0, -1.0], [p, q])) @ X.T
+
+
+KERNEL_300 = kernel(300, 200, 90)
 
 
 def scores_of(K, candidates, kind="similarity"):
@@ -114,3 +118,12 @@ def test_shapes_are_checked():
         ClassScores("a", np.arange(3), np.arange(2), np.ones((3, 2)), np.ones(2))
     with pytest.raises(ValueError, match="has no candidates"):
         class_features(ClassScores.without_scores("a", np.arange(3)))
+
+
+@pytest.mark.parametrize("count", [150, 300])
+def test_same_bytes_whatever_the_number_of_threads(count):
+    found = []
+    for threads in (1, 2):
+        with threadpool_limits(threads):
+            found.append(class_features(scores_of(KERNEL_300, range(count))).tobytes())
+    assert found[0] == found[1]
