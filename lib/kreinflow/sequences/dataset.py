@@ -1,0 +1,564 @@
+"""The data set: canonical, checked, and with each distinct sequence once."""
+
+import hashlib
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from kreinflow.artifacts import (
+    open_array,
+    read_json,
+    read_table,
+    write_array,
+    write_json,
+    write_table,
+)
+from kreinflow.errors import InputError
+from kreinflow.numerics import FloatArray
+from kreinflow.provenance import file_sha256
+from kreinflow.sequences.alphabet import ResidueAlphabet
+from kreinflow.sequences.fasta import FASTA_ENDINGS, check_begin, read_fasta
+from kreinflow.sequences.files import check_file, first_few, name_endings
+from kreinflow.sequences.labels import (
+    HeaderPattern,
+    check_columns,
+    check_matched,
+    read_lines,
+    read_pairs,
+)
+from kreinflow.sequences.matrices import check_ending, check_matrix, read_matrix
+from kreinflow.sequences.simulation import simulate_families
+
+EXAMPLES = 20
+"""Ids listed for each reason why records were dropped."""
+
+
+@dataclass(frozen=True)
+class Dataset:
+    """Labelled objects, checked. Identical sequences share a distinct row."""
+
+    ids: tuple[str, ...]
+    """Of each record, in the order of the input."""
+    labels: NDArray[np.intp]
+    """Class of each record: a place in ``classes``."""
+    classes: tuple[str, ...]
+    """Sorted."""
+    rows: NDArray[np.int64]
+    """Distinct row of each record; rows are numbered by first appearance."""
+    digests: tuple[str, ...]
+    """Of each distinct row: first 32 hexadecimal digits of the sha256 of its residues (of the id
+    for a matrix)."""
+    sequences: tuple[bytes, ...] | None
+    """Of each distinct row; None for a matrix."""
+    kind: str
+    """``sequences``, ``similarity`` or ``squared_dissimilarity``."""
+    matrix: NDArray[np.floating] | None
+    """Of shape (distinct rows, distinct rows); None for sequences."""
+    statistics: dict[str, Any]
+    """What the report says about the data; see :func:`load_dataset`."""
+    dropped: tuple[str, ...] = ()
+    """Ids of all records that were dropped by request."""
+
+    @property
+    def lengths(self) -> NDArray[np.int64]:
+        """Residues of each distinct row; 0 for a matrix."""
+        if self.sequences is None:
+            return np.zeros(len(self.digests), dtype=np.int64)
+        return np.array([len(s) for s in self.sequences], dtype=np.int64)
+
+
+def resolve(path: str, data_folder: Path) -> Path:
+    """Return a path of the configuration; a relative one starts at the data folder."""
+    return data_folder / path
+
+
+def digest(content: bytes) -> str:
+    """Return the name of a distinct row: 32 hexadecimal digits of the sha256 of its content."""
+    return hashlib.sha256(content).hexdigest()[:32]
+
+
+class _Drops:
+    """Records that were dropped by request, by reason."""
+
+    def __init__(self) -> None:
+        self.by_reason: dict[str, list[str]] = {}
+
+    def add(self, reason: str, id: str) -> None:
+        self.by_reason.setdefault(reason, []).append(id)
+
+    def statistics(self) -> dict[str, Any]:
+        return {
+            reason: {"count": len(ids), "examples": ids[:EXAMPLES]}
+            for reason, ids in self.by_reason.items()
+        }
+
+    def ids(self) -> tuple[str, ...]:
+        return tuple(id for ids in self.by_reason.values() for id in ids)
+
+
+def check_source(source: Mapping[str, Any], data_folder: Path) -> None:
+    """Check the files of a source cheaply, before any job runs.
+
+    Parameters
+    ----------
+    source : mapping
+        The part ``source`` of a data set's configuration.
+    data_folder : Path
+        Where relative paths start.
+
+    Raises
+    ------
+    InputError
+        With the message that :func:`load_dataset` would give: a file is missing, empty or not
+        readable, its ending is unknown, it does not begin as FASTA, a table lacks a column, or
+        a pattern is no regular expression.
+    """
+    labels = source.get("labels", {})
+    if source["type"] == "fasta":
+        for path in fasta_files(source["fasta"], data_folder):
+            check_begin(path)
+        if labels.get("pattern"):
+            HeaderPattern(labels["pattern"])
+    if source["type"] == "matrix":
+        path = resolve(source["matrix"], data_folder)
+        check_ending(path)
+        check_file(path)
+    if labels.get("lines"):
+        check_file(resolve(labels["lines"], data_folder))
+    if labels.get("table"):
+        check_columns(
+            resolve(labels["table"], data_folder), labels["id_column"], labels["label_column"]
+        )
+
+
+def fasta_files(fasta: str | Sequence[str], data_folder: Path) -> list[Path]:
+    """Return the FASTA files of a source: one, several, or all of a folder in order of name.
+
+    Raises
+    ------
+    InputError
+        If a folder has no file with an ending of FASTA.
+    """
+    paths: list[Path] = []
+    for name in [fasta] if isinstance(fasta, str) else fasta:
+        path = resolve(name, data_folder)
+        if not path.is_dir():
+            paths.append(path)
+            continue
+        found = sorted(
+            p
+            for p in path.iterdir()
+            if p.is_file() and not p.name.startswith(".") and name_endings(p)[1] in FASTA_ENDINGS
+        )
+        if not found:
+            raise InputError(
+                f"{path}: has no FASTA file. Files must end in {', '.join(FASTA_ENDINGS)} "
+                "(or these with .gz)."
+            )
+        paths += found
+    return paths
+
+
+def load_dataset(
+    source: Mapping[str, Any], data_folder: Path, alphabet: str | None, seed: int
+) -> Dataset:
+    """Read, check and collapse a data set.
+
+    Parameters
+    ----------
+    source : mapping
+        The part ``source`` of a data set's configuration, complete.
+    data_folder : Path
+        Where relative paths start.
+    alphabet : str or None
+        Letters of the substitution matrix; None for a matrix.
+    seed : int
+        Of the simulation.
+
+    Returns
+    -------
+    Dataset
+        Its ``statistics`` has the keys ``records_read``, ``records_kept``, ``distinct``,
+        ``dropped`` (reason to ``count`` and ``examples``), ``substitutions`` (kind to residues),
+        ``class_sizes`` (label to records), ``lengths`` (``minimum``, ``lower_quartile``,
+        ``median``, ``upper_quartile``, ``maximum``, ``mean`` of the distinct sequences; empty for
+        a matrix), ``asymmetry`` (largest, as a share of the largest entry; None for sequences)
+        and ``files`` (name to sha256).
+
+    Raises
+    ------
+    InputError
+        At the first fault that the configuration does not ask to drop.
+    """
+    if source["type"] == "matrix":
+        return _load_matrix(source, data_folder)
+    if alphabet is None:
+        raise InputError("sequences need the letters of a substitution matrix.")
+    if source["type"] == "simulated":
+        return _load_simulated(source, seed)
+    return _load_fasta(source, data_folder, alphabet)
+
+
+def _load_simulated(source: Mapping[str, Any], seed: int) -> Dataset:
+    simulated = simulate_families(source["families"], source["sequences"], seed)
+    return _collapse(
+        [s.id for s in simulated],
+        [s.label for s in simulated],
+        [s.residues for s in simulated],
+        _Drops(),
+        Counter(),
+        records_read=len(simulated),
+        files={},
+        conflicting="drop",
+        min_class_size=source["min_class_size"],
+    )
+
+
+def _load_fasta(source: Mapping[str, Any], data_folder: Path, alphabet: str) -> Dataset:
+    paths = fasta_files(source["fasta"], data_folder)
+    way = source["labels"]
+    table = resolve(way["table"], data_folder) if way.get("table") else None
+    pattern = HeaderPattern(way["pattern"]) if way.get("pattern") else None
+    labels = read_pairs(table, way["id_column"], way["label_column"]) if table else {}
+    residues_of = ResidueAlphabet(alphabet, source["molecule"])
+
+    drops, substitutions = _Drops(), Counter[str]()
+    places: dict[str, str] = {}
+    kept: list[tuple[str, bytes]] = []
+    for path in paths:
+        for record in read_fasta(path):
+            id = record.id
+            if id in places:
+                raise InputError(
+                    f"{record.place}: id {id!r} stands twice, first in {places[id]}. "
+                    "Rename or remove one of them."
+                )
+            places[id] = record.place
+            if not table:
+                label = pattern.label(record.header) if pattern else name_endings(path)[0]
+                if label is not None:
+                    labels[id] = label
+            residues = residues_of.clean(record.residues)
+            if not residues:
+                raise InputError(
+                    f"{record.place}, {id}: has no residues but stops or gaps. Remove the record."
+                )
+            if _is_too_long(residues, source, record.place, id, drops):
+                continue
+            if _is_illegal(residues, residues_of, source, record.place, id, drops):
+                continue
+            kept.append((id, residues))
+            substitutions += residues_of.substitutions(record.residues)
+    if source["unmatched"] == "refuse":
+        where = f"{table}" if table else f"labels.pattern {way.get('pattern')!r}"
+        check_matched(places, labels, where)
+    for id, _ in kept:
+        if id not in labels:
+            drops.add("no label", id)
+    kept = [(id, residues) for id, residues in kept if id in labels]
+    without_sequence = [id for id in labels if id not in places]
+    for id in without_sequence:
+        drops.add("label without sequence", id)
+    return _collapse(
+        [id for id, _ in kept],
+        [labels[id] for id, _ in kept],
+        [residues for _, residues in kept],
+        drops,
+        substitutions,
+        records_read=len(places),
+        files=_checksums([*paths, *([table] if table else [])]),
+        conflicting=source["conflicting_labels"],
+        min_class_size=source["min_class_size"],
+    )
+
+
+def _is_too_long(
+    residues: bytes, source: Mapping[str, Any], place: str, id: str, drops: _Drops
+) -> bool:
+    if len(residues) <= source["max_length"]:
+        return False
+    if source["too_long"] == "refuse":
+        raise InputError(
+            f"{place}, {id}: has {len(residues)} residues, more than max_length = "
+            f"{source['max_length']}. Raise it, or set 'too_long: drop'."
+        )
+    drops.add("too long", id)
+    return True
+
+
+def _is_illegal(
+    residues: bytes,
+    alphabet: ResidueAlphabet,
+    source: Mapping[str, Any],
+    place: str,
+    id: str,
+    drops: _Drops,
+) -> bool:
+    found = alphabet.illegal(residues)
+    if found is None:
+        return False
+    if source["illegal_residues"] == "refuse":
+        raise InputError(
+            f"{place}, {id}: residue {found[0]} is {found[1]!r}, which the substitution matrix "
+            "does not know. Correct the sequence, or set 'illegal_residues: drop'."
+        )
+    drops.add("illegal residues", id)
+    return True
+
+
+def _load_matrix(source: Mapping[str, Any], data_folder: Path) -> Dataset:
+    path = resolve(source["matrix"], data_folder)
+    read = read_matrix(path, source.get("variable"))
+    n = len(read.values)
+    way = source["labels"]
+    label_path = resolve(way["lines"] if way.get("lines") else way["table"], data_folder)
+    ids = read.ids
+    if way.get("lines"):
+        labels = read_lines(label_path)
+        _check_count(label_path, len(labels), path, n)
+        ids = ids or tuple(str(i) for i in range(1, n + 1))
+    else:
+        table = read_pairs(label_path, way["id_column"], way["label_column"])
+        _check_count(label_path, len(table), path, n)
+        ids = ids or tuple(table)
+        check_matched(ids, table, str(label_path), may_drop=False)
+        labels = [table[id] for id in ids]
+    values, asymmetry = check_matrix(
+        path, read.values, source["kind"], source["symmetry_tolerance"]
+    )
+
+    drops = _Drops()
+    small = _small_classes(labels, range(n), source["min_class_size"])
+    for id, label in zip(ids, labels, strict=True):
+        if label in small:
+            drops.add("small class", id)
+    keep = np.array([label not in small for label in labels])
+    ids = tuple(id for id, kept in zip(ids, keep, strict=True) if kept)
+    labels = [label for label in labels if label not in small]
+    classes, codes = _encode(labels, small)
+    similarity = source["kind"] == "similarity"
+    return Dataset(
+        ids=ids,
+        labels=codes,
+        classes=classes,
+        rows=np.arange(len(ids), dtype=np.int64),
+        digests=tuple(digest(id.encode()) for id in ids),
+        sequences=None,
+        kind="similarity" if similarity else "squared_dissimilarity",
+        matrix=values if keep.all() else values[np.ix_(keep, keep)],
+        statistics={
+            "records_read": n,
+            "records_kept": len(ids),
+            "distinct": len(ids),
+            "dropped": drops.statistics(),
+            "substitutions": {},
+            "class_sizes": dict(sorted(Counter(labels).items())),
+            "lengths": {},
+            "asymmetry": asymmetry,
+            "files": _checksums([path, label_path]),
+        },
+        dropped=drops.ids(),
+    )
+
+
+def _check_count(label_path: Path, labels: int, path: Path, rows: int) -> None:
+    if labels != rows:
+        raise InputError(
+            f"{label_path}: has {labels} labels, but the matrix {path.name} has {rows} rows. "
+            "Give one label for each row."
+        )
+
+
+def _collapse(
+    ids: list[str],
+    labels: list[str],
+    residues: list[bytes],
+    drops: _Drops,
+    substitutions: Counter[str],
+    records_read: int,
+    files: dict[str, str],
+    conflicting: str,
+    min_class_size: int,
+) -> Dataset:
+    """Return the data set of cleaned records: each distinct sequence once."""
+    first: dict[bytes, int] = {}
+    conflicts: set[bytes] = set()
+    for i, sequence in enumerate(residues):
+        other = first.setdefault(sequence, i)
+        if labels[other] == labels[i]:
+            continue
+        if conflicting == "refuse":
+            raise InputError(
+                f"{ids[other]!r} and {ids[i]!r} are the same sequence with the labels "
+                f"{labels[other]!r} and {labels[i]!r}. Correct one, or set "
+                "'conflicting_labels: drop'."
+            )
+        conflicts.add(sequence)
+    for id, sequence in zip(ids, residues, strict=True):
+        if sequence in conflicts:
+            drops.add("identical sequences with different labels", id)
+    records = [
+        record for record in zip(ids, labels, residues, strict=True) if record[2] not in conflicts
+    ]
+    small = _small_classes([r[1] for r in records], [r[2] for r in records], min_class_size)
+    for id, label, _ in records:
+        if label in small:
+            drops.add("small class", id)
+    records = [record for record in records if record[1] not in small]
+    classes, codes = _encode([label for _, label, _ in records], small)
+    row_of: dict[bytes, int] = {}
+    rows = [row_of.setdefault(sequence, len(row_of)) for _, _, sequence in records]
+    sequences = tuple(row_of)
+    return Dataset(
+        ids=tuple(id for id, _, _ in records),
+        labels=codes,
+        classes=classes,
+        rows=np.array(rows, dtype=np.int64),
+        digests=tuple(digest(sequence) for sequence in sequences),
+        sequences=sequences,
+        kind="sequences",
+        matrix=None,
+        statistics={
+            "records_read": records_read,
+            "records_kept": len(records),
+            "distinct": len(sequences),
+            "dropped": drops.statistics(),
+            "substitutions": dict(sorted(substitutions.items())),
+            "class_sizes": dict(sorted(Counter(label for _, label, _ in records).items())),
+            "lengths": _quantiles([len(sequence) for sequence in sequences]),
+            "asymmetry": None,
+            "files": files,
+        },
+        dropped=drops.ids(),
+    )
+
+
+def _small_classes(labels: Sequence[str], objects: Iterable[Any], min_class_size: int) -> set[str]:
+    """Return the classes with too few distinct objects: identical ones teach nothing new."""
+    sizes = Counter(label for label, _ in set(zip(labels, objects, strict=True)))
+    return {label for label, size in sizes.items() if size < min_class_size}
+
+
+def _encode(labels: list[str], small: set[str]) -> tuple[tuple[str, ...], NDArray[np.intp]]:
+    classes = tuple(sorted(set(labels)))
+    if len(classes) < 2:
+        dropped = (
+            f"; dropped as smaller than min_class_size: {first_few(sorted(small))}" if small else ""
+        )
+        raise InputError(
+            f"the data have {len(classes)} classes left ({', '.join(classes) or 'none'}{dropped}). "
+            "At least two are needed."
+        )
+    code = {label: i for i, label in enumerate(classes)}
+    return classes, np.array([code[label] for label in labels], dtype=np.intp)
+
+
+def _quantiles(lengths: list[int]) -> dict[str, float]:
+    names = ("minimum", "lower_quartile", "median", "upper_quartile", "maximum")
+    values = np.quantile(lengths, (0, 0.25, 0.5, 0.75, 1))
+    quantiles = {name: float(value) for name, value in zip(names, values, strict=True)}
+    return quantiles | {"mean": float(np.mean(lengths))}
+
+
+def _checksums(paths: list[Path]) -> dict[str, str]:
+    names = [path.name for path in paths]
+    return {
+        path.name if names.count(path.name) == 1 else f"{path.parent.name}/{path.name}": (
+            file_sha256(path)
+        )
+        for path in paths
+    }
+
+
+def write_dataset(folder: Path, dataset: Dataset) -> None:
+    """Write ``records.tsv``, ``distinct.tsv``, ``summary.json`` and, if any, ``matrix.npy``.
+
+    ``records.tsv`` has the columns id, label and row; ``distinct.tsv`` has digest, length and
+    sequence (0 and empty for a matrix), one line for each row.
+    """
+    write_table(
+        folder / "records.tsv",
+        pd.DataFrame(
+            {
+                "id": dataset.ids,
+                "label": [dataset.classes[code] for code in dataset.labels],
+                "row": dataset.rows,
+            }
+        ),
+    )
+    sequences = dataset.sequences or (b"",) * len(dataset.digests)
+    write_table(
+        folder / "distinct.tsv",
+        pd.DataFrame(
+            {
+                "digest": dataset.digests,
+                "length": dataset.lengths,
+                "sequence": [sequence.decode("ascii") for sequence in sequences],
+            }
+        ),
+    )
+    if dataset.matrix is not None:
+        write_array(folder / "matrix.npy", dataset.matrix.astype(np.float64, copy=False))
+    write_json(
+        folder / "summary.json",
+        {
+            "kind": dataset.kind,
+            "classes": list(dataset.classes),
+            "statistics": dataset.statistics,
+            "dropped_ids": list(dataset.dropped),
+        },
+    )
+
+
+def read_dataset(folder: Path) -> Dataset:
+    """Read what :func:`write_dataset` wrote; the matrix is a read-only memory map.
+
+    Raises
+    ------
+    InputError
+        If a file is missing, truncated or does not fit the others.
+    """
+    records = read_table(folder / "records.tsv", ("id", "label", "row"), text=("id", "label"))
+    distinct = read_table(
+        folder / "distinct.tsv", ("digest", "length", "sequence"), text=("digest", "sequence")
+    )
+    summary = read_json(folder / "summary.json")
+    kind, classes = summary.get("kind"), tuple(summary.get("classes", ()))
+    code = {label: i for i, label in enumerate(classes)}
+    rows = records["row"].to_numpy()
+    matrix: FloatArray | None = None
+    if kind != "sequences":
+        matrix = open_array(folder / "matrix.npy", ndim=2)
+    fits = (
+        set(records["label"]) == set(classes)
+        and rows.dtype.kind == "i"
+        and set(rows.tolist()) == set(range(len(distinct)))
+        and (matrix is None or matrix.shape == (len(distinct), len(distinct)))
+    )
+    if not fits:
+        raise InputError(
+            f"{folder}: records, distinct rows and summary do not belong together. "
+            "Delete the folder and run again."
+        )
+    return Dataset(
+        ids=tuple(records["id"]),
+        labels=np.array([code[label] for label in records["label"]], dtype=np.intp),
+        classes=classes,
+        rows=rows.astype(np.int64),
+        digests=tuple(distinct["digest"]),
+        sequences=(
+            tuple(sequence.encode("ascii") for sequence in distinct["sequence"])
+            if matrix is None
+            else None
+        ),
+        kind=str(kind),
+        matrix=matrix,
+        statistics=summary["statistics"],
+        dropped=tuple(summary["dropped_ids"]),
+    )

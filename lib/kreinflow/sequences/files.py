@@ -1,0 +1,94 @@
+"""Opening of the user's text files: plain or gzip, each fault with one clear message."""
+
+import gzip
+import io
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, TextIO
+
+from kreinflow.errors import InputError
+
+
+def check_file(path: Path) -> None:
+    """Refuse a file that is missing, a folder, unreadable or empty.
+
+    Raises
+    ------
+    InputError
+    """
+    if path.is_dir():
+        raise InputError(f"{path}: is a folder where a file is expected. Name the file.")
+    if not path.exists():
+        raise InputError(
+            f"{path}: no such file. Check the path; relative ones start at the data folder."
+        )
+    try:
+        with path.open("rb") as file:
+            if not file.read(1):
+                raise InputError(f"{path}: is empty. Give the right file.")
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read ({error.strerror}).") from error
+
+
+@contextmanager
+def open_text(path: Path, errors: str = "strict") -> Iterator[TextIO]:
+    """Open a text file, plain or gzip (told by its first bytes), as UTF-8 with any line ends.
+
+    A byte order mark is skipped.
+
+    Parameters
+    ----------
+    path : Path
+    errors : str
+        What to do with bytes that are not UTF-8, as in :func:`open`.
+
+    Raises
+    ------
+    InputError
+        If the file is missing, empty, a truncated gzip file, or not UTF-8 text.
+    """
+    check_file(path)
+    try:
+        with path.open("rb") as raw:
+            packed = raw.read(2) == b"\x1f\x8b"
+            raw.seek(0)
+            binary: IO[bytes] = gzip.GzipFile(fileobj=raw) if packed else raw  # type: ignore[assignment]
+            with io.TextIOWrapper(binary, encoding="utf-8-sig", errors=errors) as text:
+                yield text
+    except (EOFError, gzip.BadGzipFile, zlib.error) as error:
+        raise InputError(
+            f"{path}: truncated or damaged gzip file ({error}). Copy or download it again."
+        ) from error
+    except UnicodeDecodeError as error:
+        raise InputError(
+            f"{path}: not UTF-8 text (byte {error.object[error.start]:#04x}). "
+            "Save it as UTF-8 and give it again."
+        ) from error
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read ({error.strerror or error}).") from error
+
+
+def name_endings(path: Path) -> tuple[str, str]:
+    """Return the name without endings, and the ending without ``.gz``, in lower case.
+
+    Examples
+    --------
+    >>> name_endings(Path("folder/Globins.fasta.gz"))
+    ('Globins', '.fasta')
+    """
+    inner = path.with_suffix("") if path.suffix.lower() == ".gz" else path
+    return inner.stem, inner.suffix.lower()
+
+
+def first_few(items: list[str], limit: int = 5) -> str:
+    """Return the first few items as text, and how many more there are.
+
+    Examples
+    --------
+    >>> first_few(["a", "b", "c"], limit=2)
+    'a, b and 1 more'
+    """
+    shown = ", ".join(items[:limit])
+    return f"{shown} and {len(items) - limit} more" if len(items) > limit else shown

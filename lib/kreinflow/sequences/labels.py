@@ -1,0 +1,211 @@
+"""Labels: from a table, from the headers, or from the names of files."""
+
+import csv
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from difflib import get_close_matches
+from pathlib import Path
+
+from kreinflow.errors import InputError
+from kreinflow.sequences.files import first_few, name_endings, open_text
+
+_DELIMITERS = {".tsv": "\t", ".tab": "\t", ".txt": "\t", ".csv": ","}
+
+
+def table_delimiter(path: Path) -> str:
+    """Return the delimiter that the ending of a table's name stands for.
+
+    Raises
+    ------
+    InputError
+        If the ending is not known.
+    """
+    _, ending = name_endings(path)
+    if ending not in _DELIMITERS:
+        raise InputError(
+            f"{path}: the ending {ending or 'is missing, it'!r} is not one of a table. "
+            f"Name it {', '.join(_DELIMITERS)} (or these with .gz)."
+        )
+    return _DELIMITERS[ending]
+
+
+def read_columns(path: Path, columns: tuple[str, str]) -> Iterator[tuple[int, str, str]]:
+    """Yield line number and text of two named columns of a TSV or CSV file.
+
+    Nothing is guessed: ``NA`` and ``007`` stay the text they are.
+
+    Raises
+    ------
+    InputError
+        If the file cannot be read, a column is missing, or a line has too few fields or an
+        empty one.
+    """
+    delimiter = table_delimiter(path)
+    with open_text(path) as file:
+        reader = csv.reader(file, delimiter=delimiter, strict=True)
+        try:
+            names = [name.strip() for name in next(reader, [])]
+            places = [_find(path, names, column) for column in columns]
+            for fields in reader:
+                if not any(field.strip() for field in fields):
+                    continue
+                if len(fields) <= max(places):
+                    raise InputError(
+                        f"{path}, line {reader.line_num}: has {len(fields)} fields, column "
+                        f"{columns[places.index(max(places))]!r} is number {max(places) + 1}."
+                    )
+                first, second = (fields[place].strip() for place in places)
+                for column, value in zip(columns, (first, second), strict=True):
+                    if not value:
+                        raise InputError(
+                            f"{path}, line {reader.line_num}: the {column!r} is empty. "
+                            "Fill it in or remove the line."
+                        )
+                yield reader.line_num, first, second
+        except csv.Error as error:
+            raise InputError(f"{path}, line {reader.line_num}: not a table ({error}).") from error
+
+
+def check_columns(path: Path, *columns: str) -> None:
+    """Refuse a table that cannot be read or lacks a column, by its first line alone.
+
+    Raises
+    ------
+    InputError
+    """
+    delimiter = table_delimiter(path)
+    with open_text(path) as file:
+        names = [name.strip() for name in file.readline().rstrip("\r\n").split(delimiter)]
+    for column in columns:
+        _find(path, [name.strip('"') for name in names], column)
+
+
+def _find(path: Path, names: list[str], column: str) -> int:
+    if names.count(column) == 1:
+        return names.index(column)
+    if column in names:
+        raise InputError(f"{path}: column {column!r} stands twice. Rename one of them.")
+    close = get_close_matches(column, names, n=1)
+    hint = f"did you mean {close[0]!r}?" if close else f"it has {first_few(names)}."
+    raise InputError(f"{path}: column {column!r} is missing; {hint}")
+
+
+def read_pairs(path: Path, id_column: str, value_column: str) -> dict[str, str]:
+    """Return the value of each id in a TSV or CSV file, in the order of the file.
+
+    Raises
+    ------
+    InputError
+        As :func:`read_columns`, or if an id stands twice.
+    """
+    values: dict[str, str] = {}
+    lines: dict[str, int] = {}
+    for line, id, value in read_columns(path, (id_column, value_column)):
+        if id in lines:
+            raise InputError(
+                f"{path}, line {line}: id {id!r} stands twice, first in line {lines[id]}. "
+                "Remove one of the lines."
+            )
+        values[id], lines[id] = value, line
+    if not values:
+        raise InputError(f"{path}: has no line below its header. Give the right file.")
+    return values
+
+
+def read_lines(path: Path) -> list[str]:
+    """Return the labels of a text file with one label a line.
+
+    Raises
+    ------
+    InputError
+        If the file cannot be read or a line is empty (blank lines at the end are not counted).
+    """
+    with open_text(path) as file:
+        labels = [line.strip() for line in file]
+    while labels and not labels[-1]:
+        labels.pop()
+    if not labels:
+        raise InputError(f"{path}: is empty. Give the right file.")
+    if "" in labels:
+        raise InputError(f"{path}, line {labels.index('') + 1}: the label is empty. Fill it in.")
+    return labels
+
+
+class HeaderPattern:
+    r"""A regular expression that finds the label in a FASTA header.
+
+    Parameters
+    ----------
+    pattern : str
+        With exactly one group, or a group named ``label``; searched in the whole header.
+
+    Raises
+    ------
+    InputError
+        If it is no regular expression or has no such group.
+
+    Examples
+    --------
+    >>> HeaderPattern(r"GN=(\w+)").label("P1 kinase GN=abl")
+    'abl'
+    >>> HeaderPattern(r"GN=(\w+)").label("P2 kinase") is None
+    True
+    """
+
+    def __init__(self, pattern: str) -> None:
+        try:
+            self._pattern = re.compile(pattern)
+        except re.error as error:
+            raise InputError(
+                f"labels.pattern {pattern!r}: not a regular expression ({error})."
+            ) from error
+        named = "label" in self._pattern.groupindex
+        if not named and self._pattern.groups != 1:
+            raise InputError(
+                f"labels.pattern {pattern!r}: has {self._pattern.groups} groups. Put parentheses "
+                "around the label only, or name its group (?P<label>...)."
+            )
+        self._group: str | int = "label" if named else 1
+
+    def label(self, header: str) -> str | None:
+        """Return the label in a header, or None if there is none (or an empty one)."""
+        match = self._pattern.search(header)
+        found: str | None = match.group(self._group) if match else None
+        return (found or "").strip() or None
+
+
+def check_matched(
+    ids: Iterable[str], labels: Mapping[str, str], place: str, may_drop: bool = True
+) -> None:
+    """Refuse ids without a label and labels without a sequence.
+
+    Parameters
+    ----------
+    ids : iterable of str
+    labels : mapping of str to str
+        Label of each id.
+    place : str
+        Where the labels come from, for messages.
+    may_drop : bool
+        Whether the message may name the option to drop them.
+
+    Raises
+    ------
+    InputError
+        Naming the first few.
+    """
+    ids = list(ids)
+    option = ", or set 'unmatched: drop'." if may_drop else "."
+    unlabelled = [id for id in ids if id not in labels]
+    if unlabelled:
+        raise InputError(
+            f"{place}: no label for {len(unlabelled)} of {len(ids)} ids: "
+            f"{first_few(unlabelled)}. Add them{option}"
+        )
+    known = set(ids)
+    left = [id for id in labels if id not in known]
+    if left:
+        raise InputError(
+            f"{place}: no sequence for {len(left)} of {len(labels)} labels: {first_few(left)}. "
+            f"Add the sequences, or remove the labels{option}"
+        )

@@ -1,0 +1,248 @@
+"""Square matrices of similarities or dissimilarities: reading and checking."""
+
+import csv
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kreinflow.artifacts import open_array
+from kreinflow.errors import InputError
+from kreinflow.numerics import FloatArray, tiles
+from kreinflow.sequences.files import check_file, first_few, name_endings, open_text
+
+MATRIX_ENDINGS = (".npy", ".csv", ".tsv", ".mat")
+
+
+@dataclass(frozen=True)
+class ReadMatrix:
+    """A matrix as it stands in its file."""
+
+    values: FloatArray
+    ids: tuple[str, ...] | None
+    """Ids from a header row or column, if there was one."""
+
+
+def check_ending(path: Path) -> str:
+    """Return the ending of a matrix file, without ``.gz``.
+
+    Raises
+    ------
+    InputError
+        If it is not one of :data:`MATRIX_ENDINGS` (with ``.gz`` for text only).
+    """
+    _, ending = name_endings(path)
+    packed = path.suffix.lower() == ".gz"
+    if ending not in MATRIX_ENDINGS or (packed and ending in (".npy", ".mat")):
+        raise InputError(
+            f"{path}: the ending is not one of a matrix. Name it .npy, .csv, .tsv or .mat "
+            "(.csv.gz, .tsv.gz)."
+        )
+    return ending
+
+
+def read_matrix(path: Path, variable: str | None = None) -> ReadMatrix:
+    """Read a matrix from ``.npy``, ``.csv[.gz]``, ``.tsv[.gz]`` or ``.mat``.
+
+    A text file may have a header row and a column of ids; both are told by their first entries
+    not being numbers (or by an empty corner).
+
+    Parameters
+    ----------
+    path : Path
+    variable : str, optional
+        Name of the variable, if a ``.mat`` file has several matrices.
+
+    Raises
+    ------
+    InputError
+        If the file cannot be read, is not a matrix of numbers, or its ids disagree.
+    """
+    ending = check_ending(path)
+    check_file(path)
+    if ending == ".npy":
+        return ReadMatrix(_as_numbers(path, open_array(path, ndim=2)), None)
+    if ending == ".mat":
+        return ReadMatrix(_as_numbers(path, _read_mat(path, variable)), None)
+    return _read_text(path, "," if ending == ".csv" else "\t")
+
+
+def _as_numbers(path: Path, values: NDArray[Any]) -> FloatArray:
+    if values.dtype.kind not in "iuf":
+        raise InputError(
+            f"{path}: holds {values.dtype} where real numbers are expected. Convert them first."
+        )
+    return np.array(values, dtype=np.float64, order="C")
+
+
+def _read_mat(path: Path, variable: str | None) -> NDArray[Any]:
+    import scipy.io  # takes 0.2 s, and few runs need it
+
+    try:
+        content = scipy.io.loadmat(path)
+    except NotImplementedError as error:
+        raise InputError(
+            f"{path}: is a MATLAB 7.3 file. Save it with save(..., '-v7') or as .csv."
+        ) from error
+    except Exception as error:  # the reader lets any kind of error of a damaged file through
+        raise InputError(f"{path}: truncated or not a .mat file ({error}).") from error
+    matrices = {
+        name: value
+        for name, value in sorted(content.items())
+        if isinstance(value, np.ndarray) and value.ndim == 2 and min(value.shape) > 1
+    }
+    names = ", ".join(matrices) or "none"
+    if variable is None:
+        if len(matrices) != 1:
+            raise InputError(
+                f"{path}: holds {len(matrices)} matrices ({names}). Set 'variable' to one of them."
+            )
+        return next(iter(matrices.values()))
+    if variable not in matrices:
+        raise InputError(f"{path}: has no matrix {variable!r}; it has {names}.")
+    return matrices[variable]
+
+
+def _is_number(field: str) -> bool:
+    try:
+        float(field)
+    except ValueError:
+        return False
+    return True
+
+
+def _read_text(path: Path, delimiter: str) -> ReadMatrix:
+    with open_text(path) as file:
+        reader = csv.reader(file, delimiter=delimiter, strict=True)
+        try:
+            return _parse(path, (row for row in reader if row))
+        except csv.Error as error:
+            raise InputError(f"{path}, line {reader.line_num}: not a table ({error}).") from error
+
+
+def _parse(path: Path, rows: Iterator[list[str]]) -> ReadMatrix:
+    first, second = next(rows, None), next(rows, None)
+    if first is None or second is None:
+        raise InputError(f"{path}: has fewer than 2 rows. Give a square matrix.")
+    corner = not first[0].strip()
+    has_header = corner or not any(map(_is_number, first[1:]))
+    has_ids = corner or not _is_number((second if has_header else first)[0])
+    names = [name.strip() for name in first] if has_header else []
+    rows = chain([second] if has_header else [first, second], rows)
+    width = len(second)
+    ids: list[str] = []
+    lines: list[FloatArray] = []
+    for i, row in enumerate(rows, start=1):
+        if len(row) != width:
+            raise InputError(
+                f"{path}, row {i}: has {len(row)} fields, others have {width}. "
+                "Is the file truncated?"
+            )
+        if has_ids:
+            ids.append(row[0].strip())
+        try:
+            lines.append(np.array(row[has_ids:], dtype=np.float64))
+        except ValueError as error:
+            j = next(j for j, field in enumerate(row[has_ids:]) if not _is_number(field))
+            raise InputError(
+                f"{path}, row {i}, column {j + 1}: {row[has_ids + j]!r} is not a number."
+            ) from error
+    if has_ids and len(names) == width:  # not so where R wrote it, without a corner
+        names = names[1:]
+    if names and ids and names != ids:
+        raise InputError(
+            f"{path}: the ids of the columns ({first_few(names, 3)}) and of the rows "
+            f"({first_few(ids, 3)}) differ. Give both in one order."
+        )
+    ids = ids or names
+    if ids:
+        _check_ids(path, ids)
+    return ReadMatrix(np.vstack(lines), tuple(ids) or None)
+
+
+def _check_ids(path: Path, ids: list[str]) -> None:
+    seen: dict[str, int] = {}
+    for i, id in enumerate(ids, start=1):
+        if not id or id in seen:
+            why = f"stands twice, first at {seen[id]}" if id else "is empty"
+            raise InputError(f"{path}: id {id!r} of row {i} {why}. Give each row its own id.")
+        seen[id] = i
+
+
+def check_matrix(
+    path: Path, values: FloatArray, kind: str, tolerance: float
+) -> tuple[FloatArray, float]:
+    """Check a matrix and return it symmetric, dissimilarities squared.
+
+    Parameters
+    ----------
+    path : Path
+        For messages.
+    values : ndarray of shape (n, n)
+        Not changed.
+    kind : {"similarity", "dissimilarity", "squared_dissimilarity"}
+    tolerance : float
+        Largest ``|k_ij - k_ji|`` allowed, as a share of the largest ``|k|``.
+
+    Returns
+    -------
+    ndarray of shape (n, n)
+        (K + K') / 2; for ``dissimilarity`` the entries d of K are squared after that.
+    float
+        The largest ``|k_ij - k_ji|`` found, as a share of the largest ``|k|``.
+
+    Raises
+    ------
+    InputError
+        If the matrix is not square, not finite or not symmetric, or a dissimilarity is negative
+        or not 0 with itself. The message names row and column, counted from 1.
+    """
+    n, m = values.shape
+    if n != m:
+        raise InputError(
+            f"{path}: has {n} rows and {m} columns. A square matrix is expected; ids in a first "
+            "row or column must not be numbers, or the corner must be empty."
+        )
+    if n < 2:
+        raise InputError(f"{path}: has {n} rows. At least 2 are needed.")
+    _refuse_first(path, values, ~np.isfinite(values), "is not a finite number. Fill it in.")
+    scale = float(np.abs(values).max())
+    worst, pair = 0.0, (0, 0)
+    for rows in tiles(n):
+        gap = np.abs(values[rows] - values[:, rows].T)
+        i, j = divmod(int(gap.argmax()), n)
+        if gap[i, j] > worst:
+            worst, pair = float(gap[i, j]), (rows.start + i, j)
+    if worst > tolerance * scale:
+        i, j = pair
+        raise InputError(
+            f"{path}: not symmetric, {values[i, j]:.6g} at row {i + 1}, column {j + 1} but "
+            f"{values[j, i]:.6g} at row {j + 1}, column {i + 1}. Symmetrise it, or raise "
+            "'symmetry_tolerance' to have the mean of both taken."
+        )
+    symmetric = (values + values.T) / 2
+    if kind != "similarity":
+        limit = tolerance * scale
+        _refuse_first(path, symmetric, symmetric < -limit, "is a negative dissimilarity.")
+        off = np.abs(np.diag(symmetric)) > limit
+        if off.any():
+            i = int(off.argmax())
+            raise InputError(
+                f"{path}, row {i + 1}, column {i + 1}: the dissimilarity of an object with itself "
+                f"is {symmetric[i, i]:.6g}, not 0. Is this a similarity?"
+            )
+        np.fill_diagonal(symmetric, 0.0)
+        np.maximum(symmetric, 0.0, out=symmetric)
+        if kind == "dissimilarity":
+            symmetric *= symmetric
+    return symmetric, worst / scale if scale else 0.0
+
+
+def _refuse_first(path: Path, values: FloatArray, wrong: NDArray[np.bool_], why: str) -> None:
+    if wrong.any():
+        i, j = divmod(int(wrong.argmax()), wrong.shape[1])
+        raise InputError(f"{path}, row {i + 1}, column {j + 1}: {values[i, j]:.6g} {why}")

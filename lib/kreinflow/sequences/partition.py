@@ -1,0 +1,106 @@
+"""The folds of a run by their names: which records are learned from, which are tested."""
+
+import os
+import re
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from kreinflow.artifacts import read_table
+from kreinflow.errors import InputError
+from kreinflow.sequences.dataset import Dataset
+
+ALL = "all"
+"""The fold whose training part is everything: the final model's."""
+
+NEVER_TESTED = -1
+
+
+def fold_name(repeat: int, fold: int) -> str:
+    """Return the name of a fold, as it stands in paths.
+
+    Examples
+    --------
+    >>> fold_name(0, 3)
+    'r0f3'
+    """
+    return f"r{repeat}f{fold}"
+
+
+def fold_numbers(name: str) -> tuple[int, int]:
+    """Return repeat and fold of a name; those of :data:`ALL` are -1.
+
+    Examples
+    --------
+    >>> fold_numbers("r0f3"), fold_numbers("all")
+    ((0, 3), (-1, -1))
+    """
+    if name == ALL:
+        return -1, -1
+    found = re.fullmatch(r"r(\d+)f(\d+)", name)
+    if not found:
+        raise ValueError(f"{name!r} is not the name of a fold")
+    return int(found[1]), int(found[2])
+
+
+@dataclass(frozen=True, eq=False)
+class Partition:
+    """The fold of each record in each repeat.
+
+    Parameters
+    ----------
+    groups : ndarray of shape (n_records,)
+        Records of one group share a fold.
+    folds : ndarray of shape (n_repeats, n_records)
+        Fold of each record, or :data:`NEVER_TESTED`.
+    """
+
+    groups: NDArray[np.int64]
+    folds: NDArray[np.int64]
+
+    @property
+    def names(self) -> list[str]:
+        """The names of all folds that are tested, repeat by repeat."""
+        return [
+            fold_name(repeat, int(fold))
+            for repeat, folds in enumerate(self.folds)
+            for fold in np.unique(folds[folds != NEVER_TESTED])
+        ]
+
+    def testing(self, name: str) -> NDArray[np.bool_]:
+        """Return the mask of the records that the fold tests: none of :data:`ALL`."""
+        if name == ALL:
+            return np.zeros(self.groups.shape, dtype=bool)
+        repeat, fold = fold_numbers(name)
+        tested: NDArray[np.bool_] = self.folds[repeat] == fold
+        return tested
+
+    def training(self, name: str) -> NDArray[np.bool_]:
+        """Return the mask of the records that the fold learns from."""
+        return ~self.testing(name)
+
+
+def partition_of(table: pd.DataFrame, dataset: Dataset, name: str = "folds") -> Partition:
+    """Return the partition that a table of folds describes; ``name`` is for messages.
+
+    Raises
+    ------
+    InputError
+        If it is not the table of these records.
+    """
+    repeats = int(table["repeat"].max()) + 1 if len(table) else 0
+    n = len(dataset.ids)
+    if repeats == 0 or table["id"].tolist() != list(dataset.ids) * repeats:
+        raise InputError(f"{name}: not the folds of this data set. Delete it and run again.")
+    return Partition(
+        groups=table["group"].to_numpy(np.int64)[:n],
+        folds=table["fold"].to_numpy(np.int64).reshape(repeats, n),
+    )
+
+
+def read_partition(path: str | os.PathLike[str], dataset: Dataset) -> Partition:
+    """Read the table of folds of a data set; see :func:`partition_of`."""
+    table = read_table(path, ["id", "group", "repeat", "fold"], text=["id"])
+    return partition_of(table, dataset, str(path))
