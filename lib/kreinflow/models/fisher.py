@@ -141,7 +141,8 @@ class NystroemFisher:
 
     def predict(self, Z: FloatArray) -> NDArray[np.intp]:
         """Return the class codes of largest decision."""
-        return np.argmax(self.decision_function(Z), axis=1)
+        codes: NDArray[np.intp] = np.argmax(self.decision_function(Z), axis=1)
+        return codes
 
 
 class RidgeChoice(NamedTuple):
@@ -389,7 +390,7 @@ def _triangle(Z: FloatArray, rows: NDArray[np.intp]) -> FloatArray:
     """Return R of Z = QR, tile by tile."""
     R = np.zeros((0, Z.shape[1]))
     for _, block in _row_tiles(Z, rows):
-        R = np.linalg.qr(np.vstack([R, block]), mode="r")
+        R = np.asarray(np.linalg.qr(np.vstack([R, block]), mode="r"))
     return R
 
 

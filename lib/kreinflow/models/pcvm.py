@@ -62,8 +62,8 @@ class NystroemPCVM:
     max_iter : int
         Largest number of steps, counted as passes over the rows.
     accelerate : bool
-        Extrapolate two EM steps in (log w, log|b|) by SQUAREM; the point is kept only if L rises,
-        and is held back so that it prunes nothing.
+        Extrapolate two EM steps in (log w, log|b|) by SQUAREM; the point is kept only if it prunes
+        nothing and L rises.
 
     Attributes
     ----------
@@ -222,7 +222,8 @@ class NystroemPCVM:
 
     def predict(self, Z: FloatArray) -> NDArray[np.intp]:
         """Return the class codes of largest latent value."""
-        return np.argmax(self.decision_function(Z), axis=1)
+        codes: NDArray[np.intp] = np.argmax(self.decision_function(Z), axis=1)
+        return codes
 
 
 class _Expectation(NamedTuple):
@@ -309,7 +310,8 @@ class _Machine:
     history: list[FloatArray] = field(default_factory=list)  # (log w, log|b|) of the cycle
     fallback: tuple[FloatArray, float] | None = None  # where to return if a trial fails
     reference: float = 0.0  # what L of a trial must exceed
-    longest: float = 16.0  # bound of the extrapolation, grows with success
+    length: float = 1.0  # how far the trial went
+    longest: float = 16.0  # bound of the length: fourfold with success, a quarter with failure
 
     @classmethod
     def start(cls, code: int, own: NDArray[np.bool_], settings: NystroemPCVM) -> "_Machine":
@@ -339,9 +341,11 @@ class _Machine:
         if self.fallback is not None:
             if not objective > self.reference:
                 self.settle()
-                self.longest = max(2.0, self.longest / 4.0)
+                self.longest = max(2.0, self.length / 4.0)
                 return
             self.fallback = None
+            if self.length == self.longest:
+                self.longest *= 4.0
         old_w, old_b, size = self.w, self.b, len(self.w)
         self.maximise(space, expectation)
         if len(self.w) < size or (self.b == 0.0) != (old_b == 0.0):
@@ -366,21 +370,17 @@ class _Machine:
         third = _logarithms(self.w, self.b)
         step, bend = second - first, third - 2.0 * second + first
         curvature = float(np.linalg.norm(bend))
-        wanted = float(np.linalg.norm(step)) / curvature if curvature > 0 else self.longest
-        length = min(wanted, self.longest)
-        if wanted > self.longest:
-            self.longest *= 4.0
-        floor = np.log(self.settings.threshold)
-        while length > 1.0 + 1e-2:  # a length of 1 is the second step itself
-            trial = first + 2.0 * length * step + length**2 * bend
-            if trial.min() > floor:
-                self.fallback, self.reference = (self.w, self.b), objective
-                n = len(self.w)
-                self.w = np.exp(trial[:n])
-                if self.b:
-                    self.b = float(np.copysign(np.exp(trial[n]), self.b))
-                return
-            length = (length + 1.0) / 2.0
+        length = float(np.linalg.norm(step)) / curvature if curvature > 0 else self.longest
+        length = min(length, self.longest)
+        trial = first + 2.0 * length * step + length**2 * bend
+        # A length of 1 is the second step itself; below it, dying weights speed up by themselves.
+        if length <= 1.0 or trial.min() <= np.log(self.settings.threshold):
+            return
+        self.fallback, self.reference, self.length = (self.w, self.b), objective, length
+        n = len(self.w)
+        self.w = np.exp(trial[:n])
+        if self.b:
+            self.b = float(np.copysign(np.exp(trial[n]), self.b))
 
     def maximise(self, space: _Space, expectation: _Expectation) -> None:
         """M-step: w at the old b, then b at the new w, then prune."""
@@ -415,10 +415,12 @@ class _Machine:
         m = np.sqrt(2.0) * self.w
         if n > r:
             scaled = G * m[:, None]
-            return m * (scaled @ _solve_positive(scaled.T @ scaled, q))
+            new: FloatArray = m * (scaled @ _solve_positive(scaled.T @ scaled, q))
+            return new
         if self.gram is None:
             self.gram = G @ G.T
-        return m * _solve_positive(self.gram * m[:, None] * m, m * (G @ q))
+        new = m * _solve_positive(self.gram * m[:, None] * m, m * (G @ q))
+        return new
 
 
 def _logarithms(w: FloatArray, b: float) -> FloatArray:
