@@ -69,6 +69,19 @@ def test_protein_too_long_for_16_bits():
     assert theirs[0] > 2**15
 
 
+@pytest.mark.slow
+def test_100000_pairs_and_some_of_the_longest_proteins():
+    rng = np.random.default_rng(16)
+    pairs = [related_pair(rng, 2_000) for _ in range(100_000)]
+    for length in (12_000, 20_000, 35_000):
+        a = rng.choice(AMINO_ACIDS, length)
+        b = np.concatenate([a[: length // 2], rng.choice(AMINO_ACIDS, 12_000)])
+        pairs += [(a.tobytes(), b.tobytes()), (b.tobytes(), rng.choice(a, 12_000).tobytes())]
+    ours, theirs = both(pairs, scheme_of(), parasail.sw_striped_32)
+    assert np.array_equal(ours, theirs)
+    assert np.count_nonzero(theirs > 2**15) >= 2
+
+
 @pytest.mark.parametrize("mode", list(PREFIX))
 @pytest.mark.parametrize(
     ("gap_open", "gap_extend", "factor"),

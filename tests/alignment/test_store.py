@@ -174,6 +174,44 @@ def test_resumption_aligns_only_what_is_missing(tmp_path, monkeypatch):
     assert not list(tmp_path.rglob("*.part"))
 
 
+KILLED = """
+import os, sys, hashlib
+from pathlib import Path
+from kreinflow.alignment import store
+from kreinflow.alignment.engine import align_pairs
+from kreinflow.alignment.scoring import ScoringScheme, load_substitution_matrix
+
+store._SECONDS_PER_SEGMENT, store._CELLS_PER_CALL = 0.0, 10_000
+folder, calls, *sequences = sys.argv[1:]
+left = int(calls)
+
+def backend(*arguments):
+    global left
+    if left == 0:
+        os.kill(os.getpid(), 9)
+    left -= 1
+    return align_pairs(*arguments)
+
+sequences = [sequence.encode() for sequence in sequences]
+digests = [hashlib.sha256(sequence).hexdigest() for sequence in sequences]
+scheme = ScoringScheme(load_substitution_matrix("blosum62"))
+rows = range(len(sequences))
+store.ScoreStore(Path(folder), scheme, sequences, digests, backend).fill([(rows, [3, 50, 8])])
+"""
+
+
+def test_resumption_after_sigkill(tmp_path):
+    sequences, rows, columns = some_sequences(60), np.arange(60), np.array([3, 50, 8])
+    command = [sys.executable, "-c", KILLED, tmp_path, "6", *map(bytes.decode, sequences)]
+    assert subprocess.run(command, check=False).returncode == -9
+    report = open_store(tmp_path, sequences).fill([(rows, columns)])
+    assert report.reused > 0
+    assert report.aligned > 0
+    assert report.reused + report.aligned == 3 * 57 + 3
+    found = open_store(tmp_path, sequences).gather(rows, columns)
+    assert np.array_equal(found, naive(sequences, rows, columns))
+
+
 def test_segments_are_bounded_and_found_again(tmp_path, monkeypatch):
     monkeypatch.setattr(store_module, "_BYTES_PER_PAIR", 10_000)  # 10,000 pairs at a time at most
     rows, columns = np.arange(300), np.arange(100)

@@ -10,6 +10,7 @@ import ctypes
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -22,7 +23,7 @@ from numpy.typing import NDArray
 from kreinflow.alignment.scoring import ScoringScheme, SubstitutionMatrix
 from kreinflow.errors import InputError, KreinflowError
 
-_CELLS_PER_PIECE = 20_000_000  # about 2 ms: short against any run, long against the cost of a piece
+_CELLS_PER_PIECE = 10_000_000  # 1 or 2 ms: short against any run, long against the cost of a piece
 
 _PREFIX = {"local": "sw", "global": "nw", "semiglobal": "sg"}
 
@@ -41,10 +42,15 @@ class PackedSequences:
     letters: NDArray[np.uint8]
     offsets: NDArray[np.int64]
 
-    @property
+    @cached_property
     def lengths(self) -> NDArray[np.int64]:
         """Return the number of residues of each sequence."""
         return np.diff(self.offsets)
+
+    @cached_property
+    def present(self) -> NDArray[np.bool_]:
+        """Return which of the 256 characters occur."""
+        return np.asarray(np.bincount(self.letters, minlength=256) > 0)
 
 
 Backend = Callable[
@@ -131,7 +137,7 @@ def _addresses(scheme: ScoringScheme) -> NDArray[np.int64]:
         "parasail_result_is_saturated",
         "parasail_result_free",
     )
-    library = ctypes.CDLL(parasail.get_library())
+    library = parasail._lib  # the one it found and loaded, wherever that was
     found = [ctypes.cast(getattr(library, name), ctypes.c_void_p).value for name in names]
     return np.array(found, dtype=np.int64)
 
@@ -187,6 +193,19 @@ def _align_piece(
     return saturated
 
 
+@njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
+def _piece_ends(lengths: Any, left: Any, right: Any, cells_per_piece: Any) -> NDArray[np.int64]:
+    """Cut the list of pairs where so many cells are full."""
+    ends = []
+    cells = 0
+    for pair in range(left.size):
+        cells += lengths[left[pair]] * lengths[right[pair]]
+        if cells >= cells_per_piece or pair == left.size - 1:
+            ends.append(pair + 1)
+            cells = 0
+    return np.array(ends)
+
+
 def align_pairs(
     sequences: PackedSequences,
     left: NDArray[np.int32],
@@ -233,9 +252,8 @@ def align_pairs(
     implementations", Bioinformatics 23:156 (2007).
     """
     native = _NativeMatrix(scheme.matrix)
-    unknown = np.flatnonzero(native.mapper[sequences.letters] < 0)
-    if unknown.size:
-        where = int(unknown[0])
+    if (native.mapper[sequences.present] < 0).any():
+        where = int(np.flatnonzero(native.mapper[sequences.letters] < 0)[0])
         number = int(np.searchsorted(sequences.offsets, where, side="right"))
         raise InputError(
             f"sequence {number}: the letter {chr(sequences.letters[where])!r} at position "
@@ -246,33 +264,34 @@ def align_pairs(
     if not left.size:
         return scores
     functions = _addresses(scheme)
-    lengths = sequences.lengths
-    done = np.cumsum(lengths[left] * lengths[right])
-    steps = np.arange(_CELLS_PER_PIECE, int(done[-1]) + _CELLS_PER_PIECE, _CELLS_PER_PIECE)
-    ends = np.unique(np.minimum(np.searchsorted(done, steps, side="left") + 1, left.size))
-    starts = np.concatenate([[0], ends[:-1]])
+    ends = _piece_ends(sequences.lengths, left, right, _CELLS_PER_PIECE)
+    # All workers draw from one iterator: who is done early takes more. Drawing from the iterator of
+    # a list is one step under the interpreter's lock.
+    pieces = iter(list(zip([0, *ends[:-1].tolist()], ends.tolist(), strict=True)))
 
-    def piece(start: np.int64, stop: np.int64) -> int:
-        saturated: int = _align_piece(
-            functions,
-            native.address,
-            np.int32(scheme.gap_open),
-            np.int32(scheme.gap_extend),
-            sequences.letters,
-            sequences.offsets,
-            left,
-            right,
-            start,
-            stop,
-            scores,
+    def work(_: int) -> int:
+        return sum(
+            _align_piece(
+                functions,
+                native.address,
+                np.int32(scheme.gap_open),
+                np.int32(scheme.gap_extend),
+                sequences.letters,
+                sequences.offsets,
+                left,
+                right,
+                start,
+                stop,
+                scores,
+            )
+            for start, stop in pieces
         )
-        return saturated
 
     if threads == 1:
-        saturated = sum(piece(start, stop) for start, stop in zip(starts, ends, strict=True))
+        saturated = work(0)
     else:
         with ThreadPoolExecutor(threads) as pool:
-            saturated = sum(pool.map(piece, starts, ends))
+            saturated = sum(pool.map(work, range(threads)))
     if saturated:
         raise KreinflowError(
             f"{saturated} scores exceed 32 bits. Scale the substitution matrix down."
