@@ -58,7 +58,9 @@ class NystroemPCVM:
         Weights below it are pruned. (They belong to the kernel divided by kappa.)
     tol : float
         A class has converged when a step prunes nothing and changes no weight, nor the bias, by
-        more than ``tol`` times the largest weight (or the bias, if larger).
+        more than ``tol`` times the largest weight (or the bias, if larger). A smaller ``tol`` gives
+        fewer functions, not always fewer errors: the weights of separable classes grow, ever more
+        slowly, while one function after the other is pruned.
     max_iter : int
         Largest number of steps, counted as passes over the rows.
     accelerate : bool
