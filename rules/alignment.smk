@@ -54,6 +54,9 @@ rule list_candidates:
         runtime=scale(10, 0.1),
     params:
         candidates=lambda wildcards: candidates_wanted(wildcards.dataset),
+        selectors=lambda wildcards: {
+            name: CONFIG["selectors"][name] for name in selectors_of(wildcards.dataset)
+        },
         seed=CONFIG["seed"],
         code=code("candidates.py"),
     script:

@@ -54,6 +54,10 @@ rule choose_final_model:
             f"{RESULTS}/{wildcards.dataset}/models/{{selector}}/all.safetensors",
             selector=trained_selectors_of(wildcards.dataset),
         ),
+        landmarks=lambda wildcards: expand(
+            f"{RESULTS}/{wildcards.dataset}/landmarks/{{selector}}/all.tsv",
+            selector=trained_selectors_of(wildcards.dataset),
+        ),
     output:
         model=f"{RESULTS}/{{dataset}}/model.safetensors",
     log:
@@ -69,6 +73,7 @@ rule choose_final_model:
     params:
         recipe=lambda wildcards: CONFIG["datasets"][wildcards.dataset]["final"],
         order=lambda wildcards: CONFIG["datasets"][wildcards.dataset]["recipes"],
+        source=lambda wildcards: CONFIG["datasets"][wildcards.dataset]["source"],
         scoring=lambda wildcards: CONFIG["datasets"][wildcards.dataset]["scoring"],
         data=str(DATA),
         code=code("final_model.py"),

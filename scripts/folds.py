@@ -10,6 +10,4 @@ from kreinflow.sequences.folds import assign_folds
 with logged(snakemake.log[0]):
     dataset = read_dataset(Path(snakemake.input[0]).parent)
     settings, data = snakemake.params.settings, Path(snakemake.params.data)
-    write_table(
-        snakemake.output[0], assign_folds(settings, dataset, snakemake.params.seed, data)
-    )
+    write_table(snakemake.output[0], assign_folds(settings, dataset, snakemake.params.seed, data))

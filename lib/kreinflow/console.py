@@ -7,6 +7,7 @@ import traceback
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TextIO
 
 from kreinflow.errors import InputError, KreinflowError
 
@@ -20,8 +21,8 @@ class Console:
         Where progress is shown.
     """
 
-    def __init__(self, terminal: object) -> None:
-        self._terminal = terminal
+    def __init__(self, terminal: TextIO) -> None:
+        self.terminal = terminal
 
     def say(self, line: str) -> None:
         """Write a line to the log with the time of the day."""
@@ -30,7 +31,7 @@ class Console:
     def show(self, line: str) -> None:
         """Write a line to the log and to the terminal."""
         self.say(line)
-        print(line, file=self._terminal, flush=True)  # type: ignore[call-overload]
+        print(line, file=self.terminal, flush=True)
 
 
 @contextlib.contextmanager

@@ -61,15 +61,15 @@ def test_ball_says_weight_radius_and_whether_it_was_reached(classes, monkeypatch
 
 
 def test_other_selectors_keep_to_the_budget(classes):
-    for method in ("kmeans", "uniform"):
+    for method in ("kmeans++", "uniform"):
         table = select(method, classes)
         assert len(table) == 12
         assert table[["weight", "radius"]].isna().all(axis=None)
-    assert select("kmeans", classes).groupby("class").size().tolist() == [6, 5, 1]
+    assert select("kmeans++", classes).groupby("class").size().tolist() == [6, 5, 1]
 
 
 def test_kmeans_streams_are_named_by_fold(classes):
-    assert not select("kmeans", classes).equals(select("kmeans", classes, fold="1"))
+    assert not select("kmeans++", classes).equals(select("kmeans++", classes, fold="1"))
     assert select("uniform", classes).equals(select("uniform", classes, fold="1"))
     assert select("meb", classes).equals(select("meb", classes, fold="1", seed=2))
 
@@ -88,7 +88,7 @@ def test_class_of_identical_members_has_two_landmarks():
     assert table["radius"].tolist() == pytest.approx([0, 0], abs=1e-7)
 
 
-@pytest.mark.parametrize("method", ["kmeans", "uniform"])
+@pytest.mark.parametrize("method", ["kmeans++", "uniform"])
 def test_budget_larger_than_the_data_is_refused(classes, method):
     with pytest.raises(InputError, match="72 landmarks is larger than its 71 distinct"):
         select(method, classes, budget=72)
@@ -97,5 +97,5 @@ def test_budget_larger_than_the_data_is_refused(classes, method):
 
 
 def test_unknown_method_is_refused(classes):
-    with pytest.raises(ValueError, match="give one of meb, kmeans, uniform"):
+    with pytest.raises(ValueError, match="give one of meb, kmeans"):
         select("entropy", classes)

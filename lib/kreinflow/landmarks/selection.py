@@ -15,7 +15,7 @@ from kreinflow.landmarks.uniform import uniform_landmarks
 from kreinflow.numerics import FloatArray
 from kreinflow.randomness import stream
 
-Method = Literal["meb", "kmeans", "uniform"]
+Method = Literal["meb", "kmeans++", "uniform"]
 
 METHODS: tuple[Method, ...] = get_args(Method)
 """The names that :func:`select_landmarks` knows."""
@@ -35,7 +35,7 @@ def select_landmarks(
 
     Parameters
     ----------
-    method : {"meb", "kmeans", "uniform"}
+    method : {"meb", "kmeans++", "uniform"}
         Class-wise minimum enclosing balls, whose support are the landmarks; class-wise kernel
         k-means++ seeds, the budget shared by the root of the class sizes; or uniform.
     classes : sequence of ClassScores
@@ -44,11 +44,11 @@ def select_landmarks(
     seed : int
         The seed of the config. "meb" draws nothing.
     fold : str
-        Names the random stream of "kmeans"; "uniform" leaves it out, so that folds overlap.
+        Names the random stream of "kmeans++"; "uniform" leaves it out, so that folds overlap.
     epsilon : float
         By what fraction of the radius a member may lie outside its ball; for "meb" alone.
     budget : int
-        Landmarks in all; for "kmeans" and "uniform". A ball needs as many as it needs.
+        Landmarks in all; for "kmeans++" and "uniform". A ball needs as many as it needs.
     digests : sequence of str
         One for each distinct row of the data set; for "uniform" alone.
 
@@ -87,11 +87,11 @@ def select_landmarks(
             f"fold {fold}: a budget of {budget} landmarks is larger than its {sum(sizes)} distinct "
             f"training rows: give at most {sum(sizes)}."
         )
-    if method == "kmeans":
+    if method == "kmeans++":
         parts = []
         shares = share_budget(sizes, budget)
         for scores, F, share in zip(classes, class_features(classes), shares, strict=True):
-            generator = stream(seed, "kmeans", fold, scores.label)
+            generator = stream(seed, "kmeans++", fold, scores.label)
             chosen = kmeans_plus_plus(F, int(share), generator)
             parts.append(_part(scores.members[chosen], scores.label))
         return _sorted(parts)

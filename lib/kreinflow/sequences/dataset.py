@@ -72,6 +72,14 @@ class Dataset:
             return np.zeros(len(self.digests), dtype=np.int64)
         return np.array([len(s) for s in self.sequences], dtype=np.int64)
 
+    @property
+    def row_labels(self) -> list[str]:
+        """The class of each distinct row: all its records have the same one."""
+        labels = [""] * len(self.digests)
+        for row, code in zip(self.rows.tolist(), self.labels.tolist(), strict=True):
+            labels[row] = self.classes[code]
+        return labels
+
 
 def resolve(path: str, data_folder: Path) -> Path:
     """Return a path of the configuration; a relative one starts at the data folder."""

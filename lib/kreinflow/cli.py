@@ -1,0 +1,127 @@
+"""The command ``kreinflow``: check a configuration, classify new objects."""
+
+import argparse
+import os
+import sys
+import traceback
+from collections.abc import Sequence
+from pathlib import Path
+
+from kreinflow import __version__
+from kreinflow.errors import InputError, KreinflowError
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command and return its exit code: 2 for the user's fault, 1 for ours."""
+    parser = argparse.ArgumentParser(
+        prog="kreinflow",
+        description="Classifiers from indefinite similarities, with a few landmarks. "
+        "The workflow itself is run by `snakemake --cores all`.",
+    )
+    parser.add_argument("--version", action="version", version=f"kreinflow {__version__}")
+    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+
+    check = commands.add_parser("check", help="check a configuration and its input, run nothing")
+    check.add_argument("config", metavar="CONFIG", help="YAML file, as config.yaml")
+    check.add_argument("--data", metavar="DIR", help="in place of the key 'data' of the config")
+
+    classify = commands.add_parser("classify", help="classify new objects with a model")
+    classify.add_argument("model", metavar="MODEL", help="model.safetensors of a run")
+    classify.add_argument(
+        "input", metavar="INPUT", help="FASTA; or a matrix, new objects x landmarks"
+    )
+    classify.add_argument("-o", "--output", metavar="TSV", help="file to write; else to the screen")
+    classify.add_argument(
+        "--threads",
+        type=int,
+        default=os.cpu_count() or 1,
+        help="threads of the alignment (default: all); the result does not depend on them",
+    )
+    classify.add_argument(
+        "--landmarks", action="store_true", help="list the landmarks of the model, classify nothing"
+    )
+    options = parser.parse_args(arguments)
+    try:
+        if options.command == "check":
+            _check(options)
+        else:
+            _classify(options)
+    except KreinflowError as error:
+        kind = "input error" if isinstance(error, InputError) else "error"
+        print(f"kreinflow {kind}: {error}", file=sys.stderr)
+        return error.exit_code
+    except BrokenPipeError:  # the reader of our output has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except Exception:
+        traceback.print_exc()
+        print("kreinflow error: a fault of the program; please report it.", file=sys.stderr)
+        return 1
+    return 0
+
+
+def _check(options: argparse.Namespace) -> None:
+    """Do all that the workflow checks before its first alignment."""
+    from kreinflow.configuration import load_configuration
+    from kreinflow.sequences.dataset import load_dataset
+    from kreinflow.sequences.folds import assign_folds
+    from kreinflow.sequences.partition import partition_of
+    from kreinflow.workspace import alphabet_of, check_budgets
+
+    config = load_configuration(options.config)
+    data = Path(options.data if options.data is not None else config["data"])
+    recipes = {recipe["name"]: recipe for recipe in config["recipes"]}
+    for name, part in config["datasets"].items():
+        alphabet = alphabet_of(part["source"], part["scoring"], data)
+        dataset = load_dataset(part["source"], data, alphabet, config["seed"])
+        partition = partition_of(
+            assign_folds(part["folds"], dataset, config["seed"], data), dataset
+        )
+        selectors = {recipes[r]["selector"] for r in part["recipes"]}
+        check_budgets(dataset, partition, {s: config["selectors"][s] for s in sorted(selectors)})
+        dropped = sum(entry["count"] for entry in dataset.statistics["dropped"].values())
+        print(
+            f"{name}: {len(dataset.ids)} records ({dropped} dropped), {len(dataset.digests)} "
+            f"distinct, {len(dataset.classes)} classes, {len(partition.names)} folds, "
+            f"{len(part['recipes'])} recipes: ready to run"
+        )
+    for name, request in config["classify"].items():
+        if not (data / request["input"]).is_file():
+            raise InputError(
+                f"{options.config}: classify.{name}: {data / request['input']} "
+                "does not exist. Correct the path."
+            )
+
+
+def _classify(options: argparse.Namespace) -> None:
+    from kreinflow.artifacts import write_table
+    from kreinflow.models.classification import classify_file
+    from kreinflow.models.model_file import Model
+
+    model = Model.load(options.model)
+    if options.landmarks:
+        classes = model.classifier.classes
+        print("id\tlabel")
+        for landmark, code in zip(
+            model.landmark_ids, model.classifier.landmark_classes.tolist(), strict=True
+        ):
+            print(f"{landmark}\t{classes[code]}")
+        return
+    if options.threads < 1:
+        raise InputError(f"--threads {options.threads}: give at least 1.")
+
+    def show(done: int, total: int) -> None:
+        if sys.stderr.isatty():
+            print(f"\r{done} of {total} classified", end="", file=sys.stderr, flush=True)
+
+    table = classify_file(model, Path(options.input), options.threads, show)
+    if sys.stderr.isatty():
+        print(file=sys.stderr)
+    if options.output:
+        write_table(options.output, table)
+    else:
+        table.to_csv(sys.stdout, sep="\t", index=False, lineterminator="\n", float_format="%.6g")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,45 @@
+"""What choosing by inner folds would have given on the outer ones."""
+
+from collections.abc import Sequence
+
+import pandas as pd
+
+from kreinflow.evaluation.metrics import INNER_CHOICE
+from kreinflow.models.model_file import choose_recipe
+
+
+def with_inner_choice(
+    predictions: pd.DataFrame, models: pd.DataFrame, order: Sequence[str]
+) -> pd.DataFrame:
+    """Add the predictions of the recipe that the inner folds of each outer fold preferred.
+
+    The figures of this row are those of the whole procedure that makes the final model, choice
+    included; the figures of the best recipe on the outer folds are not, for it was chosen there.
+
+    Parameters
+    ----------
+    predictions : DataFrame
+        Columns of :data:`~kreinflow.evaluation.metrics.PREDICTION_COLUMNS` and probabilities.
+    models : DataFrame
+        With recipe, repeat, fold, inner_accuracy, inner_log_loss.
+    order : sequence of str
+        The recipes as the config lists them.
+
+    Returns
+    -------
+    DataFrame
+        The predictions, recipes in the given order, then those of the choice (if there is any).
+    """
+    ranks = {name: rank for rank, name in enumerate(order)}
+    ordered = predictions.sort_values("recipe", key=lambda c: c.map(ranks), kind="stable")
+    if len(order) < 2:
+        return ordered.reset_index(drop=True)
+    parts = [ordered]
+    tested = models[models["repeat"] >= 0]  # the others are the final model's
+    for repeat, fold in sorted(set(zip(tested["repeat"], tested["fold"], strict=True))):
+        figures = tested[(tested["repeat"] == repeat) & (tested["fold"] == fold)]
+        rows = [{str(k): v for k, v in row.items()} for row in figures.to_dict("records")]
+        recipe = choose_recipe(rows, order)
+        chosen = (ordered["recipe"] == recipe) & (ordered["repeat"] == repeat)
+        parts.append(ordered[chosen & (ordered["fold"] == fold)].assign(recipe=INNER_CHOICE))
+    return pd.concat(parts, ignore_index=True)

@@ -1,0 +1,135 @@
+"""Classifying new objects with a model file."""
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from kreinflow.alignment.engine import Backend, align_pairs, pack
+from kreinflow.errors import InputError
+from kreinflow.models.model_file import Model
+from kreinflow.numerics import FloatArray, tiles
+from kreinflow.sequences.alphabet import ResidueAlphabet
+from kreinflow.sequences.fasta import read_fasta
+from kreinflow.sequences.matrices import read_matrix
+
+COLUMNS = ("id", "label", "probability", "runner_up", "runner_up_probability", "reject")
+"""Columns of the table: ``reject`` is ``yes`` where the probability is below the threshold."""
+
+
+def classify_file(
+    model: Model,
+    path: Path,
+    threads: int = 1,
+    progress: Callable[[int, int], None] | None = None,
+    backend: Backend = align_pairs,
+) -> pd.DataFrame:
+    """Classify the sequences of a FASTA file, or the rows of a matrix, in their order.
+
+    Parameters
+    ----------
+    model : Model
+    path : Path
+        A FASTA file; for a model that was trained on a matrix, a matrix of the new objects (rows)
+        and the landmarks (columns, in the order of ``model.landmark_ids``).
+    threads : int
+        Of the alignment. The result does not depend on it.
+    progress : callable, optional
+        Called with (objects done, objects in all).
+    backend : callable
+        What aligns.
+
+    Returns
+    -------
+    DataFrame
+        One row an object, with the columns :data:`COLUMNS`.
+
+    Raises
+    ------
+    InputError
+        If the file cannot be read, or does not fit the model.
+    """
+    if model.scheme is None:
+        ids, scores = _read_new_matrix(model, path)
+        nothing = np.zeros(len(ids))
+        return _table(model, ids, model.classifier.predict_proba(scores, nothing, nothing))
+    ids, sequences = _read_new_sequences(model, path)
+    parts = []
+    for part in tiles(len(ids)):
+        parts.append(_align_and_predict(model, sequences[part], threads, backend))
+        if progress:
+            progress(part.stop, len(ids))
+    return _table(model, ids, np.concatenate(parts))
+
+
+def _read_new_sequences(model: Model, path: Path) -> tuple[list[str], list[bytes]]:
+    assert model.scheme is not None
+    alphabet = ResidueAlphabet(model.scheme.matrix.alphabet, model.molecule or "protein")
+    ids, sequences = [], []
+    for record in read_fasta(path):
+        residues = alphabet.clean(record.residues)
+        found = alphabet.illegal(residues)
+        if found:
+            position, letter = found
+            raise InputError(
+                f"{record.place}, {record.id}: residue {position} is {letter!r}, which the "
+                f"substitution matrix {model.scheme.matrix.name} lacks. Correct or remove it."
+            )
+        if not residues:
+            raise InputError(f"{record.place}, {record.id}: has no residues. Remove the record.")
+        ids.append(record.id)
+        sequences.append(residues)
+    return ids, sequences
+
+
+def _align_and_predict(
+    model: Model, sequences: Sequence[bytes], threads: int, backend: Backend
+) -> FloatArray:
+    """Align some sequences with the landmarks, and with themselves if the transform asks."""
+    assert model.scheme is not None
+    assert model.landmarks is not None
+    m, n = len(model.landmarks), len(sequences)
+    packed = pack([*model.landmarks, *sequences])
+    left = np.repeat(np.arange(m, dtype=np.int32), n)
+    right = np.tile(np.arange(m, m + n, dtype=np.int32), m)
+    scores = backend(packed, left, right, model.scheme, threads).reshape(m, n).T
+    own = np.zeros(n)
+    if model.classifier.transform.name != "raw":
+        selves = np.arange(m, m + n, dtype=np.int32)
+        own = backend(packed, selves, selves, model.scheme, threads).astype(np.float64)
+    lengths = np.array([len(sequence) for sequence in sequences], dtype=np.float64)
+    return model.classifier.predict_proba(np.ascontiguousarray(scores), own, lengths)
+
+
+def _read_new_matrix(model: Model, path: Path) -> tuple[list[str], FloatArray]:
+    matrix = read_matrix(path, None)
+    values, m = matrix.values, model.classifier.n_landmarks
+    if values.shape[1] != m:
+        raise InputError(
+            f"{path}: has {values.shape[1]} columns where the model has {m} landmarks. Give the "
+            f"{model.matrix_kind} of each new object (row) with each landmark (column)."
+        )
+    if not np.isfinite(values).all():
+        row, column = np.argwhere(~np.isfinite(values))[0] + 1
+        raise InputError(f"{path}, row {row}, column {column}: not a finite number. Fill it in.")
+    if model.matrix_kind == "dissimilarity":
+        values = values * values
+    ids = list(matrix.ids) if matrix.ids else [str(i + 1) for i in range(len(values))]
+    return ids, values
+
+
+def _table(model: Model, ids: Sequence[str], probabilities: FloatArray) -> pd.DataFrame:
+    classes = np.array(model.classifier.classes, dtype=object)
+    order = np.argsort(-probabilities, axis=1, kind="stable")[:, :2]
+    top = np.take_along_axis(probabilities, order, axis=1)
+    rejected = top[:, 0] < model.classifier.reject_threshold
+    columns = (
+        list(ids),
+        classes[order[:, 0]],
+        top[:, 0],
+        classes[order[:, 1]],
+        top[:, 1],
+        np.where(rejected, "yes", "no"),
+    )
+    return pd.DataFrame(dict(zip(COLUMNS, columns, strict=True)))

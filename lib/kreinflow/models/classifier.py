@@ -1,0 +1,209 @@
+"""What remains of a trained model: a function of the scores with a few landmarks."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import softmax
+
+from kreinflow.alignment.transforms import ScoreTransform
+from kreinflow.errors import InputError
+from kreinflow.krein.dissimilarity import LandmarkCentring
+from kreinflow.numerics import FloatArray, tiled_product, tiles
+
+KINDS = ("linear", "nearest")
+
+
+@dataclass(frozen=True)
+class LandmarkClassifier:
+    """Class probabilities from the scores with m landmarks.
+
+    With k(x) the transformed scores of x with the landmarks (for squared dissimilarities: the
+    columns S^L of :class:`~kreinflow.krein.dissimilarity.LandmarkCentring`),
+
+        f(x) = k(x)' weights + intercept            (linear)
+        f_c(x) = max of k_l(x) over landmarks l of class c      (nearest)
+        p(x) = softmax(f(x) / temperature)
+
+    All learners over a Krein factor are linear in z(x) = k(x)' P and so fold into m weights a
+    class; see design of the package and schleif2018, section 5.
+
+    Parameters
+    ----------
+    classes : tuple of str
+    kind : {"linear", "nearest"}
+    weights : ndarray of shape (n_landmarks, n_classes)
+    intercept : ndarray of shape (n_classes,)
+    landmark_classes : ndarray of shape (n_landmarks,)
+        Codes of the landmarks' classes.
+    transform : ScoreTransform
+    landmark_self_scores, landmark_lengths : ndarray of shape (n_landmarks,)
+        What the transform needs of the landmarks.
+    centring : LandmarkCentring or None
+        For squared dissimilarities.
+    temperature : float
+    reject_threshold : float
+        A prediction whose probability is below it is flagged.
+    about : dict
+        The recipe and the figures of its training, for people.
+    """
+
+    classes: tuple[str, ...]
+    kind: str
+    weights: FloatArray
+    intercept: FloatArray
+    landmark_classes: NDArray[np.int64]
+    transform: ScoreTransform
+    landmark_self_scores: FloatArray
+    landmark_lengths: FloatArray
+    centring: LandmarkCentring | None
+    temperature: float
+    reject_threshold: float
+    about: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def n_landmarks(self) -> int:
+        """Scores that a new object needs."""
+        return int(self.landmark_classes.shape[0])
+
+    def decision_function(
+        self, scores: NDArray[Any], self_scores: FloatArray, lengths: FloatArray
+    ) -> FloatArray:
+        """Return f of shape (n, n_classes).
+
+        Parameters
+        ----------
+        scores : ndarray of shape (n, n_landmarks)
+            As aligned or measured, not transformed.
+        self_scores, lengths : ndarray of shape (n,)
+        """
+        out = np.empty((scores.shape[0], len(self.classes)))
+        for part in tiles(scores.shape[0]):
+            kernel = self.kernel_rows(scores[part], self_scores[part], lengths[part])
+            if self.kind == "nearest":
+                out[part] = nearest_decisions(kernel, self.landmark_classes, len(self.classes))
+            else:
+                out[part] = tiled_product(kernel, self.weights) + self.intercept
+        return out
+
+    def kernel_rows(
+        self, scores: NDArray[Any], self_scores: FloatArray, lengths: FloatArray
+    ) -> FloatArray:
+        """Return k(x) of shape (n, n_landmarks)."""
+        kernel = self.transform.apply(
+            np.asarray(scores),
+            self_scores,
+            self.landmark_self_scores,
+            lengths,
+            self.landmark_lengths,
+        )
+        if self.centring is None:
+            return kernel
+        return -kernel if self.kind == "nearest" else self.centring.columns(kernel)
+
+    def predict_proba(
+        self, scores: NDArray[Any], self_scores: FloatArray, lengths: FloatArray
+    ) -> FloatArray:
+        """Return the class probabilities, of shape (n, n_classes)."""
+        decisions = self.decision_function(scores, self_scores, lengths)
+        probabilities: FloatArray = softmax(decisions / self.temperature, axis=1)
+        return probabilities
+
+    def to_parts(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+        """Return a JSON header and arrays that :meth:`from_parts` reads."""
+        header = {
+            "classes": list(self.classes),
+            "kind": self.kind,
+            "transform": self.transform.to_dict(),
+            "centred": self.centring is not None,
+            "temperature": self.temperature,
+            "reject_threshold": self.reject_threshold,
+            "about": self.about,
+        }
+        arrays: dict[str, NDArray[Any]] = {
+            "weights": self.weights,
+            "intercept": self.intercept,
+            "landmark_classes": self.landmark_classes,
+            "landmark_self_scores": self.landmark_self_scores,
+            "landmark_lengths": self.landmark_lengths,
+        }
+        if self.centring is not None:
+            arrays["centring_means"] = self.centring.landmark_means
+            arrays["centring_grand_mean"] = np.array([self.centring.grand_mean])
+        return header, arrays
+
+    @classmethod
+    def from_parts(
+        cls, header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]], name: str
+    ) -> "LandmarkClassifier":
+        """Build a classifier from a header and arrays, refusing what does not fit together.
+
+        Raises
+        ------
+        InputError
+            Naming the file ``name`` and what is wrong.
+        """
+        try:
+            classes = tuple(str(c) for c in header["classes"])
+            m, k = int(arrays["landmark_classes"].shape[0]), len(classes)
+            shapes = {
+                "weights": (m, k),
+                "intercept": (k,),
+                "landmark_classes": (m,),
+                "landmark_self_scores": (m,),
+                "landmark_lengths": (m,),
+            }
+            if header["centred"]:
+                shapes |= {"centring_means": (m,), "centring_grand_mean": (1,)}
+            for key, shape in shapes.items():
+                array = arrays[key]
+                wanted = "i" if key == "landmark_classes" else "f"
+                if array.shape != shape or array.dtype.kind != wanted:
+                    raise ValueError(f"{key} is {array.dtype} {array.shape}, not of shape {shape}")
+                if not np.isfinite(array).all():
+                    raise ValueError(f"{key} holds numbers that are not finite")
+            codes = arrays["landmark_classes"]
+            if m == 0 or k < 2 or len(set(classes)) != k or codes.min() < 0 or codes.max() >= k:
+                raise ValueError("its classes and landmarks do not agree")
+            if header["kind"] not in KINDS:
+                raise ValueError(f"its kind {header['kind']!r} is unknown")
+            temperature, threshold = float(header["temperature"]), float(header["reject_threshold"])
+            if not (0 < temperature < np.inf and 0 <= threshold < 2):
+                raise ValueError("its temperature or reject threshold is out of range")
+            return cls(
+                classes=classes,
+                kind=header["kind"],
+                weights=arrays["weights"],
+                intercept=arrays["intercept"],
+                landmark_classes=codes,
+                transform=ScoreTransform.from_dict(header["transform"]),
+                landmark_self_scores=arrays["landmark_self_scores"],
+                landmark_lengths=arrays["landmark_lengths"],
+                centring=LandmarkCentring(
+                    arrays["centring_means"], float(arrays["centring_grand_mean"][0])
+                )
+                if header["centred"]
+                else None,
+                temperature=temperature,
+                reject_threshold=threshold,
+                about=dict(header["about"]),
+            )
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            raise InputError(
+                f"{name}: not a model that can be used: {error}. Give a file that kreinflow wrote."
+            ) from error
+
+
+def nearest_decisions(
+    kernel: FloatArray, landmark_classes: NDArray[np.int64], n_classes: int
+) -> FloatArray:
+    """Return the largest similarity to a landmark of each class, of shape (n, n_classes).
+
+    A class without a landmark gets a value below all others of the row, so it is never predicted.
+    """
+    out = np.repeat(kernel.min(axis=1, keepdims=True) - 1.0, n_classes, axis=1)
+    for code in np.unique(landmark_classes):
+        out[:, code] = kernel[:, landmark_classes == code].max(axis=1)
+    return out

@@ -1,0 +1,121 @@
+"""The factors of one fold as a file, and what tables say of them."""
+
+import os
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from kreinflow.alignment.transforms import ScoreTransform
+from kreinflow.artifacts import read_arrays, write_arrays
+from kreinflow.errors import InputError
+from kreinflow.krein.factor import Embedding
+from kreinflow.models.training import FactorEntry
+
+KIND = "kreinflow factors 1"
+
+
+def save_factors(path: str | os.PathLike[str], entries: Sequence[FactorEntry]) -> None:
+    """Write the factors of one fold: P, l, s, the eigenpairs of K~, and each correction's map."""
+    header: dict[str, Any] = {"factors": []}
+    arrays: dict[str, NDArray[Any]] = {}
+    for number, entry in enumerate(entries):
+        factor, pairs = entry.factor, entry.pairs
+        header["factors"].append(
+            {
+                "transform": entry.transform.to_dict(),
+                "rank": entry.rank,
+                "misfits": {str(rank): value for rank, value in factor.misfits.items()},
+                "corrections": list(entry.corrected),
+            }
+        )
+        arrays |= {
+            f"{number}/landmark_eigenvalues": factor.landmark_eigenvalues,
+            f"{number}/projection": factor.projection,
+            f"{number}/signs": factor.signs,
+            f"{number}/mean": factor.offset,
+            f"{number}/eigenvalues": pairs.values,
+            f"{number}/eigenvector_map": pairs.map,
+        }
+        for method, corrected in entry.corrected.items():
+            arrays |= {
+                f"{number}/{method}/matrix": corrected.matrix,
+                f"{number}/{method}/offset": corrected.offset,
+                f"{number}/{method}/signs": corrected.signs,
+                f"{number}/{method}/eigenvalues": corrected.values,
+            }
+    write_arrays(path, KIND, header, arrays)
+
+
+def load_embedding(
+    path: str | os.PathLike[str], transform: str, rank: object, correction: str
+) -> Embedding:
+    """Read the map of one transform, rank and correction."""
+    header, arrays = read_arrays(path, KIND)
+    for number, entry in enumerate(header["factors"]):
+        if entry["transform"]["name"] == transform and entry["rank"] == rank:
+            prefix = f"{number}/{correction}"
+            if f"{prefix}/matrix" in arrays:
+                return Embedding(
+                    arrays[f"{prefix}/matrix"],
+                    arrays[f"{prefix}/offset"],
+                    arrays[f"{prefix}/signs"],
+                )
+    raise InputError(
+        f"{path}: holds no factor of transform {transform}, rank {rank}, correction {correction}. "
+        "Delete it and run again."
+    )
+
+
+def factor_table(entries: Sequence[FactorEntry]) -> pd.DataFrame:
+    """Return one row a factor: landmarks, rank, misfit, signature, negative eigen-fraction."""
+    rows = []
+    for entry in entries:
+        positive, negative, zero = entry.pairs.signature
+        rows.append(
+            {
+                "transform": entry.transform.name,
+                "rank_wanted": str(entry.rank),
+                "landmarks": entry.factor.matrix.shape[0],
+                "rank": entry.factor.rank,
+                "misfit": entry.factor.misfit,
+                "positive": positive,
+                "negative": negative,
+                "zero": zero,
+                "negative_fraction": entry.pairs.negative_fraction,
+            }
+        )
+    return pd.DataFrame(rows)
+
+
+def spectrum_table(entries: Sequence[FactorEntry]) -> pd.DataFrame:
+    """Return one row an eigenvalue of K~, for each correction that a recipe uses.
+
+    Correction ``none`` is always there: the spectrum as it is.
+    """
+    parts = []
+    for entry in entries:
+        spectra = {"none": entry.pairs.values}
+        spectra |= {method: corrected.values for method, corrected in entry.corrected.items()}
+        for method, values in spectra.items():
+            parts.append(
+                pd.DataFrame(
+                    {
+                        "transform": entry.transform.name,
+                        "rank_wanted": str(entry.rank),
+                        "correction": method,
+                        "index": np.arange(1, len(values) + 1),
+                        "eigenvalue": values,
+                    }
+                )
+            )
+    return pd.concat(parts, ignore_index=True)
+
+
+def load_transforms(path: str | os.PathLike[str]) -> dict[str, ScoreTransform]:
+    """Read the score transforms of the factors, by name, in the order of the recipes."""
+    header, _ = read_arrays(path, KIND)
+    found = [ScoreTransform.from_dict(entry["transform"]) for entry in header["factors"]]
+    return {transform.name: transform for transform in found}

@@ -1,0 +1,179 @@
+"""The model file: all that is needed to classify new objects, in one safetensors file.
+
+Landmarks are stored as bytes, numbers as arrays, everything else as JSON; nothing in it is code.
+"""
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kreinflow.alignment.scoring import ScoringScheme
+from kreinflow.artifacts import read_arrays, write_arrays
+from kreinflow.errors import InputError
+from kreinflow.models.classifier import LandmarkClassifier
+
+KIND = "kreinflow model 1"
+FOLD_KIND = "kreinflow fold models 1"
+
+
+@dataclass(frozen=True, eq=False)
+class Model:
+    """A classifier with its landmarks, and how to score a new object with them.
+
+    Parameters
+    ----------
+    classifier : LandmarkClassifier
+    landmark_ids : tuple of str
+        An id of each landmark in the training data.
+    landmarks : tuple of bytes or None
+        Their sequences; None if the model was trained on a matrix.
+    scheme : ScoringScheme or None
+        How sequences are scored; None if the model was trained on a matrix.
+    matrix_kind : {"similarity", "dissimilarity", "squared_dissimilarity"} or None
+        What a matrix of new objects has to hold.
+    molecule : {"protein", "nucleotide"} or None
+    about : dict
+        Training figures, versions: for people.
+    """
+
+    classifier: LandmarkClassifier
+    landmark_ids: tuple[str, ...]
+    landmarks: tuple[bytes, ...] | None
+    scheme: ScoringScheme | None
+    matrix_kind: str | None
+    molecule: str | None
+    about: dict[str, Any]
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the model file, atomically and always to the same bytes."""
+        header, arrays = self.classifier.to_parts()
+        if self.landmarks is not None:
+            arrays["landmark_residues"] = np.frombuffer(b"".join(self.landmarks), dtype=np.uint8)
+            ends = np.cumsum([len(landmark) for landmark in self.landmarks])
+            arrays["landmark_ends"] = ends.astype(np.int64)
+        write_arrays(
+            path,
+            KIND,
+            {
+                "classifier": header,
+                "landmark_ids": list(self.landmark_ids),
+                "scheme": self.scheme.to_dict() if self.scheme else None,
+                "matrix_kind": self.matrix_kind,
+                "molecule": self.molecule,
+                "about": self.about,
+            },
+            arrays,
+        )
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> "Model":
+        """Read a model file.
+
+        Raises
+        ------
+        InputError
+            If it is truncated, of another kind, or its parts do not fit together.
+        """
+        header, arrays = read_arrays(path, KIND)
+
+        def refuse(why: str) -> InputError:
+            return InputError(f"{path}: {why}. Give a model file that kreinflow wrote.")
+
+        try:
+            classifier = LandmarkClassifier.from_parts(header["classifier"], arrays, str(path))
+            ids = tuple(str(i) for i in header["landmark_ids"])
+            if len(ids) != classifier.n_landmarks:
+                raise refuse("ids and landmarks differ in number")
+            landmarks, scheme = None, None
+            if header["scheme"] is not None:
+                scheme = ScoringScheme.from_dict(header["scheme"])
+                landmarks = _cut(arrays["landmark_residues"], arrays["landmark_ends"])
+                lengths = classifier.landmark_lengths
+                if len(landmarks) != len(ids) or any(
+                    len(s) != n for s, n in zip(landmarks, lengths, strict=True)
+                ):
+                    raise refuse("its landmark sequences are damaged")
+                letters = set(scheme.matrix.alphabet.encode())
+                if any(not letters.issuperset(s) for s in landmarks):
+                    raise refuse("a landmark has residues that its substitution matrix lacks")
+            return cls(
+                classifier=classifier,
+                landmark_ids=ids,
+                landmarks=landmarks,
+                scheme=scheme,
+                matrix_kind=header["matrix_kind"],
+                molecule=header["molecule"],
+                about=dict(header["about"]),
+            )
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            raise refuse(f"a part is missing or damaged ({error!r})") from error
+
+
+def _cut(residues: NDArray[Any], ends: NDArray[Any]) -> tuple[bytes, ...]:
+    if residues.dtype != np.uint8 or residues.ndim != 1 or ends.ndim != 1:
+        raise ValueError("landmark sequences are not bytes")
+    if len(ends) == 0 or ends[-1] != len(residues) or (np.diff(ends, prepend=0) <= 0).any():
+        raise ValueError("landmark sequences and their ends do not agree")
+    data = residues.tobytes()
+    starts = [0, *ends[:-1].tolist()]
+    return tuple(data[a:b] for a, b in zip(starts, ends.tolist(), strict=True))
+
+
+def save_fold_models(
+    path: str | os.PathLike[str], classifiers: Mapping[str, LandmarkClassifier]
+) -> None:
+    """Write the classifiers of one fold, by the names of their recipes."""
+    headers: dict[str, Any] = {}
+    arrays: dict[str, NDArray[Any]] = {}
+    for name, classifier in classifiers.items():
+        headers[name], parts = classifier.to_parts()
+        arrays |= {f"{name}/{key}": array for key, array in parts.items()}
+    write_arrays(path, FOLD_KIND, {"recipes": headers}, arrays)
+
+
+def load_fold_model(path: str | os.PathLike[str], recipe: str) -> LandmarkClassifier:
+    """Read the classifier of one recipe from a file of :func:`save_fold_models`."""
+    header, arrays = read_arrays(path, FOLD_KIND)
+    if recipe not in header["recipes"]:
+        raise InputError(f"{path}: holds no recipe {recipe!r}. Run the workflow again.")
+    parts = {
+        key.removeprefix(f"{recipe}/"): array
+        for key, array in arrays.items()
+        if key.startswith(f"{recipe}/")
+    }
+    return LandmarkClassifier.from_parts(header["recipes"][recipe], parts, str(path))
+
+
+def choose_recipe(
+    figures: Sequence[Mapping[str, Any]], order: Sequence[str], wanted: str | None = None
+) -> str:
+    """Return the recipe of the final model: the one asked for, or the best on the inner folds.
+
+    Parameters
+    ----------
+    figures : sequence of mappings
+        With the keys recipe, inner_accuracy, inner_log_loss: of the same training part.
+    order : sequence of str
+        The recipes as the config lists them.
+    wanted : str or None
+
+    Returns
+    -------
+    str
+        The highest inner accuracy; among equals the lowest log loss, then the first listed.
+    """
+    if wanted is not None:
+        return wanted
+    found = {str(row["recipe"]): row for row in figures}
+    return min(
+        order,
+        key=lambda name: (
+            -float(found[name]["inner_accuracy"]),
+            float(found[name]["inner_log_loss"]),
+            order.index(name),
+        ),
+    )

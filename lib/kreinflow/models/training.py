@@ -1,0 +1,351 @@
+"""One fold, one set of landmarks: the factors its recipes share, and a classifier for each recipe.
+
+Nothing here looks at a record outside the training part of the fold.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import softmax
+
+from kreinflow.alignment.transforms import ScoreTransform
+from kreinflow.krein.correction import CorrectedFactor
+from kreinflow.krein.dissimilarity import LandmarkCentring
+from kreinflow.krein.eigen import Eigenpairs, eigenpairs
+from kreinflow.krein.factor import Embedding, KreinFactor, Rank
+from kreinflow.models.baselines import LandmarkLinearSVC
+from kreinflow.models.calibration import TemperatureCalibrator, reject_threshold
+from kreinflow.models.classifier import LandmarkClassifier, nearest_decisions
+from kreinflow.models.fisher import NystroemFisher, choose_ridge
+from kreinflow.models.pcvm import NystroemPCVM
+from kreinflow.numerics import FloatArray, single_threaded, tiled_product
+
+
+@dataclass(frozen=True, eq=False)
+class Landmarks:
+    """The landmarks of a fold, and the scores of all distinct rows with them.
+
+    Parameters
+    ----------
+    scores : ndarray of shape (n_distinct, n_landmarks)
+        As aligned or measured, not transformed.
+    self_scores, lengths : ndarray of shape (n_distinct,)
+    rows : ndarray of shape (n_landmarks,)
+        Distinct rows of the landmarks.
+    classes : ndarray of shape (n_landmarks,)
+        Codes of their classes.
+    kind : {"sequences", "similarity", "squared_dissimilarity"}
+    """
+
+    scores: NDArray[Any]
+    self_scores: FloatArray
+    lengths: FloatArray
+    rows: NDArray[np.int64]
+    classes: NDArray[np.int64]
+    kind: str
+
+
+@dataclass(frozen=True, eq=False)
+class TrainingPart:
+    """The records that may be learned from.
+
+    Parameters
+    ----------
+    rows : ndarray of shape (n,)
+        The distinct row of each record.
+    labels : ndarray of shape (n,)
+        Codes of the classes.
+    groups : ndarray of shape (n,)
+        Records of one group share an inner fold.
+    classes : tuple of str
+    """
+
+    rows: NDArray[np.int64]
+    labels: NDArray[np.int64]
+    groups: NDArray[np.int64]
+    classes: tuple[str, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class LandmarkKernel:
+    """Transformed scores with the landmarks: C of the training records, W, k_ii."""
+
+    transform: ScoreTransform
+    centring: LandmarkCentring | None
+    C: FloatArray
+    W: FloatArray
+    self_similarities: FloatArray
+
+
+def landmark_kernel(
+    landmarks: Landmarks, part: TrainingPart, transform: ScoreTransform
+) -> LandmarkKernel:
+    """Transform the scores of the training records, dissimilarities by landmark centring."""
+
+    def transformed(rows: NDArray[np.int64]) -> FloatArray:
+        return transform.apply(
+            np.asarray(landmarks.scores[rows]),
+            landmarks.self_scores[rows],
+            landmarks.self_scores[landmarks.rows],
+            landmarks.lengths[rows],
+            landmarks.lengths[landmarks.rows],
+        )
+
+    # Each distinct row once: records repeat rows.
+    distinct, place = np.unique(part.rows, return_inverse=True)
+    C, W = transformed(distinct), transformed(landmarks.rows)
+    if landmarks.kind != "squared_dissimilarity":
+        own = transform.self_similarity(
+            landmarks.self_scores[distinct], landmarks.lengths[distinct]
+        )
+        return LandmarkKernel(transform, None, C[place], W, own[place])
+    centring = LandmarkCentring.fit(W)
+    own = centring.self_similarities(C)
+    return LandmarkKernel(
+        transform, centring, centring.columns(C)[place], centring.columns(W), own[place]
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class FactorEntry:
+    """A Krein factor of one transform and rank, its eigenpairs, and its corrections."""
+
+    transform: ScoreTransform
+    rank: Rank
+    factor: KreinFactor
+    pairs: Eigenpairs
+    corrected: dict[str, CorrectedFactor]
+
+
+def make_factors(
+    landmarks: Landmarks,
+    part: TrainingPart,
+    transforms: Mapping[str, ScoreTransform],
+    recipes: Sequence[Mapping[str, Any]],
+) -> list[FactorEntry]:
+    """Make the factor of each transform and rank that the recipes name, and its corrections.
+
+    Parameters
+    ----------
+    landmarks, part
+        See the classes.
+    transforms : mapping of str to ScoreTransform
+    recipes : sequence of mappings
+        With the keys transform, rank, correction.
+    """
+    entries = []
+    for name, rank in dict.fromkeys((r["transform"], r["rank"]) for r in recipes):
+        kernel = landmark_kernel(landmarks, part, transforms[name])
+        factor = KreinFactor.fit(
+            kernel.C,
+            kernel.W,
+            kernel.self_similarities,
+            rank=rank,
+            centre=kernel.centring is not None,
+        )
+        pairs = eigenpairs(factor.transform(kernel.C), factor.signs)
+        corrections = dict.fromkeys(
+            r["correction"] for r in recipes if (r["transform"], r["rank"]) == (name, rank)
+        )
+        corrected = {method: CorrectedFactor.fit(factor, pairs, method) for method in corrections}
+        entries.append(FactorEntry(transforms[name], rank, factor, pairs, corrected))
+    return entries
+
+
+@dataclass(frozen=True, eq=False)
+class Trained:
+    """A classifier and what its training said."""
+
+    classifier: LandmarkClassifier
+    figures: dict[str, Any]
+
+
+def train(
+    recipe: Mapping[str, Any],
+    learner: Mapping[str, Any],
+    embedding: Embedding,
+    kernel: LandmarkKernel,
+    landmarks: Landmarks,
+    part: TrainingPart,
+    inner: NDArray[np.int64],
+    reject_error: float,
+    seed: int,
+) -> Trained:
+    """Train one recipe: hyper-parameters, calibration and threshold on inner folds, then on all.
+
+    Parameters
+    ----------
+    recipe, learner : mapping
+        Of the config.
+    embedding : Embedding
+        The corrected factor of the recipe.
+    kernel, landmarks, part
+        See the classes.
+    inner : ndarray of shape (n,)
+        Inner fold of each training record; -1 is always trained on.
+    reject_error : float
+        Errors allowed among predictions that are not flagged.
+    seed : int
+        For the learners that draw (the baseline ``linear_svc``).
+    """
+    problem = _Problem(recipe, learner, embedding, kernel, landmarks, part, seed)
+    ridge = learner.get("ridge")
+    decisions: FloatArray | None = None
+    if ridge == "inner":
+        ridge, decisions = problem.choose_ridge(inner)
+    if decisions is None:
+        decisions = np.zeros((len(part.rows), len(part.classes)))
+        for fold in range(int(inner.max()) + 1):
+            held_out = inner == fold
+            fitted = problem.fit(np.flatnonzero(~held_out), ridge)
+            decisions[held_out] = problem.decide(fitted, np.flatnonzero(held_out))
+    measured = inner >= 0
+    truth = part.labels[measured]
+    calibrator = TemperatureCalibrator().fit(decisions[measured], truth)
+    probabilities = softmax(decisions[measured] / calibrator.temperature_, axis=1)
+    threshold = reject_threshold(probabilities, truth, error=reject_error)
+    fitted = problem.fit(np.arange(len(part.rows)), ridge)
+    classifier = LandmarkClassifier(
+        classes=part.classes,
+        kind=fitted.kind,
+        weights=fitted.weights,
+        intercept=fitted.intercept,
+        landmark_classes=landmarks.classes,
+        transform=kernel.transform,
+        landmark_self_scores=landmarks.self_scores[landmarks.rows],
+        landmark_lengths=landmarks.lengths[landmarks.rows],
+        centring=kernel.centring,
+        temperature=float(calibrator.temperature_),
+        reject_threshold=float(threshold),
+        about={"recipe": dict(recipe), "learner": dict(learner)},
+    )
+    likely = np.clip(probabilities[np.arange(len(truth)), truth], 1e-15, 1.0)
+    needs_self_score = landmarks.kind == "sequences" and kernel.transform.name != "raw"
+    figures = {
+        "landmarks": len(landmarks.rows),
+        "rank": embedding.rank,
+        "basis_used": fitted.basis_used,
+        "iterations": fitted.iterations,
+        "converged": fitted.converged,
+        "ridge": ridge,
+        "temperature": classifier.temperature,
+        "reject_threshold": classifier.reject_threshold,
+        "inner_accuracy": float(np.mean(probabilities.argmax(axis=1) == truth)),
+        "inner_log_loss": float(-np.log(likely).mean()),
+        "alignments_per_query": len(landmarks.rows) + int(needs_self_score),
+    }
+    return Trained(classifier, figures)
+
+
+@dataclass(frozen=True, eq=False)
+class _Fitted:
+    """A learner's result, folded into weights on the landmark scores."""
+
+    kind: str
+    weights: FloatArray
+    intercept: FloatArray
+    basis_used: float
+    iterations: int
+    converged: bool
+
+
+class _Problem:
+    """One recipe on one training part: fits on any of its rows."""
+
+    def __init__(
+        self,
+        recipe: Mapping[str, Any],
+        learner: Mapping[str, Any],
+        embedding: Embedding,
+        kernel: LandmarkKernel,
+        landmarks: Landmarks,
+        part: TrainingPart,
+        seed: int,
+    ) -> None:
+        self._learner = learner
+        self._embedding = embedding
+        self._kernel = kernel
+        self._landmarks = landmarks
+        self._part = part
+        self._seed = seed
+        if learner["method"] in ("ny_ikfd", "ny_pcvm"):
+            self._Z = embedding.transform(kernel.C)
+
+    def choose_ridge(self, inner: NDArray[np.int64]) -> tuple[float, FloatArray]:
+        choice = choose_ridge(
+            self._Z,
+            self._embedding.signs,
+            self._part.labels,
+            len(self._part.classes),
+            inner,
+            self._learner["scatter"],
+            self._learner["bias"],
+        )
+        return choice.ridge, choice.decisions
+
+    def fit(self, rows: NDArray[np.int64], ridge: float | None) -> _Fitted:
+        """Fit on some rows of the training part."""
+        labels, n_classes = self._part.labels[rows], len(self._part.classes)
+        m = len(self._landmarks.rows)
+        share = m / len(self._part.rows)
+        match self._learner["method"]:
+            case "ny_ikfd":
+                assert ridge is not None
+                fisher = NystroemFisher(self._learner["scatter"], self._learner["bias"], ridge)
+                fisher.fit(self._Z[rows], self._embedding.signs, labels, n_classes)
+                return self._folded(fisher.coef_, fisher.intercept_, share, 1, True)
+            case "ny_pcvm":
+                machine = NystroemPCVM(
+                    basis=self._learner["basis"], max_iter=self._learner["max_iter"]
+                )
+                machine.fit(
+                    self._Z[rows],
+                    self._embedding.signs,
+                    labels,
+                    n_classes,
+                    basis_rows=self._landmark_records(rows),
+                    self_similarities=self._kernel.self_similarities[rows],
+                )
+                return self._folded(
+                    machine.coef_,
+                    machine.intercept_,
+                    machine.complexity_,
+                    int(machine.n_iter_.max()),
+                    bool(machine.converged_.all()),
+                )
+            case "linear_svc":
+                baseline = LandmarkLinearSVC(random_state=self._seed)
+                baseline.fit(self._kernel.C[rows], labels, n_classes)
+                return _Fitted("linear", baseline.coef_, baseline.intercept_, share, 1, True)
+            case _:
+                return _Fitted(
+                    "nearest", np.zeros((m, n_classes)), np.zeros(n_classes), share, 1, True
+                )
+
+    def decide(self, fitted: _Fitted, rows: NDArray[np.int64]) -> FloatArray:
+        """Return the decisions for some rows of the training part."""
+        C = self._kernel.C[rows]
+        if fitted.kind == "nearest":
+            return nearest_decisions(C, self._landmarks.classes, len(self._part.classes))
+        return tiled_product(C, fitted.weights) + fitted.intercept
+
+    def _folded(
+        self,
+        coef: FloatArray,
+        intercept: FloatArray,
+        share: float,
+        iterations: int,
+        converged: bool,
+    ) -> _Fitted:
+        with single_threaded():
+            weights = self._embedding.matrix @ coef
+            intercept = intercept - self._embedding.offset @ coef
+        return _Fitted("linear", weights, intercept, share, iterations, converged)
+
+    def _landmark_records(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Positions in ``rows`` of the landmarks among them: a held-out landmark is no basis."""
+        first = {int(row): place for place, row in reversed(list(enumerate(self._part.rows[rows])))}
+        return np.array([first[int(r)] for r in self._landmarks.rows if int(r) in first])

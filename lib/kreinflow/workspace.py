@@ -1,0 +1,395 @@
+"""The files of a run, read into the objects that the library works with.
+
+The scripts of the workflow stand on this module. It knows what a file means, not who made it.
+"""
+
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from kreinflow.alignment.scoring import ScoringScheme, load_substitution_matrix
+from kreinflow.alignment.store import ScoreStore
+from kreinflow.alignment.transforms import ScoreTransform, make_transform
+from kreinflow.artifacts import open_array, read_table, replacing
+from kreinflow.errors import InputError
+from kreinflow.landmarks.candidates import candidate_order, first_candidates
+from kreinflow.landmarks.features import ClassScores
+from kreinflow.models.classifier import LandmarkClassifier
+from kreinflow.models.model_file import Model
+from kreinflow.models.training import Landmarks, TrainingPart
+from kreinflow.numerics import FloatArray, tiles
+from kreinflow.provenance import package_versions
+from kreinflow.sequences.dataset import Dataset, read_dataset
+from kreinflow.sequences.partition import Partition, fold_numbers, read_partition
+
+Rows = NDArray[np.int64]
+Path_ = str | os.PathLike[str]
+
+
+def read_scheme(dataset: Dataset, scoring: Mapping[str, Any], data: Path_) -> ScoringScheme | None:
+    """Return the scoring scheme of a data set's settings; None if it is a matrix."""
+    if dataset.sequences is None:
+        return None
+    return ScoringScheme(
+        load_substitution_matrix(scoring["matrix"], Path(data)),
+        scoring["gap_open"],
+        scoring["gap_extend"],
+        scoring["mode"],
+    )
+
+
+def alphabet_of(source: Mapping[str, Any], scoring: Mapping[str, Any], data: Path_) -> str | None:
+    """Return the letters that the sequences of a data set may have; None for a matrix."""
+    if source["type"] == "matrix":
+        return None
+    return load_substitution_matrix(scoring["matrix"], Path(data)).alphabet
+
+
+def check_budgets(
+    dataset: Dataset, partition: Partition, selectors: Mapping[str, Mapping[str, Any]]
+) -> None:
+    """Refuse a number of landmarks, or of candidates, that the smallest training part lacks.
+
+    Raises
+    ------
+    InputError
+    """
+    fewest = min(len(np.unique(dataset.rows[partition.training(name)])) for name in partition.names)
+    for name, selector in selectors.items():
+        budget = selector.get("budget")
+        if isinstance(budget, int) and budget > fewest:
+            raise InputError(
+                f"selectors.{name}.budget: {budget} landmarks are more than the {fewest} distinct "
+                f"sequences of the smallest training part. Give at most {fewest}."
+            )
+
+
+def transforms_of(
+    names: Iterable[str], constants: Mapping[str, Any], scheme: ScoringScheme | None
+) -> dict[str, ScoreTransform]:
+    """Return score transforms with the constants of the config, by name."""
+    found = {}
+    for name in dict.fromkeys(names):
+        given = {key: value for key, value in constants.get(name, {}).items() if value is not None}
+        found[name] = make_transform(name, scheme, **given)
+    return found
+
+
+class Scores(Protocol):
+    """Where scores come from: aligned ones from their store, measured ones from a matrix."""
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """The type that holds all scores of the data set."""
+
+    def rectangle(self, rows: Rows, columns: Rows) -> NDArray[Any]:
+        """Return the scores of rows x columns."""
+
+    def into(self, out: NDArray[Any], rows: Rows, columns: Rows) -> None:
+        """Write the scores of rows x columns into ``out``, which may be a memory map."""
+
+    def self_scores(self) -> FloatArray:
+        """Return the score of each distinct row with itself."""
+
+
+@dataclass(frozen=True, eq=False)
+class StoredScores:
+    """Scores of sequences, from the store alone: nothing is aligned here."""
+
+    dataset: Dataset
+    scheme: ScoringScheme
+    folder: Path
+
+    @cached_property
+    def _store(self) -> ScoreStore:
+        assert self.dataset.sequences is not None
+        return ScoreStore(self.folder, self.scheme, self.dataset.sequences, self.dataset.digests)
+
+    @cached_property
+    def dtype(self) -> np.dtype[Any]:
+        """16 bits where all scores of the data set fit, else 32."""
+        assert self.dataset.sequences is not None
+        small = self.scheme.score_bound(self.dataset.sequences) <= np.iinfo(np.int16).max
+        return np.dtype(np.int16 if small else np.int32)
+
+    def rectangle(self, rows: Rows, columns: Rows) -> NDArray[Any]:
+        """Return the scores of rows x columns."""
+        return self._store.gather(rows, columns, self.dtype)
+
+    def into(self, out: NDArray[Any], rows: Rows, columns: Rows) -> None:
+        """Write the scores of rows x columns into ``out``."""
+        self._store.gather_into(out, rows, columns)
+
+    def self_scores(self) -> FloatArray:
+        """Return the score of each distinct row with itself."""
+        return self._store.self_scores(np.arange(len(self.dataset.digests))).astype(np.float64)
+
+
+@dataclass(frozen=True, eq=False)
+class MatrixScores:
+    """Scores as they stand in the user's matrix."""
+
+    dataset: Dataset
+    dtype = np.dtype(np.float64)
+
+    def rectangle(self, rows: Rows, columns: Rows) -> NDArray[Any]:
+        """Return the entries of rows x columns."""
+        out = np.empty((len(rows), len(columns)))
+        self.into(out, rows, columns)
+        return out
+
+    def into(self, out: NDArray[Any], rows: Rows, columns: Rows) -> None:
+        """Write the entries of rows x columns into ``out``, a tile of rows at a time."""
+        assert self.dataset.matrix is not None
+        for part in tiles(len(rows)):
+            out[part] = self.dataset.matrix[rows[part]][:, columns]
+
+    def self_scores(self) -> FloatArray:
+        """Return the diagonal."""
+        assert self.dataset.matrix is not None
+        return np.diagonal(self.dataset.matrix).astype(np.float64)
+
+
+def open_scores(dataset: Dataset, scheme: ScoringScheme | None, folder: Path) -> Scores:
+    """Return where the scores of a data set are; ``folder`` is that of the score stores."""
+    return MatrixScores(dataset) if scheme is None else StoredScores(dataset, scheme, folder)
+
+
+def read_candidates(path: Path_) -> dict[str, Rows]:
+    """Return the candidates of each class, in their order."""
+    table = read_table(path, ["class", "row"], text=["class"])
+    return {str(label): part["row"].to_numpy(np.int64) for label, part in table.groupby("class")}
+
+
+def read_union(paths: Iterable[Path_]) -> Rows:
+    """Return the distinct rows that are a landmark in any of the tables, in order."""
+    tables = [read_table(path, ["row"])["row"].to_numpy(np.int64) for path in paths]
+    return np.unique(np.concatenate(tables))
+
+
+def class_scores(
+    dataset: Dataset,
+    training: NDArray[np.bool_],
+    scores: Scores,
+    transform: ScoreTransform,
+    candidates: int | None,
+    seed: int,
+    with_scores: bool,
+) -> list[ClassScores]:
+    """Return the scores inside each class, of the distinct rows that a fold trains on.
+
+    Parameters
+    ----------
+    dataset : Dataset
+    training : ndarray of shape (n_records,), bool
+    scores : Scores
+    transform : ScoreTransform
+    candidates : int or None
+        Candidates of a class; None takes all its members.
+    seed : int
+    with_scores : bool
+        False for selectors that look at no score.
+    """
+    rows = np.unique(dataset.rows[training])
+    labels = np.asarray(dataset.row_labels)
+    order = candidate_order(dataset.digests, seed)
+    chosen = first_candidates(order, dataset.row_labels, rows, candidates)
+    own, lengths = scores.self_scores() if with_scores else np.empty(0), dataset.lengths
+    parts = []
+    for label, picked in chosen.items():
+        members = rows[labels[rows] == label]
+        if not with_scores:
+            parts.append(ClassScores.without_scores(label, members))
+            continue
+        columns = transform.apply(
+            scores.rectangle(members, picked),
+            own[members],
+            own[picked],
+            lengths[members],
+            lengths[picked],
+        )
+        parts.append(
+            ClassScores(
+                label,
+                members,
+                np.searchsorted(members, picked),
+                columns,
+                transform.self_similarity(own[members], lengths[members]),
+                "squared_dissimilarity"
+                if dataset.kind == "squared_dissimilarity"
+                else "similarity",
+            )
+        )
+    return parts
+
+
+def write_columns(path: Path_, scores: Scores, n_rows: int, union: Rows) -> None:
+    """Write the scores of all distinct rows with the union of the landmarks, atomically.
+
+    They go straight into a memory map: the columns of a large data set need not fit in memory.
+    """
+    with replacing(path) as part:
+        out = np.lib.format.open_memmap(
+            part, mode="w+", dtype=scores.dtype, shape=(n_rows, len(union))
+        )
+        scores.into(out, np.arange(n_rows), union)
+        out.flush()
+
+
+def alignment_account(
+    dataset: Dataset, scheme: ScoringScheme | None, candidates: Mapping[str, Rows], union: Rows
+) -> dict[str, Any]:
+    """Count the alignments that a run needs, and those that the full matrix would.
+
+    A pair that a class block and a column both want is counted once, and so is a pair of two
+    landmarks.
+    """
+    n, m = len(dataset.digests), len(union)
+    landmark = np.zeros(n, dtype=bool)
+    landmark[union] = True
+    pairs = n * m - m * (m + 1) // 2
+    labels = np.asarray(dataset.row_labels)
+    for label, picked in candidates.items():
+        size = int(np.sum(labels == label))
+        # Pairs of a class with a candidate in them, less those that have a landmark too.
+        asked = np.zeros(n, dtype=bool)
+        asked[picked] = True
+        both = int(np.sum(asked & landmark))
+        only_candidate = int(asked.sum()) - both
+        plain = size - int(np.sum((asked | landmark) & (labels == label)))
+        pairs += only_candidate * plain + only_candidate * (only_candidate - 1) // 2
+    return {
+        "aligned": pairs if scheme else 0,
+        "self_scores": n if scheme else 0,
+        "full_matrix": n * (n - 1) // 2,
+        "distinct": n,
+        "landmarks_of_all_folds": m,
+        "store": scheme.digest if scheme else None,
+        "scheme": {
+            "matrix": scheme.matrix.name,
+            "gap_open": scheme.gap_open,
+            "gap_extend": scheme.gap_extend,
+            "mode": scheme.mode,
+        }
+        if scheme
+        else None,
+    }
+
+
+@dataclass(frozen=True, eq=False)
+class Run:
+    """The tables and columns of a data set that all folds share."""
+
+    dataset: Dataset
+    partition: Partition
+    scores: NDArray[Any]
+    union: Rows
+    self_scores: FloatArray
+
+    def landmarks(self, table: pd.DataFrame) -> Landmarks:
+        """Return the landmarks of one fold, with the scores of all distinct rows."""
+        rows = table["row"].to_numpy(np.int64)
+        codes = {label: code for code, label in enumerate(self.dataset.classes)}
+        return Landmarks(
+            scores=self.scores[:, np.searchsorted(self.union, rows)],
+            self_scores=self.self_scores,
+            lengths=self.dataset.lengths.astype(np.float64),
+            rows=rows,
+            classes=np.array([codes[label] for label in table["class"]], dtype=np.int64),
+            kind=self.dataset.kind,
+        )
+
+    def training_part(self, fold: str) -> TrainingPart:
+        """Return the records that a fold learns from."""
+        training = self.partition.training(fold)
+        return TrainingPart(
+            rows=self.dataset.rows[training],
+            labels=self.dataset.labels[training],
+            groups=self.partition.groups[training],
+            classes=self.dataset.classes,
+        )
+
+
+def open_run(files: Any) -> Run:
+    """Read what the factor and the models of any fold need.
+
+    Parameters
+    ----------
+    files : object
+        With the paths records, folds, columns, union and self_scores as attributes.
+    """
+    dataset = read_dataset(Path(files.records).parent)
+    return Run(
+        dataset=dataset,
+        partition=read_partition(files.folds, dataset),
+        scores=open_array(files.columns, 2),
+        union=read_table(files.union, ["row"])["row"].to_numpy(np.int64),
+        self_scores=np.asarray(open_array(files.self_scores, 1), dtype=np.float64),
+    )
+
+
+def read_landmark_table(path: Path_) -> pd.DataFrame:
+    """Read the landmarks of one fold."""
+    return read_table(path, ["row", "class", "weight", "radius", "reached"], text=["class"])
+
+
+def predict_fold(
+    run: Run, landmarks: Landmarks, fold: str, recipe: str, classifier: LandmarkClassifier
+) -> pd.DataFrame:
+    """Return the predictions of one classifier for the records that a fold tests."""
+    tested = np.flatnonzero(run.partition.testing(fold))
+    rows = run.dataset.rows[tested]
+    probabilities = classifier.predict_proba(
+        landmarks.scores[rows], landmarks.self_scores[rows], landmarks.lengths[rows]
+    )
+    classes = np.array(run.dataset.classes, dtype=object)
+    repeat, number = fold_numbers(fold)
+    table = pd.DataFrame(
+        {
+            "recipe": recipe,
+            "repeat": repeat,
+            "fold": number,
+            "id": [run.dataset.ids[i] for i in tested],
+            "true": classes[run.dataset.labels[tested]],
+            "predicted": classes[probabilities.argmax(axis=1)],
+        }
+    )
+    columns = pd.DataFrame(probabilities, columns=[f"p_{label}" for label in classes])
+    return pd.concat([table, columns], axis=1)
+
+
+def final_model(
+    dataset: Dataset,
+    classifier: LandmarkClassifier,
+    scheme: ScoringScheme | None,
+    source: Mapping[str, Any],
+    figures: Mapping[str, Any],
+    landmark_rows: Sequence[int],
+) -> Model:
+    """Put a classifier trained on everything and its landmarks together."""
+    first = {row: place for place, row in reversed(list(enumerate(dataset.rows.tolist())))}
+    landmarks = None
+    if dataset.sequences is not None:
+        landmarks = tuple(dataset.sequences[row] for row in landmark_rows)
+    return Model(
+        classifier=classifier,
+        landmark_ids=tuple(dataset.ids[first[row]] for row in landmark_rows),
+        landmarks=landmarks,
+        scheme=scheme,
+        matrix_kind=source.get("kind"),
+        molecule=source.get("molecule", "protein") if scheme else None,
+        about={
+            "training": {
+                key: value for key, value in figures.items() if key not in ("repeat", "fold")
+            },
+            "records": len(dataset.ids),
+            "versions": package_versions(),
+        },
+    )

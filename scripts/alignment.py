@@ -1,0 +1,38 @@
+"""Aligns one block of rows: with the candidates of each class, or with all landmarks."""
+
+from pathlib import Path
+
+import numpy as np
+
+from kreinflow.alignment.store import ProgressPrinter, ScoreStore
+from kreinflow.artifacts import write_json
+from kreinflow.console import logged
+from kreinflow.sequences.dataset import read_dataset
+from kreinflow.workspace import read_candidates, read_scheme, read_union
+
+with logged(snakemake.log[0]) as console:
+    folder = Path(snakemake.input.records).parent
+    dataset = read_dataset(folder)
+    labels = np.array(dataset.row_labels)
+    if hasattr(snakemake.input, "candidates"):
+        candidates = read_candidates(snakemake.input.candidates)
+        rectangles = [(np.flatnonzero(labels == c), rows) for c, rows in candidates.items()]
+    else:
+        rectangles = [(np.arange(len(labels)), read_union(snakemake.input.landmarks))]
+    scheme = read_scheme(dataset, snakemake.params.scoring, snakemake.params.data)
+    store = ScoreStore(folder.parent / "scores", scheme, dataset.sequences, dataset.digests)
+    block, blocks = int(snakemake.wildcards.block), snakemake.params.blocks
+    report = store.fill(
+        rectangles,
+        block,
+        blocks,
+        threads=snakemake.threads,
+        memory_mb=snakemake.resources.alignment_memory_mb,
+        progress=ProgressPrinter(
+            console.terminal,
+            f"{snakemake.rule} {snakemake.wildcards.dataset}: block {block + 1} of {blocks}",
+        ),
+    )
+    console.say(str(report))
+    sizes = [[len(rows), len(columns)] for rows, columns in rectangles]
+    write_json(snakemake.output[0], {"block": block, "store": scheme.digest, "rectangles": sizes})

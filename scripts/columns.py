@@ -1,0 +1,34 @@
+"""Gathers the scores of all distinct rows with the union of the landmarks."""
+
+from pathlib import Path
+
+import pandas as pd
+
+from kreinflow.artifacts import write_array, write_json, write_table
+from kreinflow.console import logged
+from kreinflow.sequences.dataset import read_dataset
+from kreinflow.workspace import (
+    alignment_account,
+    open_scores,
+    read_candidates,
+    read_scheme,
+    read_union,
+    write_columns,
+)
+
+with logged(snakemake.log[0]) as console:
+    folder = Path(snakemake.input.records).parent
+    dataset = read_dataset(folder)
+    scheme = read_scheme(dataset, snakemake.params.scoring, snakemake.params.data)
+    scores = open_scores(dataset, scheme, folder.parent / "scores")
+    union = read_union(snakemake.input.landmarks)
+    write_columns(snakemake.output.scores, scores, len(dataset.digests), union)
+    write_array(snakemake.output.self_scores, scores.self_scores())
+    write_table(
+        snakemake.output.landmarks,
+        pd.DataFrame({"row": union, "digest": [dataset.digests[row] for row in union]}),
+    )
+    candidates = read_candidates(snakemake.input.candidates)
+    account = alignment_account(dataset, scheme, candidates, union)
+    write_json(snakemake.output.alignments, account)
+    console.say(f"{len(union)} landmarks, {account['aligned']} pairs aligned")

@@ -1,0 +1,26 @@
+"""Makes the Krein factors of one fold and one set of landmarks, and their corrections."""
+
+from kreinflow.artifacts import write_table
+from kreinflow.console import logged
+from kreinflow.models.factor_file import factor_table, save_factors, spectrum_table
+from kreinflow.models.training import make_factors
+from kreinflow.workspace import open_run, read_landmark_table, read_scheme, transforms_of
+
+with logged(snakemake.log[0]) as console:
+    files, params = snakemake.input, snakemake.params
+    run = open_run(files)
+    entries = make_factors(
+        run.landmarks(read_landmark_table(files.landmarks)),
+        run.training_part(snakemake.wildcards.fold),
+        transforms_of(
+            [recipe["transform"] for recipe in params.recipes],
+            params.transforms,
+            read_scheme(run.dataset, params.scoring, params.data),
+        ),
+        params.recipes,
+    )
+    save_factors(snakemake.output.factors, entries)
+    table = factor_table(entries)
+    write_table(snakemake.output.table, table)
+    write_table(snakemake.output.spectrum, spectrum_table(entries))
+    console.say("\n" + table.to_string())

@@ -1,0 +1,37 @@
+"""Makes the model file of the chosen recipe, trained on everything."""
+
+from pathlib import Path
+
+import pandas as pd
+
+from kreinflow.artifacts import read_table
+from kreinflow.console import logged
+from kreinflow.models.model_file import choose_recipe, load_fold_model
+from kreinflow.sequences.dataset import read_dataset
+from kreinflow.workspace import final_model, read_landmark_table, read_scheme
+
+with logged(snakemake.log[0]) as console:
+    params = snakemake.params
+    dataset = read_dataset(Path(snakemake.input.records).parent)
+    tables = [
+        read_table(path, ["recipe", "inner_accuracy", "inner_log_loss"], text=["recipe"])
+        for path in snakemake.input.tables
+    ]
+    figures = pd.concat(tables, ignore_index=True).to_dict("records")
+    recipe = choose_recipe(figures, params.order, params.recipe)
+    (chosen,) = (row for row in figures if row["recipe"] == recipe)
+    paths = {
+        Path(p).parent.name: (p, table)
+        for p, table in zip(snakemake.input.models, snakemake.input.landmarks, strict=True)
+    }
+    path, landmarks = paths[chosen["selector"]]
+    model = final_model(
+        dataset,
+        load_fold_model(path, recipe),
+        read_scheme(dataset, params.scoring, params.data),
+        params.source,
+        chosen,
+        read_landmark_table(landmarks)["row"].tolist(),
+    )
+    model.save(snakemake.output.model)
+    console.say(f"{recipe}: {len(model.landmark_ids)} landmarks")

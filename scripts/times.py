@@ -1,0 +1,24 @@
+"""Collects the benchmark files of a data set."""
+
+from pathlib import Path
+
+import pandas as pd
+
+from kreinflow.artifacts import write_table
+from kreinflow.console import logged
+
+with logged(snakemake.log[0]):
+    rows = []
+    for path in sorted(Path(snakemake.params.folder).glob("*.tsv")):
+        stage, _, job = path.stem.partition(".")
+        for line in pd.read_csv(path, sep="\t", na_values=["NA", "-"]).to_dict("records"):
+            rows.append(
+                {
+                    "stage": stage,
+                    "job": job,
+                    "seconds": line["s"],
+                    "cpu_seconds": line["cpu_time"],
+                    "max_rss_mb": line["max_rss"],
+                }
+            )
+    write_table(snakemake.output[0], pd.DataFrame(rows))

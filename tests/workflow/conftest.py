@@ -1,0 +1,116 @@
+"""Small runs of the whole workflow, in folders of their own."""
+
+import hashlib
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+
+ROOT = Path(__file__).parents[2]
+
+SMALL = {
+    "seed": 3,
+    "alignment": {"blocks": 2, "threads": 2},
+    "datasets": {
+        "small": {
+            "source": {"type": "simulated", "families": 3, "sequences": 60},
+            "folds": {"k": 2},
+        }
+    },
+    "selectors": {
+        "meb": {"method": "meb", "epsilon": 0.1},
+        "uniform": {"method": "uniform", "budget": "meb"},
+    },
+    "learners": {
+        "ikfd": {
+            "method": "ny_ikfd",
+            "scatter": "pooled",
+            "bias": "least_squares",
+            "ridge": "inner",
+        },
+        "pcvm": {"method": "ny_pcvm", "max_iter": 100},
+        "nearest": {"method": "nearest_landmark"},
+    },
+    "recipes": [
+        {"name": "ikfd", "selector": "meb", "learner": "ikfd"},
+        {"name": "ikfd-flip", "selector": "meb", "correction": "flip", "learner": "ikfd"},
+        {"name": "pcvm", "selector": "meb", "learner": "pcvm"},
+        {"name": "nearest-uniform", "selector": "uniform", "learner": "nearest"},
+    ],
+}
+
+
+class Workflow:
+    """One folder with a config, in which the workflow is run."""
+
+    def __init__(self, folder, config, root=ROOT):
+        self.folder = folder
+        self.root = root
+        folder.mkdir(parents=True, exist_ok=True)
+        self.configure(config)
+
+    def configure(self, config):
+        (self.folder / "config.yaml").write_text(yaml.safe_dump(config))
+
+    def command(self, *arguments, cores="2"):
+        return [
+            *(sys.executable, "-m", "snakemake", "--cores", cores),
+            *("--snakefile", str(self.root / "Snakefile"), "--directory", str(self.folder)),
+            *("--configfile", str(self.folder / "config.yaml"), *arguments),
+        ]
+
+    def run(self, *arguments, cores="2", check=True):
+        done = subprocess.run(
+            self.command(*arguments, cores=cores),
+            cwd=self.folder,
+            capture_output=True,
+            text=True,
+            env={**os.environ, "PYTHONPATH": ""},
+        )
+        if check:
+            assert done.returncode == 0, done.stdout + done.stderr
+        return done
+
+    def jobs(self, *arguments):
+        """The rules that a dry run would run, with how often."""
+        done = self.run("--dry-run", *arguments)
+        found = re.findall(r"^(\w+)\s+(\d+)$", done.stdout + done.stderr, re.MULTILINE)
+        return {rule: int(count) for rule, count in found if rule != "total"}
+
+    def digests(self):
+        """The sha256 of each result, the times and whatever shows them left out."""
+        found = {}
+        for path in sorted((self.folder / "results").rglob("*")):
+            name = path.relative_to(self.folder / "results").as_posix()
+            if not path.is_file() or re.search(
+                r"(^|/)(logs|times|scores|alignment)/|times\.|(^|/)\.lock$", name
+            ):
+                continue
+            data = path.read_bytes()
+            if name == "report.html":
+                data = re.sub(rb'<section class="times".*?</section>', b"", data, flags=re.DOTALL)
+            found[name] = hashlib.sha256(data).hexdigest()
+        return found
+
+
+@pytest.fixture(scope="session")
+def small_config():
+    return SMALL
+
+
+@pytest.fixture(scope="session")
+def reference(tmp_path_factory):
+    """An undisturbed run of the small config on two cores."""
+    workflow = Workflow(tmp_path_factory.mktemp("reference"), SMALL)
+    workflow.run()
+    return workflow
+
+
+@pytest.fixture
+def workflow(tmp_path):
+    """A function that makes a workflow in a new folder."""
+    return lambda config, name="run", **more: Workflow(tmp_path / name, config, **more)

@@ -1,0 +1,126 @@
+"""The rules: targets, reruns, lint, and what must not leak."""
+
+import copy
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+
+
+def test_named_targets_reach_their_stage_only(workflow, small_config):
+    run = workflow(small_config)
+    jobs = run.jobs("landmarks")
+    assert jobs["select_landmarks"] == 6  # 2 selectors, 2 folds and all
+    assert "train_models" not in jobs
+    assert "make_factor" not in jobs
+    for target in ("dataset", "folds", "alignment", "factor", "correction", "model", "evaluation"):
+        assert target in run.jobs(target)
+    assert run.jobs("evaluation")["train_models"] == 6
+    assert run.jobs("final_model")["choose_final_model"] == 1
+
+
+def test_every_rule_with_a_script_has_all_that_it_should():
+    text = "\n".join(path.read_text() for path in sorted((ROOT / "rules").glob("*.smk")))
+    rules = re.split(r"^rule ", text, flags=re.MULTILINE)[1:]
+    assert len(rules) >= 14
+    for rule in rules:
+        name = rule.split(":")[0]
+        for part in ("log", "threads", "resources", "mem_mb", "runtime", "conda", "code=code("):
+            assert part in rule, f"{name} has no {part}"
+        if name not in ("collect_times", "write_report"):  # they run after the times are collected
+            assert "benchmark:" in rule, f"{name} has no benchmark"
+
+
+@pytest.fixture
+def copied(tmp_path):
+    """A copy of the project that a test may change."""
+    root = tmp_path / "project"
+    for name in ("Snakefile", "config.yaml"):
+        root.mkdir(exist_ok=True)
+        shutil.copy(ROOT / name, root / name)
+    for name in ("rules", "scripts", "lib", "schemas", "profiles", "report", "envs"):
+        shutil.copytree(ROOT / name, root / name, ignore=shutil.ignore_patterns("__pycache__"))
+    return root
+
+
+def test_changed_content_reruns_and_a_time_stamp_does_not(
+    copied, workflow, small_config, reference
+):
+    run = workflow(small_config, root=copied)
+    shutil.copytree(reference.folder, run.folder, dirs_exist_ok=True)
+    for path in (*copied.rglob("*.py"), *copied.rglob("*.smk"), *copied.rglob("*.j2")):
+        os.utime(path)
+    assert run.jobs() == {}
+
+    module = copied / "lib" / "kreinflow" / "models" / "pcvm.py"
+    module.write_text(module.read_text() + "\n# changed\n")
+    jobs = run.jobs()
+    assert jobs["train_models"] == 6
+    for untouched in ("read_dataset", "align_columns", "select_landmarks", "make_factor"):
+        assert untouched not in jobs or untouched == "make_factor"
+    assert "read_dataset" not in jobs
+    assert "align_columns" not in jobs
+
+
+def test_a_changed_setting_reruns_what_depends_on_it(workflow, small_config, reference):
+    config = copy.deepcopy(small_config)
+    config["learners"]["pcvm"]["max_iter"] = 101
+    run = workflow(config)
+    shutil.copytree(reference.folder / "results", run.folder / "results")
+    shutil.copytree(reference.folder / ".snakemake", run.folder / ".snakemake")
+    jobs = run.jobs()
+    assert jobs["train_models"] == 3  # of the selector meb; uniform has no PCVM
+    assert "make_factor" not in jobs
+
+
+def test_a_mistake_in_the_config_ends_with_code_two_before_any_job(workflow, small_config):
+    config = copy.deepcopy(small_config)
+    config["recipies"] = config.pop("recipes")
+    run = workflow(config)
+    done = run.run(check=False)
+    assert done.returncode == 2
+    assert "unknown key 'recipies'; did you mean 'recipes'?" in done.stderr
+    assert not (run.folder / "results").exists()
+
+
+def test_a_missing_input_ends_with_code_two_before_any_job(workflow, small_config):
+    config = copy.deepcopy(small_config)
+    config["datasets"]["small"]["source"] = {
+        "type": "fasta",
+        "fasta": "nowhere.fasta",
+        "labels": {"pattern": "OS=(.)"},
+    }
+    run = workflow(config)
+    done = run.run(check=False)
+    assert done.returncode == 2
+    assert "nowhere.fasta: no such file" in done.stderr
+
+
+def test_lint_and_format():
+    lint = subprocess.run(
+        [sys.executable, "-m", "snakemake", "--lint"], cwd=ROOT, capture_output=True, text=True
+    )
+    assert lint.returncode == 0, lint.stdout + lint.stderr
+    formatted = subprocess.run(
+        [str(Path(sys.executable).parent / "snakefmt"), "--check", "Snakefile", "rules"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+    )
+    assert formatted.returncode == 0, formatted.stderr
+
+
+def test_the_report_of_snakemake_has_the_items(reference, tmp_path):
+    path = tmp_path / "report.zip"
+    reference.run("--report", str(path))
+    import zipfile
+
+    names = " ".join(zipfile.ZipFile(path).namelist())
+    assert "report" in names
+    assert path.stat().st_size > 10_000
