@@ -537,7 +537,12 @@ def read_dataset(folder: Path) -> Dataset:
         folder / "distinct.tsv", ("digest", "length", "sequence"), text=("digest", "sequence")
     )
     summary = read_json(folder / "summary.json")
-    kind, classes = summary.get("kind"), tuple(summary.get("classes", ()))
+    if not {"kind", "classes", "statistics", "dropped_ids"} <= summary.keys():
+        raise InputError(
+            f"{folder / 'summary.json'}: not the summary of a data set. "
+            "Delete the folder and run again."
+        )
+    kind, classes = summary["kind"], tuple(summary["classes"])
     code = {label: i for i, label in enumerate(classes)}
     rows = records["row"].to_numpy()
     matrix: FloatArray | None = None

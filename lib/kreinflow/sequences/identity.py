@@ -12,6 +12,7 @@ _NUCLEOTIDE_WORD = 10
 _NUCLEOTIDES = b"ACGTURYSWKMBDHVN"
 _SHARED_WORDS = 20
 _MOST_WORDS = 100
+_NEIGHBOURS = 4
 
 
 def identity_clusters(sequences: Sequence[bytes], threshold: float) -> NDArray[np.intp]:
@@ -19,7 +20,7 @@ def identity_clusters(sequences: Sequence[bytes], threshold: float) -> NDArray[n
 
     Candidate pairs share one of their lowest-hashed words of 5 residues (10 nucleotides), as in
     Linclust: each sequence is compared with the longest that has the word, and with the next
-    longer one. Each candidate is verified by an alignment. So the work grows linearly with the
+    longer ones. Each candidate is verified by an alignment. So the work grows linearly with the
     number of sequences, and a pair that shares no such word is missed; see the tests for the
     share found. Sequences shorter than a word stay alone.
 
@@ -90,12 +91,11 @@ def _candidates(sequences: Sequence[bytes], word: int, threshold: float) -> list
     length = np.array([len(s) for s in sequences])
     order = np.lexsort((owner, -length[owner], key))
     key, owner = key[order], owner[order]
-    first = np.r_[True, key[1:] != key[:-1]]
-    longest = owner[np.maximum.accumulate(np.where(first, np.arange(len(key)), 0))]
-    later = np.flatnonzero(~first)
-    pairs = np.concatenate(
-        [np.c_[owner[later], longest[later]], np.c_[owner[later], owner[later - 1]]]
-    )
+    place = np.arange(len(key))
+    start = np.maximum.accumulate(np.where(np.r_[True, key[1:] != key[:-1]], place, 0))
+    partners = [start, *(np.maximum(place - step, start) for step in range(1, _NEIGHBOURS + 1))]
+    pairs = np.concatenate([np.c_[owner, owner[partner]] for partner in partners])
+    pairs = pairs[pairs[:, 0] != pairs[:, 1]]
     return [(int(i), int(j)) for i, j in np.unique(np.sort(pairs, axis=1), axis=0)]
 
 

@@ -1,0 +1,108 @@
+import gzip
+
+import pytest
+
+from kreinflow.errors import InputError
+from kreinflow.sequences.fasta import check_begin, read_fasta
+
+
+def write(tmp_path, content, name="x.fasta"):
+    path = tmp_path / name
+    path.write_bytes(content)
+    return path
+
+
+def read(path):
+    return [(r.id, r.residues) for r in read_fasta(path)]
+
+
+PLAIN = [("a", b"MKVL"), ("b", b"ACDE")]
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b">a one\nMK\nVL\n>b\nACDE\n",
+        b">a one\r\nMK\r\nVL\r\n>b\r\nACDE\r\n",
+        b">a one\rMK\rVL\r>b\rACDE\r",
+        b"\n\n>a one\n\nMK\n\nVL\n\n\n>b\nACDE\n\n",
+        b">a one\nMKVL\n>b\nACDE",
+        b"\xef\xbb\xbf>a one\nMKVL\n>b\nACDE\n",
+        b">a one\nMK VL \n>b\t two\n ACDE\n",
+        b"> a one\nMKVL\n> b\nACDE\n",
+        ">a Bötzinger\nMKVL\n>b\nACDE\n".encode(),
+    ],
+    ids=[
+        "plain",
+        "windows",
+        "mac",
+        "blank_lines",
+        "no_final_newline",
+        "bom",
+        "spaces",
+        "space_before_id",
+        "utf8",
+    ],
+)
+@pytest.mark.parametrize("packed", [False, True])
+def test_harmless_oddities(tmp_path, content, packed):
+    path = write(tmp_path, gzip.compress(content) if packed else content)
+    assert read(path) == PLAIN
+    check_begin(path)
+
+
+def test_the_whole_header_is_kept(tmp_path):
+    (record,) = read_fasta(write(tmp_path, b">a one two\nMK\n"))
+    assert record.header == "a one two"
+    assert record.place.endswith("x.fasta, record 1 (line 1)")
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"", "x.fasta: is empty"),
+        (b"\n \n", "x.fasta: holds no records"),
+        (b"id\tlabel\n", r"x.fasta, line 1: not FASTA, .* with 'id\\tlabel'"),
+        (b"\n;old\n>a\nMK\n", r"x.fasta, line 2: not FASTA"),
+        (b"\x89PNG\xff", "x.fasta, line 1: not FASTA"),
+        (b">a\nMK\n>\nMK\n", r"x.fasta, record 2 \(line 3\): has no id"),
+        (b">a\nMK\n>b\n>c\nMK\n", r"x.fasta, record 2 \(line 3\), b: has no residues"),
+        (b">a\nMK\n>b\n", r"x.fasta, record 2 \(line 3\), b: has no residues"),
+        (b">a\nMK\nV\xe4L\n", r"record 1 \(line 1\), a: residue 4 is not an ASCII letter"),
+        (b">\xe4\nMK\n", r"record 1 \(line 1\), header: is not UTF-8 text"),
+        (gzip.compress(b""), "x.fasta: holds no records"),
+    ],
+)
+def test_each_fault_has_its_message(tmp_path, content, message):
+    with pytest.raises(InputError, match=message):
+        read(write(tmp_path, content))
+
+
+@pytest.mark.parametrize("kept", [5, 12, -20, -8, -3])
+def test_truncated_gzip(tmp_path, kept):
+    content = b"".join(b">s%d\n%s\n" % (i, b"MKVLA" * (i % 7 + 1)) for i in range(999))
+    path = write(tmp_path, gzip.compress(content)[:kept], "x.fasta.gz")
+    with pytest.raises(InputError, match=r"x.fasta.gz: truncated or damaged gzip file"):
+        read(path)
+
+
+def test_damaged_gzip(tmp_path):
+    packed = bytearray(gzip.compress(b">a\n" + bytes(range(65, 91)) * 99))
+    packed[20:30] = b"0123456789"
+    with pytest.raises(InputError, match="truncated or damaged gzip"):
+        read(write(tmp_path, bytes(packed)))
+
+
+def test_missing_file_and_folder(tmp_path):
+    with pytest.raises(InputError, match=r"none.fasta: no such file"):
+        read(tmp_path / "none.fasta")
+    with pytest.raises(InputError, match=r"is a folder where a file is expected"):
+        read(tmp_path)
+
+
+def test_the_beginning_is_enough_for_the_cheap_check(tmp_path):
+    check_begin(write(tmp_path, b">a\nMK\n>\n"))  # the fault of record 2 is left to the reader
+    with pytest.raises(InputError, match="not FASTA"):
+        check_begin(write(tmp_path, b"a\nMK\n"))
+    with pytest.raises(InputError, match="holds no records"):
+        check_begin(write(tmp_path, b"\n\n"))

@@ -1,0 +1,232 @@
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from kreinflow.errors import InputError
+from kreinflow.randomness import hash_keys
+from kreinflow.sequences.dataset import Dataset, digest
+from kreinflow.sequences.folds import assign_folds, count_folds, inner_folds
+
+
+def settings(**changes):
+    return {
+        "method": "stratified",
+        "k": 5,
+        "repeats": 1,
+        "identity": 0.9,
+        "table": None,
+    } | changes
+
+
+def dataset(sequences, labels):
+    distinct = tuple(dict.fromkeys(sequences))
+    classes = tuple(sorted(set(labels)))
+    return Dataset(
+        ids=tuple(f"s{i}" for i in range(len(sequences))),
+        labels=np.array([classes.index(label) for label in labels]),
+        classes=classes,
+        rows=np.array([distinct.index(s) for s in sequences]),
+        digests=tuple(digest(s) for s in distinct),
+        sequences=distinct,
+        kind="sequences",
+        matrix=None,
+        statistics={},
+    )
+
+
+def random_data(n, seed=1, length=60):
+    random = np.random.default_rng(seed)
+    letters = np.frombuffer(b"ACDEFGHIKLMNPQRSTVWY", np.uint8)
+    sequences = [random.choice(letters, length).tobytes() for _ in range(n)]
+    labels = random.choice(["A", "B", "C"], n, p=[0.6, 0.3, 0.1]).tolist()
+    return sequences, labels
+
+
+def folds_of(data, path, **changes):
+    return assign_folds(settings(**changes), data, 1, path)
+
+
+@pytest.mark.parametrize("k", [2, 5, 10])
+def test_stratified_folds_differ_by_one_unit_in_each_class(tmp_path, k):
+    data = dataset(*random_data(300))
+    table = folds_of(data, tmp_path, k=k, repeats=2)
+    assert table.columns.tolist() == ["id", "group", "repeat", "fold"]
+    for repeat in (0, 1):
+        part = table[table["repeat"] == repeat]
+        assert part["id"].tolist() == list(data.ids)
+        for code in range(3):
+            sizes = np.bincount(part["fold"][data.labels == code], minlength=k)
+            assert len(sizes) == k
+            assert np.ptp(sizes) <= 1
+    one, two = (table[table["repeat"] == r]["fold"].to_numpy() for r in (0, 1))
+    assert (one == two).mean() < 0.7
+    assert sorted(set(zip(table["repeat"], table["fold"], strict=True))) == (
+        count_folds(settings(k=k, repeats=2), tmp_path)
+    )
+
+
+def test_most_units_are_at_home(tmp_path):
+    """The rebalancing is minimal: it moves the surplus of a fold, no more."""
+    data = dataset(*random_data(300))
+    table = folds_of(data, tmp_path)
+    home = hash_keys(1, "fold\x1f0", data.digests)[data.rows] % 5
+    for code in range(3):
+        mine = data.labels == code
+        counts = np.bincount(home[mine].astype(int), minlength=5)
+        surplus = np.maximum(counts - mine.sum() // 5, 0).sum()
+        assert (table["fold"][mine] != home[mine]).sum() <= surplus
+
+
+def test_added_sequences_leave_almost_all_others_where_they_were(tmp_path):
+    sequences, labels = random_data(400)
+    before = folds_of(dataset(sequences[:-1], labels[:-1]), tmp_path)["fold"].to_numpy()
+    after = folds_of(dataset(sequences, labels), tmp_path)["fold"].to_numpy()[:-1]
+    assert (before != after).sum() <= 5
+    before = folds_of(dataset(sequences[:-40], labels[:-40]), tmp_path)["fold"].to_numpy()
+    after = folds_of(dataset(sequences, labels), tmp_path)["fold"].to_numpy()[:-40]
+    assert (before == after).mean() > 0.9
+
+
+def test_the_order_of_the_input_does_not_matter(tmp_path):
+    sequences, labels = random_data(100)
+    order = np.random.default_rng(2).permutation(100)
+    one = folds_of(dataset(sequences, labels), tmp_path)["fold"].to_numpy()
+    two = folds_of(dataset([sequences[i] for i in order], [labels[i] for i in order]), tmp_path)[
+        "fold"
+    ].to_numpy()
+    np.testing.assert_array_equal(one[order], two)
+
+
+def test_identical_sequences_share_a_fold(tmp_path):
+    sequences, labels = random_data(60)
+    table = folds_of(dataset(sequences * 2, labels * 2), tmp_path, k=3, repeats=3)
+    assert (table.groupby(["repeat", "group"])["fold"].nunique() == 1).all()
+    assert table["group"].nunique() == 60
+
+
+def test_near_identical_sequences_share_a_fold(tmp_path):
+    sequences, labels = random_data(60, length=80)
+    mutants = [b"W" + s[1:40] + b"W" + s[41:] for s in sequences]
+    data = dataset(sequences + mutants, labels * 2)
+    fold = folds_of(data, tmp_path, k=3, method="grouped")["fold"].to_numpy()
+    np.testing.assert_array_equal(fold[:60], fold[60:])
+    for code in range(3):
+        assert np.ptp(np.bincount(fold[:60][data.labels[:60] == code], minlength=3)) <= 1
+    apart = folds_of(data, tmp_path, k=3)["fold"].to_numpy()
+    assert (apart[:60] != apart[60:]).any()
+
+
+def test_a_group_of_two_classes_counts_in_the_larger(tmp_path):
+    sequences, labels = random_data(40, length=80)
+    mutants = [sequences[0][:i] + b"W" + sequences[0][i + 1 :] for i in (10, 20)]
+    data = dataset([*sequences, *mutants], [*labels, "A", "B"])
+    table = folds_of(data, tmp_path, k=2, method="grouped")
+    assert table["fold"][[0, 40, 41]].nunique() == 1
+
+
+def test_class_smaller_than_the_folds(tmp_path):
+    sequences, _ = random_data(24)
+    data = dataset(sequences + sequences[-4:], ["A"] * 20 + ["B"] * 8)
+    message = r"class 'B' has 4 groups .*fewer than k = 5 .*'folds.k' to 4 .*'min_class_size'"
+    with pytest.raises(InputError, match=message):
+        folds_of(data, tmp_path)
+    folds_of(data, tmp_path, k=4)
+
+
+def test_a_matrix_cannot_be_grouped_by_identity(tmp_path):
+    data = replace(dataset(*random_data(30)), sequences=None, kind="similarity")
+    folds_of(data, tmp_path, k=2)
+    with pytest.raises(InputError, match="no sequences to group by identity"):
+        folds_of(data, tmp_path, method="grouped")
+
+
+SIX = dataset([b"M" * i for i in range(1, 7)], list("AABBAB"))
+
+
+def table_folds(tmp_path, lines, data=SIX, name="f.tsv"):
+    separator = "," if name.endswith(".csv") else "\t"
+    text = "".join(separator.join(line.split()) + "\n" for line in ["id fold", *lines])
+    (tmp_path / name).write_text(text)
+    part = settings(method="table", table=name)
+    return assign_folds(part, data, 1, tmp_path)["fold"].tolist(), count_folds(part, tmp_path)
+
+
+def test_the_users_table(tmp_path):
+    lines = ["s0 10", "s1 9", "s2 10", "s3 9", "s4 9", "s5 10"]
+    assert table_folds(tmp_path, lines) == ([1, 0, 1, 0, 0, 1], [(0, 0), (0, 1)])
+    assert table_folds(tmp_path, lines[::-1], name="f.csv")[0] == [1, 0, 1, 0, 0, 1]
+
+
+def test_a_fixed_split(tmp_path):
+    lines = ["s0 train", "s1 test", "s2 train", "s3 test", "s4 test", "s5 train"]
+    assert table_folds(tmp_path, lines) == ([-1, 0, -1, 0, 0, -1], [(0, 0)])
+
+
+@pytest.mark.parametrize(
+    ("lines", "message"),
+    [
+        (["s0 1", "s1 2", "s2 1", "s3 2"], r"f.tsv: no fold for 2 of 6 ids: s4, s5"),
+        (
+            ["s0 1", "s1 2", "s2 1", "s3 2", "s4 1", "s5 1", "t 1"],
+            r"1 ids are not in the data: t",
+        ),
+        (["s0 1", "s1 1", "s2 2", "s3 2", "s4 1", "s5 2"], r"all of class 'A' is in fold '1'"),
+        ([f"s{i} train" for i in range(6)], r"all folds are 'train'"),
+        ([f"s{i} 1" for i in range(6)], r"all ids are in fold '1'"),
+        (["s0 1", "s0 2"], r"line 3: id 's0' stands twice"),
+        (["s0"], r"line 2: has 1 fields"),
+    ],
+)
+def test_faults_of_the_users_table(tmp_path, lines, message):
+    with pytest.raises(InputError, match=message):
+        table_folds(tmp_path, lines)
+
+
+def test_missing_table(tmp_path):
+    with pytest.raises(InputError, match=r"none.tsv: no such file"):
+        count_folds(settings(method="table", table="none.tsv"), tmp_path)
+
+
+def test_dropped_records_may_stay_in_the_users_table(tmp_path):
+    lines = ["s0 1", "s1 2", "s2 1", "s3 2", "s4 1", "s5 1", "t 3"]
+    data = replace(SIX, dropped=("t",))
+    with pytest.raises(InputError, match=r"none of the ids of fold '3' is left"):
+        table_folds(tmp_path, lines, data)
+    folds, _ = table_folds(tmp_path, [*lines[:-1], "t 2"], data)
+    assert folds == [0, 1, 0, 1, 0, 0]
+
+
+def test_the_users_table_must_not_split_identical_sequences(tmp_path):
+    data = dataset([b"MK", b"MK", b"MV", b"ML", b"MM", b"MW"], list("AABBAB"))
+    lines = ["s0 1", "s1 2", "s2 1", "s3 2", "s4 1", "s5 1"]
+    with pytest.raises(InputError, match=r"'s0' and 's1' are the same sequence"):
+        table_folds(tmp_path, lines, data)
+
+
+def test_inner_folds_are_stratified_by_groups():
+    random = np.random.default_rng(1)
+    groups = np.repeat(np.arange(50), 2)
+    labels = np.repeat(random.choice(2, 50, p=[0.7, 0.3]), 2)
+    folds = inner_folds(groups, labels, 4, 1, "inner", "r0f1")
+    np.testing.assert_array_equal(folds[::2], folds[1::2])
+    for label in (0, 1):
+        assert np.ptp(np.bincount(folds[labels == label], minlength=4)) <= 2
+    np.testing.assert_array_equal(folds, inner_folds(groups, labels, 4, 1, "inner", "r0f1"))
+    assert (folds != inner_folds(groups, labels, 4, 1, "inner", "r0f2")).any()
+    assert (folds != inner_folds(groups, labels, 4, 2, "inner", "r0f1")).any()
+
+
+def test_inner_folds_follow_the_smallest_class():
+    labels = np.array([0] * 10 + [1] * 3)
+    folds = inner_folds(np.arange(13), labels, 5, 1)
+    assert sorted(folds[10:]) == [0, 1, 2]
+    assert set(folds) == {0, 1, 2}
+
+
+def test_a_class_with_a_single_unit_is_always_trained_on():
+    labels = np.array([0] * 10 + [1] * 3 + [2, 2])
+    folds = inner_folds(np.r_[np.arange(13), 13, 13], labels, 2, 1)
+    assert folds[13:].tolist() == [-1, -1]
+    assert set(folds[:13]) == {0, 1}
+    assert inner_folds(np.arange(2), np.array([0, 1]), 3, 1).tolist() == [-1, -1]

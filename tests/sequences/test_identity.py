@@ -1,0 +1,89 @@
+import numpy as np
+import pytest
+from scipy.sparse.csgraph import connected_components
+
+from kreinflow.sequences.identity import identity, identity_clusters
+
+PROTEIN = np.frombuffer(b"ACDEFGHIKLMNPQRSTVWY", dtype=np.uint8)
+NUCLEOTIDE = np.frombuffer(b"ACGT", dtype=np.uint8)
+
+
+def random_sequence(random, letters, length):
+    return random.choice(letters, length)
+
+
+def mutant(random, sequence, letters, share):
+    """Exactly this share of the residues changed, ends trimmed by a few."""
+    changed = sequence.copy()
+    places = random.permutation(len(sequence))[: round(share * len(sequence))]
+    for place in places:
+        changed[place] = random.choice(letters[letters != changed[place]])
+    return changed[random.integers(3) : len(changed) - random.integers(3)]
+
+
+@pytest.mark.parametrize("letters", [PROTEIN, NUCLEOTIDE], ids=["protein", "nucleotide"])
+@pytest.mark.parametrize("share", [0.02, 0.08])
+def test_mutants_are_together_and_unrelated_sequences_are_not(letters, share):
+    random = np.random.default_rng(1)
+    sequences, family = [], []
+    for number in range(30):
+        ancestor = random_sequence(random, letters, int(random.integers(150, 300)))
+        for _ in range(4):
+            sequences.append(mutant(random, ancestor, letters, share / 2).tobytes())
+            family.append(number)
+    clusters = identity_clusters(sequences, 1 - share - 0.02)
+    family = np.array(family)
+    np.testing.assert_array_equal(
+        clusters[:, None] == clusters[None], family[:, None] == family[None]
+    )
+    assert clusters[0] == 0
+    assert clusters[4] == 4  # a cluster is named after its first member
+
+
+def test_pairs_below_the_threshold_stay_apart():
+    random = np.random.default_rng(2)
+    ancestor = random_sequence(random, PROTEIN, 200)
+    pair = [ancestor.tobytes(), mutant(random, ancestor, PROTEIN, 0.2).tobytes()]
+    assert identity(*pair, nucleotides=False) == pytest.approx(0.8, abs=0.03)
+    assert identity_clusters(pair, 0.9).tolist() == [0, 1]
+    assert identity_clusters(pair, 0.7).tolist() == [0, 0]
+
+
+@pytest.mark.parametrize(("threshold", "share"), [(0.9, 1.0), (0.7, 0.99), (0.5, 0.95)])
+def test_agrees_with_all_against_all(threshold, share):
+    """At least this share of the pairs that single linkage of all pairs puts together."""
+    random = np.random.default_rng(3)
+    sequences = []
+    for _ in range(6):
+        ancestor = random_sequence(random, PROTEIN, 120)
+        sequences += [mutant(random, ancestor, PROTEIN, s) for s in random.uniform(0.02, 0.35, 12)]
+    sequences = [s.tobytes() for s in sequences]
+    n = len(sequences)
+    close = np.array(
+        [
+            [j < i and identity(sequences[i], sequences[j], False) >= threshold for j in range(n)]
+            for i in range(n)
+        ]
+    )
+    truth = connected_components(close, directed=False)[1]
+    clusters = identity_clusters(sequences, threshold)
+    wanted = np.triu(truth[:, None] == truth[None], 1)
+    found = np.triu(clusters[:, None] == clusters[None], 1)
+    assert not (found & ~wanted).any()
+    assert wanted.sum() > 0
+    assert (found & wanted).sum() >= share * wanted.sum()
+
+
+def test_does_not_depend_on_the_order():
+    random = np.random.default_rng(4)
+    ancestor = random_sequence(random, PROTEIN, 100)
+    sequences = [mutant(random, ancestor, PROTEIN, 0.1).tobytes() for _ in range(8)]
+    order = random.permutation(8)
+    a = identity_clusters(sequences, 0.85)
+    b = identity_clusters([sequences[i] for i in order], 0.85)
+    np.testing.assert_array_equal(a[order][:, None] == a[order], b[:, None] == b)
+
+
+def test_short_and_no_sequences():
+    assert identity_clusters([b"MKV", b"MK", b"W"], 0.5).tolist() == [0, 1, 2]
+    assert identity_clusters([], 0.5).tolist() == []

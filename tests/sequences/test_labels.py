@@ -1,0 +1,99 @@
+import gzip
+
+import pytest
+
+from kreinflow.errors import InputError
+from kreinflow.sequences.labels import (
+    HeaderPattern,
+    check_columns,
+    check_matched,
+    read_lines,
+    read_pairs,
+)
+
+
+def write(tmp_path, text, name="l.tsv"):
+    path = tmp_path / name
+    data = text if isinstance(text, bytes) else text.encode()
+    path.write_bytes(gzip.compress(data) if name.endswith(".gz") else data)
+    return path
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("l.tsv", "id\tlabel\na\tNA\nb\t007\n"),
+        ("l.tsv", "label\tx\tid\nNA\t1\ta\n007\t2\tb\n"),
+        ("l.csv", 'id,label\na,NA\nb,"007"\n'),
+        ("l.csv.gz", "id,label\na,NA\nb,007\n"),
+        ("l.tsv", "\ufeffid\tlabel\r\na\tNA\r\n\r\nb\t007"),
+        ("l.txt", "id\tlabel\na \t NA\nb\t007\n"),
+    ],
+)
+def test_tables(tmp_path, name, text):
+    path = write(tmp_path, text, name)
+    check_columns(path, "id", "label")
+    assert read_pairs(path, "id", "label") == {"a": "NA", "b": "007"}
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "message"),
+    [
+        (
+            "l.tsv",
+            "id\tlabel\na\tx\na\ty\n",
+            r"l.tsv, line 3: id 'a' stands twice, first in line 2",
+        ),
+        ("l.tsv", "id\tlabel\na\t\n", r"l.tsv, line 2: the 'label' is empty"),
+        ("l.tsv", "id\tlabel\n\tx\n", r"l.tsv, line 2: the 'id' is empty"),
+        ("l.tsv", "id\tlabel\na\n", r"l.tsv, line 2: has 1 fields, column 'label' is number 2"),
+        ("l.tsv", "id\tlabels\na\tx\n", r"column 'label' is missing; did you mean 'labels'\?"),
+        ("l.tsv", "id\tx\na\tx\n", r"column 'label' is missing; it has id, x"),
+        ("l.tsv", "id\tlabel\tid\na\tx\tb\n", r"column 'id' stands twice"),
+        ("l.tsv", "id\tlabel\n", r"has no line below its header"),
+        ("l.tsv", "", r"l.tsv: is empty"),
+        ("l.xlsx", "id\tlabel\na\tx\n", r"the ending '.xlsx' is not one of a table"),
+        ("l.tsv", b"id\tlabel\na\t\xe4\n", r"not UTF-8 text \(byte 0xe4\)"),
+        ("l.csv", 'id,label\na,"x\n', r"line 2: not a table"),
+    ],
+)
+def test_each_fault_of_a_table_has_its_message(tmp_path, name, text, message):
+    with pytest.raises(InputError, match=message):
+        read_pairs(write(tmp_path, text, name), "id", "label")
+
+
+def test_the_cheap_check_finds_a_missing_column(tmp_path):
+    with pytest.raises(InputError, match="column 'label' is missing"):
+        check_columns(write(tmp_path, "id\tclass\n"), "id", "label")
+
+
+def test_lines(tmp_path):
+    assert read_lines(write(tmp_path, "1\r\nNA\n 2 \n\n")) == ["1", "NA", "2"]
+    with pytest.raises(InputError, match=r"line 2: the label is empty"):
+        read_lines(write(tmp_path, "1\n\n2\n"))
+    with pytest.raises(InputError, match="is empty"):
+        read_lines(write(tmp_path, "\n\n"))
+
+
+def test_patterns():
+    assert HeaderPattern(r"OS=(\w+)").label("P1 x OS=Homo y") == "Homo"
+    assert HeaderPattern(r"(a|b)(?P<label>\d)").label("b7") == "7"
+    assert HeaderPattern(r"OS=(\w*)").label("P1 OS= x") is None
+    assert HeaderPattern(r"x(y)?").label("x") is None
+
+
+@pytest.mark.parametrize(
+    ("pattern", "message"),
+    [("(", "not a regular expression"), ("OS", "has 0 groups"), ("(a)(b)", "has 2 groups")],
+)
+def test_bad_patterns(pattern, message):
+    with pytest.raises(InputError, match=message):
+        HeaderPattern(pattern)
+
+
+def test_unmatched():
+    check_matched(["a", "b"], {"a": "x", "b": "y"}, "l.tsv")
+    with pytest.raises(InputError, match=r"no label for 7 of 8 ids: b, c, d, e, f and 2 more"):
+        check_matched("abcdefgh", {"a": "x"}, "l.tsv")
+    with pytest.raises(InputError, match=r"l.tsv: no sequence for 1 of 2 labels: z"):
+        check_matched(["a"], {"a": "x", "z": "y"}, "l.tsv")

@@ -1,0 +1,151 @@
+import gzip
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.io
+
+from kreinflow.errors import InputError
+from kreinflow.sequences.matrices import check_matrix, read_matrix
+
+K = np.array([[1.0, 0.25, -0.5], [0.25, 2.0, 1e-17], [-0.5, 1e-17, 3.0]])
+IDS = ["a", "b", "c"]
+
+
+@pytest.mark.parametrize(("ending", "separator"), [("csv", ","), ("tsv", "\t"), ("csv.gz", ",")])
+@pytest.mark.parametrize("header", [True, False])
+@pytest.mark.parametrize("index", [True, False])
+def test_text_with_and_without_ids(tmp_path, ending, separator, header, index):
+    path = tmp_path / f"m.{ending}"
+    table = pd.DataFrame(K, index=IDS, columns=IDS)
+    table.to_csv(path, sep=separator, header=header, index=index)
+    read = read_matrix(path)
+    np.testing.assert_array_equal(read.values, K)
+    assert read.ids == (("a", "b", "c") if header or index else None)
+
+
+def test_numbers_as_ids_are_told_by_the_empty_corner(tmp_path):
+    pd.DataFrame(K).to_csv(tmp_path / "m.csv")
+    read = read_matrix(tmp_path / "m.csv")
+    np.testing.assert_array_equal(read.values, K)
+    assert read.ids == ("0", "1", "2")
+
+
+def test_header_without_a_corner_as_r_writes_it(tmp_path):
+    (tmp_path / "m.tsv").write_text("a\tb\na\t1\t2\nb\t2\t1\n")
+    read = read_matrix(tmp_path / "m.tsv")
+    assert read.ids == ("a", "b")
+    assert read.values.tolist() == [[1, 2], [2, 1]]
+
+
+def test_npy_and_mat(tmp_path):
+    np.save(tmp_path / "m.npy", K.astype(np.float32))
+    np.testing.assert_array_equal(read_matrix(tmp_path / "m.npy").values, K.astype(np.float32))
+    scipy.io.savemat(tmp_path / "m.mat", {"K": K, "y": np.arange(3)})
+    np.testing.assert_array_equal(read_matrix(tmp_path / "m.mat").values, K)
+    scipy.io.savemat(tmp_path / "two.mat", {"K": K, "L": 2 * K})
+    np.testing.assert_array_equal(read_matrix(tmp_path / "two.mat", "L").values, 2 * K)
+    with pytest.raises(InputError, match=r"holds 2 matrices \(K, L\). Set 'variable'"):
+        read_matrix(tmp_path / "two.mat")
+    with pytest.raises(InputError, match=r"has no matrix 'M'; it has K, L"):
+        read_matrix(tmp_path / "two.mat", "M")
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("m.csv", b"1,2\n2,x\n", r"m.csv, row 2, column 2: 'x' is not a number"),
+        ("m.csv", b"1,x,2\n1,2,3\n1,2,3\n", r"m.csv, row 1, column 2: 'x' is not a number"),
+        ("m.csv", b"1,2\n2,\n", r"row 2, column 2: '' is not a number"),
+        ("m.csv", b"1,2,3\n2,1\n", r"row 2: has 2 fields, others have 3|row 1: has 3 fields"),
+        ("m.csv", b"1,2\n", r"fewer than 2 rows"),
+        ("m.csv", b"", r"m.csv: is empty"),
+        ("m.csv", b"\n\n", r"fewer than 2 rows"),
+        ("m.csv", b",a,b\na,1,2\nx,2,1\n", r"ids of the columns \(a, b\) and of the rows \(a, x\)"),
+        ("m.csv", b",a,a\na,1,2\na,2,1\n", r"id 'a' of row 2 stands twice, first at 1"),
+        ("m.csv", b"\xff\xfe1,2\n", r"not UTF-8"),
+        ("m.csv.gz", gzip.compress(b"1,2\n2,1\n")[:-9], r"truncated or damaged gzip"),
+        ("m.npy", b"1,2\n2,1\n", r"truncated or not a .npy array"),
+        ("m.mat", b"1,2\n2,1\n", r"truncated or not a .mat file"),
+        ("m.xlsx", b"1", r"the ending is not one of a matrix"),
+        ("m.npy.gz", b"1", r"the ending is not one of a matrix"),
+    ],
+)
+def test_each_fault_of_a_file_has_its_message(tmp_path, name, content, message):
+    (tmp_path / name).write_bytes(content)
+    with pytest.raises(InputError, match=message):
+        read_matrix(tmp_path / name)
+
+
+def test_npy_with_objects_text_or_three_dimensions(tmp_path):
+    np.save(tmp_path / "o.npy", np.array([[{}, 1], [1, 2]], dtype=object), allow_pickle=True)
+    with pytest.raises(InputError, match=r"o.npy"):
+        read_matrix(tmp_path / "o.npy")
+    np.save(tmp_path / "t.npy", np.array([["a", "b"]]))
+    with pytest.raises(InputError, match="real numbers are expected"):
+        read_matrix(tmp_path / "t.npy")
+    np.save(tmp_path / "c.npy", K * 1j)
+    with pytest.raises(InputError, match="real numbers are expected"):
+        read_matrix(tmp_path / "c.npy")
+    np.save(tmp_path / "3.npy", np.zeros((2, 2, 2)))
+    with pytest.raises(InputError, match="2 dimensions"):
+        read_matrix(tmp_path / "3.npy")
+
+
+def test_missing_file(tmp_path):
+    with pytest.raises(InputError, match=r"m.csv: no such file"):
+        read_matrix(tmp_path / "m.csv")
+
+
+def changed(i, j, value, both=True, D=K):
+    M = D.copy()
+    M[i, j] = value
+    if both:
+        M[j, i] = value
+    return M
+
+
+D = np.array([[0.0, 1.0, 2.0], [1.0, 0.0, 3.0], [2.0, 3.0, 0.0]])
+
+
+@pytest.mark.parametrize(
+    ("values", "kind", "message"),
+    [
+        (K[:2], "similarity", r"m.csv: has 2 rows and 3 columns"),
+        (K[:1, :1], "similarity", r"has 1 rows"),
+        (changed(1, 2, np.nan), "similarity", r"row 2, column 3: nan is not a finite number"),
+        (changed(2, 0, np.inf), "similarity", r"row 1, column 3: inf is not a finite number"),
+        (
+            changed(2, 0, 0.5, both=False),
+            "similarity",
+            r"not symmetric, -0.5 at row 1, column 3 but 0.5 at row 3, column 1",
+        ),
+        (changed(0, 1, -1, D=D), "dissimilarity", r"row 1, column 2: -1 is a negative"),
+        (changed(1, 1, 1, D=D), "squared_dissimilarity", r"row 2, column 2: .* itself is 1, not 0"),
+    ],
+)
+def test_each_fault_of_the_values_has_its_message(tmp_path, values, kind, message):
+    with pytest.raises(InputError, match=message):
+        check_matrix(tmp_path / "m.csv", values, kind, 1e-6)
+
+
+def test_the_worst_pair_is_named_across_tiles(tmp_path):
+    M = np.ones((4100, 4100))
+    M[3, 7], M[4099, 5] = 1.1, 1.5
+    with pytest.raises(InputError, match=r"row 6, column 4100.*row 4100, column 6"):
+        check_matrix(tmp_path / "m.csv", M, "similarity", 1e-6)
+
+
+def test_small_asymmetry_is_averaged(tmp_path):
+    M = changed(0, 1, 0.25 + 3e-7, both=False)
+    values, asymmetry = check_matrix(tmp_path / "m.csv", M, "similarity", 1e-6)
+    np.testing.assert_array_equal(values, values.T)
+    assert values[0, 1] == pytest.approx(0.25 + 1.5e-7, abs=1e-15)
+    assert asymmetry == pytest.approx(1e-7, rel=1e-6)
+    assert M[0, 1] != values[0, 1]
+
+
+def test_dissimilarities_are_squared_once(tmp_path):
+    np.testing.assert_array_equal(check_matrix(tmp_path, D, "dissimilarity", 0)[0], D**2)
+    np.testing.assert_array_equal(check_matrix(tmp_path, D, "squared_dissimilarity", 0)[0], D)
+    np.testing.assert_array_equal(check_matrix(tmp_path, K, "similarity", 0)[0], K)
