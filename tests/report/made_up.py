@@ -1,0 +1,240 @@
+"""Made-up tables of a run, realistic in their shape, for the tests of figures and page."""
+
+import numpy as np
+import pandas as pd
+
+from kreinflow.evaluation.comparison import compare_recipes
+from kreinflow.evaluation.metrics import (
+    INNER_CHOICE,
+    calibration_bins,
+    confusion,
+    fold_metrics,
+    per_class,
+    reject_curve,
+    summary,
+)
+
+SELECTORS = {"meb": "meb", "kmeans": "kmeans++", "uniform": "uniform"}
+RECIPES = (
+    ("ikfd-meb", "log", "meb", "none", "ikfd"),
+    ("ikfd-pooled-meb", "log", "meb", "none", "ikfd-pooled"),
+    ("ikfd-pooled-meb-normalised", "normalised", "meb", "none", "ikfd-pooled"),
+    ("ikfd-pooled-meb-flip", "log", "meb", "flip", "ikfd-pooled"),
+    ("pcvm-meb", "log", "meb", "none", "pcvm"),
+    ("nearest-meb", "log", "meb", "none", "nearest"),
+    ("svc-meb", "log", "meb", "none", "svc"),
+    ("ikfd-pooled-kmeans", "log", "kmeans", "none", "ikfd-pooled"),
+    ("pcvm-uniform", "log", "uniform", "none", "pcvm"),
+)
+LEARNERS = {
+    "ikfd": {"method": "ny_ikfd", "scatter": "balanced", "bias": "midpoint", "ridge": 0},
+    "ikfd-pooled": {
+        "method": "ny_ikfd",
+        "scatter": "pooled",
+        "bias": "least_squares",
+        "ridge": "inner",
+    },
+    "pcvm": {"method": "ny_pcvm", "basis": "landmarks", "max_iter": 500},
+    "nearest": {"method": "nearest_landmark"},
+    "svc": {"method": "linear_svc"},
+}
+
+
+def class_labels(n_classes):
+    names = [
+        f"PF{7 * i:05d}" if i % 3 else f"family {i} of some length, subfamily {i}"
+        for i in range(n_classes)
+    ]
+    names[0], names[-1] = "<b>&\"'$x", "NA"
+    return sorted(names)
+
+
+def run_tables(n_classes=30, n_folds=10, repeats=1, n=1500, n_recipes=9, seed=0):
+    """Return the tables of a data set by name, and what the page needs beside them."""
+    rng = np.random.default_rng(seed)
+    classes = class_labels(n_classes)
+    share = rng.dirichlet(np.full(n_classes, 2.0))
+    true = np.concatenate([np.arange(n_classes), rng.choice(n_classes, n - n_classes, p=share)])
+    recipes = RECIPES[:n_recipes]
+    parts = []
+    for r, (name, *_) in enumerate(recipes):
+        for repeat in range(repeats):
+            fold = rng.permutation(n) % n_folds
+            decisions = rng.normal(size=(n, n_classes))
+            decisions[np.arange(n), true] += 4.6 - 0.25 * r
+            p = np.exp(decisions * 1.4)
+            p /= p.sum(axis=1, keepdims=True)
+            part = pd.DataFrame(
+                {
+                    "recipe": name,
+                    "repeat": repeat,
+                    "fold": fold,
+                    "id": [f"s{i}" for i in range(n)],
+                    "true": np.array(classes)[true],
+                    "predicted": np.array(classes)[p.argmax(axis=1)],
+                }
+            )
+            parts.append(
+                pd.concat([part, pd.DataFrame(p, columns=[f"p_{c}" for c in classes])], axis=1)
+            )
+    inner = [p.assign(recipe=INNER_CHOICE) for p in parts[repeats : 2 * repeats]]
+    predictions = pd.concat(parts + inner, ignore_index=True)
+    metrics = fold_metrics(predictions)
+    places = [(repeat, fold) for repeat in range(repeats) for fold in range(n_folds)] + [(-1, -1)]
+    models, landmarks, factors, spectrum = [], [], [], []
+    budget = {selector: 8 * n_classes + 3 * i for i, selector in enumerate(SELECTORS)}
+    for repeat, fold in places:
+        for name, transform, selector, correction, learner in recipes:
+            models.append(
+                {
+                    "recipe": name,
+                    "repeat": repeat,
+                    "fold": fold,
+                    "selector": selector,
+                    "transform": transform,
+                    "correction": correction,
+                    "learner": learner,
+                    "landmarks": budget[selector],
+                    "rank": budget[selector] // 2,
+                    "basis_used": 0.04,
+                    "iterations": 500 if learner == "pcvm" else 1,
+                    "converged": not (learner == "pcvm" and fold == 1),
+                    "ridge": 0.01 if learner == "ikfd-pooled" else np.nan,
+                    "temperature": 0.7,
+                    "reject_threshold": 0.4,
+                    "inner_accuracy": 0.95,
+                    "inner_log_loss": 0.2,
+                    "alignments_per_query": budget[selector] + 1,
+                }
+            )
+        for selector in dict.fromkeys(r[2] for r in recipes):
+            label = rng.choice(n_classes, budget[selector])
+            landmarks += [
+                {
+                    "selector": selector,
+                    "repeat": repeat,
+                    "fold": fold,
+                    "row": i,
+                    "id": f"s{i}",
+                    "class": classes[c],
+                    "weight": 0.1 if selector == "meb" else np.nan,
+                    "radius": 0.8 + 0.01 * c if selector == "meb" else np.nan,
+                    "reached": not (selector == "meb" and fold == 2 and c == 1),
+                }
+                for i, c in enumerate(label)
+            ]
+        for selector, transform in dict.fromkeys((r[2], r[1]) for r in recipes):
+            rank = budget[selector] // 2
+            values = 40 / np.arange(1, rank + 1) ** 1.3
+            values *= np.where(rng.random(rank) < (0.3 if transform == "log" else 0.02), -1, 1)
+            place = {"selector": selector, "transform": transform, "rank_wanted": "misfit"}
+            place |= {"repeat": repeat, "fold": fold}
+            negative = float(-values[values < 0].sum() / np.abs(values).sum())
+            factors.append(
+                place
+                | {
+                    "landmarks": budget[selector],
+                    "rank": rank,
+                    "misfit": 0.62 if (selector, fold) == ("uniform", 0) else 0.12,
+                    "positive": int(np.sum(values > 0)),
+                    "negative": int(np.sum(values < 0)),
+                    "zero": n - rank,
+                    "negative_fraction": negative,
+                }
+            )
+            for correction, shown in (("none", values), ("flip", np.abs(values))):
+                part = pd.DataFrame({"index": np.arange(1, rank + 1), "eigenvalue": shown})
+                spectrum.append(part.assign(**place, correction=correction))
+    labels, counts = np.unique(np.array(classes)[true], return_counts=True)
+    lengths = rng.gamma(4, 60, n).astype(int) + 30
+    statistics = {
+        "records_read": n + 14,
+        "records_kept": n,
+        "distinct": n - 20,
+        "dropped": {
+            "small class": {"count": 3, "examples": ["x1", "x2", "x3"]},
+            "illegal residues": {"count": 11, "examples": ["<i>bad</i>", "y2"]},
+        },
+        "substitutions": {"U -> C": 4, "lower case": 120},
+        "class_sizes": {str(k): int(v) for k, v in zip(labels, counts, strict=True)},
+        "lengths": {
+            "minimum": float(lengths.min()),
+            "lower_quartile": 150.0,
+            "median": 250.0,
+            "upper_quartile": 340.0,
+            "maximum": float(lengths.max()),
+            "mean": 270.0,
+        },
+        "asymmetry": None,
+        "files": {"proteins.fasta.gz": "ab" * 32, "labels.tsv": "cd" * 32},
+    }
+    stages = ("alignment", "class_scores", "landmarks", "factor", "model", "evaluation", "dataset")
+    times = [
+        (stage, f"job{i}", rng.gamma(2, 9), rng.gamma(2, 8), 200 + rng.random() * 400)
+        for stage in stages
+        for i in range(1 if stage in ("dataset", "evaluation") else n_folds)
+    ]
+    alignments = {
+        "aligned": 700_000,
+        "self_scores": n - 20,
+        "full_matrix": (n - 20) * (n - 21) // 2,
+        "distinct": n - 20,
+        "landmarks_of_all_folds": 800,
+        "store": "e3" * 16,
+        "scheme": {"matrix": "BLOSUM62", "gap_open": 11, "gap_extend": 1, "mode": "local"},
+    }
+    return {
+        "classes": classes,
+        "statistics": statistics,
+        "lengths": lengths,
+        "alignments": alignments,
+        "landmarks": pd.DataFrame(landmarks),
+        "factors": pd.DataFrame(factors),
+        "spectrum": pd.concat(spectrum, ignore_index=True),
+        "models": pd.DataFrame(models),
+        "summary": summary(metrics),
+        "comparison": compare_recipes(metrics, n),
+        "per_class": per_class(predictions),
+        "confusion": confusion(predictions),
+        "reject_curve": reject_curve(predictions),
+        "calibration": calibration_bins(predictions),
+        "times": pd.DataFrame(
+            times, columns=["stage", "job", "seconds", "cpu_seconds", "max_rss_mb"]
+        ),
+    }
+
+
+def config(n_recipes=9):
+    keys = ("name", "transform", "selector", "correction", "learner")
+    return {
+        "seed": 1,
+        "inner_folds": 3,
+        "reject_error": 0.01,
+        "transforms": {"log": {"a": 20}, "evalue": {"lambda": None, "K": None}},
+        "datasets": {"demo": settings()},
+        "selectors": {
+            name: {"method": method, "transform": "log", "candidates": None, "epsilon": 0.01}
+            if method == "meb"
+            else {"method": method, "budget": "meb"}
+            for name, method in SELECTORS.items()
+        },
+        "learners": LEARNERS,
+        "recipes": [dict(zip(keys, r, strict=True)) | {"rank": "misfit"} for r in RECIPES][
+            :n_recipes
+        ],
+    }
+
+
+def settings(n_folds=10, repeats=1):
+    return {
+        "source": {"type": "fasta", "fasta": "proteins.fasta.gz", "molecule": "protein"},
+        "scoring": {"matrix": "BLOSUM62", "gap_open": 11, "gap_extend": 1, "mode": "local"},
+        "folds": {"method": "stratified", "k": n_folds, "repeats": repeats},
+        "recipes": [r[0] for r in RECIPES],
+        "final": None,
+    }
+
+
+def best_recipe(tables):
+    comparison = tables["comparison"]
+    return str(comparison[comparison["best"]]["recipe"].iloc[0])
