@@ -48,6 +48,11 @@ def test_a_letter_is_not_rewritten_to_one_that_the_matrix_lacks():
     assert poor.illegal(poor.clean(b"AJ")) == (2, "J")
 
 
+def test_a_matrix_in_lower_case():
+    lower = ResidueAlphabet("acgt", "nucleotide")
+    assert lower.illegal(lower.clean(b"acGT")) is None
+
+
 def test_nucleotides():
     nucleotide = ResidueAlphabet(NUCLEOTIDE, "nucleotide")
     assert nucleotide.clean(b"acgu") == b"ACGT"

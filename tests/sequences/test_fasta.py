@@ -52,7 +52,7 @@ def test_harmless_oddities(tmp_path, content, packed):
 
 
 def test_the_whole_header_is_kept(tmp_path):
-    (record,) = read_fasta(write(tmp_path, b">a one two\nMK\n"))
+    (record,) = read_fasta(write(tmp_path, b"> a one two\nMK\n"))
     assert record.header == "a one two"
     assert record.place.endswith("x.fasta, record 1 (line 1)")
 

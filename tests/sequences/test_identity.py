@@ -40,6 +40,13 @@ def test_mutants_are_together_and_unrelated_sequences_are_not(letters, share):
     assert clusters[4] == 4  # a cluster is named after its first member
 
 
+def test_identity_is_a_share_of_the_shorter_sequence():
+    random = np.random.default_rng(5)
+    whole = random_sequence(random, PROTEIN, 200).tobytes()
+    assert identity(whole[60:120], whole, nucleotides=False) == 1
+    assert identity_clusters([whole[60:120], whole], 1.0).tolist() == [0, 0]
+
+
 def test_pairs_below_the_threshold_stay_apart():
     random = np.random.default_rng(2)
     ancestor = random_sequence(random, PROTEIN, 200)
