@@ -8,7 +8,7 @@ from scipy.stats import norm
 from sklearn.exceptions import ConvergenceWarning
 
 from kreinflow.errors import InputError
-from kreinflow.models.pcvm import NystroemPCVM
+from kreinflow.models.pcvm import NystroemPCVM, _Machine
 
 THRESHOLD = 1e-3
 
@@ -150,6 +150,16 @@ def test_acceleration_reaches_the_optimum_in_fewer_steps():
         np.testing.assert_array_equal(fast.active_[c], plain.active_[c])
         np.testing.assert_allclose(fast.weights_[c], plain.weights_[c], rtol=1e-3)
     np.testing.assert_allclose(fast.intercept_, plain.intercept_, rtol=1e-3)
+
+
+@pytest.mark.parametrize(("last", "kept"), [(0.2, True), (THRESHOLD * 1.01, False)])
+def test_extrapolation_that_would_prune_is_not_tried(last, kept):
+    machine = _Machine.start(0, np.array([True, False]), NystroemPCVM(threshold=THRESHOLD))
+    theta = [np.log([1.0, start, 1.0]) for start in (last * 1.21, last * 1.1)]
+    machine.history, machine.w, machine.b = theta, np.array([1.001, last]), 1.0
+    machine.extrapolate(objective=-1.0)
+    assert (machine.fallback is not None) == kept
+    assert (machine.w[1] < last) == kept
 
 
 def test_converged_means_that_a_dense_step_changes_nothing():

@@ -308,10 +308,10 @@ def _discriminants(
                     R = _triangle(Z, rows) if R is None else R
                     solved = _pseudo_solve(R * signs, penalised, side.difference)[:, None]
                 directions[i][:, column] = solved[:, 0]
-    return [
-        _Solution(*_functions(direction, sides, counts, scatter, bias), flag)
-        for direction, flag in zip(directions, singular, strict=True)
-    ]
+        return [
+            _Solution(*_functions(direction, sides, counts, scatter, bias), flag)
+            for direction, flag in zip(directions, singular, strict=True)
+        ]
 
 
 def _row_tiles(Z: FloatArray, rows: NDArray[np.intp]) -> Iterator[tuple[slice, FloatArray]]:

@@ -170,7 +170,7 @@ class NystroemPCVM:
         else:
             basis = np.asarray(basis_rows)
         if self_similarities is None:
-            self_similarities = (Z * Z) @ signs
+            self_similarities = tiled_product(Z * Z, np.asarray(signs)[:, None])[:, 0]
         self.kernel_scale_ = float(np.abs(self_similarities).mean())
         if not (np.isfinite(self.kernel_scale_) and self.kernel_scale_ > 0):
             raise InputError("kernel: all self-similarities are zero (or not finite).")
@@ -308,7 +308,7 @@ class _Machine:
     settings: NystroemPCVM
     steps: int = 0
     converged: bool = False
-    gram: FloatArray | None = None  # F'F of the active functions, once they are at most r
+    gram: FloatArray | None = None  # F'F without the targets, once the functions are at most r
     history: list[FloatArray] = field(default_factory=list)  # (log w, log|b|) of the cycle
     fallback: tuple[FloatArray, float] | None = None  # where to return if a trial fails
     reference: float = 0.0  # what L of a trial must exceed
@@ -387,21 +387,20 @@ class _Machine:
     def maximise(self, space: _Space, expectation: _Expectation) -> None:
         """M-step: w at the old b, then b at the new w, then prune."""
         q = expectation.projected - self.b * space.ones
-        G = space.functions[self.active] * self.targets[:, None]
+        rows = space.functions[self.active]
         while len(self.w):
-            new = self._weights(G, q)
+            new = self._weights(rows, q)
             positive = new > 0
             if positive.all():
                 self.w = new
                 break
-            G = G[positive]
+            rows = rows[positive]
             self._keep(positive)
         kept = self.w >= self.settings.threshold
         if not kept.all():
-            G = G[kept]
             self._keep(kept)
         square, n_rows = 2.0 * self.b**2, len(space.Q)
-        fitted = float(space.ones @ (G.T @ self.w))  # 1'F w
+        fitted = float(space.ones @ self.direction(space))  # 1'F w
         self.b = square / (1.0 + square * n_rows) * (expectation.total - fitted)
         if abs(self.b) < self.settings.threshold:
             self.b = 0.0
@@ -411,17 +410,22 @@ class _Machine:
         if self.gram is not None:
             self.gram = self.gram[np.ix_(mask, mask)]
 
-    def _weights(self, G: FloatArray, q: FloatArray) -> FloatArray:
-        """Return M (I + M G G' M)^-1 M G q, or M^2 G (I + G'M^2 G)^-1 q if that is smaller."""
-        n, r = G.shape
+    def _weights(self, rows: FloatArray, q: FloatArray) -> FloatArray:
+        """Return M (I + M F'F M)^-1 M G q, or M^2 G (I_r + G'M^2 G)^-1 q if that is smaller.
+
+        ``rows`` are those of G without the targets, which join M here: (MG) = (M y_B) rows.
+        """
+        n, r = rows.shape
         m = np.sqrt(2.0) * self.w
+        signed = m * self.targets
+        new: FloatArray
         if n > r:
-            scaled = G * m[:, None]
-            new: FloatArray = m * (scaled @ _solve_positive(scaled.T @ scaled, q))
+            scaled = rows * signed[:, None]
+            new = m * (scaled @ _solve_positive(scaled.T @ scaled, q))
             return new
         if self.gram is None:
-            self.gram = G @ G.T
-        new = m * _solve_positive(self.gram * m[:, None] * m, m * (G @ q))
+            self.gram = rows @ rows.T
+        new = m * _solve_positive(self.gram * signed[:, None] * signed, signed * (rows @ q))
         return new
 
 
