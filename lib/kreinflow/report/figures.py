@@ -267,7 +267,10 @@ def _draw_spectrum(axes: Axes, values: FloatArray) -> None:
     shares = values / max(float(np.abs(values).max()), np.finfo(float).tiny)
     edges = np.arange(len(shares) + 1) + 0.5
     for colour, part in ((BLUE, shares > 0), (VERMILION, shares < 0)):
-        axes.stairs(np.where(part, shares, 0.0), edges, fill=True, color=colour, linewidth=0)
+        if part.any():  # sorted, so that each part is one run
+            start, stop = np.flatnonzero(part)[[0, -1]]
+            shown = shares[start : stop + 1]
+            axes.stairs(shown, edges[start : stop + 2], fill=True, color=colour, linewidth=0)
     axes.axhline(0, color=BLACK, linewidth=0.6)
     axes.set_yscale("symlog", linthresh=1e-4)
     axes.set_ylim(-1.5, 1.5)

@@ -1,0 +1,94 @@
+"""Warnings about a run: what does not look right, in words, and what to do about it."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from kreinflow.report.figures import flags, numbers
+
+LARGEST_MISFIT = 0.5
+SMALL_CLASS = 10
+
+
+def warnings_of(
+    statistics: Mapping[str, Any],
+    landmarks: pd.DataFrame,
+    factors: pd.DataFrame,
+    models: pd.DataFrame,
+) -> list[str]:
+    """Return one sentence or two for each kind of trouble, an empty list if there is none.
+
+    Parameters
+    ----------
+    statistics : mapping
+        With class_sizes, label to records.
+    landmarks, factors, models : DataFrame
+        Of all folds, and of the final model too (repeat -1).
+    """
+    found = [
+        _misfit(factors),
+        _not_converged(models),
+        _not_reached(landmarks),
+        _small_classes(statistics["class_sizes"]),
+    ]
+    return [text for text in found if text]
+
+
+def _names(values: "pd.Series[Any]") -> str:
+    names = list(dict.fromkeys(values.astype(str)))
+    more = f" and {len(names) - 5} more" if len(names) > 5 else ""
+    return ", ".join(names[:5]) + more
+
+
+def _places(table: pd.DataFrame) -> str:
+    n = len(table[["repeat", "fold"]].drop_duplicates())
+    return f"{n} fold{'s' if n != 1 else ''}"
+
+
+def _misfit(factors: pd.DataFrame) -> str:
+    misfit = numbers(factors["misfit"])
+    bad = factors[misfit > LARGEST_MISFIT]
+    if bad.empty:
+        return ""
+    where = _names(bad["selector"].astype(str) + " with " + bad["transform"].astype(str))
+    return (
+        f"The factor reproduces the self-scores badly (misfit up to {np.nanmax(misfit):.2f}, above "
+        f"{LARGEST_MISFIT}) for {where}, in {_places(bad)}: the landmarks describe too little of "
+        "the kernel. Take more landmarks, or another transform; do not trust the spectrum."
+    )
+
+
+def _not_converged(models: pd.DataFrame) -> str:
+    bad = models[~flags(models["converged"])]
+    if bad.empty:
+        return ""
+    return (
+        f"Training stopped before it converged, in {_places(bad)}, for {_names(bad['recipe'])}. "
+        "Raise max_iter of the learner, or keep fewer eigenvalues (rank): tiny ones carry noise "
+        "and slow it down."
+    )
+
+
+def _not_reached(landmarks: pd.DataFrame) -> str:
+    bad = landmarks[~flags(landmarks["reached"])]
+    if bad.empty:
+        return ""
+    return (
+        f"The enclosing ball did not come to cover all members of {_names(bad['class'])}, in "
+        f"{_places(bad)}: these classes may lack landmarks. Raise epsilon of the selector, or use "
+        "more candidates."
+    )
+
+
+def _small_classes(class_sizes: Mapping[str, int]) -> str:
+    small = sorted((size, name) for name, size in class_sizes.items() if size < SMALL_CLASS)
+    if not small:
+        return ""
+    shown = ", ".join(f"{name} ({size})" for size, name in small[:5])
+    more = f" and {len(small) - 5} more" if len(small) > 5 else ""
+    return (
+        f"Some classes have fewer than {SMALL_CLASS} records: {shown}{more}. Their own figures "
+        "rest on few cases. Collect more of them, or leave them out by min_class_size."
+    )

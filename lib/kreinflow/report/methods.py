@@ -1,0 +1,326 @@
+"""The methods paragraph: what ran, in words, with its references."""
+
+import html
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+from markupsafe import Markup
+
+
+class Reference(NamedTuple):
+    """One entry of the list of references; ``link`` is where the reader finds it, or empty."""
+
+    text: str
+    link: str
+
+
+def _doi(name: str) -> str:
+    return f"https://doi.org/{name}"
+
+
+REFERENCES: dict[str, Reference] = {
+    "schleif2018": Reference(
+        "Schleif, Gisbrecht, Tino. Supervised low rank indefinite kernel approximation using "
+        "minimum enclosing balls. Neurocomputing (2018). doi:10.1016/j.neucom.2018.08.057",
+        _doi("10.1016/j.neucom.2018.08.057"),
+    ),
+    "gisbrecht2015": Reference(
+        "Gisbrecht, Schleif. Metric and non-metric proximity transformations at linear costs. "
+        "Neurocomputing (2015). doi:10.1016/j.neucom.2015.04.017",
+        _doi("10.1016/j.neucom.2015.04.017"),
+    ),
+    "oglic2019": Reference(
+        "Oglic, Gärtner. Scalable learning in reproducing kernel Kreĭn spaces. ICML 2019, "
+        "Proceedings of Machine Learning Research 97.",
+        "",
+    ),
+    "schleif2015pcvm": Reference(
+        "Schleif, Gisbrecht, Tino. Probabilistic classification vector machine at large scale. "
+        "ESANN 2015.",
+        "",
+    ),
+    "schleif2015epcvm": Reference(
+        "Schleif, Chen, Tino. Incremental probabilistic classification vector machine with linear "
+        "costs. IJCNN 2015.",
+        "",
+    ),
+    "badoiu2008": Reference(
+        "Bădoiu, Clarkson. Optimal core-sets for balls. Computational Geometry 40, 14-22 (2008). "
+        "doi:10.1016/j.comgeo.2007.04.002",
+        _doi("10.1016/j.comgeo.2007.04.002"),
+    ),
+    "arthur2007": Reference(
+        "Arthur, Vassilvitskii. k-means++: the advantages of careful seeding. SODA 2007.", ""
+    ),
+    "daily2016": Reference(
+        "Daily. Parasail: SIMD C library for global, semi-global, and local pairwise sequence "
+        "alignments. BMC Bioinformatics 17, 81 (2016). doi:10.1186/s12859-016-0930-z",
+        _doi("10.1186/s12859-016-0930-z"),
+    ),
+    "le2008": Reference(
+        "Le, Gascuel. An improved general amino acid replacement matrix. Molecular Biology and "
+        "Evolution 25, 1307-1320 (2008). doi:10.1093/molbev/msn067",
+        _doi("10.1093/molbev/msn067"),
+    ),
+    "guo2017": Reference(
+        "Guo, Pleiss, Sun, Weinberger. On calibration of modern neural networks. ICML 2017, "
+        "Proceedings of Machine Learning Research 70.",
+        "",
+    ),
+    "nadeau2003": Reference(
+        "Nadeau, Bengio. Inference for the generalization error. Machine Learning 52, 239-281 "
+        "(2003). doi:10.1023/A:1024068626366",
+        _doi("10.1023/A:1024068626366"),
+    ),
+    "holm1979": Reference(
+        "Holm. A simple sequentially rejective multiple test procedure. Scandinavian Journal of "
+        "Statistics 6, 65-70 (1979).",
+        "",
+    ),
+    "pedregosa2011": Reference(
+        "Pedregosa et al. Scikit-learn: machine learning in Python. Journal of Machine Learning "
+        "Research 12, 2825-2830 (2011).",
+        "",
+    ),
+    "moelder2021": Reference(
+        "Mölder et al. Sustainable data analysis with Snakemake. F1000Research 10, 33 (2021). "
+        "doi:10.12688/f1000research.29032.2",
+        _doi("10.12688/f1000research.29032.2"),
+    ),
+}
+"""In the order of the list that the page prints; all five papers of the methods are in it."""
+
+_NUMBER = {key: number for number, key in enumerate(REFERENCES, 1)}
+
+_TRANSFORMS = {
+    "raw": "as they are (raw)",
+    "normalised": "divided by the root of both self-scores (normalised)",
+    "sqrt": "as the square root of the normalised score (sqrt)",
+    "log": "as log(1 + a s)/log(1 + a) of the normalised score s with a = {a:g} (log)",
+    "evalue": "as -ln of the expected number of chance hits, normalised by its own diagonal "
+    "(evalue)",
+}
+_MODES = {
+    "local": "local (Smith-Waterman)",
+    "global": "global (Needleman-Wunsch)",
+    "semiglobal": "semi-global",
+}
+_SCATTERS = {"balanced": "the mean of the two class scatters", "pooled": "the pooled scatter"}
+_BIASES = {
+    "midpoint": "the bias at the midpoint of the class means",
+    "log_prior": "the log prior in the bias",
+    "least_squares": "the bias of least squares",
+}
+
+
+def cite(*keys: str) -> Markup:
+    """Return the numbers of some references in brackets, as links to the list."""
+    links = ", ".join(
+        f'<a href="#reference-{_NUMBER[key]}">{_NUMBER[key]}</a>'
+        for key in sorted(keys, key=_NUMBER.__getitem__)
+    )
+    return Markup(f"[{links}]")
+
+
+def methods_text(
+    settings: Mapping[str, Any], config: Mapping[str, Any], final_recipe: str
+) -> list[Markup]:
+    """Return the methods paragraph of a data set as sentences in groups, from what ran.
+
+    Parameters
+    ----------
+    settings : mapping
+        The data set's part of the config: source, scoring, folds, recipes, final.
+    config : mapping
+        The whole config: selectors, learners, recipes, transforms, inner_folds, reject_error.
+    final_recipe : str
+        The recipe of the final model.
+
+    Returns
+    -------
+    list of Markup
+        One paragraph each; everything from the config is escaped.
+    """
+    wanted = settings.get("recipes") or [recipe["name"] for recipe in config["recipes"]]
+    recipes = [recipe for recipe in config["recipes"] if recipe["name"] in wanted]
+    matrix = settings["source"]["type"] == "matrix"
+    return [
+        _data(settings, recipes, config),
+        _landmarks(recipes, config, matrix),
+        _factor(recipes, matrix),
+        _learners(recipes, config),
+        _evaluation(settings, config, len(recipes), final_recipe),
+    ]
+
+
+def _e(value: object) -> str:
+    return html.escape(str(value))
+
+
+def _join(parts: Sequence[str]) -> str:
+    return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
+
+
+def _data(
+    settings: Mapping[str, Any], recipes: Sequence[Mapping[str, Any]], config: Mapping[str, Any]
+) -> Markup:
+    source = settings["source"]
+    if source["type"] == "matrix":
+        kind = _e(source.get("kind", "similarity")).replace("_", " ")
+        text = f"The data are a given {kind} matrix"
+        if kind == "dissimilarity":
+            text += ", whose entries were squared"
+        return Markup(text + ".")
+    scoring = settings["scoring"]
+    text = ""
+    if source["type"] == "simulated":
+        text = (
+            "Protein families were simulated from random ancestors under the LG model "
+            f"{cite('le2008')} with insertions, deletions and unrelated flanks. "
+        )
+    text += (
+        f"Sequences were aligned with parasail {cite('daily2016')}: "
+        f"{_MODES.get(scoring['mode'], _e(scoring['mode']))} alignment, matrix "
+        f"{_e(scoring['matrix'])}, a gap of n residues costing {_e(scoring['gap_open'])} + "
+        f"(n - 1) {_e(scoring['gap_extend'])}. Identical sequences were aligned once. "
+    )
+    constants = config.get("transforms", {}).get("log", {})
+    names = list(dict.fromkeys(recipe["transform"] for recipe in recipes))
+    ways = [_TRANSFORMS[name].format(a=constants.get("a", 20)) for name in names]
+    return Markup(text + f"The scores were used {_join(ways)}.")
+
+
+def _landmarks(
+    recipes: Sequence[Mapping[str, Any]], config: Mapping[str, Any], matrix: bool
+) -> Markup:
+    unit = "scores" if matrix else "alignments"
+    texts = []
+    for name in dict.fromkeys(recipe["selector"] for recipe in recipes):
+        selector = config["selectors"][name]
+        budget = selector.get("budget")
+        many = (
+            f"as many as {_e(budget)} took" if isinstance(budget, str) else f"{_e(budget)} of them"
+        )
+        if selector["method"] == "meb":
+            candidates = selector.get("candidates")
+            block = (
+                f"from the {unit} with {_e(candidates)} candidates of each class"
+                if candidates
+                else f"from all {unit} inside each class"
+            )
+            texts.append(
+                f"{_e(name)}, the support of the minimum enclosing ball of each class "
+                f"{cite('schleif2018', 'badoiu2008')} with epsilon = "
+                f"{_e(selector.get('epsilon', 0.01))}, {block}"
+            )
+        elif selector["method"] == "uniform":
+            texts.append(f"{_e(name)}, uniformly random, {many}")
+        else:
+            texts.append(
+                f"{_e(name)}, kernel k-means++ in each class {cite('arthur2007')}, {many}, shared "
+                "out by the square root of class sizes"
+            )
+    return Markup(
+        "Landmarks were chosen anew in the training part of each fold: " + "; ".join(texts) + "."
+    )
+
+
+def _factor(recipes: Sequence[Mapping[str, Any]], matrix: bool) -> Markup:
+    ranks = list(dict.fromkeys(str(recipe.get("rank", "misfit")) for recipe in recipes))
+    kept = [
+        "as many eigenvalues of the landmark matrix as reproduce the known self-scores best"
+        if rank == "misfit"
+        else f"rank {_e(rank)}"
+        for rank in ranks
+    ]
+    text = (
+        "The kernel was approximated by its indefinite Nyström factor and its eigenpairs "
+        f"{cite('gisbrecht2015', 'oglic2019')}, keeping {_join(kept)}. "
+    )
+    if matrix:
+        text += "Dissimilarities were centred at linear cost. "
+    corrections = [
+        name
+        for name in dict.fromkeys(r.get("correction", "none") for r in recipes)
+        if name != "none"
+    ]
+    if corrections:
+        names = [
+            "shift on the span of the factor" if name == "shift" else _e(name)
+            for name in corrections
+        ]
+        text += f"Eigenvalue corrections compared with none: {_join(names)}."
+    else:
+        text += "Eigenvalues were not corrected."
+    return Markup(text)
+
+
+def _learners(recipes: Sequence[Mapping[str, Any]], config: Mapping[str, Any]) -> Markup:
+    texts = []
+    for name in dict.fromkeys(recipe["learner"] for recipe in recipes):
+        learner = config["learners"][name]
+        match learner["method"]:
+            case "ny_ikfd":
+                ridge = learner.get("ridge", 0)
+                how = {"inner": "a ridge chosen on inner folds", "0": "no ridge"}.get(
+                    f"{ridge:g}" if isinstance(ridge, int | float) else str(ridge),
+                    f"a ridge of {_e(ridge)}",
+                )
+                texts.append(
+                    f"{_e(name)}: Ny-iKFD {cite('schleif2018')}, one class against the rest, with "
+                    f"{_SCATTERS[learner['scatter']]}, {_BIASES[learner['bias']]} and {how}"
+                )
+            case "ny_pcvm":
+                basis = (
+                    "the landmarks" if learner["basis"] == "landmarks" else "all training points"
+                )
+                texts.append(
+                    f"{_e(name)}: Ny-PCVM {cite('schleif2018', 'schleif2015pcvm')}, one class "
+                    f"against the rest, with basis functions at {basis}, exact steps of "
+                    "expectation maximisation"
+                )
+            case "linear_svc":
+                texts.append(
+                    f"{_e(name)}: a linear support vector classifier on the landmark scores "
+                    f"{cite('pedregosa2011')}, a baseline"
+                )
+            case _:
+                texts.append(f"{_e(name)}: the nearest landmark, a baseline")
+    return Markup("Learners were " + "; ".join(texts) + ".")
+
+
+def _evaluation(
+    settings: Mapping[str, Any], config: Mapping[str, Any], n_recipes: int, final_recipe: str
+) -> Markup:
+    folds = settings["folds"]
+    if folds["method"] == "table":
+        scheme = "in the user's own folds"
+    else:
+        scheme = f"in {_e(folds['k'])} stratified folds"
+        if folds["method"] == "grouped":
+            scheme += (
+                f" that keep sequences of at least {100 * folds['identity']:g} % identity together"
+            )
+        if folds.get("repeats", 1) > 1:
+            scheme += f", drawn {_e(folds['repeats'])} times"
+    text = (
+        f"Recipes were measured {scheme}; identical sequences share a fold. Hyper-parameters, the "
+        f"temperature of the probabilities {cite('guo2017')} and the reject threshold (at most "
+        f"{100 * float(config['reject_error']):g} % errors among accepted predictions) came from "
+        f"{_e(config['inner_folds'])} inner folds of each training part. "
+    )
+    if n_recipes > 1:
+        text += (
+            "Accuracies were compared with the best by the corrected resampled t-test "
+            f"{cite('nadeau2003')} with Holm's adjustment {cite('holm1979')}. "
+        )
+    chosen = (
+        "as the config asks"
+        if settings.get("final")
+        else "chosen by its inner folds among all recipes"
+    )
+    text += (
+        f"The final model is {_e(final_recipe)}, {chosen}, trained on all data. The workflow "
+        f"ran under Snakemake {cite('moelder2021')}."
+    )
+    return Markup(text)
