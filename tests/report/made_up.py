@@ -237,4 +237,4 @@ def settings(n_folds=10, repeats=1):
 
 def best_recipe(tables):
     comparison = tables["comparison"]
-    return str(comparison[comparison["best"]]["recipe"].iloc[0])
+    return str(comparison.loc[comparison["best"].astype(str) == "True", "recipe"].iloc[0])

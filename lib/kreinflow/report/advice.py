@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from kreinflow.report.figures import flags, numbers
+from kreinflow.report.figures import flags, measured, numbers
 
 LARGEST_MISFIT = 0.5
 SMALL_CLASS = 10
@@ -43,8 +43,11 @@ def _names(values: "pd.Series[Any]") -> str:
 
 
 def _places(table: pd.DataFrame) -> str:
-    n = len(table[["repeat", "fold"]].drop_duplicates())
-    return f"{n} fold{'s' if n != 1 else ''}"
+    n = len(measured(table)[["repeat", "fold"]].drop_duplicates())
+    places = [f"{n} fold{'s' if n != 1 else ''}"] if n else []
+    if len(measured(table)) < len(table):
+        places.append("the final model")
+    return " and ".join(places)
 
 
 def _misfit(factors: pd.DataFrame) -> str:

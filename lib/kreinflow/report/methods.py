@@ -147,7 +147,7 @@ def methods_text(
     return [
         _data(settings, recipes, config),
         _landmarks(recipes, config, matrix),
-        _factor(recipes, matrix),
+        _factor(recipes, settings["source"].get("kind", "similarity") != "similarity"),
         _learners(recipes, config),
         _evaluation(settings, config, len(recipes), final_recipe),
     ]
@@ -214,7 +214,7 @@ def _landmarks(
                 f"{_e(selector.get('epsilon', 0.01))}, {block}"
             )
         elif selector["method"] == "uniform":
-            texts.append(f"{_e(name)}, uniformly random, {many}")
+            texts.append(f"{_e(name)}, drawn uniformly at random, {many}")
         else:
             texts.append(
                 f"{_e(name)}, kernel k-means++ in each class {cite('arthur2007')}, {many}, shared "
@@ -225,7 +225,7 @@ def _landmarks(
     )
 
 
-def _factor(recipes: Sequence[Mapping[str, Any]], matrix: bool) -> Markup:
+def _factor(recipes: Sequence[Mapping[str, Any]], dissimilarities: bool) -> Markup:
     ranks = list(dict.fromkeys(str(recipe.get("rank", "misfit")) for recipe in recipes))
     kept = [
         "as many eigenvalues of the landmark matrix as reproduce the known self-scores best"
@@ -237,8 +237,8 @@ def _factor(recipes: Sequence[Mapping[str, Any]], matrix: bool) -> Markup:
         "The kernel was approximated by its indefinite Nyström factor and its eigenpairs "
         f"{cite('gisbrecht2015', 'oglic2019')}, keeping {_join(kept)}. "
     )
-    if matrix:
-        text += "Dissimilarities were centred at linear cost. "
+    if dissimilarities:
+        text += "Dissimilarities were centred at linear cost, with the landmark mean as origin. "
     corrections = [
         name
         for name in dict.fromkeys(r.get("correction", "none") for r in recipes)

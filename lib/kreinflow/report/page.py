@@ -103,12 +103,17 @@ class RunContext:
 
 @dataclass(frozen=True)
 class Table:
-    """A table of the page: the first column names the row, columns in ``text`` stay left."""
+    """A table of the page: the first column names the row.
+
+    Columns in ``text`` stay left, the column ``wrapped`` may break its lines, rows in ``marked``
+    are shaded.
+    """
 
     head: Sequence[str]
     rows: Sequence[Sequence[str]]
     text: frozenset[int] = frozenset({0})
     marked: frozenset[int] = frozenset()
+    wrapped: int | None = None
 
 
 def render_report(datasets: Sequence[DatasetReport], context: RunContext) -> str:
@@ -196,16 +201,24 @@ def _table(
     rows: Sequence[Sequence[str]],
     text: set[int] | None = None,
     marked: set[int] | None = None,
+    wrapped: int | None = None,
 ) -> Table:
-    return Table(head, rows, frozenset(text or {0}), frozenset(marked or ()))
+    return Table(head, rows, frozenset(text or {0}), frozenset(marked or ()), wrapped)
 
 
 def _image(svg: str) -> dict[str, Any]:
-    """Return an SVG as a data URI, with its width in CSS pixels (a point is 4/3 of one)."""
+    """Return an SVG as a data URI, with its width in CSS pixels (a point is 4/3 of one).
+
+    Below its least width a figure scrolls in its box, so that labels stay readable.
+    """
     found = re.search(r'<svg [^>]*?\bwidth="([0-9.]+)pt"', svg)
     width = round(float(found.group(1)) * 4 / 3) if found else 700
     data = base64.b64encode(svg.encode()).decode("ascii")
-    return {"source": f"data:image/svg+xml;base64,{data}", "width": width}
+    return {
+        "source": f"data:image/svg+xml;base64,{data}",
+        "width": width,
+        "least": min(width, max(520, round(0.7 * width))),
+    }
 
 
 def _percent(value: float) -> str:
@@ -263,7 +276,7 @@ def _dropped(dropped: Mapping[str, Any]) -> Table:
         rows.append(
             (reason, f"{what['count']:,}", examples + (f" and {more:,} more" if more else ""))
         )
-    return _table(["reason", "records", "which"], rows, text={0, 2})
+    return _table(["reason", "records", "which"], rows, text={0, 2}, wrapped=2)
 
 
 def _alignments(counts: Mapping[str, Any]) -> dict[str, str] | None:
@@ -354,21 +367,22 @@ def _comparison(data: DatasetReport, cost: Mapping[str, float]) -> Table:
         rows.append(
             (
                 recipe,
-                *(shares[metric][recipe] for metric in shares),
+                verdict,
+                shares["accuracy"][recipe],
+                difference,
+                _p_value(adjusted[i]),
+                f"{cost[recipe]:,.0f}" if recipe in cost else "",
+                *(shares[metric][recipe] for metric in ("balanced_accuracy", "macro_f1")),
                 *(
                     _plain(float(row[f"{metric}_mean"]))
                     for metric in ("mcc", "log_loss", "brier", "calibration_error")
                 ),
-                difference,
-                _p_value(adjusted[i]),
-                verdict,
-                f"{cost[recipe]:,.0f}" if recipe in cost else "",
             )
         )
     unit = "scores" if data.settings["source"]["type"] == "matrix" else "alignments"
-    head = ["recipe", "accuracy", "balanced accuracy", "macro F1", "MCC", "log loss", "Brier"]
-    head += ["calibration error", "points to best", "p (Holm)", "verdict", f"{unit} per query"]
-    return _table(head, rows, text={0, 10}, marked=marked)
+    head = ["recipe", "verdict", "accuracy", "points to best", "p (Holm)", f"{unit} per query"]
+    head += ["balanced accuracy", "macro F1", "MCC", "log loss", "Brier", "calibration error"]
+    return _table(head, rows, text={0, 1}, marked=marked)
 
 
 def _p_value(p: float) -> str:

@@ -1,0 +1,49 @@
+import pandas as pd
+import pytest
+
+from kreinflow.report.advice import warnings_of
+
+
+def sound():
+    place = {"repeat": [0, 0, -1], "fold": [0, 1, -1]}
+    return {
+        "statistics": {"class_sizes": {"a": 10, "b": 200}},
+        "landmarks": pd.DataFrame({"selector": "meb", "class": "a", "reached": True, **place}),
+        "factors": pd.DataFrame({"selector": "meb", "transform": "log", "misfit": 0.5, **place}),
+        "models": pd.DataFrame({"recipe": "r", "converged": "True", **place}),
+    }
+
+
+def test_nothing_to_say_of_a_sound_run():
+    assert warnings_of(**sound()) == []
+
+
+@pytest.mark.parametrize(
+    ("part", "column", "value", "said"),
+    [
+        ("factors", "misfit", 0.51, "misfit up to 0.51"),
+        ("models", "converged", "False", "Training stopped before it converged"),
+        ("landmarks", "reached", False, "did not come to cover all members of a"),
+    ],
+)
+def test_trouble_is_named_with_what_to_do(part, column, value, said):
+    tables = sound()
+    tables[part][column] = [value, *tables[part][column].tolist()[1:]]
+    (text,) = warnings_of(**tables)
+    assert said in text
+    assert "in 1 fold" in text
+    assert "final model" not in text
+    assert any(word in text for word in ("Take", "Raise", "Collect"))
+
+
+def test_the_final_model_is_named():
+    tables = sound()
+    tables["models"]["converged"] = False
+    assert "in 2 folds and the final model" in warnings_of(**tables)[0]
+
+
+def test_small_classes_are_counted():
+    tables = sound()
+    tables["statistics"] = {"class_sizes": {f"c{i}": i + 1 for i in range(12)}}
+    (text,) = warnings_of(**tables)
+    assert "c0 (1), c1 (2), c2 (3), c3 (4), c4 (5) and 4 more" in text

@@ -1,0 +1,79 @@
+import copy
+
+import pytest
+
+from kreinflow.report.methods import REFERENCES, cite, methods_text
+from report.made_up import config, settings
+
+
+def text_of(data_set, whole=None):
+    return " ".join(methods_text(data_set, whole or config(), "pcvm-meb"))
+
+
+def test_it_tells_what_ran():
+    text = text_of(settings())
+    for part in (
+        "Smith-Waterman",
+        "matrix BLOSUM62",
+        "11 + (n - 1) 1",
+        "with a = 20",
+        "minimum enclosing ball",
+        "k-means++",
+        "uniformly at random, as many as meb took",
+        "Ny-iKFD",
+        "Ny-PCVM",
+        "no ridge",
+        "a ridge chosen on inner folds",
+        "corrections compared with none: flip",
+        "10 stratified folds;",
+        "at most 1 % errors",
+        "The final model is pcvm-meb, chosen by its inner folds",
+    ):
+        assert part in text
+    assert "LG model" not in text
+    assert "Dissimilarities" not in text
+
+
+def test_it_does_not_tell_what_did_not_run():
+    only = settings() | {"recipes": ["ikfd-meb"], "final": "ikfd-meb"}
+    text = text_of(only)
+    for part in ("PCVM", "k-means", "uniform", "flip", "t-test", "support vector", "normalised)"):
+        assert part not in text
+    assert "as the config asks" in text
+    assert "Eigenvalues were not corrected" in text
+
+
+def test_simulated_families_and_repeats():
+    data_set = settings(repeats=3) | {"source": {"type": "simulated"}}
+    assert f"LG model {cite('le2008')}" in text_of(data_set)
+    assert "drawn 3 times" in text_of(data_set)
+
+
+@pytest.mark.parametrize(("kind", "centred"), [("similarity", False), ("dissimilarity", True)])
+def test_a_matrix_is_not_aligned(kind, centred):
+    text = text_of(settings() | {"source": {"type": "matrix", "kind": kind}})
+    assert f"given {kind} matrix" in text
+    assert "parasail" not in text
+    assert ("Dissimilarities were centred" in text) == centred
+
+
+def test_grouped_folds():
+    data_set = settings()
+    data_set["folds"] = {"method": "grouped", "k": 5, "repeats": 1, "identity": 0.9}
+    assert "at least 90 % identity together" in text_of(data_set)
+
+
+def test_names_from_the_config_are_escaped():
+    whole = copy.deepcopy(config())
+    data_set = settings()
+    data_set["scoring"]["matrix"] = "<script>&"
+    text = text_of(data_set, whole)
+    assert "<script>" not in text
+    assert "&lt;script&gt;&amp;" in text
+
+
+def test_citations_lead_to_the_list():
+    keys = list(REFERENCES)
+    for number, key in enumerate(keys, 1):
+        assert f'href="#reference-{number}"' in cite(key)
+    assert cite(keys[3], keys[0]).index("reference-1") < cite(keys[3], keys[0]).index("reference-4")
