@@ -6,8 +6,7 @@ from kreinflow.artifacts import write_table
 from kreinflow.console import logged
 from kreinflow.models.factor_file import load_embedding, load_transforms
 from kreinflow.models.model_file import save_fold_models
-from kreinflow.models.training import landmark_kernel, train
-from kreinflow.sequences.folds import inner_folds
+from kreinflow.models.training import inner_partition, landmark_kernel, train
 from kreinflow.sequences.partition import fold_numbers
 from kreinflow.workspace import open_run, predict_fold, read_landmark_table
 
@@ -16,9 +15,7 @@ with logged(snakemake.log[0]) as console:
     run = open_run(files)
     landmarks = run.landmarks(read_landmark_table(files.landmarks))
     part = run.training_part(fold)
-    inner = inner_folds(
-        part.groups, part.labels, params.inner_folds, params.seed, "inner folds", fold
-    )
+    inner = inner_partition(landmarks, part, params.inner_folds, params.seed, fold)
     transforms = load_transforms(files.factors)
     repeat, number = fold_numbers(fold)
     classifiers, figures, predictions = {}, [], []

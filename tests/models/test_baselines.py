@@ -45,7 +45,7 @@ def test_linear_svc_folds_its_scaling_into_the_weights(n_classes):
     C, y, _ = scores(n_classes)
     ours = LandmarkLinearSVC(penalty=0.5, random_state=1).fit(C, y, n_classes)
     X = (C - C.mean(axis=0)) / C.std(axis=0) / np.sqrt(C.shape[1])
-    theirs = LinearSVC(C=0.5, dual=False, tol=1e-3).fit(X, y).decision_function(X)
+    theirs = LinearSVC(C=0.5, dual=True, random_state=1).fit(X, y).decision_function(X)
     if n_classes == 2:
         theirs = np.column_stack([-theirs, theirs])
     np.testing.assert_allclose(ours.decision_function(C), theirs, atol=1e-10)

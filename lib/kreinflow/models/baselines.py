@@ -61,7 +61,7 @@ class LandmarkLinearSVC:
 
     The penalty is not invariant to scale: so the scores with each landmark are centred, divided by
     their standard deviation in the training rows, and by :math:`\sqrt m`, which gives rows a mean
-    squared norm of 1, like a kernel of unit diagonal. Squared hinge loss, in the primal:
+    squared norm of 1, like a kernel of unit diagonal. Squared hinge loss:
 
     .. math:: \min_{w, b}\ (w'w + b^2)/2 + C \sum_i \max(0, 1 - y_i (w'x_i + b))^2 .
 
@@ -72,7 +72,7 @@ class LandmarkLinearSVC:
     penalty : float
         C of the formula.
     random_state : int
-        Passed on; the primal solver draws nothing.
+        For the order in which the dual coordinate descent visits the rows.
 
     Attributes
     ----------
@@ -121,9 +121,7 @@ class LandmarkLinearSVC:
         deviation[deviation <= 1e-12 * np.abs(mean)] = 1.0  # a constant column tells nothing
         deviation *= np.sqrt(C.shape[1])
         with single_threaded():
-            machine = LinearSVC(
-                C=self.penalty, dual=False, tol=1e-3, random_state=self.random_state
-            )
+            machine = LinearSVC(C=self.penalty, dual=True, random_state=self.random_state)
             machine.fit((C - mean) / deviation, y)
             self.coef_ = np.ascontiguousarray(machine.coef_.T / deviation[:, None])
             self.intercept_ = machine.intercept_ - mean @ self.coef_

@@ -11,6 +11,7 @@ from scipy.special import softmax
 from kreinflow.alignment.transforms import ScoreTransform
 from kreinflow.errors import InputError
 from kreinflow.krein.dissimilarity import LandmarkCentring
+from kreinflow.models.baselines import LandmarkNearestNeighbour
 from kreinflow.numerics import FloatArray, tiled_product, tiles
 
 KINDS = ("linear", "nearest")
@@ -80,10 +81,11 @@ class LandmarkClassifier:
         self_scores, lengths : ndarray of shape (n,)
         """
         out = np.empty((scores.shape[0], len(self.classes)))
+        nearest = LandmarkNearestNeighbour().fit(self.landmark_classes, len(self.classes))
         for part in tiles(scores.shape[0]):
             kernel = self.kernel_rows(scores[part], self_scores[part], lengths[part])
             if self.kind == "nearest":
-                out[part] = nearest_decisions(kernel, self.landmark_classes, len(self.classes))
+                out[part] = nearest.decision_function(kernel)
             else:
                 out[part] = tiled_product(kernel, self.weights) + self.intercept
         return out
@@ -194,16 +196,3 @@ class LandmarkClassifier:
             raise InputError(
                 f"{name}: not a model that can be used: {error}. Give a file that kreinflow wrote."
             ) from error
-
-
-def nearest_decisions(
-    kernel: FloatArray, landmark_classes: NDArray[np.int64], n_classes: int
-) -> FloatArray:
-    """Return the largest similarity to a landmark of each class, of shape (n, n_classes).
-
-    A class without a landmark gets a value below all others of the row, so it is never predicted.
-    """
-    out = np.repeat(kernel.min(axis=1, keepdims=True) - 1.0, n_classes, axis=1)
-    for code in np.unique(landmark_classes):
-        out[:, code] = kernel[:, landmark_classes == code].max(axis=1)
-    return out

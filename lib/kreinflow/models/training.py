@@ -12,16 +12,18 @@ from numpy.typing import NDArray
 from scipy.special import softmax
 
 from kreinflow.alignment.transforms import ScoreTransform
+from kreinflow.errors import InputError
 from kreinflow.krein.correction import CorrectedFactor
 from kreinflow.krein.dissimilarity import LandmarkCentring
 from kreinflow.krein.eigen import Eigenpairs, eigenpairs
 from kreinflow.krein.factor import Embedding, KreinFactor, Rank
-from kreinflow.models.baselines import LandmarkLinearSVC
+from kreinflow.models.baselines import LandmarkLinearSVC, LandmarkNearestNeighbour
 from kreinflow.models.calibration import TemperatureCalibrator, reject_threshold
-from kreinflow.models.classifier import LandmarkClassifier, nearest_decisions
+from kreinflow.models.classifier import LandmarkClassifier
 from kreinflow.models.fisher import NystroemFisher, choose_ridge
 from kreinflow.models.pcvm import NystroemPCVM
 from kreinflow.numerics import FloatArray, single_threaded, tiled_product
+from kreinflow.sequences.folds import inner_folds
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,13 +73,17 @@ class TrainingPart:
 
 @dataclass(frozen=True, eq=False)
 class LandmarkKernel:
-    """Transformed scores with the landmarks: C of the training records, W, k_ii."""
+    """Transformed scores with the landmarks: C of the training records, W, k_ii.
+
+    ``nearness`` grows as a record nears a landmark: C, or the negative dissimilarities.
+    """
 
     transform: ScoreTransform
     centring: LandmarkCentring | None
     C: FloatArray
     W: FloatArray
     self_similarities: FloatArray
+    nearness: FloatArray
 
 
 def landmark_kernel(
@@ -101,11 +107,17 @@ def landmark_kernel(
         own = transform.self_similarity(
             landmarks.self_scores[distinct], landmarks.lengths[distinct]
         )
-        return LandmarkKernel(transform, None, C[place], W, own[place])
+        C = C[place]
+        return LandmarkKernel(transform, None, C, W, own[place], C)
     centring = LandmarkCentring.fit(W)
     own = centring.self_similarities(C)
     return LandmarkKernel(
-        transform, centring, centring.columns(C)[place], centring.columns(W), own[place]
+        transform,
+        centring,
+        centring.columns(C)[place],
+        centring.columns(W),
+        own[place],
+        -C[place],
     )
 
 
@@ -153,6 +165,37 @@ def make_factors(
         corrected = {method: CorrectedFactor.fit(factor, pairs, method) for method in corrections}
         entries.append(FactorEntry(transforms[name], rank, factor, pairs, corrected))
     return entries
+
+
+def inner_partition(
+    landmarks: Landmarks, part: TrainingPart, k: int, seed: int, fold: str
+) -> NDArray[np.int64]:
+    """Return the inner fold of each training record; -1 is always trained on.
+
+    A record that is a landmark knows itself: its column of C holds its own score, its own label
+    stands in the basis. A new object never does, so landmarks are trained on and not measured,
+    unless that would leave fewer than half of the records to measure.
+
+    Parameters
+    ----------
+    landmarks, part
+        See the classes.
+    k : int
+        Inner folds wanted; see :func:`~kreinflow.sequences.folds.inner_folds`.
+    seed : int
+    fold : str
+        Name of the outer fold.
+    """
+    inner = inner_folds(part.groups, part.labels, k, seed, fold)
+    plain = ~np.isin(part.rows, landmarks.rows)
+    if 2 * np.count_nonzero(plain & (inner >= 0)) >= len(inner):
+        inner = np.where(plain, inner, -1)
+    if np.unique(inner[inner >= 0]).size < 2:
+        raise InputError(
+            "inner folds: too few records are left to choose and calibrate on. Use fewer "
+            "landmarks, or leave out classes with fewer than three records (min_class_size)."
+        )
+    return inner.astype(np.int64)
 
 
 @dataclass(frozen=True, eq=False)
@@ -327,10 +370,11 @@ class _Problem:
 
     def decide(self, fitted: _Fitted, rows: NDArray[np.int64]) -> FloatArray:
         """Return the decisions for some rows of the training part."""
-        C = self._kernel.C[rows]
         if fitted.kind == "nearest":
-            return nearest_decisions(C, self._landmarks.classes, len(self._part.classes))
-        return tiled_product(C, fitted.weights) + fitted.intercept
+            nearest = LandmarkNearestNeighbour()
+            nearest.fit(self._landmarks.classes, len(self._part.classes))
+            return nearest.decision_function(self._kernel.nearness[rows])
+        return tiled_product(self._kernel.C[rows], fitted.weights) + fitted.intercept
 
     def _folded(
         self,
@@ -347,5 +391,8 @@ class _Problem:
 
     def _landmark_records(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
         """Positions in ``rows`` of the landmarks among them: a held-out landmark is no basis."""
-        first = {int(row): place for place, row in reversed(list(enumerate(self._part.rows[rows])))}
-        return np.array([first[int(r)] for r in self._landmarks.rows if int(r) in first])
+        first = {
+            row: place for place, row in reversed(list(enumerate(self._part.rows[rows].tolist())))
+        }
+        places = [first[row] for row in self._landmarks.rows.tolist() if row in first]
+        return np.array(places, dtype=np.int64)

@@ -1,0 +1,79 @@
+"""The tables of a run, read for the figures and the page."""
+
+import os
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from kreinflow.artifacts import read_json, read_table
+from kreinflow.models.model_file import Model
+from kreinflow.report.page import CAPTIONS, DatasetReport
+from kreinflow.sequences.partition import fold_numbers
+
+_TEXT = (
+    *("recipe", "selector", "transform", "rank_wanted", "correction", "learner"),
+    *("class", "true", "predicted", "id", "stage", "job"),
+)
+"""Columns that stay text whatever they hold: 01 and NA are labels."""
+
+Paths = Iterable[str | os.PathLike[str]]
+
+
+def read_evaluation(paths: Paths) -> dict[str, pd.DataFrame]:
+    """Read tables of the evaluation, by the names of their files."""
+    return {Path(path).stem: read_table(path, ["recipe"], _TEXT) for path in paths}
+
+
+def read_folds(paths: Paths) -> pd.DataFrame:
+    """Read tables of single folds, SELECTOR/FOLD.tsv, as one with selector, repeat and fold."""
+    parts = []
+    for path in map(Path, paths):
+        repeat, fold = fold_numbers(path.name.split(".")[0])
+        table = read_table(path, [], _TEXT)
+        parts.append(table.assign(selector=path.parent.name, repeat=repeat, fold=fold))
+    return pd.concat(parts, ignore_index=True)
+
+
+def best_recipe(comparison: pd.DataFrame) -> str:
+    """Return the recipe that the comparison marks as the best."""
+    marked = comparison["best"].astype(str).str.lower() == "true"
+    return str(comparison.loc[marked, "recipe"].iloc[0])
+
+
+def read_dataset_report(folder: Path, name: str, settings: Mapping[str, Any]) -> DatasetReport:
+    """Read what the page says of a data set from its folder of results.
+
+    Parameters
+    ----------
+    folder : Path
+    name : str
+    settings : mapping
+        The data set's part of the config.
+    """
+    evaluation = read_evaluation(
+        folder / "evaluation" / f"{table}.tsv"
+        for table in ("models", "summary", "comparison", "per_class")
+    )
+    model = Model.load(folder / "model.safetensors")
+    selectors = evaluation["models"]["selector"].unique()
+    return DatasetReport(
+        name=name,
+        settings=settings,
+        statistics=read_json(folder / "dataset" / "summary.json")["statistics"],
+        alignments=read_json(folder / "columns" / "alignments.json"),
+        landmarks=read_folds(p for s in selectors for p in _tables(folder / "landmarks" / s)),
+        factors=read_folds(p for s in selectors for p in _tables(folder / "factors" / s)),
+        models=evaluation["models"],
+        summary=evaluation["summary"],
+        comparison=evaluation["comparison"],
+        per_class=evaluation["per_class"],
+        times=read_table(folder / "times.tsv", ["stage", "seconds"], _TEXT),
+        final_recipe=str(model.about["training"]["recipe"]),
+        figures={name: (folder / "figures" / f"{name}.svg").read_text() for name in CAPTIONS},
+    )
+
+
+def _tables(folder: Path) -> list[Path]:
+    return sorted(p for p in folder.glob("*.tsv") if not p.name.endswith(".spectrum.tsv"))

@@ -1,0 +1,19 @@
+"""Writes the page."""
+
+from pathlib import Path
+
+from kreinflow.artifacts import write_text
+from kreinflow.console import logged
+from kreinflow.provenance import package_versions
+from kreinflow.report.page import RunContext, render_report
+from kreinflow.report.tables import read_dataset_report
+
+with logged(snakemake.log[0]) as console:
+    config = snakemake.params.config
+    datasets = [
+        read_dataset_report(Path(snakemake.output[0]).parent / name, name, part)
+        for name, part in config["datasets"].items()
+    ]
+    page = render_report(datasets, RunContext(config, package_versions()))
+    write_text(snakemake.output[0], page)
+    console.say(f"{len(page.encode()) / 1e6:.2f} MB")
