@@ -73,8 +73,8 @@ def test_defaults_written_in_config_are_those_of_the_schema(content):
     ):
         bare.pop(key)
     bare["datasets"]["demo"] = {"source": {"type": "simulated"}}
-    bare["selectors"]["meb"] = {"method": "meb"}
-    bare["selectors"]["kmeans"] = {"method": "kmeans++", "budget": "meb"}
+    bare["selectors"]["meb"] = {"method": "meb", "candidates": 30}
+    bare["selectors"]["kmeans"] = {"method": "kmeans++", "candidates": 30, "budget": "meb"}
     bare["learners"]["ikfd"] = {"method": "ny_ikfd"}
     bare["learners"]["pcvm"] = {"method": "ny_pcvm"}
     assert complete_configuration(bare) == explicit

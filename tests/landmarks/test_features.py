@@ -33,9 +33,9 @@ def gram(F):
 
 
 @pytest.mark.parametrize("candidates", [range(20), np.random.default_rng(1).permutation(30)[:20]])
-def test_psd_class_kernel_from_some_candidates(candidates):
+def test_some_candidates_do_not_show_that_a_class_is_psd(candidates):
     K = kernel(30, 6, 0)
-    np.testing.assert_allclose(gram(class_features(scores_of(K, candidates))), K, atol=1e-10)
+    np.testing.assert_allclose(gram(class_features(scores_of(K, candidates))), K @ K, atol=1e-8)
 
 
 def test_psd_class_kernel_from_all_members_in_any_order():
@@ -62,16 +62,7 @@ def test_one_indefinite_class_makes_all_classes_use_the_square(count):
     for K, F in zip((psd, indefinite), features.class_features(both), strict=True):
         np.testing.assert_allclose(gram(F), K @ K, atol=1e-8)
     alone, _ = features.class_features([both[0], both[0]])
-    np.testing.assert_allclose(gram(alone), psd, atol=1e-10)
-
-
-def test_negative_eigenvalue_counts_even_if_the_factor_truncates_it():
-    K = np.array([[1.0, 1.001, 1.0], [1.001, 1.0, 0.0], [1.0, 0.0, 1.0]])
-    scores = scores_of(K, [0, 1])  # eigenvalues 2.001 and -0.001; the second blows up
-    Z, signs, indefinite = features._class_factor(scores)
-    assert (signs > 0).all()
-    assert indefinite
-    np.testing.assert_allclose(gram(class_features(scores)), gram(Z) @ gram(Z), atol=1e-12)
+    np.testing.assert_allclose(gram(alone), psd if count == 30 else psd @ psd, atol=1e-8)
 
 
 def test_sampled_features_are_those_of_the_factor_not_of_the_columns():
@@ -95,7 +86,7 @@ def test_dissimilarities_are_centred_on_the_candidates(count, p, q):
     J = np.eye(30) - np.r_[np.full(count, 1 / count), np.zeros(30 - count)]
     S = -J @ D @ J.T / 2
     F = class_features(scores_of(D, range(count), "squared_dissimilarity"))
-    expected = S if q == 0 else S @ S
+    expected = S if q == 0 and count == 30 else S @ S
     np.testing.assert_allclose(gram(F), expected, atol=1e-8)
 
 

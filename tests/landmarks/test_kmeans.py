@@ -8,24 +8,28 @@ from kreinflow.landmarks.kmeans import kmeans_plus_plus, share_budget
 from kreinflow.randomness import stream
 
 
+def draw(F, count, *name):
+    return kmeans_plus_plus(F, stream(*name).random((len(F), count)))
+
+
 def test_draws_are_distinct_and_repeatable():
     F = np.random.default_rng(1).standard_normal((50, 4))
-    first = kmeans_plus_plus(F, 20, stream(1, "a"))
+    first = draw(F, 20, 1, "a")
     assert len(set(first.tolist())) == 20
-    assert np.array_equal(first, kmeans_plus_plus(F, 20, stream(1, "a")))
-    assert not np.array_equal(first, kmeans_plus_plus(F, 20, stream(2, "a")))
+    assert np.array_equal(first, draw(F, 20, 1, "a"))
+    assert not np.array_equal(first, draw(F, 20, 2, "a"))
 
 
 def test_all_rows_can_be_drawn_even_if_they_coincide():
     for F in (np.zeros((6, 2)), np.repeat(np.eye(3), 2, axis=0)):
-        drawn = kmeans_plus_plus(F, 6, stream(1, "all"))
+        drawn = draw(F, 6, 1, "all")
         assert sorted(drawn.tolist()) == list(range(6))
 
 
 def test_distinct_points_come_before_their_copies():
     F = np.repeat(np.arange(4.0)[:, None], 5, axis=0)
     for seed in range(20):
-        drawn = kmeans_plus_plus(F, 4, stream(seed, "copies"))
+        drawn = draw(F, 4, seed, "copies")
         assert sorted(F[drawn, 0].tolist()) == [0, 1, 2, 3]
 
 
@@ -34,16 +38,25 @@ def test_second_draw_follows_the_squared_distance():
     counts = np.zeros((3, 3))
     generator = stream(3, "frequencies")
     for _ in range(6000):
-        first, second = kmeans_plus_plus(F, 2, generator)
+        first, second = kmeans_plus_plus(F, generator.random((3, 2)))
         counts[first, second] += 1
     D = (F - F.T) ** 2
     expected = D / D.sum(axis=1)[:, None] / 3
     np.testing.assert_allclose(counts / 6000, expected, atol=0.02)
 
 
+def test_folds_that_share_rows_draw_mostly_the_same():
+    rng = np.random.default_rng(5)
+    F, uniforms = rng.standard_normal((200, 8)), rng.random((200, 30))
+    kept = np.flatnonzero(np.arange(200) % 10 != 0)
+    whole = set(kmeans_plus_plus(F, uniforms).tolist())
+    part = set(kept[kmeans_plus_plus(F[kept], uniforms[kept])].tolist())
+    assert len(whole & part) >= 20  # independent draws would share 4 or 5
+
+
 def test_too_many_rows_are_refused():
     with pytest.raises(ValueError, match="4 of 3 rows"):
-        kmeans_plus_plus(np.eye(3), 4, stream(1))
+        draw(np.eye(3), 4, 1)
 
 
 @pytest.mark.parametrize("seed", range(30))

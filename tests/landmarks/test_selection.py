@@ -54,7 +54,7 @@ def test_ball_says_weight_radius_and_whether_it_was_reached(classes, monkeypatch
         assert part["weight"].sum() == pytest.approx(1, abs=1e-4)
         assert part["radius"].nunique() == 1
         assert len(part) == 1 if label == "c" else len(part) >= 2
-    monkeypatch.setattr(meb, "MAX_CORE", 3)
+    monkeypatch.setattr(meb, "MAX_CORE", 2)
     table = select("meb", classes, epsilon=0)
     assert not table.loc[table["class"] != "c", "reached"].any()
     assert table.loc[table["class"] == "c", "reached"].all()
@@ -68,8 +68,11 @@ def test_other_selectors_keep_to_the_budget(classes):
     assert select("kmeans++", classes).groupby("class").size().tolist() == [6, 5, 1]
 
 
-def test_kmeans_streams_are_named_by_fold(classes):
-    assert not select("kmeans++", classes).equals(select("kmeans++", classes, fold="1"))
+def test_kmeans_draws_follow_the_seed_and_the_rows_alone(classes):
+    first = select("kmeans++", classes)
+    pd.testing.assert_frame_equal(first, select("kmeans++", classes, fold="1"))
+    assert not first.equals(select("kmeans++", classes, seed=2))
+    assert not first.equals(select("kmeans++", classes, digests=[f"other {d}" for d in DIGESTS]))
     assert select("uniform", classes).equals(select("uniform", classes, fold="1"))
     assert select("meb", classes).equals(select("meb", classes, fold="1", seed=2))
 

@@ -68,7 +68,8 @@ def class_features(classes: Sequence[ClassScores]) -> list[FloatArray]:
 
     .. math:: K_j \approx Z_j \, diag(s_j) \, Z_j' .
 
-    If all classes are positive semi-definite, F = Z_j. The dual of the enclosing ball is not
+    If all classes are known to be positive semi-definite, F = Z_j; a class of which only some
+    members are candidates is not known to be. The dual of the enclosing ball is not
     concave on an indefinite kernel; so if one class is indefinite, then the kernel is, and *all*
     classes use the kernel K_j K_j' (schleif2018 4.2), lest one rule chose the landmarks of one
     class and another those of the next:
@@ -119,9 +120,9 @@ def _class_factor(scores: ClassScores) -> tuple[FloatArray, FloatArray, bool]:
         return np.zeros((n, 1)), np.ones(1), False
     if c < n:
         factor = KreinFactor.fit(columns, landmark_matrix, self_similarities)
-        # A negative eigenvalue among the candidates is one of the class (Sylvester).
-        indefinite = _has_negative(factor.landmark_eigenvalues)
-        return factor.transform(columns), factor.signs, indefinite
+        # Some candidates without a negative eigenvalue do not make a class definite: take it for
+        # indefinite, or which of the two kernels is used would hang on their number.
+        return factor.transform(columns), factor.signs, True
     kernel = np.empty_like(columns)
     kernel[:, scores.candidates] = columns
     values, V = scipy.linalg.eigh((kernel + kernel.T) / 2)

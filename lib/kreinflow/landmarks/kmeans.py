@@ -9,20 +9,21 @@ from kreinflow.errors import InputError
 from kreinflow.numerics import FloatArray
 
 
-def kmeans_plus_plus(F: FloatArray, count: int, generator: np.random.Generator) -> NDArray[np.intp]:
-    r"""Return ``count`` rows of F, each drawn with probability proportional to D^2.
+def kmeans_plus_plus(F: FloatArray, uniforms: FloatArray) -> NDArray[np.intp]:
+    r"""Return rows of F, each drawn with probability proportional to D^2.
 
     .. math:: D_i^2 = \min_{j \text{ chosen}} \| f_i - f_j \|^2
 
-    The first is drawn uniformly, and so are those left when all distances are zero.
+    The first is drawn uniformly, and so are those left when all distances are zero. Draw t is an
+    exponential race: the row with the smallest :math:`-\log(u_{it}) / D_i^2` wins, which has just
+    this probability. As the numbers u belong to rows, two folds that share most rows draw mostly
+    the same ones, and their landmarks need to be aligned once.
 
     Parameters
     ----------
     F : ndarray of shape (n, d)
-    count : int
-        At most n.
-    generator : numpy.random.Generator
-        ``count`` uniform numbers are drawn from it.
+    uniforms : ndarray of shape (n, count)
+        Numbers in [0, 1): one a row and draw. ``count`` is at most n.
 
     Returns
     -------
@@ -39,25 +40,25 @@ def kmeans_plus_plus(F: FloatArray, count: int, generator: np.random.Generator) 
     .. [1] Arthur, D., Vassilvitskii, S.: k-means++: the advantages of careful seeding.
        SODA 2007, 1027-1035.
     """
-    n = F.shape[0]
-    if not 1 <= count <= n:
-        raise ValueError(f"{count} of {n} rows cannot be drawn.")
+    n, count = uniforms.shape
+    if F.shape[0] != n or not 1 <= count <= n:
+        raise ValueError(f"{count} of {F.shape[0]} rows cannot be drawn with {n} rows of numbers.")
     chosen = np.empty(count, dtype=np.intp)
     distances = np.full(n, np.inf)
     free = np.ones(n, dtype=bool)
-    probabilities = np.ones(n)
+    rates = np.ones(n)
+    times = -np.log1p(-uniforms)
     for step in range(count):
-        cumulative = np.cumsum(probabilities)
-        drawn = int(np.searchsorted(cumulative, generator.random() * cumulative[-1], "right"))
-        # The product may round up to the sum itself: then the last row that can be drawn.
-        drawn = min(drawn, int(np.flatnonzero(probabilities)[-1]))
+        arrivals = np.full(n, np.inf)
+        np.divide(times[:, step], rates, out=arrivals, where=rates > 0)
+        drawn = int(np.argmin(arrivals))
         chosen[step] = drawn
         free[drawn] = False
         differences = F - F[drawn]
         distances = np.minimum(distances, np.einsum("ij,ij->i", differences, differences))
-        probabilities = np.where(free, distances, 0.0)
-        if not probabilities.any():
-            probabilities = free.astype(np.float64)
+        rates = np.where(free, distances, 0.0)
+        if not rates.any():
+            rates = free.astype(np.float64)
     return chosen
 
 

@@ -44,13 +44,14 @@ def select_landmarks(
     seed : int
         The seed of the config. "meb" draws nothing.
     fold : str
-        Names the random stream of "kmeans++"; "uniform" leaves it out, so that folds overlap.
+        For messages. No draw depends on it, so that the landmarks of folds overlap.
     epsilon : float
         By what fraction of the radius a member may lie outside its ball; for "meb" alone.
     budget : int
         Landmarks in all; for "kmeans++" and "uniform". A ball needs as many as it needs.
     digests : sequence of str
-        One for each distinct row of the data set; for "uniform" alone.
+        One for each distinct row of the data set, for "kmeans++" and "uniform", whose random
+        numbers belong to them.
 
     Returns
     -------
@@ -91,8 +92,9 @@ def select_landmarks(
         parts = []
         shares = share_budget(sizes, budget)
         for scores, F, share in zip(classes, class_features(classes), shares, strict=True):
-            generator = stream(seed, "kmeans++", fold, scores.label)
-            chosen = kmeans_plus_plus(F, int(share), generator)
+            names = [digests[row] for row in scores.members]
+            uniforms = [stream(seed, "kmeans++", name).random(int(share)) for name in names]
+            chosen = kmeans_plus_plus(F, np.array(uniforms))
             parts.append(_part(scores.members[chosen], scores.label))
         return _sorted(parts)
     rows = np.concatenate([scores.members for scores in classes])
