@@ -12,6 +12,7 @@ from kreinflow.models.model_file import Model
 from kreinflow.numerics import FloatArray, tiles
 from kreinflow.sequences.alphabet import ResidueAlphabet
 from kreinflow.sequences.fasta import read_fasta
+from kreinflow.sequences.files import first_few
 from kreinflow.sequences.matrices import read_matrix
 
 COLUMNS = ("id", "label", "probability", "runner_up", "runner_up_probability", "reject")
@@ -32,7 +33,8 @@ def classify_file(
     model : Model
     path : Path
         A FASTA file; for a model that was trained on a matrix, a matrix of the new objects (rows)
-        and the landmarks (columns, in the order of ``model.landmark_ids``).
+        and the landmarks: columns named by a header, in any order, those that are no landmark
+        left out; without a header, in the order of ``model.landmark_ids``.
     threads : int
         Of the alignment. The result does not depend on it.
     progress : callable, optional
@@ -57,7 +59,8 @@ def classify_file(
     ids, sequences = _read_new_sequences(model, path)
     parts = []
     for part in tiles(len(ids)):
-        parts.append(_align_and_predict(model, sequences[part], threads, backend))
+        names = [f"{path}, record {i + 1}, {ids[i]}" for i in range(part.start, part.stop)]
+        parts.append(_align_and_predict(model, names, sequences[part], threads, backend))
         if progress:
             progress(part.stop, len(ids))
     return _table(model, ids, np.concatenate(parts))
@@ -84,9 +87,12 @@ def _read_new_sequences(model: Model, path: Path) -> tuple[list[str], list[bytes
 
 
 def _align_and_predict(
-    model: Model, sequences: Sequence[bytes], threads: int, backend: Backend
+    model: Model, names: Sequence[str], sequences: Sequence[bytes], threads: int, backend: Backend
 ) -> FloatArray:
-    """Align some sequences with the landmarks, and with themselves if the transform asks."""
+    """Align some sequences with the landmarks, and with themselves if the transform asks.
+
+    ``names`` are for messages.
+    """
     assert model.scheme is not None
     assert model.landmarks is not None
     m, n = len(model.landmarks), len(sequences)
@@ -99,23 +105,47 @@ def _align_and_predict(
         selves = np.arange(m, m + n, dtype=np.int32)
         own = backend(packed, selves, selves, model.scheme, threads).astype(np.float64)
     lengths = np.array([len(sequence) for sequence in sequences], dtype=np.float64)
+    poor = model.classifier.transform.first_unusable(own, lengths)
+    if poor is not None:
+        raise InputError(
+            f"{names[poor]}: scores {own[poor]:.0f} with itself, too little to compare it "
+            f"(transform {model.classifier.transform.name}). Remove the record."
+        )
     return model.classifier.predict_proba(np.ascontiguousarray(scores), own, lengths)
 
 
 def _read_new_matrix(model: Model, path: Path) -> tuple[list[str], FloatArray]:
-    matrix = read_matrix(path, None)
+    matrix = read_matrix(path, square=False)
     values, m = matrix.values, model.classifier.n_landmarks
-    if values.shape[1] != m:
+    ids = list(matrix.ids) if matrix.ids else [str(i + 1) for i in range(len(values))]
+    if matrix.column_ids and len(matrix.column_ids) == values.shape[1]:
+        place = {id: column for column, id in enumerate(matrix.column_ids)}
+        missing = [id for id in model.landmark_ids if id not in place]
+        if missing:
+            raise InputError(
+                f"{path}: no column for {len(missing)} of the {m} landmarks of the model: "
+                f"{first_few(missing)}. Add them; `kreinflow classify --landmarks` lists all."
+            )
+        columns = [place[id] for id in model.landmark_ids]
+    elif values.shape[1] == m:
+        columns = list(range(m))
+    else:
         raise InputError(
             f"{path}: has {values.shape[1]} columns where the model has {m} landmarks. Give the "
             f"{model.matrix_kind} of each new object (row) with each landmark (column)."
         )
-    if not np.isfinite(values).all():
-        row, column = np.argwhere(~np.isfinite(values))[0] + 1
-        raise InputError(f"{path}, row {row}, column {column}: not a finite number. Fill it in.")
+    values = np.ascontiguousarray(values[:, columns])
+    wrong, why = ~np.isfinite(values), "is not a finite number. Fill it in."
+    if model.matrix_kind != "similarity" and not wrong.any():
+        wrong, why = values < 0, f"is negative, which no {model.matrix_kind} is."
+    if wrong.any():
+        row, column = np.argwhere(wrong)[0]
+        raise InputError(
+            f"{path}, row {row + 1} ({ids[row]}), column {columns[column] + 1}: "
+            f"{values[row, column]:.6g} {why}"
+        )
     if model.matrix_kind == "dissimilarity":
         values = values * values
-    ids = list(matrix.ids) if matrix.ids else [str(i + 1) for i in range(len(values))]
     return ids, values
 
 

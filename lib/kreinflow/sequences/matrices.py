@@ -1,9 +1,9 @@
-"""Square matrices of similarities or dissimilarities: reading and checking."""
+"""Matrices of similarities or dissimilarities: reading and checking."""
 
 import csv
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import chain
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +24,9 @@ class ReadMatrix:
 
     values: FloatArray
     ids: tuple[str, ...] | None
-    """Ids from a header row or column, if there was one."""
+    """Ids of the rows; of a square matrix from a header row or column, if there was one."""
+    column_ids: tuple[str, ...] | None = None
+    """Ids of the columns from a header row, if there was one."""
 
 
 def check_ending(path: Path) -> str:
@@ -45,7 +47,7 @@ def check_ending(path: Path) -> str:
     return ending
 
 
-def read_matrix(path: Path, variable: str | None = None) -> ReadMatrix:
+def read_matrix(path: Path, variable: str | None = None, square: bool = True) -> ReadMatrix:
     """Read a matrix from ``.npy``, ``.csv[.gz]``, ``.tsv[.gz]`` or ``.mat``.
 
     A text file may have a header row and a column of ids; both are told by their first entries
@@ -56,11 +58,14 @@ def read_matrix(path: Path, variable: str | None = None) -> ReadMatrix:
     path : Path
     variable : str, optional
         Name of the variable, if a ``.mat`` file has several matrices.
+    square : bool
+        Whether rows and columns are the same objects; False for new objects and landmarks.
 
     Raises
     ------
     InputError
-        If the file cannot be read, is not a matrix of numbers, or its ids disagree.
+        If the file cannot be read, is not a matrix of numbers, or the ids of a square matrix
+        disagree.
     """
     ending = check_ending(path)
     check_file(path)
@@ -68,7 +73,7 @@ def read_matrix(path: Path, variable: str | None = None) -> ReadMatrix:
         return ReadMatrix(_as_numbers(path, open_array(path, ndim=2)), None)
     if ending == ".mat":
         return ReadMatrix(_as_numbers(path, _read_mat(path, variable)), None)
-    return _read_text(path, "," if ending == ".csv" else "\t")
+    return _read_text(path, "," if ending == ".csv" else "\t", square)
 
 
 def _as_numbers(path: Path, values: NDArray[Any]) -> FloatArray:
@@ -115,24 +120,31 @@ def _is_number(field: str) -> bool:
     return True
 
 
-def _read_text(path: Path, delimiter: str) -> ReadMatrix:
+def _read_text(path: Path, delimiter: str, square: bool) -> ReadMatrix:
     with open_text(path) as file:
         reader = csv.reader(file, delimiter=delimiter, strict=True)
         try:
-            return _parse(path, (row for row in reader if row))
+            return _parse(path, (row for row in reader if row), square)
         except csv.Error as error:
             raise InputError(f"{path}, line {reader.line_num}: not a table ({error}).") from error
 
 
-def _parse(path: Path, rows: Iterator[list[str]]) -> ReadMatrix:
-    first, second = next(rows, None), next(rows, None)
-    if first is None or second is None:
-        raise InputError(f"{path}: has fewer than 2 rows. Give a square matrix.")
+def _parse(path: Path, rows: Iterator[list[str]], square: bool) -> ReadMatrix:
+    head = list(islice(rows, 2))
+    if len(head) < 1 + square:
+        raise InputError(
+            f"{path}: has fewer than 2 rows. Give a square matrix."
+            if square
+            else f"{path}: has no rows."
+        )
+    first, second = head[0], head[-1]
     corner = not first[0].strip()
     has_header = corner or not any(map(_is_number, first[1:]))
+    if has_header and len(head) == 1:
+        raise InputError(f"{path}: has a header, but no rows.")
     has_ids = corner or not _is_number((second if has_header else first)[0])
     names = [name.strip() for name in first] if has_header else []
-    rows = chain([second] if has_header else [first, second], rows)
+    rows = chain(head[1:] if has_header else head, rows)
     width = len(second)
     ids: list[str] = []
     lines: list[FloatArray] = []
@@ -153,23 +165,25 @@ def _parse(path: Path, rows: Iterator[list[str]]) -> ReadMatrix:
             ) from error
     if has_ids and len(names) == width:  # not so where R wrote it, without a corner
         names = names[1:]
-    if names and ids and names != ids:
+    if square and names and ids and names != ids:
         raise InputError(
             f"{path}: the ids of the columns ({first_few(names, 3)}) and of the rows "
             f"({first_few(ids, 3)}) differ. Give both in one order."
         )
-    ids = ids or names
-    if ids:
-        _check_ids(path, ids)
-    return ReadMatrix(np.vstack(lines), tuple(ids) or None)
+    if square:
+        ids = ids or names
+    else:
+        _check_ids(path, names, "column")
+    _check_ids(path, ids, "row")
+    return ReadMatrix(np.vstack(lines), tuple(ids) or None, tuple(names) or None)
 
 
-def _check_ids(path: Path, ids: list[str]) -> None:
+def _check_ids(path: Path, ids: list[str], what: str) -> None:
     seen: dict[str, int] = {}
     for i, id in enumerate(ids, start=1):
         if not id or id in seen:
             why = f"stands twice, first at {seen[id]}" if id else "is empty"
-            raise InputError(f"{path}: id {id!r} of row {i} {why}. Give each row its own id.")
+            raise InputError(f"{path}: id {id!r} of {what} {i} {why}. Give each {what} its own id.")
         seen[id] = i
 
 
