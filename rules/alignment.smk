@@ -17,6 +17,13 @@ def candidates_wanted(dataset):
     return 0 if not asked else None if None in asked else max(asked)
 
 
+def transforms_wanted(dataset):
+    """The score transforms of the recipes and of the selectors."""
+    wanted = [recipe["transform"] for recipe in recipes_of(dataset)]
+    wanted += [CONFIG["selectors"][s].get("transform", "raw") for s in selectors_of(dataset)]
+    return sorted(set(wanted))
+
+
 def class_scores(wildcards):
     """The class blocks, if any selector needs them and they are not in a matrix."""
     if wildcards.dataset in MATRICES or candidates_wanted(wildcards.dataset) == 0:
@@ -57,6 +64,10 @@ rule list_candidates:
         selectors=lambda wildcards: {
             name: CONFIG["selectors"][name] for name in selectors_of(wildcards.dataset)
         },
+        scoring=lambda wildcards: CONFIG["datasets"][wildcards.dataset]["scoring"],
+        data=str(DATA),
+        transforms=CONFIG["transforms"],
+        transform_names=lambda wildcards: transforms_wanted(wildcards.dataset),
         seed=CONFIG["seed"],
         code=code("candidates.py"),
     script:

@@ -14,6 +14,7 @@ from kreinflow.configuration import complete_configuration
 from kreinflow.errors import InputError
 from kreinflow.provenance import code_digest
 from kreinflow.sequences.dataset import check_source
+from kreinflow.sequences.files import check_file
 from kreinflow.sequences.folds import count_folds
 
 
@@ -29,6 +30,8 @@ try:
     DATA = Path(CONFIG["data"])
     for _dataset in CONFIG["datasets"].values():
         check_source(_dataset["source"], DATA)
+    for _request in CONFIG["classify"].values():
+        check_file(DATA / _request["input"])
     FOLDS = {
         name: [*(f"r{repeat}f{fold}" for repeat, fold in count_folds(part["folds"], DATA)), "all"]
         for name, part in CONFIG["datasets"].items()
@@ -104,11 +107,20 @@ def source_files(dataset):
     labels = source.get("labels", {})
     paths += [p for p in (labels.get("table"), labels.get("lines")) if p]
     files = [DATA / p for p in paths]
+    substitutions = DATA / CONFIG["datasets"][dataset]["scoring"]["matrix"]
+    if dataset in SEQUENCES and substitutions.is_file():
+        files.append(substitutions)
     return [
         str(file)
         for path in files
         for file in (sorted(p for p in path.iterdir() if p.is_file()) if path.is_dir() else [path])
     ]
+
+
+def fold_table(dataset):
+    """The user's table of folds, if there is one."""
+    folds = CONFIG["datasets"][dataset]["folds"]
+    return [str(DATA / folds["table"])] if folds["method"] == "table" else []
 
 
 def scale(base, per_mb):

@@ -1,10 +1,12 @@
 # Puts each record into a fold; identical sequences share one.
-# needs: dataset          makes: folds.tsv (id, group, repeat, fold)
+# needs: dataset, the user's table if there is one
+# makes: folds.tsv (id, group, repeat, fold)
 
 
 rule assign_folds:
     input:
         f"{RESULTS}/{{dataset}}/dataset/records.tsv",
+        lambda wildcards: fold_table(wildcards.dataset),
     output:
         f"{RESULTS}/{{dataset}}/folds.tsv",
     log:

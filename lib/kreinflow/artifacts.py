@@ -32,12 +32,14 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
     KreinflowError
         If the disk is full or the folder cannot be written; nothing is left behind.
     """
-    target = Path(path)
-    target.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.", suffix=".part")
-    os.close(handle)
-    part = Path(name)
+    target, part = Path(path), None
     try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        handle, name = tempfile.mkstemp(
+            dir=target.parent, prefix=f".{target.name}.", suffix=".part"
+        )
+        os.close(handle)
+        part = Path(name)
         yield part
         with part.open("rb") as written:
             os.fsync(written.fileno())
@@ -49,7 +51,8 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
             "Free some space or name another results folder, then run again."
         ) from error
     finally:
-        part.unlink(missing_ok=True)
+        if part is not None:
+            part.unlink(missing_ok=True)
 
 
 def _umask() -> int:

@@ -28,7 +28,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     classify = commands.add_parser("classify", help="classify new objects with a model")
     classify.add_argument("model", metavar="MODEL", help="model.safetensors of a run")
     classify.add_argument(
-        "input", metavar="INPUT", help="FASTA; or a matrix, new objects x landmarks"
+        "input", metavar="INPUT", nargs="?", help="FASTA; or a matrix, new objects x landmarks"
     )
     classify.add_argument("-o", "--output", metavar="TSV", help="file to write; else to the screen")
     classify.add_argument(
@@ -64,13 +64,22 @@ def _check(options: argparse.Namespace) -> None:
     """Do all that the workflow checks before its first alignment."""
     from kreinflow.configuration import load_configuration
     from kreinflow.sequences.dataset import load_dataset
+    from kreinflow.sequences.files import check_file
     from kreinflow.sequences.folds import assign_folds
     from kreinflow.sequences.partition import partition_of
-    from kreinflow.workspace import alphabet_of, check_budgets
+    from kreinflow.workspace import (
+        alphabet_of,
+        check_budgets,
+        check_self_scores,
+        read_scheme,
+        transforms_of,
+    )
 
     config = load_configuration(options.config)
     data = Path(options.data if options.data is not None else config["data"])
     recipes = {recipe["name"]: recipe for recipe in config["recipes"]}
+    for request in config["classify"].values():
+        check_file(data / request["input"])
     for name, part in config["datasets"].items():
         alphabet = alphabet_of(part["source"], part["scoring"], data)
         dataset = load_dataset(part["source"], data, alphabet, config["seed"])
@@ -79,18 +88,18 @@ def _check(options: argparse.Namespace) -> None:
         )
         selectors = {recipes[r]["selector"] for r in part["recipes"]}
         check_budgets(dataset, partition, {s: config["selectors"][s] for s in sorted(selectors)})
+        scheme = read_scheme(dataset, part["scoring"], data)
+        wanted = {recipes[r]["transform"] for r in part["recipes"]}
+        wanted |= {config["selectors"][s].get("transform", "raw") for s in selectors}
+        check_self_scores(
+            dataset, scheme, transforms_of(sorted(wanted), config["transforms"], scheme)
+        )
         dropped = sum(entry["count"] for entry in dataset.statistics["dropped"].values())
         print(
             f"{name}: {len(dataset.ids)} records ({dropped} dropped), {len(dataset.digests)} "
             f"distinct, {len(dataset.classes)} classes, {len(partition.names)} folds, "
             f"{len(part['recipes'])} recipes: ready to run"
         )
-    for name, request in config["classify"].items():
-        if not (data / request["input"]).is_file():
-            raise InputError(
-                f"{options.config}: classify.{name}: {data / request['input']} "
-                "does not exist. Correct the path."
-            )
 
 
 def _classify(options: argparse.Namespace) -> None:
@@ -107,6 +116,8 @@ def _classify(options: argparse.Namespace) -> None:
         ):
             print(f"{landmark}\t{classes[code]}")
         return
+    if options.input is None:
+        raise InputError("classify: name the FASTA file or matrix to classify behind the model.")
     if options.threads < 1:
         raise InputError(f"--threads {options.threads}: give at least 1.")
 

@@ -231,17 +231,37 @@ def _check_dataset(
             raise refuse(f"{place}.source.labels", f"give exactly one of {', '.join(known)}.")
     if folds["method"] == "table" and not folds["table"]:
         raise refuse(f"{place}.folds", "method table needs the path of a table.")
+    transforms = _transforms_used(recipes, config["selectors"])
     if source["type"] == "matrix":
-        used = {recipe["transform"] for recipe in recipes} | {
-            config["selectors"][recipe["selector"]].get("transform", "raw") for recipe in recipes
-        }
-        if used != {"raw"}:
+        others = sorted(set(transforms.values()) - {"raw"})
+        if others:
             raise refuse(
                 f"{place}.recipes",
                 "a matrix is taken as it is: give recipes whose transform, and whose selector's "
-                f"transform, is raw (found {', '.join(sorted(used - {'raw'}))}).",
+                f"transform, is raw (found {', '.join(others)}).",
             )
         if folds["method"] == "grouped":
             raise refuse(f"{place}.folds", "a matrix has no sequences to group by identity.")
-    elif dataset["scoring"]["gap_open"] < dataset["scoring"]["gap_extend"]:
+        return
+    if dataset["scoring"]["gap_open"] < dataset["scoring"]["gap_extend"]:
         raise refuse(f"{place}.scoring", "gap_open must be at least gap_extend.")
+    for owner, transform in transforms.items():
+        if dataset["scoring"]["mode"] == "global" and transform not in ("raw", "normalised"):
+            raise refuse(
+                f"{place}.scoring",
+                f"global alignments can score below 0, which the transform {transform} of {owner} "
+                "cannot take. Use raw or normalised there, or another mode.",
+            )
+
+
+def _transforms_used(recipes: list[Any], selectors: Mapping[str, Any]) -> dict[str, str]:
+    """Return the transform of each recipe and of each selector they need, by a name to show."""
+    found = {f"recipe {recipe['name']!r}": str(recipe["transform"]) for recipe in recipes}
+    used = [recipe["selector"] for recipe in recipes]
+    used += [b for name in used if isinstance(b := selectors[name].get("budget"), str)]
+    found |= {
+        f"selector {name!r}": selectors[name]["transform"]
+        for name in used
+        if "transform" in selectors[name]
+    }
+    return found

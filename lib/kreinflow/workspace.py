@@ -82,6 +82,35 @@ def transforms_of(
     return found
 
 
+def check_self_scores(
+    dataset: Dataset, scheme: ScoringScheme | None, transforms: Mapping[str, ScoreTransform]
+) -> None:
+    """Refuse a sequence that cannot score above 0 with itself, such as one of X alone.
+
+    Nothing is aligned: no self-score exceeds the sum of what its letters gain with themselves.
+
+    Raises
+    ------
+    InputError
+        Naming the record.
+    """
+    if scheme is None or dataset.sequences is None:
+        return
+    gain = np.zeros(256)
+    letters = np.frombuffer(scheme.matrix.alphabet.encode(), dtype=np.uint8)
+    gain[letters] = np.maximum(np.diagonal(scheme.matrix.scores), 0)
+    bounds = np.array([gain[np.frombuffer(s, dtype=np.uint8)].sum() for s in dataset.sequences])
+    for name, transform in transforms.items():
+        row = transform.first_unusable(bounds, dataset.lengths)
+        if row is not None:
+            record = int(np.flatnonzero(dataset.rows == row)[0])
+            raise InputError(
+                f"{dataset.ids[record]}: its {dataset.lengths[row]} residues score "
+                f"{bounds[row]:.0f} with themselves at best, too little for the transform {name} "
+                "to divide by. Remove the record, or use the transform raw."
+            )
+
+
 class Scores(Protocol):
     """Where scores come from: aligned ones from their store, measured ones from a matrix."""
 

@@ -246,10 +246,7 @@ class ScoreTransform:
 
     def _scale(self, self_scores: ArrayLike, lengths: ArrayLike, side: str) -> FloatArray:
         """Return what is divided by: self-scores, or their -ln E."""
-        scale = np.asarray(self_scores, dtype=np.float64)
-        if self.name == "evalue":
-            n = np.asarray(lengths, dtype=np.float64)
-            scale = self.constants["lambda"] * scale - np.log(self.constants["K"] * (n * n))
+        scale = self._divisor(self_scores, lengths)
         wrong = np.flatnonzero(scale <= 0)
         if wrong.size:
             number = int(wrong[0])
@@ -260,6 +257,20 @@ class ScoreTransform:
                 "sequences this short or of low information, or use raw."
             )
         return scale
+
+    def _divisor(self, self_scores: ArrayLike, lengths: ArrayLike) -> FloatArray:
+        scale = np.asarray(self_scores, dtype=np.float64)
+        if self.name == "evalue":
+            n = np.asarray(lengths, dtype=np.float64)
+            scale = self.constants["lambda"] * scale - np.log(self.constants["K"] * (n * n))
+        return scale
+
+    def first_unusable(self, self_scores: ArrayLike, lengths: ArrayLike) -> int | None:
+        """Return the place of the first sequence whose self-score cannot be divided by, or None."""
+        if self.name == "raw":
+            return None
+        wrong = np.flatnonzero(self._divisor(self_scores, lengths) <= 0)
+        return int(wrong[0]) if wrong.size else None
 
     def self_similarity(self, self_scores: ArrayLike, lengths: ArrayLike) -> FloatArray:
         """Return the similarity of each sequence with itself: one, except for ``raw``.

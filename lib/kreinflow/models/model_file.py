@@ -15,9 +15,11 @@ from kreinflow.alignment.scoring import ScoringScheme
 from kreinflow.artifacts import read_arrays, write_arrays
 from kreinflow.errors import InputError
 from kreinflow.models.classifier import LandmarkClassifier
+from kreinflow.sequences.alphabet import ResidueAlphabet
 
 KIND = "kreinflow model 1"
 FOLD_KIND = "kreinflow fold models 1"
+MATRIX_KINDS = ("similarity", "dissimilarity", "squared_dissimilarity")
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,6 +93,7 @@ class Model:
             landmarks, scheme = None, None
             if header["scheme"] is not None:
                 scheme = ScoringScheme.from_dict(header["scheme"])
+                ResidueAlphabet(scheme.matrix.alphabet, header["molecule"])  # refuses others
                 landmarks = _cut(arrays["landmark_residues"], arrays["landmark_ends"])
                 lengths = classifier.landmark_lengths
                 if len(landmarks) != len(ids) or any(
@@ -100,6 +103,8 @@ class Model:
                 letters = set(scheme.matrix.alphabet.encode())
                 if any(not letters.issuperset(s) for s in landmarks):
                     raise refuse("a landmark has residues that its substitution matrix lacks")
+            elif header["matrix_kind"] not in MATRIX_KINDS:
+                raise refuse(f"its kind of matrix, {header['matrix_kind']!r}, is unknown")
             return cls(
                 classifier=classifier,
                 landmark_ids=ids,
@@ -111,6 +116,10 @@ class Model:
             )
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise refuse(f"a part is missing or damaged ({error!r})") from error
+        except InputError as error:
+            if str(error).startswith(str(path)):
+                raise
+            raise InputError(f"{path}: {error}") from error
 
 
 def _cut(residues: NDArray[Any], ends: NDArray[Any]) -> tuple[bytes, ...]:
