@@ -1,0 +1,243 @@
+"""Training of a recipe on synthetic scores: what is folded, what is measured, what is seen."""
+
+import numpy as np
+import pytest
+from scipy.special import softmax
+
+from kreinflow.alignment.transforms import make_transform
+from kreinflow.errors import InputError
+from kreinflow.models.fisher import NystroemFisher
+from kreinflow.models.pcvm import NystroemPCVM
+from kreinflow.models.training import (
+    Landmarks,
+    TrainingPart,
+    inner_partition,
+    landmark_kernel,
+    make_factors,
+    train,
+)
+from small_inputs import matrix_of, points
+
+LEARNERS = {
+    "ikfd": {"method": "ny_ikfd", "scatter": "balanced", "bias": "midpoint", "ridge": 0},
+    "pooled": {
+        "method": "ny_ikfd",
+        "scatter": "pooled",
+        "bias": "least_squares",
+        "ridge": "inner",
+    },
+    "pcvm": {"method": "ny_pcvm", "basis": "landmarks", "max_iter": 60},
+    "pcvm-all": {"method": "ny_pcvm", "basis": "all", "max_iter": 30},
+    "nearest": {"method": "nearest_landmark"},
+    "svc": {"method": "linear_svc"},
+}
+KINDS = ("sequences", "similarity", "squared_dissimilarity")
+CLASSES = ("a", "b", "c")
+N, M = 90, 12
+
+
+def problem(kind, seed=3, each=30):
+    """Scores of points on a plane: for ``sequences`` positive integers, as alignments give."""
+    X, labels = points(seed, each=each)
+    rows = np.arange(0, len(X), len(X) // M)[:M]
+    codes = np.array([CLASSES.index(label) for label in labels])
+    if kind == "sequences":
+        full = np.rint(400 * np.exp(-np.sqrt(matrix_of("squared_dissimilarity", X, X)) / 3))
+        full = full.astype(np.int32)
+    else:
+        full = matrix_of(kind, X, X)
+    landmarks = Landmarks(
+        scores=full[:, rows],
+        self_scores=np.diagonal(full).astype(float),
+        lengths=np.full(len(X), 100.0),
+        rows=rows,
+        classes=codes[rows],
+        kind=kind,
+    )
+    training = np.arange(len(X)) % 5 != 4
+    training[rows] = True
+    everything = np.flatnonzero(training)
+    return landmarks, TrainingPart(everything, codes[everything], everything, CLASSES), full
+
+
+def fitted(kind, learner, correction="none", seed=3, **changes):
+    landmarks, part, full = problem(kind, seed)
+    landmarks = Landmarks(**{**vars(landmarks), **changes})
+    recipe = {
+        "name": "it",
+        "transform": "log" if kind == "sequences" else "raw",
+        "rank": "misfit",
+        "correction": correction,
+        "learner": learner,
+    }
+    transform = make_transform(recipe["transform"])
+    (entry,) = make_factors(landmarks, part, {recipe["transform"]: transform}, [recipe])
+    kernel = landmark_kernel(landmarks, part, transform)
+    inner = inner_partition(landmarks, part, 3, 1, "r0f0")
+    embedding = entry.corrected[correction]
+    trained = train(
+        recipe, LEARNERS[learner], embedding, kernel, landmarks, part, inner, 0.05, seed=1
+    )
+    return trained, landmarks, part, kernel, embedding, inner, full
+
+
+def decisions(classifier, landmarks, rows):
+    return classifier.decision_function(
+        landmarks.scores[rows], landmarks.self_scores[rows], landmarks.lengths[rows]
+    )
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("learner", LEARNERS)
+def test_probabilities_sum_to_one_and_new_rows_are_learned(kind, learner):
+    trained, landmarks, part, *_ = fitted(kind, learner)
+    new = np.setdiff1d(np.arange(N), part.rows)
+    probabilities = trained.classifier.predict_proba(
+        landmarks.scores[new], landmarks.self_scores[new], landmarks.lengths[new]
+    )
+    assert (probabilities >= 0).all()
+    np.testing.assert_allclose(probabilities.sum(axis=1), 1, rtol=1e-14)
+    truth = np.arange(N)[new] // 30
+    assert np.mean(probabilities.argmax(axis=1) == truth) >= 0.8
+    figures = trained.figures
+    assert figures["landmarks"] == M
+    assert figures["alignments_per_query"] == M + (kind == "sequences")
+    assert 0.5 < figures["inner_accuracy"] <= 1
+    assert 0 < figures["inner_log_loss"] < np.log(3)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("correction", ["none", "flip", "clip", "square", "shift"])
+@pytest.mark.parametrize("learner", ["ikfd", "pcvm"])
+def test_weights_on_landmark_scores_are_the_decisions_of_z(kind, correction, learner):
+    trained, landmarks, part, kernel, embedding, *_ = fitted(kind, learner, correction)
+    Z = embedding.transform(kernel.C)
+    if learner == "ikfd":
+        machine = NystroemFisher("balanced", "midpoint", 0).fit(Z, embedding.signs, part.labels, 3)
+    else:
+        machine = NystroemPCVM(basis="landmarks", max_iter=60).fit(
+            Z,
+            embedding.signs,
+            part.labels,
+            3,
+            basis_rows=np.searchsorted(part.rows, landmarks.rows),
+            self_similarities=kernel.self_similarities,
+        )
+    expected = Z @ machine.coef_ + machine.intercept_
+    ours = decisions(trained.classifier, landmarks, part.rows)
+    scale = np.abs(embedding.matrix).max() * np.abs(machine.coef_).max()
+    np.testing.assert_allclose(ours, expected, rtol=1e-9, atol=1e-12 * scale)
+
+
+@pytest.mark.parametrize("learner", LEARNERS)
+def test_a_new_object_at_a_training_point_gets_its_decision(learner):
+    """Out of sample equals in sample: the same scores, asked in one row, one at a time."""
+    trained, landmarks, part, *_ = fitted("squared_dissimilarity", learner)
+    together = decisions(trained.classifier, landmarks, part.rows)
+    for place in (0, 31, len(part.rows) - 1):
+        row = part.rows[place : place + 1]
+        np.testing.assert_array_equal(
+            decisions(trained.classifier, landmarks, row), together[place : place + 1]
+        )
+
+
+def test_dissimilarities_by_a_dense_computation():
+    """Ny-iKFD on the double-centred dense matrix of all points: exact in the plane.
+
+    The points span two dimensions, so 12 landmarks reproduce S = -JDJ/2; the faithful decision
+    z' Cw^-1 (m+ - m-) - bias is then that of the points' own coordinates.
+    """
+    trained, landmarks, part, _, embedding, _, full = fitted("squared_dissimilarity", "ikfd")
+    assert embedding.rank == 2
+    n = len(part.rows)
+    J = np.eye(n) - 1 / n
+    S = -J @ full[np.ix_(part.rows, part.rows)] @ J / 2
+    values, vectors = np.linalg.eigh(S)
+    X = vectors[:, -2:] * np.sqrt(values[-2:])
+    expected = np.empty((n, 3))
+    for code in range(3):
+        plus, minus = X[part.labels == code], X[part.labels != code]
+        within = np.cov(plus.T, bias=True) + np.cov(minus.T, bias=True)
+        expected[:, code] = (X - (plus.mean(0) + minus.mean(0)) / 2) @ np.linalg.solve(
+            within, plus.mean(0) - minus.mean(0)
+        )
+    ours = decisions(trained.classifier, landmarks, part.rows)
+    ratio = (ours * expected).sum() / (expected**2).sum()  # the scatter may be a mean or a sum
+    np.testing.assert_allclose(ours, ratio * expected, atol=1e-8 * np.abs(ours).max())
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_inner_folds_measure_no_landmark(kind):
+    *_, inner, _ = fitted(kind, "nearest")
+    landmarks, part, _ = problem(kind)
+    assert (inner[np.isin(part.rows, landmarks.rows)] == -1).all()
+    assert (inner[~np.isin(part.rows, landmarks.rows)] >= 0).all()
+    assert set(inner) == {-1, 0, 1, 2}
+
+
+def test_where_half_of_all_are_landmarks_they_are_measured_too():
+    landmarks, part, full = problem("similarity")
+    half = part.rows[: 2 * len(part.rows) // 3]
+    many = Landmarks(
+        full[:, half], landmarks.self_scores, landmarks.lengths, half, half // 30, "similarity"
+    )
+    assert (inner_partition(many, part, 3, 1, "r0f0") >= 0).all()
+
+
+def test_too_few_records_for_inner_folds_are_refused():
+    landmarks, _, _ = problem("similarity")
+    rows = landmarks.rows[[0, 5, 9]]  # one of each class
+    part = TrainingPart(rows, rows // 30, rows, CLASSES)
+    with pytest.raises(InputError, match="too few records are left to choose and calibrate on"):
+        inner_partition(landmarks, part, 3, 1, "r0f0")
+
+
+def test_groups_share_an_inner_fold():
+    landmarks, part, _ = problem("similarity")
+    groups = part.rows // 3
+    grouped = TrainingPart(part.rows, part.labels, groups, CLASSES)
+    inner = inner_partition(landmarks, grouped, 3, 1, "r0f0")
+    for group in np.unique(groups):
+        assert len(set(inner[groups == group]) - {-1}) <= 1
+
+
+@pytest.mark.parametrize("learner", LEARNERS)
+def test_rows_outside_the_training_part_are_not_looked_at(learner):
+    plain, landmarks, part, *_ = fitted("sequences", learner)
+    outside = np.setdiff1d(np.arange(N), part.rows)
+    changed = {
+        name: getattr(landmarks, name).copy() for name in ("scores", "self_scores", "lengths")
+    }
+    for array in changed.values():
+        array[outside] = 7
+    scrambled, *_ = fitted("sequences", learner, **changed)
+    assert plain.figures == scrambled.figures
+    np.testing.assert_array_equal(plain.classifier.weights, scrambled.classifier.weights)
+    np.testing.assert_array_equal(plain.classifier.intercept, scrambled.classifier.intercept)
+
+
+def test_calibration_and_threshold_come_from_held_out_decisions():
+    """The temperature minimises the log loss of decisions of models that lacked the record."""
+    trained, _, part, kernel, embedding, inner, _ = fitted("sequences", "ikfd")
+    Z = embedding.transform(kernel.C)
+    held_out = np.empty((len(part.rows), 3))
+    for fold in range(3):
+        rest = inner != fold
+        machine = NystroemFisher("balanced", "midpoint", 0)
+        machine.fit(Z[rest], embedding.signs, part.labels[rest], 3)
+        held_out[~rest] = Z[~rest] @ machine.coef_ + machine.intercept_
+    measured = inner >= 0
+    truth = part.labels[measured]
+
+    def loss(temperature):
+        p = softmax(held_out[measured] / temperature, axis=1)
+        return -np.log(p[np.arange(len(truth)), truth]).mean()
+
+    best = trained.figures["temperature"]
+    assert loss(best) == pytest.approx(trained.figures["inner_log_loss"], rel=1e-8)
+    assert loss(best) <= min(loss(best * 1.05), loss(best / 1.05))
+    p = softmax(held_out[measured] / best, axis=1)
+    accepted = p.max(axis=1) >= trained.figures["reject_threshold"]
+    if accepted.any():
+        assert np.mean(p.argmax(axis=1)[accepted] != truth[accepted]) <= 0.05
+    assert trained.figures["inner_accuracy"] == np.mean(p.argmax(axis=1) == truth)

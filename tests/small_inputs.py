@@ -1,0 +1,187 @@
+"""Small inputs that tests write, and a final model of them without Snakemake."""
+
+import gzip
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from kreinflow.alignment.engine import align_pairs, pack
+from kreinflow.configuration import complete_configuration
+from kreinflow.landmarks.selection import select_landmarks
+from kreinflow.models.training import (
+    Landmarks,
+    TrainingPart,
+    inner_partition,
+    landmark_kernel,
+    make_factors,
+    train,
+)
+from kreinflow.sequences.dataset import load_dataset
+from kreinflow.workspace import (
+    MatrixScores,
+    alphabet_of,
+    class_scores,
+    final_model,
+    read_scheme,
+    transforms_of,
+)
+
+PROTEIN, DNA = "ARNDCQEGHILKMFPSTWYV", "ACGT"
+
+
+def families(seed, classes=("a", "b", "c"), each=10, length=60, letters=PROTEIN, changed=0.3):
+    """Records (id, label, residues): a random ancestor a class, with letters replaced."""
+    rng = np.random.default_rng(seed)
+    records = []
+    for label in classes:
+        ancestor = rng.choice(list(letters), length)
+        for number in range(each):
+            child = ancestor.copy()
+            places = rng.random(length) < changed
+            child[places] = rng.choice(list(letters), places.sum())
+            records.append((f"{label}{number}", label, "".join(child)))
+    return records
+
+
+def write_fasta(path, records, header="{id} family={label};"):
+    text = "".join(f">{header.format(id=i, label=label)}\n{s}\n" for i, label, s in records)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(gzip.compress(text.encode()) if path.suffix == ".gz" else text.encode())
+    return path
+
+
+def write_labels(path, records):
+    path.write_text("id\tlabel\n" + "".join(f"{i}\t{label}\n" for i, label, _ in records))
+    return path
+
+
+def points(seed, classes=("a", "b", "c"), each=10):
+    """Points in the plane around a centre a class, and their labels."""
+    rng = np.random.default_rng(seed)
+    labels = [label for label in classes for _ in range(each)]
+    centres = {label: 4 * rng.normal(size=2) for label in classes}
+    return np.array([centres[label] + rng.normal(size=2) for label in labels]), labels
+
+
+def matrix_of(kind, X, Y):
+    """What the workflow calls ``kind``, of all X with all Y: similarities are indefinite."""
+    squared = ((X[:, None] - Y) ** 2).sum(axis=2)
+    if kind == "similarity":
+        return np.exp(-squared / 4) - 0.3 * np.exp(-squared / 30)
+    return squared if kind == "squared_dissimilarity" else np.sqrt(squared)
+
+
+def write_matrix(path, values, ids, columns=None):
+    pd.DataFrame(values, index=ids, columns=columns or ids).to_csv(
+        path, sep="," if ".csv" in path.name else "\t"
+    )
+    return path
+
+
+def configuration(source, transform="log", learner="ikfd", scoring=None, folds=None, **more):
+    """A config with one data set, ``mine``, and one recipe."""
+    return {
+        "seed": 5,
+        "alignment": {"blocks": 1, "threads": 1},
+        "datasets": {
+            "mine": {"source": source, "scoring": scoring or {}, "folds": folds or {"k": 2}}
+        },
+        "selectors": {"meb": {"method": "meb", "transform": transform, "epsilon": 0.1}},
+        "learners": {
+            "ikfd": {
+                "method": "ny_ikfd",
+                "scatter": "pooled",
+                "bias": "least_squares",
+                "ridge": "inner",
+            },
+            "pcvm": {"method": "ny_pcvm", "max_iter": 50},
+            "nearest": {"method": "nearest_landmark"},
+            "svc": {"method": "linear_svc"},
+        },
+        "recipes": [{"name": "one", "transform": transform, "selector": "meb", "learner": learner}],
+        **more,
+    }
+
+
+class DenseScores:
+    """All scores of a data set's distinct sequences."""
+
+    def __init__(self, dataset, scheme):
+        n = len(dataset.sequences)
+        left, right = np.divmod(np.arange(n * n, dtype=np.int32), np.int32(n))
+        packed = pack(list(dataset.sequences))
+        self.values = align_pairs(packed, left, right, scheme, 1).reshape(n, n)
+        self.dtype = self.values.dtype
+
+    def rectangle(self, rows, columns):
+        return self.values[np.ix_(rows, columns)]
+
+    def self_scores(self):
+        return np.diagonal(self.values).astype(np.float64)
+
+
+def trained_model(config, data):
+    """The final model of the config's one recipe, with the probabilities of its training rows."""
+    config = complete_configuration(config)
+    part = config["datasets"]["mine"]
+    data = Path(data)
+    dataset = load_dataset(
+        part["source"], data, alphabet_of(part["source"], part["scoring"], data), config["seed"]
+    )
+    scheme = read_scheme(dataset, part["scoring"], data)
+    scores = DenseScores(dataset, scheme) if scheme else MatrixScores(dataset)
+    recipe = config["recipes"][0]
+    selector = config["selectors"][recipe["selector"]]
+    transforms = transforms_of(
+        [recipe["transform"], selector["transform"]], config["transforms"], scheme
+    )
+    everything = np.ones(len(dataset.ids), dtype=bool)
+    table = select_landmarks(
+        selector["method"],
+        class_scores(
+            dataset,
+            everything,
+            scores,
+            transforms[selector["transform"]],
+            None,
+            config["seed"],
+            with_scores=True,
+        ),
+        seed=config["seed"],
+        fold="all",
+        epsilon=selector["epsilon"],
+        digests=dataset.digests,
+    )
+    rows = table["row"].to_numpy(np.int64)
+    codes = {label: code for code, label in enumerate(dataset.classes)}
+    landmarks = Landmarks(
+        scores=scores.rectangle(np.arange(len(dataset.digests)), rows),
+        self_scores=scores.self_scores(),
+        lengths=dataset.lengths.astype(np.float64),
+        rows=rows,
+        classes=np.array([codes[label] for label in table["class"]]),
+        kind=dataset.kind,
+    )
+    training = TrainingPart(dataset.rows, dataset.labels, dataset.rows, dataset.classes)
+    inner = inner_partition(landmarks, training, config["inner_folds"], config["seed"], "all")
+    (entry,) = make_factors(landmarks, training, transforms, [recipe])
+    trained = train(
+        recipe,
+        config["learners"][recipe["learner"]],
+        entry.corrected[recipe["correction"]],
+        landmark_kernel(landmarks, training, transforms[recipe["transform"]]),
+        landmarks,
+        training,
+        inner,
+        config["reject_error"],
+        config["seed"],
+    )
+    figures = {"recipe": recipe["name"]} | trained.figures
+    model = final_model(dataset, trained.classifier, scheme, part["source"], figures, rows.tolist())
+    probabilities = trained.classifier.predict_proba(
+        landmarks.scores[dataset.rows],
+        landmarks.self_scores[dataset.rows],
+        landmarks.lengths[dataset.rows],
+    )
+    return model, dataset, probabilities

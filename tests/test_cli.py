@@ -1,0 +1,647 @@
+"""The command line: what it checks, what it classifies, and how it refuses."""
+
+import gzip
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+import safetensors.numpy
+import scipy.io
+import yaml
+
+from kreinflow.cli import main
+from small_inputs import (
+    DNA,
+    configuration,
+    families,
+    matrix_of,
+    points,
+    trained_model,
+    write_fasta,
+    write_labels,
+    write_matrix,
+)
+
+BY_HEADER = {"pattern": r"family=(\w+);"}
+KINDS = ("similarity", "dissimilarity", "squared_dissimilarity")
+
+
+def fasta_source(name="x.fasta", labels=None, **more):
+    return {"type": "fasta", "fasta": name, "labels": labels or BY_HEADER, **more}
+
+
+@pytest.fixture
+def run(capsys):
+    """A function that runs the command in this process: exit code, standard output, error."""
+
+    def command(*arguments):
+        code = main([str(argument) for argument in arguments])
+        said = capsys.readouterr()
+        assert "Traceback" not in said.err + said.out
+        return code, said.out, said.err
+
+    return command
+
+
+@pytest.fixture
+def check(run, tmp_path):
+    """A function that writes a config and checks it; it asserts that nothing was written."""
+
+    def command(config):
+        path = tmp_path / "config.yaml"
+        path.write_text(yaml.safe_dump({"data": str(tmp_path), **config}))
+        before = sorted(tmp_path.rglob("*"))
+        code, out, err = run("check", path)
+        assert sorted(tmp_path.rglob("*")) == before
+        assert code in (0, 2)
+        if code == 2:
+            assert out == ""
+            assert err.count("\n") == 1, "one message"
+            assert err.startswith("kreinflow input error: ")
+        return code, out + err
+
+    return command
+
+
+def refused(check, config):
+    code, message = check(config)
+    assert code == 2, message
+    return message
+
+
+# check: what is right
+
+
+def test_check_of_sequences(check, tmp_path):
+    records = families(1)
+    write_fasta(tmp_path / "x.fasta", records)
+    write_labels(tmp_path / "y.tsv", records)
+    for labels in (BY_HEADER, {"table": "y.tsv"}):
+        assert check(configuration(fasta_source(labels=labels))) == (
+            0,
+            "mine: 30 records (0 dropped), 30 distinct, 3 classes, 2 folds, 1 recipes: "
+            "ready to run\n",
+        )
+
+
+def test_check_of_gzip_a_list_and_a_folder(check, tmp_path):
+    records = families(1)
+    write_fasta(tmp_path / "one.fa.gz", records[:15])
+    write_fasta(tmp_path / "two.faa", records[15:])
+    code, said = check(configuration(fasta_source(["one.fa.gz", "two.faa"])))
+    assert code == 0
+    assert "30 records (0 dropped), 30 distinct, 3 classes" in said
+    for label in "abc":
+        ending = "fasta.gz" if label == "b" else "fasta"
+        write_fasta(tmp_path / "all" / f"{label}.{ending}", [r for r in records if r[1] == label])
+    code, said = check(configuration(fasta_source("all", {"from_file_names": True})))
+    assert code == 0
+    assert "30 records (0 dropped), 30 distinct, 3 classes" in said
+
+
+def test_check_counts_what_is_dropped_by_request(check, tmp_path):
+    records = [
+        *families(1),
+        *families(2, classes="d", each=3),
+        ("twin", "a", families(1)[0][2]),  # the sequence of a0: kept, and counted once
+        ("x1", "a", "MKV" * 20),
+        ("x2", "b", "MKV" * 20),  # identical, with another label
+        ("long", "a", "M" * 500),
+        ("odd", "a", "MK1V" * 10),
+    ]
+    write_fasta(tmp_path / "x.fasta", records)
+    write_labels(tmp_path / "y.tsv", [*records[:-1], ("nowhere", "a", "")])
+    source = fasta_source(
+        labels={"table": "y.tsv"},
+        min_class_size=4,
+        max_length=400,
+        too_long="drop",
+        illegal_residues="drop",
+        unmatched="drop",
+    )
+    code, said = check(configuration(source))
+    assert code == 0
+    # 3 of class d, x1 and x2, long, odd, and the label of nowhere
+    assert "31 records (8 dropped), 30 distinct, 3 classes" in said
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("ending", ["npy", "csv", "csv.gz", "tsv", "mat"])
+def test_check_of_a_matrix(check, tmp_path, kind, ending):
+    X, labels = points(1)
+    K = matrix_of(kind, X, X)
+    path = tmp_path / f"k.{ending}"
+    ids = [f"o{i}" for i in range(len(X))]
+    if ending == "npy":
+        np.save(path, K)
+    elif ending == "mat":
+        scipy.io.savemat(path, {"K": K})
+    else:
+        write_matrix(path, K, ids)
+    (tmp_path / "y.txt").write_text("\n".join(labels))
+    source = {"type": "matrix", "matrix": path.name, "kind": kind, "labels": {"lines": "y.txt"}}
+    code, said = check(configuration(source, "raw"))
+    assert (code, "30 records (0 dropped), 30 distinct, 3 classes" in said) == (0, True), said
+
+
+def test_check_of_nucleotides_groups_and_matrix_files(check, tmp_path):
+    records = families(3, letters=DNA, changed=0.02)
+    write_fasta(tmp_path / "x.fna", records)
+    source = fasta_source("x.fna", molecule="nucleotide")
+    scoring = {"matrix": "nuc44", "gap_open": 10, "gap_extend": 1, "mode": "semiglobal"}
+    assert check(configuration(source, scoring=scoring))[0] == 0
+    # Each family is one group of near-identical sequences: no two folds can share it.
+    groups = {"method": "grouped", "k": 2, "identity": 0.8}
+    message = refused(check, configuration(source, scoring=scoring, folds=groups))
+    assert "class 'a' has 1 groups of sequences that must share a fold" in message
+    groups["identity"] = 1.0
+    assert check(configuration(source, scoring=scoring, folds=groups))[0] == 0
+
+    (tmp_path / "mine.txt").write_text(
+        "# match 3, mismatch -2\n   A  C  G  T\nA  3 -2 -2 -2\nC -2  3 -2 -2\nG -2 -2  3 -2\n"
+        "T -2 -2 -2  3\n"
+    )
+    scoring = {"matrix": "mine.txt", "gap_open": 5, "gap_extend": 2, "mode": "global"}
+    assert check(configuration(source, "normalised", scoring=scoring))[0] == 0
+    message = refused(check, configuration(source, "log", scoring=scoring))
+    assert "global alignments can score below 0" in message
+
+
+def test_check_of_the_users_folds(check, tmp_path):
+    records = families(1)
+    write_fasta(tmp_path / "x.fasta", records)
+    rows = [f"{r[0]},{'test' if i % 5 == 0 else 'train'}" for i, r in enumerate(records)]
+    (tmp_path / "f.csv").write_text("\n".join(["id,fold", *rows]))
+    folds = {"method": "table", "table": "f.csv"}
+    code, said = check(configuration(fasta_source(), folds=folds))
+    assert (code, "1 folds" in said) == (0, True)
+    for table, message in (
+        (["id,fold", *rows[1:]], "f.csv: no fold for 1 of 30 ids: a0."),
+        (["id,fold", *rows, "stranger,test"], "f.csv: 1 ids are not in the data: stranger."),
+        (["id,part", *rows], "f.csv: column 'fold' is missing"),
+        (["id,fold", *rows, rows[0]], "f.csv, line 32: id 'a0' stands twice, first in line 2."),
+        (
+            ["id,fold", *[f"{r[0]},{'test' if r[1] == 'a' else 'train'}" for r in records]],
+            "f.csv: all of class 'a' is in fold 'test'",
+        ),
+    ):
+        (tmp_path / "f.csv").write_text("\n".join(table))
+        assert message in refused(check, configuration(fasta_source(), folds=folds))
+
+
+def test_check_of_the_data_folder_on_the_command_line(run, tmp_path):
+    write_fasta(tmp_path / "elsewhere" / "x.fasta", families(1))
+    (tmp_path / "c.yaml").write_text(yaml.safe_dump(configuration(fasta_source())))
+    assert run("check", tmp_path / "c.yaml", "--data", tmp_path / "elsewhere")[0] == 0
+    code, _, err = run("check", tmp_path / "c.yaml", "--data", tmp_path)
+    assert code == 2
+    assert f"{tmp_path}/x.fasta: no such file" in err
+
+
+# check: bad input
+
+
+GOOD = families(1)
+
+
+def _fasta(records):
+    return "".join(f">{i} family={label};\n{s}\n" for i, label, s in records).encode()
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (None, "x.fasta: no such file."),
+        (b"", "x.fasta: is empty."),
+        (b"\n\n", "x.fasta: holds no records."),
+        (b"id,label\na,b\n", "x.fasta, line 1: not FASTA"),
+        (b"\x89PNG\r\n\x1a\n\x00\xff", "x.fasta, line 1: not FASTA"),
+        (gzip.compress(_fasta(GOOD))[:-30], "x.fasta: truncated or damaged gzip file"),
+        (_fasta([*GOOD, GOOD[0]]), "record 31 (line 61): id 'a0' stands twice, first in"),
+        (_fasta([*GOOD, ("e", "a", "")]), "x.fasta, record 31 (line 61), e: has no residues."),
+        (_fasta([*GOOD, ("e", "a", "**")]), "x.fasta, record 31 (line 61), e: has no residues"),
+        (_fasta([*GOOD, ("e", "a", "MK*V")]), "record 31 (line 61), e: residue 3 is '*'"),
+        (_fasta([*GOOD, ("e", "a", "MK-V")]), "record 31 (line 61), e: residue 3 is '-'"),
+        (_fasta([*GOOD, ("e", "a", "MKVé")]), "record 31 (line 61), e: residue 4 is not an ASCII"),
+        (_fasta([*GOOD, ("e", "a", "M" * 401)]), "e: has 401 residues, more than max_length"),
+        (_fasta([*GOOD, ("e", "", "MKV")]), "no label for 1 of 31 ids: e."),
+        (_fasta(GOOD) + b">\nMKV\n", "x.fasta, record 31 (line 61): has no id."),
+        (_fasta(GOOD[:10]), "the data have 1 classes left (a). At least two"),
+        (_fasta(GOOD[:21]), "the data have 2 classes left (a, b"),  # of c only one: dropped
+        (_fasta(GOOD[:22]), "class 'c' has 2 groups"),
+        (_fasta([*GOOD, ("e", "a", "XXX")]), "e: its 3 residues score 0 with themselves"),
+    ],
+)
+def test_bad_fasta(check, tmp_path, content, message):
+    if content is not None:
+        (tmp_path / "x.fasta").write_bytes(content)
+    config = configuration(fasta_source(max_length=400), folds={"k": 3})
+    if "2 classes left" in message:  # no fault: a class below min_class_size is dropped
+        code, said = check(config)
+        assert (code, "(1 dropped), 20 distinct, 2 classes" in said) == (0, True)
+        return
+    assert message in refused(check, config)
+
+
+def test_bad_labels(check, tmp_path):
+    write_fasta(tmp_path / "x.fasta", GOOD)
+    config = configuration(fasta_source(labels={"table": "y.tsv"}))
+    path = tmp_path / "y.tsv"
+    assert f"{path}: no such file." in refused(check, config)
+    for records, message in (
+        (GOOD[1:], "y.tsv: no label for 1 of 30 ids: a0."),
+        ([*GOOD, ("z", "a", "")], "y.tsv: no sequence for 1 of 31 labels: z."),
+        ([*GOOD, GOOD[3]], "y.tsv, line 32: id 'a3' stands twice, first in line 5."),
+        ([*GOOD[1:], ("a0", "", "")], "y.tsv, line 31: the 'label' is empty."),
+    ):
+        write_labels(path, records)
+        assert message in refused(check, config)
+    path.write_text("id\tlable\na0\ta\n")
+    assert "column 'label' is missing; did you mean 'lable'?" in refused(check, config)
+    bad = configuration(fasta_source(labels={"pattern": "family=("}))
+    assert "labels.pattern 'family=(': not a regular expression" in refused(check, bad)
+
+
+def test_identical_sequences_with_other_labels_refused_on_request(check, tmp_path):
+    write_fasta(tmp_path / "x.fasta", [*GOOD, ("twin", "b", GOOD[0][2])])
+    said = refused(check, configuration(fasta_source(conflicting_labels="refuse")))
+    assert "'a0' and 'twin' are the same sequence with the labels 'a' and 'b'." in said
+
+
+def _changed(K, i, j, value, both=True):
+    K = K.copy()
+    K[i, j] = value
+    if both:
+        K[j, i] = value
+    return K
+
+
+D = matrix_of("dissimilarity", *[points(1)[0]] * 2)
+
+
+@pytest.mark.parametrize(
+    ("matrix", "message"),
+    [
+        (None, "k.npy: no such file."),
+        (b"", "k.npy: is empty."),
+        (b"\x93NUMPY nothing", "k.npy: truncated or not a .npy array"),
+        (D[:, :-1], "k.npy: has 30 rows and 29 columns. A square matrix is expected"),
+        (D.ravel(), "k.npy: not an array of 2 dimensions."),
+        (_changed(D, 3, 7, 9.0, both=False), "not symmetric, 9 at row 4, column 8 but"),
+        (_changed(D, 3, 7, np.nan), "k.npy, row 4, column 8: nan is not a finite number."),
+        (_changed(D, 3, 7, np.inf), "k.npy, row 4, column 8: inf is not a finite number."),
+        (_changed(D, 3, 7, -1.0), "k.npy, row 4, column 8: -1 is a negative dissimilarity."),
+        (_changed(D, 3, 3, 1.0), "row 4, column 4: the dissimilarity of an object with itself"),
+        (D[:29, :29], "y.txt: has 30 labels, but the matrix k.npy has 29 rows."),
+    ],
+)
+def test_bad_matrix(check, tmp_path, matrix, message):
+    if isinstance(matrix, bytes):
+        (tmp_path / "k.npy").write_bytes(matrix)
+    elif matrix is not None:
+        np.save(tmp_path / "k.npy", matrix)
+    labels = points(1)[1][: 29 if "29 columns" in message and len(D) == 29 else 30]
+    (tmp_path / "y.txt").write_text("\n".join(labels))
+    source = {
+        "type": "matrix",
+        "matrix": "k.npy",
+        "kind": "dissimilarity",
+        "labels": {"lines": "y.txt"},
+    }
+    assert message in refused(check, configuration(source, "raw"))
+
+
+def test_bad_settings(check, tmp_path):
+    write_fasta(tmp_path / "x.fasta", GOOD)
+    good = configuration(fasta_source())
+    large = {**good, "selectors": {"meb": {"method": "uniform", "budget": 16}}}
+    assert "selectors.meb.budget: 16 landmarks are more than the 15" in refused(check, large)
+    typo = {**good, "selector": good["selectors"]}
+    assert "unknown key 'selector'; did you mean 'selectors'?" in refused(check, typo)
+    odd = configuration(fasta_source(), scoring={"matrix": "BLOSUM26"})
+    assert "substitution matrix 'BLOSUM26'" in refused(check, odd)
+    assert "Did you mean 'blosum65'?" in refused(check, odd)
+    many = configuration(fasta_source(), folds={"k": 11})
+    assert "class 'a' has 10 groups" in refused(check, many)
+    missing = {**good, "classify": {"new": {"dataset": "mine", "input": "new.fasta"}}}
+    assert f"{tmp_path}/new.fasta: no such file." in refused(check, missing)
+    matched = configuration(
+        fasta_source(), "normalised", scoring={"mode": "global", "gap_open": 11}
+    )
+    matched["selectors"] = {
+        "meb": {"method": "uniform", "budget": "other"},
+        "other": {"method": "meb", "transform": "log"},
+    }
+    assert "the transform log of selector 'other' cannot take" in refused(check, matched)
+    (tmp_path / "config.yaml").write_text("seed: [1\n")
+    code = main(["check", str(tmp_path / "config.yaml")])
+    assert code == 2
+
+
+# classify: sequences
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory):
+    """A model file, the data it was trained on, and their probabilities."""
+    folder = tmp_path_factory.mktemp("trained")
+    records = families(7, each=12, changed=0.45)
+    write_fasta(folder / "x.fasta", records)
+    config = configuration(fasta_source())
+    model, _, probabilities = trained_model(config, folder)
+    model.save(folder / "model.safetensors")
+    return folder / "model.safetensors", model, records, probabilities
+
+
+def classified(run, model, new, *arguments):
+    code, out, err = run("classify", model, new, *arguments)
+    assert code == 0, err
+    return out
+
+
+def test_classify_keeps_the_order_and_agrees_with_the_library(run, trained, tmp_path):
+    path, model, records, probabilities = trained
+    order = np.random.default_rng(0).permutation(len(records))
+    new = write_fasta(tmp_path / "new.fa.gz", [records[i] for i in order])
+    assert classified(run, path, new, "-o", tmp_path / "out.tsv") == ""
+    table = pd.read_csv(tmp_path / "out.tsv", sep="\t")
+    assert table.columns.tolist() == [
+        *("id", "label", "probability", "runner_up", "runner_up_probability", "reject")
+    ]
+    assert table["id"].tolist() == [records[i][0] for i in order]
+    expected = np.sort(probabilities[order], axis=1)
+    np.testing.assert_array_equal(table["probability"], expected[:, -1])
+    np.testing.assert_array_equal(table["runner_up_probability"], expected[:, -2])
+    best = np.array(model.classifier.classes)[probabilities[order].argmax(axis=1)]
+    assert table["label"].tolist() == best.tolist()
+    assert (table["label"] != table["runner_up"]).all()
+
+
+def test_a_record_does_not_depend_on_the_others_nor_on_threads(run, trained, tmp_path):
+    path, _, records, _ = trained
+    whole = write_fasta(tmp_path / "whole.fasta", records)
+    outputs = []
+    for name, new, threads in (("1", whole, 1), ("3", whole, 3)):
+        classified(run, path, new, "--threads", threads, "-o", tmp_path / name)
+        outputs.append((tmp_path / name).read_bytes())
+    assert outputs[0] == outputs[1]
+    lines = outputs[0].splitlines()
+    for place in (0, 17, 35):
+        alone = write_fasta(tmp_path / "alone.fasta", [records[place]])
+        classified(run, path, alone, "-o", tmp_path / "alone.tsv")
+        assert (tmp_path / "alone.tsv").read_bytes().splitlines() == [lines[0], lines[place + 1]]
+
+
+def test_the_reject_flag(run, trained, tmp_path):
+    from dataclasses import replace
+
+    _, model, records, probabilities = trained
+    threshold = float(np.median(probabilities.max(axis=1)))
+    strict = replace(model, classifier=replace(model.classifier, reject_threshold=threshold))
+    strict.save(tmp_path / "strict.safetensors")
+    new = write_fasta(tmp_path / "new.fasta", records)
+    classified(run, tmp_path / "strict.safetensors", new, "-o", tmp_path / "out.tsv")
+    flags = pd.read_csv(tmp_path / "out.tsv", sep="\t")["reject"]
+    expected = np.where(probabilities.max(axis=1) < threshold, "yes", "no")
+    assert flags.tolist() == expected.tolist()
+    assert set(flags) == {"yes", "no"}
+
+
+def test_classify_lists_the_landmarks(run, trained):
+    path, model, records, _ = trained
+    code, out, _ = run("classify", path, "--landmarks")
+    labels = {i: label for i, label, _ in records}
+    assert code == 0
+    assert out.splitlines() == ["id\tlabel", *(f"{i}\t{labels[i]}" for i in model.landmark_ids)]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (">q1 x\nMKV\n>q2\nMK1V\n", "new.fasta, record 2 (line 3), q2: residue 3 is '1'"),
+        (">q1\nMKV\n>q2\n\n>q3\nMKV\n", "new.fasta, record 2 (line 3), q2: has no residues"),
+        (">q1\n***\n", "new.fasta, record 1 (line 1), q1: has no residues"),
+        (">q1\nMKV\n>q2\nXXX\n", "new.fasta, record 2, q2: scores 0 with itself, too little"),
+        ("MKV\n", "new.fasta, line 1: not FASTA"),
+        ("", "new.fasta: is empty"),
+    ],
+)
+def test_bad_new_sequences(run, trained, tmp_path, text, message):
+    (tmp_path / "new.fasta").write_text(text)
+    code, out, err = run("classify", trained[0], tmp_path / "new.fasta")
+    assert (code, out, err.count("\n")) == (2, "", 1)
+    assert message in err
+
+
+def test_what_classify_needs(run, trained, tmp_path):
+    code, _, err = run("classify", trained[0])
+    assert (code, "name the FASTA file or matrix" in err) == (2, True)
+    code, _, err = run("classify", trained[0], tmp_path / "nowhere.fasta")
+    assert (code, "nowhere.fasta: no such file" in err) == (2, True)
+    new = write_fasta(tmp_path / "new.fasta", trained[2][:2])
+    code, _, err = run("classify", trained[0], new, "--threads", 0)
+    assert (code, "--threads 0: give at least 1" in err) == (2, True)
+    code, _, err = run("classify", trained[0], new, "-o", tmp_path / "new.fasta" / "out.tsv")
+    assert code == 1
+    assert "could not be written" in err
+
+
+# classify: damaged models
+
+
+def tampered(path, target, change):
+    """Write a copy of a model with a changed header, otherwise a file as it should be."""
+    arrays = safetensors.numpy.load_file(path)
+    with safetensors.safe_open(path, framework="numpy") as file:
+        content = json.loads(file.metadata()["kreinflow"])
+    change(content, arrays)
+    target.write_bytes(safetensors.numpy.save(arrays, metadata={"kreinflow": json.dumps(content)}))
+
+
+def _set(*keys, to):
+    def change(content, arrays):
+        part = content
+        for key in keys[:-1]:
+            part = part[key]
+        part[keys[-1]] = to
+
+    return change
+
+
+def _array(name, function):
+    def change(content, arrays):
+        arrays[name] = function(arrays[name])
+
+    return change
+
+
+def _with_nan(weights):
+    weights = weights.copy()
+    weights[0, 0] = np.nan
+    return weights
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        _set("kind", to="kreinflow model 99"),
+        _set("header", to=[]),
+        _set("header", "scheme", to={}),
+        _set("header", "scheme", "mode", to="sideways"),
+        _set("header", "scheme", "alignment_version", to=99),
+        _set("header", "scheme", "matrix", "alphabet", to="AC"),
+        _set("header", "scheme", "gap_open", to=-1),
+        _set("header", "scheme", to=None),
+        _set("header", "molecule", to="plastic"),
+        _set("header", "landmark_ids", to=["a"]),
+        _set("header", "landmark_ids", to=None),
+        _set("header", "classifier", "classes", to=["a", "a", "b"]),
+        _set("header", "classifier", "classes", to=["a", "b"]),
+        _set("header", "classifier", "kind", to="magic"),
+        _set("header", "classifier", "temperature", to=0),
+        _set("header", "classifier", "temperature", to="warm"),
+        _set("header", "classifier", "reject_threshold", to=-1),
+        _set("header", "classifier", "transform", to={"name": "log", "constants": {}}),
+        _set("header", "classifier", "transform", to={"name": "exp", "constants": {}}),
+        _set("header", "classifier", "centred", to=True),
+        _array("weights", lambda w: w[:-1]),
+        _array("weights", lambda w: w.astype(np.int64)),
+        _array("weights", _with_nan),
+        _array("landmark_classes", lambda c: c + 50),
+        _array("landmark_ends", lambda e: e + 1),
+        _array("landmark_ends", lambda e: e[:-1]),
+        _array("landmark_ends", lambda e: e * 10**9),
+        _array("landmark_residues", lambda r: r * 0 + ord("1")),
+        _array("landmark_residues", lambda r: r.astype(np.float64)),
+    ],
+)
+def test_a_tampered_model_is_refused(run, trained, tmp_path, change):
+    path = tmp_path / "bad.safetensors"
+    tampered(trained[0], path, lambda *parts: None)
+    new = write_fasta(tmp_path / "new.fasta", trained[2][:2])
+    assert run("classify", path, new)[0] == 0  # the copy itself is good
+    tampered(trained[0], path, change)
+    code, out, err = run("classify", path, new)
+    assert (code, out, err.count("\n")) == (2, "", 1), err
+    assert err.startswith(f"kreinflow input error: {path}: ")
+
+
+def test_truncated_and_foreign_models_are_refused(run, trained, tmp_path):
+    data = trained[0].read_bytes()
+    new = write_fasta(tmp_path / "new.fasta", trained[2][:2])
+    path = tmp_path / "bad.safetensors"
+    foreign = safetensors.numpy.save({"weights": np.zeros((2, 2))}, metadata={"format": "pt"})
+    huge = (2**62).to_bytes(8, "little") + data[8:]
+    for content in (b"", data[:4], data[:100], data[:-1], b"GIF89a" * 100, foreign, huge):
+        path.write_bytes(content)
+        code, out, err = run("classify", path, new)
+        assert (code, out, err.count("\n")) == (2, "", 1), err
+        assert err.startswith(f"kreinflow input error: {path}: ")
+    code, _, err = run("classify", tmp_path / "none.safetensors", new)
+    assert (code, "none.safetensors: no such file" in err) == (2, True)
+
+
+# classify: matrices
+
+
+@pytest.fixture(params=KINDS)
+def measured(request, tmp_path):
+    """A model of a matrix, its landmarks' points, all points, and their probabilities."""
+    kind = request.param
+    X, labels = points(4)
+    ids = [f"o{i}" for i in range(len(X))]
+    write_matrix(tmp_path / "k.csv", matrix_of(kind, X, X), ids)
+    (tmp_path / "y.csv").write_text(
+        "id,label\n" + "".join(f"{i},{label}\n" for i, label in zip(ids, labels, strict=True))
+    )
+    source = {"type": "matrix", "matrix": "k.csv", "kind": kind, "labels": {"table": "y.csv"}}
+    model, _, probabilities = trained_model(configuration(source, "raw"), tmp_path)
+    model.save(tmp_path / "model.safetensors")
+    chosen = [ids.index(i) for i in model.landmark_ids]
+    return tmp_path, kind, model, X, ids, chosen, probabilities
+
+
+def test_classify_a_matrix(run, measured):
+    folder, kind, model, X, ids, chosen, probabilities = measured
+    values = matrix_of(kind, X, X[chosen])
+    best, second = np.sort(probabilities, axis=1).T[[-1, -2]]
+    landmarks = list(model.landmark_ids)
+    shuffled = np.random.default_rng(1).permutation(len(landmarks))
+    write_matrix(folder / "named.csv", values, ids, landmarks)
+    write_matrix(
+        folder / "shuffled.tsv.gz", values[:, shuffled], ids, [landmarks[i] for i in shuffled]
+    )
+    np.save(folder / "plain.npy", values)
+    # The training matrix itself has a column for each landmark, and others.
+    for name in ("named.csv", "shuffled.tsv.gz", "plain.npy", "k.csv"):
+        run("classify", folder / "model.safetensors", folder / name, "-o", folder / "out.tsv")
+        table = pd.read_csv(folder / "out.tsv", sep="\t", dtype={"id": str})
+        numbered = [str(i + 1) for i in range(len(ids))]
+        assert table["id"].tolist() == (numbered if name == "plain.npy" else ids)
+        np.testing.assert_allclose(table["probability"], best, rtol=1e-9)
+        np.testing.assert_allclose(table["runner_up_probability"], second, rtol=1e-9, atol=1e-15)
+        labels = np.array(model.classifier.classes)[probabilities.argmax(axis=1)]
+        assert table["label"].tolist() == labels.tolist()
+
+
+def test_classify_one_row(run, measured):
+    folder, kind, _, X, _, chosen, probabilities = measured
+    row = ",".join(repr(float(v)) for v in matrix_of(kind, X[4:5], X[chosen])[0])
+    for text in (row + "\n", "q," + row + "\n"):
+        (folder / "one.csv").write_text(text)
+        code, out, err = run("classify", folder / "model.safetensors", folder / "one.csv")
+        assert code == 0, err
+        assert float(out.split()[8]) == pytest.approx(probabilities[4].max(), rel=1e-5)
+
+
+def test_bad_new_matrices(run, measured):
+    folder, kind, model, X, ids, chosen, _ = measured
+    values = matrix_of(kind, X, X[chosen])
+    landmarks = list(model.landmark_ids)
+
+    def message(name):
+        code, out, err = run("classify", folder / "model.safetensors", folder / name)
+        assert (code, out, err.count("\n")) == (2, "", 1), err
+        assert f"{folder / name}" in err
+        return err
+
+    np.save(folder / "narrow.npy", values[:, 1:])
+    m = len(landmarks)
+    assert f"has {m - 1} columns where the model has {m} landmarks" in message("narrow.npy")
+    write_matrix(folder / "lacks.csv", values, ids, ["stranger", *landmarks[1:]])
+    assert f"no column for 1 of the {m} landmarks of the model: {landmarks[0]}." in message(
+        "lacks.csv"
+    )
+    write_matrix(folder / "twice.csv", values, ids, [landmarks[1], *landmarks[1:]])
+    assert f"id {landmarks[1]!r} of column 2 stands twice" in message("twice.csv")
+    bad = values.copy()
+    bad[2, 1] = np.nan
+    write_matrix(folder / "nan.csv", bad, ids, landmarks)
+    assert "row 3" in message("nan.csv")
+    np.save(folder / "nan.npy", bad)
+    assert "row 3 (3), column 2: nan is not a finite number" in message("nan.npy")
+    if kind != "similarity":
+        bad[2, 1] = -1
+        np.save(folder / "negative.npy", bad)
+        assert f"row 3 (3), column 2: -1 is negative, which no {kind} is" in message("negative.npy")
+    write_fasta(folder / "x.fasta", families(1))
+    assert "the ending is not one of a matrix" in message("x.fasta")
+
+
+def test_a_tampered_kind_of_matrix_is_refused(run, measured):
+    folder = measured[0]
+    tampered(
+        folder / "model.safetensors",
+        folder / "bad.safetensors",
+        _set("header", "matrix_kind", to="gossip"),
+    )
+    code, _, err = run("classify", folder / "bad.safetensors", folder / "k.csv")
+    assert (code, "its kind of matrix, 'gossip', is unknown" in err) == (2, True)
+
+
+def test_version(capsys):
+    with pytest.raises(SystemExit) as left:
+        main(["--version"])
+    assert left.value.code == 0
+    assert capsys.readouterr().out.startswith("kreinflow ")

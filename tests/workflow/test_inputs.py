@@ -1,0 +1,353 @@
+"""The ways into the workflow and out of it: kinds of input, and what must not leak.
+
+What `kreinflow check` and `kreinflow classify` do alone is in tests/test_cli.py.
+"""
+
+import json
+import re
+import subprocess
+import sys
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from kreinflow.cli import main
+from kreinflow.models.model_file import Model, load_fold_model
+from small_inputs import (
+    DNA,
+    PROTEIN,
+    configuration,
+    families,
+    matrix_of,
+    points,
+    write_fasta,
+    write_labels,
+    write_matrix,
+)
+
+SUBSTITUTIONS = "# match 3, mismatch -2\n   A  C  G  T\nA  3 -2 -2 -2\nC -2  3 -2 -2\n" + (
+    "G -2 -2  3 -2\nT -2 -2 -2  3\n"
+)
+
+
+def read(path):
+    return pd.read_csv(path, sep="\t", dtype={"id": str, "true": str, "predicted": str})
+
+
+def write_inputs(data):
+    """Write all inputs; return the data sets of the config and what is to be classified."""
+    proteins = families(11, classes=("one", "two", "three"), each=12)
+    extra = [
+        ("twin", "one", proteins[0][2].lower()),
+        ("clash1", "one", "MKVLAW" * 8),
+        ("clash2", "two", "MKVLAW" * 8),
+        *families(12, classes=("rare",), each=3),
+    ]
+    write_fasta(data / "proteins.fasta.gz", [*proteins, *extra], header="{id} of no family")
+    write_labels(data / "proteins.tsv", [*proteins, *extra])
+    tested = {f"{label}{i}" for label in ("one", "two", "three") for i in (3, 6, 9)}
+    (data / "folds.tsv").write_text(
+        "id\tfold\n"
+        + "".join(f"{r[0]}\t{'test' if r[0] in tested else 'train'}\n" for r in [*proteins, *extra])
+    )
+    # Each class has four groups of three near-identical sequences.
+    rng = np.random.default_rng(13)
+    dna = []
+    for label, _, ancestor in families(14, each=4, letters=DNA, length=90, changed=0.35):
+        for copy in range(3):
+            place = int(rng.integers(90))
+            child = ancestor[:place] + "ACGT"[copy] + ancestor[place + 1 :]
+            dna.append((f"{label}.{copy}", label[0], child.replace("T", "U")))
+    for label in "abc":
+        write_fasta(data / "dna" / f"{label}.fna", [r for r in dna if r[1] == label])
+    (data / "mine.txt").write_text(SUBSTITUTIONS)
+    X, labels = points(16)
+    ids = [f"o{i}" for i in range(len(X))]
+    write_matrix(data / "distances.csv.gz", matrix_of("dissimilarity", X, X), ids)
+    (data / "distances.txt").write_text("\n".join(labels) + "\n")
+    write_fasta(data / "new.fasta", proteins[::-1])
+    return {
+        "proteins": {
+            "source": {
+                "type": "fasta",
+                "fasta": "proteins.fasta.gz",
+                "labels": {"table": "proteins.tsv"},
+                "min_class_size": 5,
+            },
+            "folds": {"method": "table", "table": "folds.tsv"},
+            "recipes": ["log"],
+        },
+        "dna": {
+            "source": {
+                "type": "fasta",
+                "fasta": "dna",
+                "molecule": "nucleotide",
+                "labels": {"from_file_names": True},
+            },
+            "scoring": {"matrix": "mine.txt", "gap_open": 5, "gap_extend": 2, "mode": "global"},
+            "folds": {"method": "grouped", "k": 2, "identity": 0.9},
+            "recipes": ["normalised"],
+        },
+        "distances": {
+            "source": {
+                "type": "matrix",
+                "matrix": "distances.csv.gz",
+                "kind": "dissimilarity",
+                "labels": {"lines": "distances.txt"},
+            },
+            "folds": {"k": 2},
+            "recipes": ["raw"],
+        },
+    }, {
+        "again": {"dataset": "proteins", "input": "new.fasta"},
+        "matrix": {"dataset": "distances", "input": "distances.csv.gz"},
+    }
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory):
+    """One run over three data sets, each of another kind of input."""
+    from workflow.conftest import Workflow
+
+    folder = tmp_path_factory.mktemp("inputs")
+    datasets, requests = write_inputs(folder / "data")
+    config = configuration({}) | {
+        "data": str(folder / "data"),
+        "datasets": datasets,
+        "classify": requests,
+        "selectors": {
+            name: {"method": "meb", "transform": name, "epsilon": 0.1}
+            for name in ("log", "normalised", "raw")
+        },
+        "recipes": [
+            {"name": name, "selector": name, "transform": name, "learner": "ikfd"}
+            for name in ("log", "normalised", "raw")
+        ],
+    }
+    workflow = Workflow(folder, config)
+    assert main(["check", str(folder / "config.yaml")]) == 0
+    workflow.run()
+    return workflow
+
+
+def result(run, *path):
+    return run.folder.joinpath("results", *path)
+
+
+def statistics(run, dataset):
+    return json.loads(result(run, dataset, "dataset", "summary.json").read_text())["statistics"]
+
+
+def test_each_kind_of_input_gives_a_model_and_better_than_chance(run):
+    for dataset in ("proteins", "dna", "distances"):
+        summary = read(result(run, dataset, "evaluation", "summary.tsv"))
+        assert summary["accuracy_mean"].min() > 0.6, dataset
+        Model.load(result(run, dataset, "model.safetensors"))
+        assert f">{dataset}</h2>" in result(run, "report.html").read_text()
+
+
+def test_drops_are_counted_in_the_summary_and_in_the_report(run):
+    found = statistics(run, "proteins")
+    assert found["records_read"] == 42
+    assert found["records_kept"] == 37
+    assert found["distinct"] == 36  # twin is one0 in lower case
+    assert found["class_sizes"] == {"one": 13, "two": 12, "three": 12}
+    assert found["dropped"] == {
+        "identical sequences with different labels": {"count": 2, "examples": ["clash1", "clash2"]},
+        "small class": {"count": 3, "examples": ["rare0", "rare1", "rare2"]},
+    }
+    assert set(found["files"]) == {"proteins.fasta.gz", "proteins.tsv"}
+    page = re.sub(r"\s*<[^>]+>\s*", " ", result(run, "report.html").read_text())
+    assert re.search(r"small class\s+3\s+rare0, rare1, rare2", page)
+    assert re.search(r"identical sequences with different labels\s+2\s+clash1, clash2", page)
+
+
+def test_identical_sequences_share_a_row_a_fold_and_their_prediction(run):
+    records = read(result(run, "proteins", "dataset", "records.tsv")).set_index("id")
+    folds = read(result(run, "proteins", "folds.tsv")).set_index("id")
+    assert records.loc["twin", "row"] == records.loc["one0", "row"]
+    assert folds.loc["twin", "fold"] == folds.loc["one0", "fold"]
+
+
+def test_only_the_test_records_of_the_users_table_are_predicted(run):
+    table = read(run.folder / "data" / "folds.tsv")
+    tested = set(table.loc[table["fold"] == "test", "id"])
+    predictions = read(result(run, "proteins", "evaluation", "predictions.tsv.gz"))
+    assert set(predictions["id"]) == tested
+    landmarks = read(result(run, "proteins", "landmarks", "log", "r0f0.tsv"))["row"]
+    records = read(result(run, "proteins", "dataset", "records.tsv"))
+    assert not set(records.loc[records["row"].isin(landmarks), "id"]) & tested
+
+
+def test_near_identical_sequences_share_a_fold(run):
+    folds = read(result(run, "dna", "folds.tsv"))
+    families_ = folds["id"].str.split(".").str[0]
+    assert (folds.groupby(families_)["fold"].nunique() == 1).all()
+    assert folds["group"].nunique() == 12
+    assert sorted(folds["fold"].unique()) == [0, 1]
+    assert statistics(run, "dna")["substitutions"]["U to T"] > 0
+
+
+def test_scores_are_those_of_the_mode_and_matrix_asked_for(run):
+    import parasail
+
+    scores = np.load(result(run, "dna", "columns", "scores.npy"))
+    distinct = read(result(run, "dna", "dataset", "distinct.tsv"))["sequence"]
+    union = read(result(run, "dna", "columns", "landmarks.tsv"))["row"]
+    matrix = parasail.matrix_create("ACGT", 3, -2)
+    for i in (0, 7, 25):
+        for column, j in enumerate(union):
+            expected = parasail.nw_striped_32(distinct[i], distinct[j], 5, 2, matrix).score
+            assert scores[i, column] == expected
+    assert scores.min() < 0  # global, as it says
+
+
+def test_classified_in_the_workflow_as_on_the_command_line(run, tmp_path):
+    data = run.folder / "data"
+    for dataset, name, new in (
+        ("proteins", "again", "new.fasta"),
+        ("distances", "matrix", "distances.csv.gz"),
+    ):
+        model = result(run, dataset, "model.safetensors")
+        out = tmp_path / f"{name}.tsv"
+        assert main(["classify", str(model), str(data / new), "-o", str(out)]) == 0
+        assert out.read_bytes() == result(run, dataset, "classified", f"{name}.tsv").read_bytes()
+    ids = re.findall(r"^>(\S+)", (data / "new.fasta").read_text(), re.MULTILINE)
+    assert read(tmp_path / "again.tsv")["id"].tolist() == ids
+
+
+def test_classify_gives_the_predictions_of_the_workflow(run, tmp_path):
+    """The tested records, classified as new ones by the model of their fold."""
+    from dataclasses import replace
+
+    records = read(result(run, "proteins", "dataset", "records.tsv")).drop_duplicates("row")
+    distinct = read(result(run, "proteins", "dataset", "distinct.tsv"))["sequence"]
+    rows = read(result(run, "proteins", "landmarks", "log", "r0f0.tsv"))["row"].tolist()
+    model = replace(
+        Model.load(result(run, "proteins", "model.safetensors")),
+        classifier=load_fold_model(
+            result(run, "proteins", "models", "log", "r0f0.safetensors"), "log"
+        ),
+        landmark_ids=tuple(records.set_index("row").loc[rows, "id"]),
+        landmarks=tuple(distinct[row].encode() for row in rows),
+    )
+    model.save(tmp_path / "fold.safetensors")
+    out = tmp_path / "out.tsv"
+    new = run.folder / "data" / "new.fasta"
+    assert main(["classify", str(tmp_path / "fold.safetensors"), str(new), "-o", str(out)]) == 0
+    ours = read(out).set_index("id")
+    predictions = read(result(run, "proteins", "predictions", "log", "r0f0.tsv.gz"))
+    assert len(predictions) == 9
+    for row in predictions.to_dict("records"):
+        assert ours.loc[row["id"], "label"] == row["predicted"]
+        assert ours.loc[row["id"], "probability"] == max(
+            value for key, value in row.items() if key.startswith("p_")
+        )
+
+
+def test_changed_tables_and_matrix_files_rerun_what_they_feed(run):
+    """Content, not names alone: else results of another substitution matrix would stay."""
+    data = run.folder / "data"
+    assert run.jobs() == {}
+    for name, changed, first, same in (
+        ("mine.txt", SUBSTITUTIONS.replace(" 3", " 4"), "read_dataset", "read_matrix"),
+        (
+            "folds.tsv",
+            (data / "folds.tsv").read_text().replace("one3\ttest", "one3\ttrain"),
+            "assign_folds",
+            "read_dataset",
+        ),
+    ):
+        before = (data / name).read_text()
+        (data / name).write_text(changed)
+        jobs = run.jobs()
+        (data / name).write_text(before)
+        assert jobs[first] == 1
+        assert same not in jobs
+
+
+# What must not leak: the design's test.
+
+
+def test_test_records_change_nothing_that_is_learned(workflow, tmp_path):
+    """Labels and sequences of the tested records are scrambled, ids and order kept."""
+    rng = np.random.default_rng(17)
+    plain = families(18, each=12)
+    tested = [i for i in range(len(plain)) if i % 3 == 0]
+    labels = [plain[i][1] for i in tested]
+    scrambled = list(plain)
+    for i, label in zip(tested, labels[5:] + labels[:5], strict=True):
+        length = int(rng.integers(40, 90))
+        scrambled[i] = (plain[i][0], label, "".join(rng.choice(list(PROTEIN), length)))
+    (tmp_path / "f.tsv").write_text(
+        "id\tfold\n"
+        + "".join(f"{r[0]}\t{'train' if i % 3 else 'test'}\n" for i, r in enumerate(plain))
+    )
+    datasets = {}
+    for name, records in (("plain", plain), ("scrambled", scrambled)):
+        write_fasta(tmp_path / f"{name}.fasta", records)
+        datasets[name] = {
+            "source": {
+                "type": "fasta",
+                "fasta": f"{name}.fasta",
+                "labels": {"pattern": r"family=(\w+);"},
+            },
+            "folds": {"method": "table", "table": "f.tsv"},
+        }
+    config = configuration({}) | {"data": str(tmp_path), "datasets": datasets}
+    config["selectors"]["sampled"] = {"method": "kmeans++", "budget": 9, "candidates": 5}
+    config["recipes"] = [
+        {"name": f"{learner}-{selector}", "selector": selector, "learner": learner}
+        | ({"correction": "flip"} if learner == "pcvm" else {})
+        for selector in ("meb", "sampled")
+        for learner in ("ikfd", "pcvm", "svc")
+    ]
+    run = workflow(config)
+    run.run(
+        "--",
+        *(
+            f"results/{name}/{stage}/{selector}/r0f0.{ending}"
+            for name in datasets
+            for selector in ("meb", "sampled")
+            for stage, ending in (
+                ("landmarks", "tsv"),
+                ("factors", "safetensors"),
+                ("models", "safetensors"),
+            )
+        ),
+    )
+    for selector in ("meb", "sampled"):
+        for file in (
+            f"landmarks/{selector}/r0f0.tsv",
+            f"factors/{selector}/r0f0.safetensors",
+            f"factors/{selector}/r0f0.spectrum.tsv",
+            f"models/{selector}/r0f0.safetensors",
+            f"models/{selector}/r0f0.tsv",
+        ):
+            ours, theirs = (result(run, name, file).read_bytes() for name in datasets)
+            assert ours == theirs, file
+        # The scrambled records are tested, and where everything is trained on, they count.
+        ours, theirs = (
+            read(result(run, name, f"predictions/{selector}/r0f0.tsv.gz")) for name in datasets
+        )
+        assert ours["id"].equals(theirs["id"])
+        assert (ours["true"] != theirs["true"]).any()
+        assert (ours["p_a"] != theirs["p_a"]).all()
+    ours, theirs = (result(run, name, "landmarks/meb/all.tsv").read_bytes() for name in datasets)
+    assert ours != theirs
+
+
+def test_bad_records_end_the_run_with_their_name(workflow, tmp_path):
+    """A fault that only reading finds: the job fails, with the message of `kreinflow check`."""
+    write_fasta(tmp_path / "x.fasta", [*families(1), ("odd", "a", "MK1V")])
+    source = {"type": "fasta", "fasta": "x.fasta", "labels": {"pattern": r"family=(\w+);"}}
+    run = workflow(configuration(source, data=str(tmp_path)))
+    done = run.run(check=False)
+    command = [sys.executable, "-m", "kreinflow.cli", "check", str(run.folder / "config.yaml")]
+    checked = subprocess.run(command, capture_output=True, text=True)
+    assert (done.returncode, checked.returncode) == (1, 2)
+    assert "x.fasta, record 31 (line 61), odd: residue 3 is '1'" in checked.stderr
+    assert checked.stderr.strip() in done.stderr + done.stdout
+    assert "Traceback" not in checked.stderr
+    assert not list((run.folder / "results" / "mine").rglob("folds.tsv"))
