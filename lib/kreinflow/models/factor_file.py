@@ -55,7 +55,8 @@ def load_embedding(
     """Read the map of one transform, rank and correction."""
     header, arrays = read_arrays(path, KIND)
     for number, entry in enumerate(header["factors"]):
-        if entry["transform"]["name"] == transform and entry["rank"] == rank:
+        # Rank 1 is one eigenvalue and rank 1.0 all of them, so types must agree too.
+        if entry["transform"]["name"] == transform and repr(entry["rank"]) == repr(rank):
             prefix = f"{number}/{correction}"
             if f"{prefix}/matrix" in arrays:
                 return Embedding(

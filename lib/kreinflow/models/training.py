@@ -149,7 +149,9 @@ def make_factors(
         With the keys transform, rank, correction.
     """
     entries = []
-    for name, rank in dict.fromkeys((r["transform"], r["rank"]) for r in recipes):
+    # By the type of the rank too: 1 keeps one eigenvalue, 1.0 all of them, and 1 == 1.0.
+    wanted = {(r["transform"], repr(r["rank"])): r["rank"] for r in recipes}
+    for (name, shown), rank in wanted.items():
         kernel = landmark_kernel(landmarks, part, transforms[name])
         factor = KreinFactor.fit(
             kernel.C,
@@ -160,7 +162,7 @@ def make_factors(
         )
         pairs = eigenpairs(factor.transform(kernel.C), factor.signs)
         corrections = dict.fromkeys(
-            r["correction"] for r in recipes if (r["transform"], r["rank"]) == (name, rank)
+            r["correction"] for r in recipes if (r["transform"], repr(r["rank"])) == (name, shown)
         )
         corrected = {method: CorrectedFactor.fit(factor, pairs, method) for method in corrections}
         entries.append(FactorEntry(transforms[name], rank, factor, pairs, corrected))
