@@ -4,7 +4,8 @@ from kreinflow.artifacts import write_table
 from kreinflow.console import logged
 from kreinflow.models.factor_file import factor_table, save_factors, spectrum_table
 from kreinflow.models.training import make_factors
-from kreinflow.workspace import open_run, read_landmark_table, read_scheme, transforms_of
+from kreinflow.workspace import read_scheme, transforms_of
+from kreinflow.workspace_models import open_run, read_landmark_table
 
 with logged(snakemake.log[0]) as console:
     files, params = snakemake.input, snakemake.params

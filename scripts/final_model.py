@@ -8,7 +8,8 @@ from kreinflow.artifacts import read_table
 from kreinflow.console import logged
 from kreinflow.models.model_file import choose_recipe, load_fold_model
 from kreinflow.sequences.dataset import read_dataset
-from kreinflow.workspace import final_model, read_landmark_table, read_scheme
+from kreinflow.workspace import read_scheme
+from kreinflow.workspace_models import final_model, read_landmark_table
 
 with logged(snakemake.log[0]) as console:
     params = snakemake.params

@@ -22,10 +22,10 @@ from kreinflow.workspace import (
     MatrixScores,
     alphabet_of,
     class_scores,
-    final_model,
     read_scheme,
     transforms_of,
 )
+from kreinflow.workspace_models import final_model
 
 PROTEIN, DNA = "ARNDCQEGHILKMFPSTWYV", "ACGT"
 

@@ -59,6 +59,15 @@ def test_modules_that_are_not_imported_do_not_count(copy):
     assert digest(copy, "report.py") != digest(copy, "folds.py")
 
 
+@pytest.mark.parametrize("script", ["alignment", "candidates", "columns", "landmarks"])
+def test_a_learner_does_not_count_before_it_learns(copy, script):
+    before, model = digest(copy, f"{script}.py"), digest(copy, "model.py")
+    module = copy / "lib" / "kreinflow" / "models" / "pcvm.py"
+    module.write_text(module.read_text() + "\n# changed\n")
+    assert digest(copy, f"{script}.py") == before
+    assert digest(copy, "model.py") != model
+
+
 def test_data_files_of_a_package_count(copy):
     before = digest(copy, "report.py")
     (template,) = (copy / "lib" / "kreinflow" / "report").glob("*.j2")

@@ -1,33 +1,30 @@
 """The files of a run, read into the objects that the library works with.
 
-The scripts of the workflow stand on this module. It knows what a file means, not who made it.
+The scripts of the workflow stand on this module up to the columns, and on
+:mod:`kreinflow.workspace_models` from there on: a changed learner must not make the rules before it
+run again. Both know what a file means, not who made it.
 """
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
 from kreinflow.alignment.scoring import ScoringScheme, load_substitution_matrix
 from kreinflow.alignment.store import ScoreStore
 from kreinflow.alignment.transforms import ScoreTransform, make_transform
-from kreinflow.artifacts import open_array, read_table, replacing
+from kreinflow.artifacts import read_table, replacing
 from kreinflow.errors import InputError
 from kreinflow.landmarks.candidates import candidate_order, first_candidates
 from kreinflow.landmarks.features import ClassScores
-from kreinflow.models.classifier import LandmarkClassifier
-from kreinflow.models.model_file import Model
-from kreinflow.models.training import Landmarks, TrainingPart
 from kreinflow.numerics import FloatArray, tiles
-from kreinflow.provenance import package_versions
-from kreinflow.sequences.dataset import Dataset, read_dataset
-from kreinflow.sequences.partition import Partition, fold_numbers, read_partition
+from kreinflow.sequences.dataset import Dataset
+from kreinflow.sequences.partition import Partition
 
 Rows = NDArray[np.int64]
 Path_ = str | os.PathLike[str]
@@ -310,115 +307,3 @@ def alignment_account(
         if scheme
         else None,
     }
-
-
-@dataclass(frozen=True, eq=False)
-class Run:
-    """The tables and columns of a data set that all folds share."""
-
-    dataset: Dataset
-    partition: Partition
-    scores: NDArray[Any]
-    union: Rows
-    self_scores: FloatArray
-
-    def landmarks(self, table: pd.DataFrame) -> Landmarks:
-        """Return the landmarks of one fold, with the scores of all distinct rows."""
-        rows = table["row"].to_numpy(np.int64)
-        codes = {label: code for code, label in enumerate(self.dataset.classes)}
-        return Landmarks(
-            scores=self.scores[:, np.searchsorted(self.union, rows)],
-            self_scores=self.self_scores,
-            lengths=self.dataset.lengths.astype(np.float64),
-            rows=rows,
-            classes=np.array([codes[label] for label in table["class"]], dtype=np.int64),
-            kind=self.dataset.kind,
-        )
-
-    def training_part(self, fold: str) -> TrainingPart:
-        """Return the records that a fold learns from."""
-        training = self.partition.training(fold)
-        return TrainingPart(
-            rows=self.dataset.rows[training],
-            labels=self.dataset.labels[training],
-            groups=self.partition.groups[training],
-            classes=self.dataset.classes,
-        )
-
-
-def open_run(files: Any) -> Run:
-    """Read what the factor and the models of any fold need.
-
-    Parameters
-    ----------
-    files : object
-        With the paths records, folds, columns, union and self_scores as attributes.
-    """
-    dataset = read_dataset(Path(files.records).parent)
-    return Run(
-        dataset=dataset,
-        partition=read_partition(files.folds, dataset),
-        scores=open_array(files.columns, 2),
-        union=read_table(files.union, ["row"])["row"].to_numpy(np.int64),
-        self_scores=np.asarray(open_array(files.self_scores, 1), dtype=np.float64),
-    )
-
-
-def read_landmark_table(path: Path_) -> pd.DataFrame:
-    """Read the landmarks of one fold."""
-    return read_table(path, ["row", "class", "weight", "radius", "reached"], text=["class"])
-
-
-def predict_fold(
-    run: Run, landmarks: Landmarks, fold: str, recipe: str, classifier: LandmarkClassifier
-) -> pd.DataFrame:
-    """Return the predictions of one classifier for the records that a fold tests."""
-    tested = np.flatnonzero(run.partition.testing(fold))
-    rows = run.dataset.rows[tested]
-    probabilities = classifier.predict_proba(
-        landmarks.scores[rows], landmarks.self_scores[rows], landmarks.lengths[rows]
-    )
-    classes = np.array(run.dataset.classes, dtype=object)
-    repeat, number = fold_numbers(fold)
-    table = pd.DataFrame(
-        {
-            "recipe": recipe,
-            "repeat": repeat,
-            "fold": number,
-            "id": [run.dataset.ids[i] for i in tested],
-            "true": classes[run.dataset.labels[tested]],
-            "predicted": classes[probabilities.argmax(axis=1)],
-        }
-    )
-    columns = pd.DataFrame(probabilities, columns=[f"p_{label}" for label in classes])
-    return pd.concat([table, columns], axis=1)
-
-
-def final_model(
-    dataset: Dataset,
-    classifier: LandmarkClassifier,
-    scheme: ScoringScheme | None,
-    source: Mapping[str, Any],
-    figures: Mapping[str, Any],
-    landmark_rows: Sequence[int],
-) -> Model:
-    """Put a classifier trained on everything and its landmarks together."""
-    first = {row: place for place, row in reversed(list(enumerate(dataset.rows.tolist())))}
-    landmarks = None
-    if dataset.sequences is not None:
-        landmarks = tuple(dataset.sequences[row] for row in landmark_rows)
-    return Model(
-        classifier=classifier,
-        landmark_ids=tuple(dataset.ids[first[row]] for row in landmark_rows),
-        landmarks=landmarks,
-        scheme=scheme,
-        matrix_kind=source.get("kind"),
-        molecule=source.get("molecule", "protein") if scheme else None,
-        about={
-            "training": {
-                key: value for key, value in figures.items() if key not in ("repeat", "fold")
-            },
-            "records": len(dataset.ids),
-            "versions": package_versions(),
-        },
-    )
