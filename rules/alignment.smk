@@ -45,7 +45,7 @@ def landmark_tables(wildcards):
 
 rule list_candidates:
     input:
-        records=f"{RESULTS}/{{dataset}}/dataset/records.tsv",
+        unpack(dataset_files),
         folds=f"{RESULTS}/{{dataset}}/folds.tsv",
     output:
         f"{RESULTS}/{{dataset}}/candidates.tsv",
@@ -76,7 +76,7 @@ rule list_candidates:
 
 rule align_class_scores:
     input:
-        records=f"{RESULTS}/{{dataset}}/dataset/records.tsv",
+        unpack(dataset_files),
         candidates=f"{RESULTS}/{{dataset}}/candidates.tsv",
     output:
         f"{RESULTS}/{{dataset}}/alignment/class_scores.{{block}}.json",
@@ -102,7 +102,7 @@ rule align_class_scores:
 
 rule align_columns:
     input:
-        records=f"{RESULTS}/{{dataset}}/dataset/records.tsv",
+        unpack(dataset_files),
         class_scores=class_scores,
         landmarks=landmark_tables,
     output:
@@ -129,7 +129,7 @@ rule align_columns:
 
 rule gather_columns:
     input:
-        records=f"{RESULTS}/{{dataset}}/dataset/records.tsv",
+        unpack(dataset_files),
         candidates=f"{RESULTS}/{{dataset}}/candidates.tsv",
         aligned=columns_aligned,
         landmarks=landmark_tables,

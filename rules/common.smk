@@ -12,7 +12,7 @@ sys.path.insert(0, LIBRARY)
 
 from kreinflow.configuration import complete_configuration
 from kreinflow.errors import InputError
-from kreinflow.provenance import code_digest
+from kreinflow.provenance import code_digest, file_sha256
 from kreinflow.sequences.dataset import check_source
 from kreinflow.sequences.files import check_file
 from kreinflow.sequences.folds import count_folds
@@ -30,6 +30,10 @@ try:
     DATA = Path(CONFIG["data"])
     for _dataset in CONFIG["datasets"].values():
         check_source(_dataset["source"], DATA)
+        # The content of a user's substitution matrix is a parameter of all rules that score.
+        _file = DATA / _dataset["scoring"]["matrix"]
+        if _file.is_file():
+            _dataset["scoring"]["matrix_sha256"] = file_sha256(_file)
     for _request in CONFIG["classify"].values():
         check_file(DATA / _request["input"])
     FOLDS = {
@@ -99,6 +103,17 @@ def classified():
     ]
 
 
+def dataset_files(wildcards):
+    """The data set as an input. Not the records alone: they stay the same when a residue, or an
+    entry of a matrix, changes. The summary has the checksums of the user's files in it."""
+    folder = f"{RESULTS}/{wildcards.dataset}/dataset"
+    return {
+        "records": f"{folder}/records.tsv",
+        "distinct": f"{folder}/distinct.tsv",
+        "summary": f"{folder}/summary.json",
+    }
+
+
 def source_files(dataset):
     """The user's files of a data set, as inputs of the rule that reads them."""
     source = CONFIG["datasets"][dataset]["source"]
@@ -107,9 +122,6 @@ def source_files(dataset):
     labels = source.get("labels", {})
     paths += [p for p in (labels.get("table"), labels.get("lines")) if p]
     files = [DATA / p for p in paths]
-    substitutions = DATA / CONFIG["datasets"][dataset]["scoring"]["matrix"]
-    if dataset in SEQUENCES and substitutions.is_file():
-        files.append(substitutions)
     return [
         str(file)
         for path in files

@@ -7,7 +7,7 @@
 
 rule make_factor:
     input:
-        records=f"{RESULTS}/{{dataset}}/dataset/records.tsv",
+        unpack(dataset_files),
         folds=f"{RESULTS}/{{dataset}}/folds.tsv",
         columns=f"{RESULTS}/{{dataset}}/columns/scores.npy",
         union=f"{RESULTS}/{{dataset}}/columns/landmarks.tsv",

@@ -5,8 +5,8 @@
 
 rule assign_folds:
     input:
-        f"{RESULTS}/{{dataset}}/dataset/records.tsv",
-        lambda wildcards: fold_table(wildcards.dataset),
+        unpack(dataset_files),
+        table=lambda wildcards: fold_table(wildcards.dataset),
     output:
         f"{RESULTS}/{{dataset}}/folds.tsv",
     log:

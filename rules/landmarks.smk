@@ -13,7 +13,7 @@ def landmarks_to_match(wildcards):
 
 rule select_landmarks:
     input:
-        records=f"{RESULTS}/{{dataset}}/dataset/records.tsv",
+        unpack(dataset_files),
         folds=f"{RESULTS}/{{dataset}}/folds.tsv",
         candidates=f"{RESULTS}/{{dataset}}/candidates.tsv",
         class_scores=class_scores,

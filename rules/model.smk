@@ -7,7 +7,7 @@
 
 rule train_models:
     input:
-        records=f"{RESULTS}/{{dataset}}/dataset/records.tsv",
+        unpack(dataset_files),
         folds=f"{RESULTS}/{{dataset}}/folds.tsv",
         columns=f"{RESULTS}/{{dataset}}/columns/scores.npy",
         union=f"{RESULTS}/{{dataset}}/columns/landmarks.tsv",
@@ -44,8 +44,7 @@ rule train_models:
 
 rule choose_final_model:
     input:
-        summary=f"{RESULTS}/{{dataset}}/dataset/summary.json",
-        records=f"{RESULTS}/{{dataset}}/dataset/records.tsv",
+        unpack(dataset_files),
         tables=lambda wildcards: expand(
             f"{RESULTS}/{wildcards.dataset}/models/{{selector}}/all.tsv",
             selector=trained_selectors_of(wildcards.dataset),

@@ -79,6 +79,25 @@ def test_a_changed_setting_reruns_what_depends_on_it(workflow, small_config, ref
     assert "make_factor" not in jobs
 
 
+def test_a_changed_residue_reaches_the_scores_if_the_dataset_was_read_by_itself(
+    workflow, small_config, reference
+):
+    # `snakemake dataset`, or a kill after it: the records (id, label, row) are what they were.
+    run = workflow(small_config)
+    shutil.copytree(reference.folder / "results", run.folder / "results")
+    shutil.copytree(reference.folder / ".snakemake", run.folder / ".snakemake")
+    assert run.jobs() == {}
+    distinct = run.folder / "results" / "small" / "dataset" / "distinct.tsv"
+    lines = distinct.read_text().splitlines(keepends=True)
+    digest, length, residues = lines[1].split("\t")
+    lines[1] = "\t".join(["0" * len(digest), length, "W" + residues[1:]])
+    distinct.write_text("".join(lines))
+    jobs = run.jobs()
+    for rule in ("assign_folds", "align_class_scores", "align_columns", "gather_columns"):
+        assert rule in jobs
+    assert jobs["select_landmarks"] == jobs["train_models"] == 6
+
+
 def test_a_mistake_in_the_config_ends_with_code_two_before_any_job(workflow, small_config):
     config = copy.deepcopy(small_config)
     config["recipies"] = config.pop("recipes")
