@@ -397,7 +397,7 @@ def test_the_reject_flag(run, trained, tmp_path):
     from dataclasses import replace
 
     _, model, records, probabilities = trained
-    threshold = float(np.median(probabilities.max(axis=1)))
+    threshold = float(np.sort(probabilities.max(axis=1))[10])  # one that occurs: accepted
     strict = replace(model, classifier=replace(model.classifier, reject_threshold=threshold))
     strict.save(tmp_path / "strict.safetensors")
     new = write_fasta(tmp_path / "new.fasta", records)
@@ -638,6 +638,13 @@ def test_a_tampered_kind_of_matrix_is_refused(run, measured):
     )
     code, _, err = run("classify", folder / "bad.safetensors", folder / "k.csv")
     assert (code, "its kind of matrix, 'gossip', is unknown" in err) == (2, True)
+    tampered(
+        folder / "model.safetensors",
+        folder / "bad.safetensors",
+        _set("header", "landmark_ids", to=["o1"]),
+    )
+    code, _, err = run("classify", folder / "bad.safetensors", folder / "k.csv")
+    assert (code, "ids and landmarks differ in number" in err) == (2, True)
 
 
 def test_version(capsys):
