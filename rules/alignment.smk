@@ -7,42 +7,6 @@
 #        columns/self_scores.npy, columns/alignments.json
 
 
-def candidates_wanted(dataset):
-    """Candidates a class and fold: a number, None for all of the class, 0 if nobody asks."""
-    asked = [
-        CONFIG["selectors"][s]["candidates"]
-        for s in selectors_of(dataset)
-        if "candidates" in CONFIG["selectors"][s]
-    ]
-    return 0 if not asked else None if None in asked else max(asked)
-
-
-def transforms_wanted(dataset):
-    """The score transforms of the recipes and of the selectors."""
-    wanted = [recipe["transform"] for recipe in recipes_of(dataset)]
-    wanted += [CONFIG["selectors"][s].get("transform", "raw") for s in selectors_of(dataset)]
-    return sorted(set(wanted))
-
-
-def class_scores(wildcards):
-    """The class blocks, if any selector needs them and they are not in a matrix."""
-    if wildcards.dataset in MATRICES or candidates_wanted(wildcards.dataset) == 0:
-        return []
-    return expand(
-        f"{RESULTS}/{wildcards.dataset}/alignment/class_scores.{{block}}.json", block=BLOCKS
-    )
-
-
-def columns_aligned(wildcards):
-    if wildcards.dataset in MATRICES:
-        return []
-    return expand(f"{RESULTS}/{wildcards.dataset}/alignment/columns.{{block}}.json", block=BLOCKS)
-
-
-def landmark_tables(wildcards):
-    return of_dataset(wildcards.dataset, "landmarks", "tsv", selectors_of)
-
-
 rule list_candidates:
     input:
         unpack(dataset_files),

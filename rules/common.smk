@@ -7,7 +7,8 @@ from pathlib import Path
 
 LIBRARY = str(Path(workflow.basedir) / "lib")
 # Scripts import the very tree whose digest is in their params, whatever pip or conda installed.
-os.environ["PYTHONPATH"] = os.pathsep.join([LIBRARY, *filter(None, [os.environ.get("PYTHONPATH")])])
+_before = [dict(os.environ)["PYTHONPATH"]] if "PYTHONPATH" in os.environ else []
+os.environ.update(PYTHONPATH=os.pathsep.join([LIBRARY, *filter(None, _before)]))
 sys.path.insert(0, LIBRARY)
 
 from kreinflow.configuration import complete_configuration
@@ -78,6 +79,50 @@ def selectors_of(dataset):
 
 def trained_selectors_of(dataset):
     return list(dict.fromkeys(recipe["selector"] for recipe in recipes_of(dataset)))
+
+
+def candidates_wanted(dataset):
+    """Candidates a class and fold: a number, None for all of the class, 0 if nobody asks."""
+    asked = [
+        CONFIG["selectors"][s]["candidates"]
+        for s in selectors_of(dataset)
+        if "candidates" in CONFIG["selectors"][s]
+    ]
+    return 0 if not asked else None if None in asked else max(asked)
+
+
+def transforms_wanted(dataset):
+    """The score transforms of the recipes and of the selectors."""
+    wanted = [recipe["transform"] for recipe in recipes_of(dataset)]
+    wanted += [CONFIG["selectors"][s].get("transform", "raw") for s in selectors_of(dataset)]
+    return sorted(set(wanted))
+
+
+def class_scores(wildcards):
+    """The class blocks, if any selector needs them and they are not in a matrix."""
+    if wildcards.dataset in MATRICES or candidates_wanted(wildcards.dataset) == 0:
+        return []
+    return expand(
+        f"{RESULTS}/{wildcards.dataset}/alignment/class_scores.{{block}}.json", block=BLOCKS
+    )
+
+
+def columns_aligned(wildcards):
+    if wildcards.dataset in MATRICES:
+        return []
+    return expand(f"{RESULTS}/{wildcards.dataset}/alignment/columns.{{block}}.json", block=BLOCKS)
+
+
+def landmark_tables(wildcards):
+    return of_dataset(wildcards.dataset, "landmarks", "tsv", selectors_of)
+
+
+def landmarks_to_match(wildcards):
+    """The landmarks of the selector whose number this one takes."""
+    budget = CONFIG["selectors"][wildcards.selector].get("budget")
+    if not isinstance(budget, str):
+        return []
+    return f"{RESULTS}/{wildcards.dataset}/landmarks/{budget}/{wildcards.fold}.tsv"
 
 
 def of_datasets(file):

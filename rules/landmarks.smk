@@ -3,14 +3,6 @@
 # makes: landmarks/SELECTOR/FOLD.tsv (row, class, weight, radius, reached)
 
 
-def landmarks_to_match(wildcards):
-    """The landmarks of the selector whose number this one takes."""
-    budget = CONFIG["selectors"][wildcards.selector].get("budget")
-    if not isinstance(budget, str):
-        return []
-    return f"{RESULTS}/{wildcards.dataset}/landmarks/{budget}/{wildcards.fold}.tsv"
-
-
 rule select_landmarks:
     input:
         unpack(dataset_files),
