@@ -141,6 +141,28 @@ def of_folds(stage, ending):
     return [path for dataset in DATASETS for path in of_dataset(dataset, stage, ending)]
 
 
+def timed_jobs(dataset):
+    """The names of the benchmarks of a run; the folder may hold those of an earlier config too."""
+    blocks = [] if dataset in MATRICES else BLOCKS
+    asked = blocks if candidates_wanted(dataset) != 0 else []
+    folds = [
+        f"{stage}.{selector}.{fold}"
+        for stage, selectors in {
+            "landmarks": selectors_of(dataset),
+            "factor": trained_selectors_of(dataset),
+            "model": trained_selectors_of(dataset),
+        }.items()
+        for selector in selectors
+        for fold in FOLDS[dataset]
+    ]
+    return [
+        *("dataset", "folds", "candidates"),
+        *(f"class_scores.{block}" for block in asked),
+        *(f"columns.{block}" for block in blocks),
+        *("columns", *folds, "evaluation", "final_model"),
+    ]
+
+
 def classified():
     return [
         f"{RESULTS}/{request['dataset']}/classified/{name}.tsv"

@@ -30,6 +30,7 @@ rule collect_times:
         runtime=5,
     params:
         folder=lambda wildcards: f"{RESULTS}/{wildcards.dataset}/times",
+        jobs=lambda wildcards: timed_jobs(wildcards.dataset),
         code=code("times.py"),
     script:
         "../scripts/times.py"

@@ -10,7 +10,7 @@ import pandas as pd
 from kreinflow.artifacts import read_json, read_table
 from kreinflow.models.model_file import Model
 from kreinflow.report.page import CAPTIONS, DatasetReport
-from kreinflow.sequences.partition import fold_numbers
+from kreinflow.sequences.partition import ALL, fold_name, fold_numbers
 
 _TEXT = (
     *("recipe", "selector", "transform", "rank_wanted", "correction", "learner"),
@@ -57,14 +57,14 @@ def read_dataset_report(folder: Path, name: str, settings: Mapping[str, Any]) ->
         for table in ("models", "summary", "comparison", "per_class")
     )
     model = Model.load(folder / "model.safetensors")
-    selectors = evaluation["models"]["selector"].unique()
+    trained = _trained(evaluation["models"])
     return DatasetReport(
         name=name,
         settings=settings,
         statistics=read_json(folder / "dataset" / "summary.json")["statistics"],
         alignments=read_json(folder / "columns" / "alignments.json"),
-        landmarks=read_folds(p for s in selectors for p in _tables(folder / "landmarks" / s)),
-        factors=read_folds(p for s in selectors for p in _tables(folder / "factors" / s)),
+        landmarks=read_folds(folder / "landmarks" / name for name in trained),
+        factors=read_folds(folder / "factors" / name for name in trained),
         models=evaluation["models"],
         summary=evaluation["summary"],
         comparison=evaluation["comparison"],
@@ -75,5 +75,13 @@ def read_dataset_report(folder: Path, name: str, settings: Mapping[str, Any]) ->
     )
 
 
-def _tables(folder: Path) -> list[Path]:
-    return sorted(p for p in folder.glob("*.tsv") if not p.name.endswith(".spectrum.tsv"))
+def _trained(models: pd.DataFrame) -> list[str]:
+    """Return SELECTOR/FOLD.tsv of all models.
+
+    The folder is not asked: after a change of the config it may hold more folds than the run.
+    """
+    keys = models[["selector", "repeat", "fold"]].drop_duplicates()
+    return [
+        f"{selector}/{ALL if repeat < 0 else fold_name(int(repeat), int(fold))}.tsv"
+        for selector, repeat, fold in keys.itertuples(index=False)
+    ]
