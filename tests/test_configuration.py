@@ -159,3 +159,30 @@ def test_files_that_are_no_configuration(tmp_path, text, message):
 def test_a_missing_file_is_named(tmp_path):
     with pytest.raises(InputError, match=r"nothing\.yaml: cannot be read"):
         load_configuration(tmp_path / "nothing.yaml")
+
+
+@pytest.mark.parametrize(
+    ("place", "value", "message"),
+    [
+        (("datasets", "demo", "folds", "k"), 5.0, "datasets.demo.folds.k: 5.0 is not of type"),
+        (("selectors", "uniform", "budget"), 7.0, "selectors.uniform.budget: 7.0 is not of type"),
+        (("recipes", 0, "rank"), 2.5, "rank 2.5 is neither a whole number nor a share"),
+        (("recipes", 0, "rank"), 5.0, "rank 5.0 is neither a whole number nor a share"),
+        (("transforms", "evalue", "K"), 0.1, "give both lambda and K, or neither"),
+    ],
+)
+def test_numbers_that_no_job_could_use_are_refused(content, place, value, message):
+    *path, last = place
+    part = content
+    for step in path:
+        part = part[step]
+    part[last] = value
+    with pytest.raises(InputError, match=re.escape(message)):
+        complete_configuration(content)
+
+
+@pytest.mark.parametrize("rank", [1, 1.0, 0.5, 30, "misfit"])
+def test_ranks_keep_their_type(content, rank):
+    content["recipes"][0]["rank"] = rank
+    found = complete_configuration(content)["recipes"][0]["rank"]
+    assert (type(found), found) == (type(rank), rank)

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import yaml
-from jsonschema import Draft202012Validator, ValidationError
+from jsonschema import Draft202012Validator, ValidationError, validators
 
 from kreinflow.errors import InputError
 
@@ -78,12 +78,23 @@ def complete_configuration(content: Mapping[str, Any], name: str = "config") -> 
         its range, a name that refers to nothing.
     """
     config: dict[str, Any] = json.loads(json.dumps(content))
-    errors = sorted(_flat(Draft202012Validator(schema()).iter_errors(config)), key=_order)
+    errors = sorted(_flat(_Validator(schema()).iter_errors(config)), key=_order)
     if errors:
         raise InputError(f"{name}: {_explain(errors[0])}")
     _fill(config, schema())
     _check_references(config, name)
     return config
+
+
+def _is_integer(checker: object, value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+# To JSON schema 5.0 is an integer; to Python's range() it is not.
+_Validator = validators.extend(  # type: ignore[no-untyped-call]
+    Draft202012Validator,
+    type_checker=Draft202012Validator.TYPE_CHECKER.redefine("integer", _is_integer),
+)
 
 
 def _flat(errors: Iterable[ValidationError]) -> Iterator[ValidationError]:
@@ -152,7 +163,7 @@ def _fill(value: Any, part: Mapping[str, Any]) -> None:
     if not isinstance(value, dict):
         return
     for branch in part.get("allOf", ()):
-        if Draft202012Validator(branch["if"]).is_valid(value):
+        if _Validator(branch["if"]).is_valid(value):
             _fill(value, branch["then"])
     for key, inner in part.get("properties", {}).items():
         if key not in value and "default" in inner:
@@ -169,12 +180,20 @@ def _check_references(config: dict[str, Any], name: str) -> None:
     def refuse(place: str, why: str) -> InputError:
         return InputError(f"{name}: {place}: {why}")
 
+    evalue = config["transforms"]["evalue"]
+    if (evalue["lambda"] is None) != (evalue["K"] is None):
+        raise refuse("transforms.evalue", "give both lambda and K, or neither.")
     recipes: dict[str, Any] = {}
     for recipe in config["recipes"]:
         place = f"recipes, {recipe['name']!r}"
         if recipe["name"] in recipes:
             raise refuse(place, "the name stands twice; names must differ.")
         recipes[recipe["name"]] = recipe
+        if isinstance(recipe["rank"], float) and recipe["rank"] > 1:
+            raise refuse(
+                place,
+                f"rank {recipe['rank']} is neither a whole number nor a share up to 1.0.",
+            )
         for kind in ("selector", "learner"):
             if recipe[kind] not in config[f"{kind}s"]:
                 raise refuse(
