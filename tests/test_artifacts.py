@@ -144,3 +144,10 @@ def test_a_full_disk_is_named(tmp_path):
         fill()
     assert caught.value.exit_code == 1
     assert os.listdir(tmp_path) == []
+
+
+def test_what_a_kill_left_behind_is_cleared_away(tmp_path):
+    for name in (".x.json.abcdefgh.part", ".x.json.12345678.part", ".x.json.z.abcdefgh.part"):
+        (tmp_path / name).write_text("half")
+    artifacts.write_json(tmp_path / "x.json", {"a": 1})
+    assert sorted(os.listdir(tmp_path)) == [".x.json.z.abcdefgh.part", "x.json"]

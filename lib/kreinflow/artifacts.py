@@ -35,9 +35,9 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
     target, part = Path(path), None
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
-        handle, name = tempfile.mkstemp(
-            dir=target.parent, prefix=f".{target.name}.", suffix=".part"
-        )
+        prefix, suffix = f".{target.name}.", ".part"
+        _clear_away(target.parent, prefix, suffix)
+        handle, name = tempfile.mkstemp(dir=target.parent, prefix=prefix, suffix=suffix)
         os.close(handle)
         part = Path(name)
         yield part
@@ -53,6 +53,21 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
     finally:
         if part is not None:
             part.unlink(missing_ok=True)
+
+
+def _clear_away(folder: Path, prefix: str, suffix: str) -> None:
+    """Remove what a kill left behind: a target has one writer at a time."""
+    length = len(prefix) + 8 + len(suffix)  # eight random characters, as mkstemp has it
+    with os.scandir(folder) as entries:
+        left = [
+            entry.path
+            for entry in entries
+            if entry.name.startswith(prefix)
+            and entry.name.endswith(suffix)
+            and len(entry.name) == length
+        ]
+    for path in left:
+        Path(path).unlink(missing_ok=True)
 
 
 def _umask() -> int:
