@@ -8,9 +8,10 @@ from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
+from kreinflow import __version__
+
 _PACKAGE = Path(__file__).parent
 _PACKAGES = (
-    "kreinflow",
     "biopython",
     "matplotlib",
     "numba",
@@ -87,7 +88,7 @@ def file_sha256(path: str | Path) -> str:
 
 def package_versions() -> dict[str, str]:
     """Return the versions of Python and of the packages that results depend on."""
-    versions = {"python": platform.python_version()}
+    versions = {"python": platform.python_version(), "kreinflow": __version__}
     for name in _PACKAGES:
         try:
             versions[name] = importlib.metadata.version(name)
