@@ -3,9 +3,9 @@
 from kreinflow.artifacts import write_table
 from kreinflow.console import logged
 from kreinflow.models.factor_file import factor_table, save_factors, spectrum_table
-from kreinflow.models.training import make_factors
+from kreinflow.models.factors import make_factors
+from kreinflow.models.run import open_run, read_landmark_table
 from kreinflow.workspace import read_scheme, transforms_of
-from kreinflow.workspace_models import open_run, read_landmark_table
 
 with logged(snakemake.log[0]) as console:
     files, params = snakemake.input, snakemake.params

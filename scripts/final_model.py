@@ -7,9 +7,9 @@ import pandas as pd
 from kreinflow.artifacts import read_table
 from kreinflow.console import logged
 from kreinflow.models.model_file import choose_recipe, load_fold_model
+from kreinflow.models.run import final_model, read_landmark_table
 from kreinflow.sequences.dataset import read_dataset
 from kreinflow.workspace import read_scheme
-from kreinflow.workspace_models import final_model, read_landmark_table
 
 with logged(snakemake.log[0]) as console:
     params = snakemake.params

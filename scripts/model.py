@@ -5,10 +5,11 @@ import pandas as pd
 from kreinflow.artifacts import write_table
 from kreinflow.console import logged
 from kreinflow.models.factor_file import load_embedding, load_transforms
+from kreinflow.models.factors import landmark_kernel
 from kreinflow.models.model_file import save_fold_models
-from kreinflow.models.training import inner_partition, landmark_kernel, train
+from kreinflow.models.run import open_run, predict_fold, read_landmark_table
+from kreinflow.models.training import inner_partition, train
 from kreinflow.sequences.partition import fold_numbers
-from kreinflow.workspace_models import open_run, predict_fold, read_landmark_table
 
 with logged(snakemake.log[0]) as console:
     files, params, fold = snakemake.input, snakemake.params, snakemake.wildcards.fold

@@ -9,14 +9,9 @@ import pandas as pd
 from kreinflow.alignment.engine import align_pairs, pack
 from kreinflow.configuration import complete_configuration
 from kreinflow.landmarks.selection import select_landmarks
-from kreinflow.models.training import (
-    Landmarks,
-    TrainingPart,
-    inner_partition,
-    landmark_kernel,
-    make_factors,
-    train,
-)
+from kreinflow.models.factors import Landmarks, TrainingPart, landmark_kernel, make_factors
+from kreinflow.models.run import final_model
+from kreinflow.models.training import inner_partition, train
 from kreinflow.sequences.dataset import load_dataset
 from kreinflow.workspace import (
     MatrixScores,
@@ -25,7 +20,6 @@ from kreinflow.workspace import (
     read_scheme,
     transforms_of,
 )
-from kreinflow.workspace_models import final_model
 
 PROTEIN, DNA = "ARNDCQEGHILKMFPSTWYV", "ACGT"
 

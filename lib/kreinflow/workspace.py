@@ -1,7 +1,7 @@
 """The files of a run, read into the objects that the library works with.
 
 The scripts of the workflow stand on this module up to the columns, and on
-:mod:`kreinflow.workspace_models` from there on: a changed learner must not make the rules before it
+:mod:`kreinflow.models.run` from there on: a changed learner must not make the rules before it
 run again. Both know what a file means, not who made it.
 """
 

@@ -6,7 +6,7 @@ import pytest
 from kreinflow.alignment.transforms import make_transform
 from kreinflow.errors import InputError
 from kreinflow.models.factor_file import factor_table, load_embedding, save_factors
-from kreinflow.models.training import Landmarks, TrainingPart, make_factors
+from kreinflow.models.factors import Landmarks, TrainingPart, make_factors
 
 
 @pytest.fixture

@@ -6,16 +6,10 @@ from scipy.special import softmax
 
 from kreinflow.alignment.transforms import make_transform
 from kreinflow.errors import InputError
+from kreinflow.models.factors import Landmarks, TrainingPart, landmark_kernel, make_factors
 from kreinflow.models.fisher import NystroemFisher
 from kreinflow.models.pcvm import NystroemPCVM
-from kreinflow.models.training import (
-    Landmarks,
-    TrainingPart,
-    inner_partition,
-    landmark_kernel,
-    make_factors,
-    train,
-)
+from kreinflow.models.training import inner_partition, train
 from small_inputs import matrix_of, points
 
 LEARNERS = {

@@ -12,7 +12,7 @@ from kreinflow.alignment.transforms import ScoreTransform
 from kreinflow.artifacts import read_arrays, write_arrays
 from kreinflow.errors import InputError
 from kreinflow.krein.factor import Embedding
-from kreinflow.models.training import FactorEntry
+from kreinflow.models.factors import FactorEntry
 
 KIND = "kreinflow factors 1"
 

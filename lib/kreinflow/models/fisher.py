@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from scipy.linalg import lapack
 
 from kreinflow.errors import InputError
+from kreinflow.krein.eigen import triangular_factor
 from kreinflow.models.calibration import TemperatureCalibrator
 from kreinflow.numerics import (
     RANK_TOLERANCE,
@@ -305,7 +306,7 @@ def _discriminants(
                     solved = _solve(penalised, side.difference[:, None])
                 if solved is None:
                     singular[i] = True
-                    R = _triangle(Z, rows) if R is None else R
+                    R = triangular_factor(Z[rows]) if R is None else R
                     solved = _pseudo_solve(R * signs, penalised, side.difference)[:, None]
                 directions[i][:, column] = solved[:, 0]
         return [
@@ -384,14 +385,6 @@ def _solve(A: FloatArray, B: FloatArray) -> FloatArray | None:
         return None
     solved, _ = lapack.dpotrs(factor, B * scale[:, None], lower=1)
     return np.asarray(solved * scale[:, None])
-
-
-def _triangle(Z: FloatArray, rows: NDArray[np.intp]) -> FloatArray:
-    """Return R of Z = QR, tile by tile."""
-    R = np.zeros((0, Z.shape[1]))
-    for _, block in _row_tiles(Z, rows):
-        R = np.asarray(np.linalg.qr(np.vstack([R, block]), mode="r"))
-    return R
 
 
 def _pseudo_solve(A: FloatArray, covariance: FloatArray, difference: FloatArray) -> FloatArray:

@@ -1,9 +1,9 @@
-"""One fold, one set of landmarks: the factors its recipes share, and a classifier for each recipe.
+"""One fold, one set of landmarks: a classifier for each recipe.
 
 Nothing here looks at a record outside the training part of the fold.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,162 +11,16 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import softmax
 
-from kreinflow.alignment.transforms import ScoreTransform
 from kreinflow.errors import InputError
-from kreinflow.krein.correction import CorrectedFactor
-from kreinflow.krein.dissimilarity import LandmarkCentring
-from kreinflow.krein.eigen import Eigenpairs, eigenpairs
-from kreinflow.krein.factor import Embedding, KreinFactor, Rank
+from kreinflow.krein.factor import Embedding
 from kreinflow.models.baselines import LandmarkLinearSVC, LandmarkNearestNeighbour
 from kreinflow.models.calibration import TemperatureCalibrator, reject_threshold
 from kreinflow.models.classifier import LandmarkClassifier
+from kreinflow.models.factors import LandmarkKernel, Landmarks, TrainingPart
 from kreinflow.models.fisher import NystroemFisher, choose_ridge
 from kreinflow.models.pcvm import NystroemPCVM
 from kreinflow.numerics import FloatArray, single_threaded, tiled_product
 from kreinflow.sequences.folds import inner_folds
-
-
-@dataclass(frozen=True, eq=False)
-class Landmarks:
-    """The landmarks of a fold, and the scores of all distinct rows with them.
-
-    Parameters
-    ----------
-    scores : ndarray of shape (n_distinct, n_landmarks)
-        As aligned or measured, not transformed.
-    self_scores, lengths : ndarray of shape (n_distinct,)
-    rows : ndarray of shape (n_landmarks,)
-        Distinct rows of the landmarks.
-    classes : ndarray of shape (n_landmarks,)
-        Codes of their classes.
-    kind : {"sequences", "similarity", "squared_dissimilarity"}
-    """
-
-    scores: NDArray[Any]
-    self_scores: FloatArray
-    lengths: FloatArray
-    rows: NDArray[np.int64]
-    classes: NDArray[np.int64]
-    kind: str
-
-
-@dataclass(frozen=True, eq=False)
-class TrainingPart:
-    """The records that may be learned from.
-
-    Parameters
-    ----------
-    rows : ndarray of shape (n,)
-        The distinct row of each record.
-    labels : ndarray of shape (n,)
-        Codes of the classes.
-    groups : ndarray of shape (n,)
-        Records of one group share an inner fold.
-    classes : tuple of str
-    """
-
-    rows: NDArray[np.int64]
-    labels: NDArray[np.int64]
-    groups: NDArray[np.int64]
-    classes: tuple[str, ...]
-
-
-@dataclass(frozen=True, eq=False)
-class LandmarkKernel:
-    """Transformed scores with the landmarks: C of the training records, W, k_ii.
-
-    ``nearness`` grows as a record nears a landmark: C, or the negative dissimilarities.
-    """
-
-    transform: ScoreTransform
-    centring: LandmarkCentring | None
-    C: FloatArray
-    W: FloatArray
-    self_similarities: FloatArray
-    nearness: FloatArray
-
-
-def landmark_kernel(
-    landmarks: Landmarks, part: TrainingPart, transform: ScoreTransform
-) -> LandmarkKernel:
-    """Transform the scores of the training records, dissimilarities by landmark centring."""
-
-    def transformed(rows: NDArray[np.int64]) -> FloatArray:
-        return transform.apply(
-            np.asarray(landmarks.scores[rows]),
-            landmarks.self_scores[rows],
-            landmarks.self_scores[landmarks.rows],
-            landmarks.lengths[rows],
-            landmarks.lengths[landmarks.rows],
-        )
-
-    # Each distinct row once: records repeat rows.
-    distinct, place = np.unique(part.rows, return_inverse=True)
-    C, W = transformed(distinct), transformed(landmarks.rows)
-    if landmarks.kind != "squared_dissimilarity":
-        own = transform.self_similarity(
-            landmarks.self_scores[distinct], landmarks.lengths[distinct]
-        )
-        C = C[place]
-        return LandmarkKernel(transform, None, C, W, own[place], C)
-    centring = LandmarkCentring.fit(W)
-    own = centring.self_similarities(C)
-    return LandmarkKernel(
-        transform,
-        centring,
-        centring.columns(C)[place],
-        centring.columns(W),
-        own[place],
-        -C[place],
-    )
-
-
-@dataclass(frozen=True, eq=False)
-class FactorEntry:
-    """A Krein factor of one transform and rank, its eigenpairs, and its corrections."""
-
-    transform: ScoreTransform
-    rank: Rank
-    factor: KreinFactor
-    pairs: Eigenpairs
-    corrected: dict[str, CorrectedFactor]
-
-
-def make_factors(
-    landmarks: Landmarks,
-    part: TrainingPart,
-    transforms: Mapping[str, ScoreTransform],
-    recipes: Sequence[Mapping[str, Any]],
-) -> list[FactorEntry]:
-    """Make the factor of each transform and rank that the recipes name, and its corrections.
-
-    Parameters
-    ----------
-    landmarks, part
-        See the classes.
-    transforms : mapping of str to ScoreTransform
-    recipes : sequence of mappings
-        With the keys transform, rank, correction.
-    """
-    entries = []
-    # By the type of the rank too: 1 keeps one eigenvalue, 1.0 all of them, and 1 == 1.0.
-    wanted = {(r["transform"], repr(r["rank"])): r["rank"] for r in recipes}
-    for (name, shown), rank in wanted.items():
-        kernel = landmark_kernel(landmarks, part, transforms[name])
-        factor = KreinFactor.fit(
-            kernel.C,
-            kernel.W,
-            kernel.self_similarities,
-            rank=rank,
-            centre=kernel.centring is not None,
-        )
-        pairs = eigenpairs(factor.transform(kernel.C), factor.signs)
-        corrections = dict.fromkeys(
-            r["correction"] for r in recipes if (r["transform"], repr(r["rank"])) == (name, shown)
-        )
-        corrected = {method: CorrectedFactor.fit(factor, pairs, method) for method in corrections}
-        entries.append(FactorEntry(transforms[name], rank, factor, pairs, corrected))
-    return entries
 
 
 def inner_partition(

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +13,8 @@ from numpy.typing import NDArray
 from kreinflow.alignment.scoring import ScoringScheme
 from kreinflow.artifacts import open_array, read_table
 from kreinflow.models.classifier import LandmarkClassifier
+from kreinflow.models.factors import Landmarks, TrainingPart
 from kreinflow.models.model_file import Model
-from kreinflow.models.training import Landmarks, TrainingPart
 from kreinflow.numerics import FloatArray
 from kreinflow.provenance import package_versions
 from kreinflow.sequences.dataset import Dataset, read_dataset
@@ -44,13 +45,20 @@ class Run:
             kind=self.dataset.kind,
         )
 
+    @cached_property
+    def _group_names(self) -> NDArray[np.str_]:
+        """Group of each record by the digest of its first row: numbers shift as data grow."""
+        _, first, group = np.unique(self.partition.groups, return_index=True, return_inverse=True)
+        names = np.array([self.dataset.digests[row] for row in self.dataset.rows[first]])
+        return names[group]
+
     def training_part(self, fold: str) -> TrainingPart:
         """Return the records that a fold learns from."""
         training = self.partition.training(fold)
         return TrainingPart(
             rows=self.dataset.rows[training],
             labels=self.dataset.labels[training],
-            groups=self.partition.groups[training],
+            groups=self._group_names[training],
             classes=self.dataset.classes,
         )
 
