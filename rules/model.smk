@@ -14,6 +14,10 @@ rule train_models:
         self_scores=f"{RESULTS}/{{dataset}}/columns/self_scores.npy",
         landmarks=f"{RESULTS}/{{dataset}}/landmarks/{{selector}}/{{fold}}.tsv",
         factors=f"{RESULTS}/{{dataset}}/factors/{{selector}}/{{fold}}.safetensors",
+        landmarks_of_all=lambda wildcards: expand(
+            f"{RESULTS}/{wildcards.dataset}/landmarks/{{selector}}/{wildcards.fold}.tsv",
+            selector=trained_selectors_of(wildcards.dataset),
+        ),
     output:
         models=f"{RESULTS}/{{dataset}}/models/{{selector}}/{{fold}}.safetensors",
         table=f"{RESULTS}/{{dataset}}/models/{{selector}}/{{fold}}.tsv",

@@ -10,13 +10,16 @@ from kreinflow.models.model_file import save_fold_models
 from kreinflow.models.run import open_run, predict_fold, read_landmark_table
 from kreinflow.models.training import inner_partition, train
 from kreinflow.sequences.partition import fold_numbers
+from kreinflow.workspace import read_union
 
 with logged(snakemake.log[0]) as console:
     files, params, fold = snakemake.input, snakemake.params, snakemake.wildcards.fold
     run = open_run(files)
     landmarks = run.landmarks(read_landmark_table(files.landmarks))
     part = run.training_part(fold)
-    inner = inner_partition(landmarks, part, params.inner_folds, params.seed, fold)
+    inner = inner_partition(
+        read_union(files.landmarks_of_all), part, params.inner_folds, params.seed, fold
+    )
     transforms = load_transforms(files.factors)
     repeat, number = fold_numbers(fold)
     classifiers, figures, predictions = {}, [], []

@@ -158,7 +158,7 @@ def trained_model(config, data):
         kind=dataset.kind,
     )
     training = TrainingPart(dataset.rows, dataset.labels, dataset.rows, dataset.classes)
-    inner = inner_partition(landmarks, training, config["inner_folds"], config["seed"], "all")
+    inner = inner_partition(landmarks.rows, training, config["inner_folds"], config["seed"], "all")
     (entry,) = make_factors(landmarks, training, transforms, [recipe])
     trained = train(
         recipe,

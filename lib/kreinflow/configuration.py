@@ -77,7 +77,7 @@ def complete_configuration(content: Mapping[str, Any], name: str = "config") -> 
         At the first thing wrong: an unknown key (with the nearest right one), a value outside
         its range, a name that refers to nothing.
     """
-    config: dict[str, Any] = json.loads(json.dumps(content))
+    config: dict[str, Any] = json.loads(json.dumps(content, default=str))
     errors = sorted(_flat(_Validator(schema()).iter_errors(config)), key=_order)
     if errors:
         raise InputError(f"{name}: {_explain(errors[0])}")

@@ -67,7 +67,7 @@ def fitted(kind, learner, correction="none", seed=3, **changes):
     transform = make_transform(recipe["transform"])
     (entry,) = make_factors(landmarks, part, {recipe["transform"]: transform}, [recipe])
     kernel = landmark_kernel(landmarks, part, transform)
-    inner = inner_partition(landmarks, part, 3, 1, "r0f0")
+    inner = inner_partition(landmarks.rows, part, 3, 1, "r0f0")
     embedding = entry.corrected[correction]
     trained = train(
         recipe, LEARNERS[learner], embedding, kernel, landmarks, part, inner, 0.05, seed=1
@@ -175,7 +175,7 @@ def test_where_half_of_all_are_landmarks_they_are_measured_too():
     many = Landmarks(
         full[:, half], landmarks.self_scores, landmarks.lengths, half, half // 30, "similarity"
     )
-    assert (inner_partition(many, part, 3, 1, "r0f0") >= 0).all()
+    assert (inner_partition(many.rows, part, 3, 1, "r0f0") >= 0).all()
 
 
 def test_too_few_records_for_inner_folds_are_refused():
@@ -183,14 +183,14 @@ def test_too_few_records_for_inner_folds_are_refused():
     rows = landmarks.rows[[0, 5, 9]]  # one of each class
     part = TrainingPart(rows, rows // 30, rows, CLASSES)
     with pytest.raises(InputError, match="too few records are left to choose and calibrate on"):
-        inner_partition(landmarks, part, 3, 1, "r0f0")
+        inner_partition(landmarks.rows, part, 3, 1, "r0f0")
 
 
 def test_groups_share_an_inner_fold():
     landmarks, part, _ = problem("similarity")
     groups = part.rows // 3
     grouped = TrainingPart(part.rows, part.labels, groups, CLASSES)
-    inner = inner_partition(landmarks, grouped, 3, 1, "r0f0")
+    inner = inner_partition(landmarks.rows, grouped, 3, 1, "r0f0")
     for group in np.unique(groups):
         assert len(set(inner[groups == group]) - {-1}) <= 1
 

@@ -287,7 +287,8 @@ class ScoreStore:
     def _refuse(self, i: int, j: int) -> None:
         raise KreinflowError(
             f"{self.folder}: the score of the sequences with the digests {self._digests[i]} and "
-            f"{self._digests[j]} is missing. Run the alignment of these sequences again."
+            f"{self._digests[j]} is missing. Delete the folder "
+            f"{self.folder.parent.parent}/alignment and run again."
         )
 
     def gather(

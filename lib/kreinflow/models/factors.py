@@ -92,8 +92,11 @@ def landmark_kernel(
             landmarks.lengths[landmarks.rows],
         )
 
-    # Each distinct row once: records repeat rows.
-    distinct, place = np.unique(part.rows, return_inverse=True)
+    # Each distinct row once, where records repeat rows.
+    distinct, inverse = np.unique(part.rows, return_inverse=True)
+    place: NDArray[np.int64] | slice = inverse
+    if len(distinct) == len(part.rows):
+        distinct, place = part.rows, slice(None)
     C, W = transformed(distinct), transformed(landmarks.rows)
     if landmarks.kind != "squared_dissimilarity":
         own = transform.self_similarity(

@@ -24,7 +24,7 @@ from kreinflow.sequences.folds import inner_folds
 
 
 def inner_partition(
-    landmarks: Landmarks, part: TrainingPart, k: int, seed: int, fold: str
+    landmark_rows: NDArray[np.int64], part: TrainingPart, k: int, seed: int, fold: str
 ) -> NDArray[np.int64]:
     """Return the inner fold of each training record; -1 is always trained on.
 
@@ -34,18 +34,29 @@ def inner_partition(
 
     Parameters
     ----------
-    landmarks, part
-        See the classes.
+    landmark_rows : ndarray
+        Distinct rows that are a landmark of any selector in this fold, so that the recipes of all
+        selectors are measured on the same records and can be compared.
+    part : TrainingPart
     k : int
         Inner folds wanted; see :func:`~kreinflow.sequences.folds.inner_folds`.
     seed : int
     fold : str
         Name of the outer fold.
+
+    Raises
+    ------
+    InputError
+        If there are not two folds left.
     """
     inner = inner_folds(part.groups, part.labels, k, seed, fold)
-    plain = ~np.isin(part.rows, landmarks.rows)
+    plain = ~np.isin(part.rows, landmark_rows)
     if 2 * np.count_nonzero(plain & (inner >= 0)) >= len(inner):
         inner = np.where(plain, inner, -1)
+    for label in range(len(part.classes)):
+        own = part.labels == label
+        if np.unique(inner[own]).size == 1:  # all in one fold: no other fold would know the class
+            inner = np.where(own, -1, inner)
     if np.unique(inner[inner >= 0]).size < 2:
         raise InputError(
             "inner folds: too few records are left to choose and calibrate on. Use fewer "
@@ -229,7 +240,11 @@ class _Problem:
         if fitted.kind == "nearest":
             nearest = LandmarkNearestNeighbour()
             nearest.fit(self._landmarks.classes, len(self._part.classes))
-            return nearest.decision_function(self._kernel.nearness[rows])
+            # A held-out record must not find itself among the landmarks.
+            nearness = self._kernel.nearness[rows]
+            itself = self._part.rows[rows][:, None] == self._landmarks.rows
+            nearness = np.where(itself, nearness.min(axis=1, keepdims=True), nearness)
+            return nearest.decision_function(nearness)
         return tiled_product(self._kernel.C[rows], fitted.weights) + fitted.intercept
 
     def _folded(
