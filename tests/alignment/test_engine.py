@@ -112,12 +112,12 @@ def test_threads_pieces_and_sides_do_not_matter(monkeypatch):
     packed = pack([rng.choice(AMINO_ACIDS, rng.integers(1, 200)).tobytes() for _ in range(40)])
     left, right = (x.ravel().astype(np.int32) for x in np.mgrid[:40, :40])
     expected = align_pairs(packed, left, right, scheme_of(), 1)
-    monkeypatch.setattr(engine, "_CELLS_PER_PIECE", 20_000)
+    monkeypatch.setattr(engine, "_LEAST_CELLS", 20_000)
     assert np.array_equal(align_pairs(packed, left, right, scheme_of(), 3), expected)
     assert np.array_equal(align_pairs(packed, right, left, scheme_of(), 2), expected)
 
 
-def test_pieces_hold_equal_work(monkeypatch):
+def test_pieces_shrink_so_that_threads_end_together(monkeypatch):
     sizes = []
     piece = engine._align_piece
 
@@ -127,14 +127,17 @@ def test_pieces_hold_equal_work(monkeypatch):
         return piece(*arguments)
 
     monkeypatch.setattr(engine, "_align_piece", counted)
-    monkeypatch.setattr(engine, "_CELLS_PER_PIECE", 100_000)
+    monkeypatch.setattr(engine, "_LEAST_CELLS", 100_000)
     packed = pack([b"A" * size for size in range(1, 201)])  # sorted: the worst case
     lengths = packed.lengths
     left, right = (x.ravel().astype(np.int32) for x in np.mgrid[:200, :20])
     align_pairs(packed, left, right, scheme_of(), 1)
-    assert sum(sizes) == lengths.sum() * lengths[:20].sum()
+    total = int(lengths.sum() * lengths[:20].sum())
+    assert sum(sizes) == total
     assert len(sizes) > 20
-    assert max(sizes) <= 100_000 + 200 * 20
+    pair = 200 * 20
+    assert max(sizes) == sizes[0] <= total // 8 + pair  # an eighth of what is left, a thread
+    assert max(sizes[-10:-1]) <= 100_000 + pair
 
 
 def test_no_pairs():

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from kreinflow.alignment.scoring import ScoringScheme, SubstitutionMatrix
 from kreinflow.errors import InputError, KreinflowError
 
-_CELLS_PER_PIECE = 10_000_000  # 1 or 2 ms: short against any run, long against the cost of a piece
+_LEAST_CELLS = 10_000_000  # of a piece, 1 or 2 ms: short against any run, long against its cost
 
 _PREFIX = {"local": "sw", "global": "nw", "semiglobal": "sg"}
 
@@ -194,15 +194,21 @@ def _align_piece(
 
 
 @njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
-def _piece_ends(lengths: Any, left: Any, right: Any, cells_per_piece: Any) -> NDArray[np.int64]:
-    """Cut the list of pairs where so many cells are full."""
+def _piece_ends(lengths: Any, left: Any, right: Any, threads: Any, least: Any) -> NDArray[np.int64]:
+    """Cut the list of pairs by cells: large pieces first, small ones last for an even end."""
+    remaining = 0
+    for pair in range(left.size):
+        remaining += lengths[left[pair]] * lengths[right[pair]]
     ends = []
     cells = 0
+    size = max(remaining // (8 * threads), least)
     for pair in range(left.size):
         cells += lengths[left[pair]] * lengths[right[pair]]
-        if cells >= cells_per_piece or pair == left.size - 1:
+        if cells >= size or pair == left.size - 1:
             ends.append(pair + 1)
+            remaining -= cells
             cells = 0
+            size = max(remaining // (8 * threads), least)
     return np.array(ends)
 
 
@@ -241,8 +247,8 @@ def align_pairs(
 
     Notes
     -----
-    Pieces hold equal numbers of cells (products of lengths), not of pairs: with pairs sorted by
-    length, pieces of equal numbers of pairs would hold very unequal work.
+    Pieces are cut by cells (products of lengths), not by pairs: with pairs sorted by length, pieces
+    of equal numbers of pairs would hold very unequal work.
 
     References
     ----------
@@ -264,7 +270,7 @@ def align_pairs(
     if not left.size:
         return scores
     functions = _addresses(scheme)
-    ends = _piece_ends(sequences.lengths, left, right, _CELLS_PER_PIECE)
+    ends = _piece_ends(sequences.lengths, left, right, threads, _LEAST_CELLS)
     # All workers draw from one iterator: who is done early takes more. Drawing from the iterator of
     # a list is one step under the interpreter's lock.
     pieces = iter(list(zip([0, *ends[:-1].tolist()], ends.tolist(), strict=True)))
