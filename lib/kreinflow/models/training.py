@@ -5,6 +5,7 @@ Nothing here looks at a record outside the training part of the fold.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -101,7 +102,7 @@ def train(
     seed : int
         For the learners that draw (the baseline ``linear_svc``).
     """
-    problem = _Problem(recipe, learner, embedding, kernel, landmarks, part, seed)
+    problem = _Problem(learner, embedding, kernel, landmarks, part, seed)
     ridge = learner.get("ridge")
     decisions: FloatArray | None = None
     if ridge == "inner":
@@ -162,62 +163,56 @@ class _Fitted:
     converged: bool
 
 
+@dataclass(frozen=True, eq=False)
 class _Problem:
-    """One recipe on one training part: fits on any of its rows."""
+    """One learner on one training part: fits on any of its rows."""
 
-    def __init__(
-        self,
-        recipe: Mapping[str, Any],
-        learner: Mapping[str, Any],
-        embedding: Embedding,
-        kernel: LandmarkKernel,
-        landmarks: Landmarks,
-        part: TrainingPart,
-        seed: int,
-    ) -> None:
-        self._learner = learner
-        self._embedding = embedding
-        self._kernel = kernel
-        self._landmarks = landmarks
-        self._part = part
-        self._seed = seed
-        if learner["method"] in ("ny_ikfd", "ny_pcvm"):
-            self._Z = embedding.transform(kernel.C)
+    learner: Mapping[str, Any]
+    embedding: Embedding
+    kernel: LandmarkKernel
+    landmarks: Landmarks
+    part: TrainingPart
+    seed: int
+
+    @cached_property
+    def embedded(self) -> FloatArray:
+        """Rows of the factor of all training records."""
+        return self.embedding.transform(self.kernel.C)
 
     def choose_ridge(self, inner: NDArray[np.int64]) -> tuple[float, FloatArray]:
         choice = choose_ridge(
-            self._Z,
-            self._embedding.signs,
-            self._part.labels,
-            len(self._part.classes),
+            self.embedded,
+            self.embedding.signs,
+            self.part.labels,
+            len(self.part.classes),
             inner,
-            self._learner["scatter"],
-            self._learner["bias"],
+            self.learner["scatter"],
+            self.learner["bias"],
         )
         return choice.ridge, choice.decisions
 
     def fit(self, rows: NDArray[np.int64], ridge: float | None) -> _Fitted:
         """Fit on some rows of the training part."""
-        labels, n_classes = self._part.labels[rows], len(self._part.classes)
-        m = len(self._landmarks.rows)
-        share = m / len(self._part.rows)
-        match self._learner["method"]:
+        labels, n_classes = self.part.labels[rows], len(self.part.classes)
+        m = len(self.landmarks.rows)
+        share = m / len(self.part.rows)
+        match self.learner["method"]:
             case "ny_ikfd":
                 assert ridge is not None
-                fisher = NystroemFisher(self._learner["scatter"], self._learner["bias"], ridge)
-                fisher.fit(self._Z[rows], self._embedding.signs, labels, n_classes)
+                fisher = NystroemFisher(self.learner["scatter"], self.learner["bias"], ridge)
+                fisher.fit(self.embedded[rows], self.embedding.signs, labels, n_classes)
                 return self._folded(fisher.coef_, fisher.intercept_, share, 1, True)
             case "ny_pcvm":
                 machine = NystroemPCVM(
-                    basis=self._learner["basis"], max_iter=self._learner["max_iter"]
+                    basis=self.learner["basis"], max_iter=self.learner["max_iter"]
                 )
                 machine.fit(
-                    self._Z[rows],
-                    self._embedding.signs,
+                    self.embedded[rows],
+                    self.embedding.signs,
                     labels,
                     n_classes,
                     basis_rows=self._landmark_records(rows),
-                    self_similarities=self._kernel.self_similarities[rows],
+                    self_similarities=self.kernel.self_similarities[rows],
                 )
                 return self._folded(
                     machine.coef_,
@@ -227,8 +222,8 @@ class _Problem:
                     bool(machine.converged_.all()),
                 )
             case "linear_svc":
-                baseline = LandmarkLinearSVC(random_state=self._seed)
-                baseline.fit(self._kernel.C[rows], labels, n_classes)
+                baseline = LandmarkLinearSVC(random_state=self.seed)
+                baseline.fit(self.kernel.C[rows], labels, n_classes)
                 return _Fitted("linear", baseline.coef_, baseline.intercept_, share, 1, True)
             case _:
                 return _Fitted(
@@ -239,13 +234,13 @@ class _Problem:
         """Return the decisions for some rows of the training part."""
         if fitted.kind == "nearest":
             nearest = LandmarkNearestNeighbour()
-            nearest.fit(self._landmarks.classes, len(self._part.classes))
+            nearest.fit(self.landmarks.classes, len(self.part.classes))
             # A held-out record must not find itself among the landmarks.
-            nearness = self._kernel.nearness[rows]
-            itself = self._part.rows[rows][:, None] == self._landmarks.rows
+            nearness = self.kernel.nearness[rows]
+            itself = self.part.rows[rows][:, None] == self.landmarks.rows
             nearness = np.where(itself, nearness.min(axis=1, keepdims=True), nearness)
             return nearest.decision_function(nearness)
-        return tiled_product(self._kernel.C[rows], fitted.weights) + fitted.intercept
+        return tiled_product(self.kernel.C[rows], fitted.weights) + fitted.intercept
 
     def _folded(
         self,
@@ -256,14 +251,14 @@ class _Problem:
         converged: bool,
     ) -> _Fitted:
         with single_threaded():
-            weights = self._embedding.matrix @ coef
-            intercept = intercept - self._embedding.offset @ coef
+            weights = self.embedding.matrix @ coef
+            intercept = intercept - self.embedding.offset @ coef
         return _Fitted("linear", weights, intercept, share, iterations, converged)
 
     def _landmark_records(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
         """Positions in ``rows`` of the landmarks among them: a held-out landmark is no basis."""
         first = {
-            row: place for place, row in reversed(list(enumerate(self._part.rows[rows].tolist())))
+            row: place for place, row in reversed(list(enumerate(self.part.rows[rows].tolist())))
         }
-        places = [first[row] for row in self._landmarks.rows.tolist() if row in first]
+        places = [first[row] for row in self.landmarks.rows.tolist() if row in first]
         return np.array(places, dtype=np.int64)
