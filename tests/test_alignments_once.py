@@ -1,0 +1,79 @@
+"""Over folds, selectors and both kinds of scores, no pair is aligned twice, and all are counted."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from kreinflow.alignment.engine import align_pairs
+from kreinflow.alignment.store import ScoreStore
+from kreinflow.landmarks.candidates import all_candidates, candidate_order
+from kreinflow.landmarks.selection import select_landmarks
+from kreinflow.sequences.dataset import load_dataset
+from kreinflow.sequences.folds import assign_folds
+from kreinflow.sequences.partition import ALL, partition_of
+from kreinflow.workspace import (
+    alignment_account,
+    alphabet_of,
+    class_scores,
+    open_scores,
+    read_scheme,
+    transforms_of,
+)
+
+SOURCE = {"type": "simulated", "families": 3, "sequences": 90, "min_class_size": 2}
+SCORING = {"matrix": "BLOSUM62", "gap_open": 11, "gap_extend": 1, "mode": "local"}
+
+
+@pytest.mark.parametrize(("candidates", "blocks"), [(8, 1), (8, 3), (None, 2)])
+def test_no_pair_is_aligned_twice_and_the_account_is_right(tmp_path, candidates, blocks):
+    dataset = load_dataset(SOURCE, Path("."), alphabet_of(SOURCE, SCORING, "."), 1)
+    scheme = read_scheme(dataset, SCORING, ".")
+    folds = assign_folds({"method": "stratified", "k": 3, "repeats": 2}, dataset, 1, Path("."))
+    partition = partition_of(folds, dataset)
+    log = []
+
+    def counting(packed, left, right, scheme, threads):
+        residues = [
+            packed.letters[a:b].tobytes()
+            for a, b in zip(packed.offsets[:-1], packed.offsets[1:], strict=True)
+        ]
+        for i, j in zip(left.tolist(), right.tolist(), strict=True):
+            log.append(tuple(sorted((residues[i], residues[j]))))
+        return align_pairs(packed, left, right, scheme, threads)
+
+    def fill(rectangles):
+        for block in range(blocks):  # each block in a store of its own, as in jobs of their own
+            store = ScoreStore(tmp_path, scheme, dataset.sequences, dataset.digests, counting)
+            store.fill(rectangles, block, blocks)
+
+    names = [*partition.names, ALL]
+    chosen = all_candidates(
+        candidate_order(dataset.digests, 1),
+        dataset.row_labels,
+        [np.unique(dataset.rows[partition.training(name)]) for name in names],
+        candidates,
+    )
+    labels = np.array(dataset.row_labels)
+    fill([(np.flatnonzero(labels == label), rows) for label, rows in chosen.items()])
+
+    scores = open_scores(dataset, scheme, tmp_path)
+    transform = transforms_of(["log"], {}, scheme)["log"]
+    union = set()
+    for name in names:
+        classes = class_scores(
+            dataset, partition.training(name), scores, transform, candidates, 1, with_scores=True
+        )
+        for method in ("meb", "kmeans++", "uniform"):
+            table = select_landmarks(
+                method, classes, seed=1, fold=name, budget=9, digests=dataset.digests
+            )
+            union.update(table["row"].tolist())
+    rows = np.array(sorted(union))
+    fill([(np.arange(len(dataset.digests)), rows)])
+
+    assert len(log) == len(set(log))
+    account = alignment_account(dataset, scheme, chosen, rows)
+    own = [pair for pair in log if pair[0] == pair[1]]
+    assert len(own) == account["self_scores"] == len(dataset.digests)
+    assert len(log) - len(own) == account["aligned"] < account["full_matrix"]

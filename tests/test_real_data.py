@@ -1,0 +1,70 @@
+"""The published figure on protein213; it runs where KREINFLOW_DATA names the folder of the data."""
+
+import os
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from kreinflow.configuration import load_configuration
+from kreinflow.landmarks.selection import select_landmarks
+from kreinflow.models.factors import Landmarks, TrainingPart, landmark_kernel, make_factors
+from kreinflow.models.fisher import NystroemFisher
+from kreinflow.sequences.dataset import load_dataset
+from kreinflow.sequences.folds import assign_folds
+from kreinflow.sequences.partition import partition_of
+from kreinflow.workspace import class_scores, open_scores, transforms_of
+
+ROOT = Path(__file__).parents[1]
+
+
+@pytest.mark.realdata
+def test_ny_ikfd_on_protein213_reaches_the_paper():
+    if "KREINFLOW_DATA" not in os.environ:
+        pytest.skip("KREINFLOW_DATA does not name the folder of protein213")
+    folder = Path(os.environ["KREINFLOW_DATA"])
+    config = load_configuration(ROOT / "examples" / "protein213.yaml")
+    settings, recipe = config["datasets"]["protein213"], config["recipes"][0]
+    dataset = load_dataset(settings["source"], folder, None, config["seed"])
+    partition = partition_of(
+        assign_folds(settings["folds"], dataset, config["seed"], folder), dataset
+    )
+    scores = open_scores(dataset, None, folder)
+    transforms = transforms_of(["raw"], {}, None)
+    everyone, own = np.arange(len(dataset.digests)), scores.self_scores()
+    accuracies = []
+    for name in partition.names:
+        training, tested = partition.training(name), partition.testing(name)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)  # misfits of so few landmarks
+            table = select_landmarks(
+                "meb",
+                class_scores(dataset, training, scores, transforms["raw"], None, 1, True),
+                seed=1,
+                fold=name,
+            )
+            assert len(table) <= 30
+            rows = table["row"].to_numpy(np.int64)
+            landmarks = Landmarks(
+                scores.rectangle(everyone, rows),
+                own,
+                dataset.lengths.astype(np.float64),
+                rows,
+                np.array([dataset.classes.index(label) for label in table["class"]]),
+                dataset.kind,
+            )
+            part = TrainingPart(
+                dataset.rows[training],
+                dataset.labels[training],
+                dataset.rows[training],
+                dataset.classes,
+            )
+            (entry,) = make_factors(landmarks, part, transforms, [recipe])
+        embedding = entry.corrected["none"]
+        Z = embedding.transform(landmark_kernel(landmarks, part, transforms["raw"]).C)
+        fisher = NystroemFisher().fit(Z, embedding.signs, part.labels, len(dataset.classes))
+        new = embedding.transform(landmarks.scores[dataset.rows[tested]])
+        accuracies.append(np.mean(fisher.predict(new) == dataset.labels[tested]))
+    assert len(accuracies) == 100
+    assert np.mean(accuracies) >= 0.967
