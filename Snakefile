@@ -1,7 +1,7 @@
 # kreinflow: from labelled sequences, or a matrix, to a report and a model.
 #   snakemake --cores all                                   the demonstration of config.yaml
 #   snakemake --cores all --configfile mine.yaml            your own data
-#   snakemake --cores all landmarks                         one stage: see the names below
+#   snakemake landmarks --cores all                         one stage: see the names below
 from snakemake.utils import min_version
 
 min_version("9.27")
