@@ -110,12 +110,16 @@ def _read_bytes(path: str | os.PathLike[str]) -> bytes:
 
 def write_table(path: str | os.PathLike[str], table: pd.DataFrame) -> None:
     """Write a TSV (gzip if the name ends in ``.gz``), floats with all their digits, atomically."""
-    text = table.to_csv(sep="\t", index=False, lineterminator="\n", float_format=_repr_float)
-    data = text.encode()
+    data = table_text(table).encode()
     if str(path).endswith(".gz"):
         data = gzip.compress(data, compresslevel=6, mtime=0)
     with replacing(path) as part:
         part.write_bytes(data)
+
+
+def table_text(table: pd.DataFrame) -> str:
+    """Return a table as the text of a TSV, floats with all their digits."""
+    return table.to_csv(sep="\t", index=False, lineterminator="\n", float_format=_repr_float)
 
 
 def _repr_float(value: Any) -> str:

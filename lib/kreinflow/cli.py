@@ -6,9 +6,13 @@ import sys
 import traceback
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from kreinflow import __version__
 from kreinflow.errors import InputError, KreinflowError
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -105,18 +109,17 @@ def _check(options: argparse.Namespace) -> None:
 
 
 def _classify(options: argparse.Namespace) -> None:
-    from kreinflow.artifacts import write_table
+    import numpy as np
+    import pandas as pd
+
     from kreinflow.models.classification import classify_file
     from kreinflow.models.model_file import Model
 
     model = Model.load(options.model)
     if options.landmarks:
-        classes = model.classifier.classes
-        print("id\tlabel")
-        for landmark, code in zip(
-            model.landmark_ids, model.classifier.landmark_classes.tolist(), strict=True
-        ):
-            print(f"{landmark}\t{classes[code]}")
+        classes = np.array(model.classifier.classes, dtype=object)
+        labels = classes[model.classifier.landmark_classes]
+        _give(pd.DataFrame({"id": model.landmark_ids, "label": labels}), options.output)
         return
     if options.input is None:
         raise InputError("classify: name the FASTA file or matrix to classify behind the model.")
@@ -130,10 +133,17 @@ def _classify(options: argparse.Namespace) -> None:
     table = classify_file(model, Path(options.input), options.threads, show)
     if sys.stderr.isatty():
         print(file=sys.stderr)
-    if options.output:
-        write_table(options.output, table)
+    _give(table, options.output)
+
+
+def _give(table: "pd.DataFrame", path: str | None) -> None:
+    """Write a table to a file, or the same bytes to the screen."""
+    from kreinflow.artifacts import table_text, write_table
+
+    if path:
+        write_table(path, table)
     else:
-        table.to_csv(sys.stdout, sep="\t", index=False, lineterminator="\n", float_format="%.6g")
+        print(table_text(table), end="")
 
 
 if __name__ == "__main__":

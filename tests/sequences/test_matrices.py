@@ -149,3 +149,10 @@ def test_dissimilarities_are_squared_once(tmp_path):
     np.testing.assert_array_equal(check_matrix(tmp_path, D, "dissimilarity", 0)[0], D**2)
     np.testing.assert_array_equal(check_matrix(tmp_path, D, "squared_dissimilarity", 0)[0], D)
     np.testing.assert_array_equal(check_matrix(tmp_path, K, "similarity", 0)[0], K)
+
+
+def test_a_similarity_whose_diagonal_is_zero_is_refused():
+    D = np.abs(np.subtract.outer(np.arange(4.0), np.arange(4.0)))
+    with pytest.raises(InputError, match="whole diagonal is 0.*Is this a dissimilarity"):
+        check_matrix(Path("d.npy"), D, "similarity", 1e-6)
+    check_matrix(Path("d.npy"), D, "dissimilarity", 1e-6)

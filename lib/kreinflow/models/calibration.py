@@ -140,7 +140,9 @@ def reject_threshold(probabilities: FloatArray, y: IntArray, error: float = 0.01
 
     A prediction is accepted if its top probability is at least the threshold. Of all thresholds
     at which the accepted rows have an error rate of at most ``error``, the smallest is returned:
-    it accepts the most rows. Rows of equal top probability are accepted together.
+    it accepts the most rows. Rows of equal top probability are accepted together. It is never below
+    the least certain of these rows: what is less certain than all that was measured is rejected,
+    even where nothing measured was wrong.
 
     Parameters
     ----------
@@ -154,7 +156,8 @@ def reject_threshold(probabilities: FloatArray, y: IntArray, error: float = 0.01
     Returns
     -------
     float
-        0 if all rows can be accepted; 1 if none can (what rounds to 1 is then still accepted).
+        The smallest top probability if all rows can be accepted; 1 if none can (what rounds to 1 is
+        then still accepted).
     """
     top = probabilities.max(axis=1)
     wrong = np.argmax(probabilities, axis=1) != y
@@ -165,6 +168,4 @@ def reject_threshold(probabilities: FloatArray, y: IntArray, error: float = 0.01
     allowed = np.flatnonzero(last_of_equals & (rates <= error))
     if len(allowed) == 0:
         return 1.0
-    if allowed[-1] == len(top) - 1:
-        return 0.0
     return float(sorted_top[allowed[-1]])

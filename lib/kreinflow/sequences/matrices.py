@@ -239,6 +239,11 @@ def check_matrix(
             "'symmetry_tolerance' to have the mean of both taken."
         )
     symmetric = (values + values.T) / 2
+    if kind == "similarity" and scale > 0 and not np.diagonal(symmetric).any():
+        raise InputError(
+            f"{path}: its whole diagonal is 0, so no object is similar to itself. Is this a "
+            "dissimilarity? Set 'kind' to what it is."
+        )
     if kind != "similarity":
         limit = tolerance * scale
         _refuse_first(path, symmetric, symmetric < -limit, "is a negative dissimilarity.")
