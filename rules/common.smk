@@ -17,6 +17,7 @@ from kreinflow.provenance import code_digest, file_sha256
 from kreinflow.sequences.dataset import check_source
 from kreinflow.sequences.files import check_file
 from kreinflow.sequences.folds import count_folds
+from kreinflow.sequences.partition import ALL, fold_name
 
 
 def refuse(error):
@@ -38,7 +39,7 @@ try:
     for _request in CONFIG["classify"].values():
         check_file(DATA / _request["input"])
     FOLDS = {
-        name: [*(f"r{repeat}f{fold}" for repeat, fold in count_folds(part["folds"], DATA)), "all"]
+        name: [*(fold_name(*numbers) for numbers in count_folds(part["folds"], DATA)), ALL]
         for name, part in CONFIG["datasets"].items()
     }
 except InputError as error:
