@@ -1,8 +1,5 @@
 """From decisions to probabilities, and from probabilities to a threshold for rejection."""
 
-from collections.abc import Mapping
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import brentq
@@ -101,33 +98,6 @@ class TemperatureCalibrator:
     def probabilities(self, decisions: FloatArray) -> FloatArray:
         """Return softmax(decisions / T), ndarray of shape (N, n_classes); rows sum to one."""
         return np.asarray(softmax(decisions / self.temperature_, axis=1))
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return what a model file keeps."""
-        return {"method": "temperature", "temperature": self.temperature_}
-
-    @classmethod
-    def from_dict(cls, content: Mapping[str, Any]) -> "TemperatureCalibrator":
-        """Return the calibrator that :meth:`to_dict` described.
-
-        Raises
-        ------
-        InputError
-            If it describes no temperature.
-        """
-        temperature = content.get("temperature")
-        if (
-            content.get("method") != "temperature"
-            or not isinstance(temperature, float)
-            or not 0.0 < temperature < np.inf
-        ):
-            raise InputError(
-                f"calibrator: {dict(content)!r} is no temperature. The model file is damaged or "
-                "of another version: make it again."
-            )
-        calibrator = cls()
-        calibrator.temperature_ = temperature
-        return calibrator
 
 
 def _own(values: FloatArray, y: IntArray) -> FloatArray:

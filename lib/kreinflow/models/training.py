@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import softmax
 
 from kreinflow.errors import InputError
 from kreinflow.krein.factor import Embedding
@@ -104,10 +103,9 @@ def train(
     """
     problem = _Problem(learner, embedding, kernel, landmarks, part, seed)
     ridge = learner.get("ridge")
-    decisions: FloatArray | None = None
     if ridge == "inner":
         ridge, decisions = problem.choose_ridge(inner)
-    if decisions is None:
+    else:
         decisions = np.zeros((len(part.rows), len(part.classes)))
         for fold in range(int(inner.max()) + 1):
             held_out = inner == fold
@@ -116,7 +114,7 @@ def train(
     measured = inner >= 0
     truth = part.labels[measured]
     calibrator = TemperatureCalibrator().fit(decisions[measured], truth)
-    probabilities = softmax(decisions[measured] / calibrator.temperature_, axis=1)
+    probabilities = calibrator.probabilities(decisions[measured])
     threshold = reject_threshold(probabilities, truth, error=reject_error)
     fitted = problem.fit(np.arange(len(part.rows)), ridge)
     classifier = LandmarkClassifier(
