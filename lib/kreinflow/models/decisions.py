@@ -1,0 +1,154 @@
+"""Decision functions of the scores with the landmarks: what training leaves behind.
+
+A decision sees rows of one of two spaces:
+
+* ``kernel``: k(x), the transformed scores with the landmarks (for squared dissimilarities: the
+  columns S^L of :class:`~kreinflow.krein.dissimilarity.LandmarkCentring`);
+* ``nearness``: k(x), or the negative squared dissimilarities themselves.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from typing import Any, ClassVar, Literal, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kreinflow.krein.factor import Embedding
+from kreinflow.numerics import FloatArray, single_threaded, tiled_product, tiles
+
+Space = Literal["kernel", "nearness"]
+
+
+@dataclass(frozen=True, eq=False)
+class Decision:
+    """The base of all kinds: named arrays of numbers, and a function of rows.
+
+    A kind is a frozen dataclass whose fields are arrays of floats or whole numbers. It adds
+    ``kind`` (its name in files), ``space``, :meth:`shapes` and :meth:`decide`, and a line in
+    :data:`KINDS`.
+    """
+
+    kind: ClassVar[str]
+    space: ClassVar[Space] = "kernel"
+
+    def decide(self, rows: FloatArray) -> FloatArray:
+        """Return the decisions (n, n_classes) of rows (n, n_landmarks); the largest wins.
+
+        Each row of the result depends on its own row alone, bit for bit.
+        """
+        raise NotImplementedError
+
+    @classmethod
+    def shapes(
+        cls, arrays: Mapping[str, NDArray[Any]], n_landmarks: int, n_classes: int
+    ) -> dict[str, tuple[int, ...]]:
+        """Return the shape that each field must have; free dimensions are read off ``arrays``."""
+        raise NotImplementedError
+
+    def to_arrays(self) -> dict[str, NDArray[Any]]:
+        """Return the fields by name."""
+        return {field.name: getattr(self, field.name) for field in fields(self)}
+
+    @classmethod
+    def from_arrays(
+        cls, arrays: Mapping[str, NDArray[Any]], n_landmarks: int, n_classes: int
+    ) -> Self:
+        """Build the decision from arrays of a file, which may be anybody's.
+
+        Raises
+        ------
+        KeyError, ValueError
+            If an array is missing, of a wrong shape or type, or not finite.
+        """
+        shapes = cls.shapes(arrays, n_landmarks, n_classes)
+        for field in fields(cls):
+            array, shape = arrays[field.name], shapes[field.name]
+            if array.shape != shape or array.dtype.kind not in "fi":
+                raise ValueError(
+                    f"{field.name} is {array.dtype} {array.shape}, not of shape {shape}"
+                )
+            if not np.isfinite(array).all():
+                raise ValueError(f"{field.name} holds numbers that are not finite")
+        return cls(**{field.name: arrays[field.name] for field in fields(cls)})
+
+
+@dataclass(frozen=True, eq=False)
+class LinearDecision(Decision):
+    """f(x) = k(x)' weights + intercept.
+
+    Parameters
+    ----------
+    weights : ndarray of shape (n_landmarks, n_classes)
+    intercept : ndarray of shape (n_classes,)
+    """
+
+    kind: ClassVar[str] = "linear"
+    weights: FloatArray
+    intercept: FloatArray
+
+    @classmethod
+    def folded(cls, embedding: Embedding, coef: FloatArray, intercept: FloatArray) -> Self:
+        """Fold f(z) = z' coef + intercept into weights on the landmark scores.
+
+        Parameters
+        ----------
+        embedding : Embedding
+            z(x) = k(x) M - o.
+        coef : ndarray of shape (rank, n_classes)
+        intercept : ndarray of shape (n_classes,)
+        """
+        with single_threaded():
+            return cls(embedding.matrix @ coef, intercept - embedding.offset @ coef)
+
+    def decide(self, rows: FloatArray) -> FloatArray:
+        """See :meth:`Decision.decide`."""
+        return tiled_product(rows, self.weights) + self.intercept
+
+    @classmethod
+    def shapes(
+        cls, arrays: Mapping[str, NDArray[Any]], n_landmarks: int, n_classes: int
+    ) -> dict[str, tuple[int, ...]]:
+        """See :meth:`Decision.shapes`."""
+        return {"weights": (n_landmarks, n_classes), "intercept": (n_classes,)}
+
+
+@dataclass(frozen=True, eq=False)
+class NearestDecision(Decision):
+    r"""The nearest neighbour among the landmarks: :math:`f_c(x) = \max_{l \in c} k(x, l)`.
+
+    A class without landmarks gets the row's smallest score minus 1, below all others.
+
+    Parameters
+    ----------
+    members : ndarray of shape (n_landmarks, n_classes)
+        1 where a landmark is of a class, else 0.
+    """
+
+    kind: ClassVar[str] = "nearest"
+    space: ClassVar[Space] = "nearness"
+    members: NDArray[np.int64]
+
+    def decide(self, rows: FloatArray) -> FloatArray:
+        """See :meth:`Decision.decide`."""
+        n_classes = self.members.shape[1]
+        out = np.empty((len(rows), n_classes))
+        for part in tiles(len(rows)):
+            near = rows[part]
+            out[part] = near.min(axis=1, keepdims=True) - 1.0
+            for code in range(n_classes):
+                own = self.members[:, code] == 1
+                if own.any():
+                    out[part, code] = near[:, own].max(axis=1)
+        return out
+
+    @classmethod
+    def shapes(
+        cls, arrays: Mapping[str, NDArray[Any]], n_landmarks: int, n_classes: int
+    ) -> dict[str, tuple[int, ...]]:
+        """See :meth:`Decision.shapes`."""
+        return {"members": (n_landmarks, n_classes)}
+
+
+KINDS: dict[str, type[Decision]] = {kind.kind: kind for kind in (LinearDecision, NearestDecision)}
+"""By the name that stands in files."""

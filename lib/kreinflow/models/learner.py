@@ -1,0 +1,210 @@
+"""What a learner is given, what it returns, and how the workflow asks for it."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kreinflow.krein.factor import Embedding
+from kreinflow.models.decisions import Decision, LinearDecision
+from kreinflow.models.factors import LandmarkKernel, Landmarks, TrainingPart
+from kreinflow.numerics import FloatArray
+
+IntArray = NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """Training records as a learner sees them; nothing of any other record is in it.
+
+    Parameters
+    ----------
+    embedding : Embedding
+        The map from landmark scores to the rows z of the (corrected) factor.
+    everything : LandmarkKernel
+        The scores of all records of the training part.
+    landmarks : Landmarks
+    part : TrainingPart
+    chosen : ndarray of int
+        The records, as places in the training part, that this problem holds.
+    seed : int
+        For learners that draw.
+    """
+
+    embedding: Embedding
+    everything: LandmarkKernel
+    landmarks: Landmarks
+    part: TrainingPart
+    chosen: IntArray
+    seed: int
+
+    @classmethod
+    def of(
+        cls,
+        embedding: Embedding,
+        kernel: LandmarkKernel,
+        landmarks: Landmarks,
+        part: TrainingPart,
+        seed: int,
+    ) -> "Problem":
+        """Return the problem that holds the whole training part."""
+        return cls(embedding, kernel, landmarks, part, np.arange(len(part.rows)), seed)
+
+    def on(self, places: IntArray) -> "Problem":
+        """Return the problem that holds only some of the records of this one."""
+        smaller = replace(self, chosen=self.chosen[places])
+        if "_embedded" in self.__dict__:  # the rows of the factor are computed once
+            smaller.__dict__["_embedded"] = self._embedded
+        return smaller
+
+    @cached_property
+    def _embedded(self) -> FloatArray:
+        return self.embedding.transform(self.everything.C)
+
+    def _rows(self, array: NDArray[Any]) -> NDArray[Any]:
+        whole = len(self.chosen) == len(array)
+        return array if whole else array[self.chosen]
+
+    @cached_property
+    def Z(self) -> FloatArray:
+        """Rows of the factor, of shape (N, rank)."""
+        return self._rows(self._embedded)
+
+    @property
+    def signs(self) -> FloatArray:
+        """Signs of the factor, of shape (rank,)."""
+        return self.embedding.signs
+
+    @property
+    def C(self) -> FloatArray:
+        """Transformed scores with the landmarks, of shape (N, n_landmarks)."""
+        return self._rows(self.everything.C)
+
+    @property
+    def nearness(self) -> FloatArray:
+        """C, or the negative squared dissimilarities to the landmarks."""
+        return self._rows(self.everything.nearness)
+
+    @property
+    def self_similarities(self) -> FloatArray:
+        """k_ii, of shape (N,)."""
+        return self._rows(self.everything.self_similarities)
+
+    @property
+    def labels(self) -> IntArray:
+        """Codes of the classes, of shape (N,)."""
+        return self._rows(self.part.labels)
+
+    @property
+    def n_classes(self) -> int:
+        """The number of classes."""
+        return len(self.part.classes)
+
+    @property
+    def n_landmarks(self) -> int:
+        """The number of landmarks."""
+        return len(self.landmarks.rows)
+
+    @cached_property
+    def landmark_records(self) -> IntArray:
+        """Places of the landmarks that are among the records, a place for each landmark."""
+        rows = self._rows(self.part.rows).tolist()
+        first = {row: place for place, row in reversed(list(enumerate(rows)))}
+        places = [first[row] for row in self.landmarks.rows.tolist() if row in first]
+        return np.array(places, dtype=np.int64)
+
+    @property
+    def itself(self) -> NDArray[np.bool_]:
+        """Where a record is the landmark, of shape (N, n_landmarks)."""
+        found: NDArray[np.bool_] = self._rows(self.part.rows)[:, None] == self.landmarks.rows
+        return found
+
+
+@dataclass(frozen=True, eq=False)
+class Fitted:
+    """What a learner made of a problem.
+
+    Parameters
+    ----------
+    decision : Decision
+    basis_used : float
+        Share of the training records that the decision rests on; None is that of the landmarks.
+    iterations : int
+    converged : bool
+    """
+
+    decision: Decision
+    basis_used: float | None = None
+    iterations: int = 1
+    converged: bool = True
+
+
+Choice = Mapping[str, float]
+"""Values of hyper-parameters, by name."""
+
+
+class Learner(ABC):
+    """A method that recipes can name: one subclass, and its line in the registry.
+
+    Parameters
+    ----------
+    settings : mapping
+        As in the config, checked and complete: a value for each key of :attr:`settings_schema`.
+
+    Attributes
+    ----------
+    method : str
+        Its name in the config.
+    settings_schema : mapping
+        The JSON schema of each key that the config may have, with ``description`` and
+        ``default``.
+    references : tuple of str
+        Keys of :data:`kreinflow.references.REFERENCES`.
+    """
+
+    method: ClassVar[str]
+    settings_schema: ClassVar[Mapping[str, Mapping[str, Any]]] = {}
+    references: ClassVar[tuple[str, ...]] = ()
+
+    def __init__(self, settings: Mapping[str, Any]) -> None:
+        defaults = {
+            key: part["default"] for key, part in self.settings_schema.items() if "default" in part
+        }
+        self.settings: dict[str, Any] = defaults | {
+            key: value for key, value in settings.items() if key != "method"
+        }
+
+    @abstractmethod
+    def describe(self) -> str:
+        """Return what the methods paragraph says of it, without reference and full stop."""
+
+    def choices(self) -> Sequence[Choice]:
+        """Return the hyper-parameters to try on the inner folds, the preferred of equals first.
+
+        One choice, the default, is not tried but taken.
+        """
+        return ({},)
+
+    @abstractmethod
+    def fit(self, problem: Problem, choices: Sequence[Choice]) -> list[Fitted]:
+        """Fit the records of a problem, once for each choice.
+
+        Raises
+        ------
+        InputError
+            If the records cannot be learned from, such as a class without any.
+        """
+
+    def decide(self, fitted: Fitted, problem: Problem) -> FloatArray:
+        """Return the decisions for the records of a problem that the fit has not seen."""
+        rows = problem.C if fitted.decision.space == "kernel" else problem.nearness
+        return fitted.decision.decide(rows)
+
+
+def folded(problem: Problem, coef: FloatArray, intercept: FloatArray) -> LinearDecision:
+    """Return f(z) = z' coef + intercept of a problem's factor as a function of its scores."""
+    return LinearDecision.folded(problem.embedding, coef, intercept)
