@@ -44,10 +44,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     classify.add_argument(
         "--landmarks", action="store_true", help="list the landmarks of the model, classify nothing"
     )
+    commands.add_parser("schema", help="print the JSON schema of the config: all keys, defaults")
     options = parser.parse_args(arguments)
     try:
         if options.command == "check":
             _check(options)
+        elif options.command == "schema":
+            _print_schema()
         else:
             _classify(options)
     except KreinflowError as error:
@@ -106,6 +109,14 @@ def _check(options: argparse.Namespace) -> None:
             f"distinct, {len(dataset.classes)} classes, {len(partition.names)} folds, "
             f"{len(part['recipes'])} recipes: ready to run"
         )
+
+
+def _print_schema() -> None:
+    import json
+
+    from kreinflow.configuration import schema
+
+    print(json.dumps(schema(), indent=2, ensure_ascii=False))
 
 
 def _classify(options: argparse.Namespace) -> None:

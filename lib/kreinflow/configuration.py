@@ -1,5 +1,6 @@
 """The configuration: read, checked against the schema, defaults filled in, references resolved."""
 
+import copy
 import difflib
 import json
 from collections.abc import Iterable, Iterator, Mapping
@@ -11,19 +12,53 @@ import yaml
 from jsonschema import Draft202012Validator, ValidationError, validators
 
 from kreinflow.errors import InputError
+from kreinflow.models.registry import LEARNERS
 
 _FOLDERS = (Path(__file__).parent / "schemas", Path(__file__).parents[2] / "schemas")
 
 
 @cache
 def schema() -> dict[str, Any]:
-    """Return the JSON schema of the configuration."""
+    """Return the JSON schema of the configuration, the settings of all registered methods in it."""
     for folder in _FOLDERS:
         path = folder / "config.schema.json"
         if path.is_file():
             content: dict[str, Any] = json.loads(path.read_text())
+            content["$defs"]["learner"] = _variants(
+                "method", {name: learner.settings_schema for name, learner in LEARNERS.items()}
+            )
             return content
     raise FileNotFoundError("config.schema.json: not installed with kreinflow")
+
+
+def _variants(key: str, settings: Mapping[str, Mapping[str, Mapping[str, Any]]]) -> dict[str, Any]:
+    """Return the schema of an object whose other keys depend on the value of one.
+
+    Parameters
+    ----------
+    key : str
+        The key that names the variant.
+    settings : mapping
+        For each variant the schema of its other keys; those without a default are required.
+    """
+    branches = []
+    for name, properties in settings.items():
+        required = [other for other, part in properties.items() if "default" not in part]
+        chosen = {
+            "type": "object",
+            "additionalProperties": False,
+            "properties": {key: {"const": name}, **copy.deepcopy(dict(properties))},
+            "required": [key, *required],
+        }
+        branches.append(
+            {"if": {"required": [key], "properties": {key: {"const": name}}}, "then": chosen}
+        )
+    return {
+        "type": "object",
+        "required": [key],
+        "properties": {key: {"enum": list(settings)}},
+        "allOf": branches,
+    }
 
 
 class _UniqueKeyLoader(yaml.SafeLoader):

@@ -1,11 +1,11 @@
-"""The baselines on landmark scores."""
+"""The linear support vector classifier on landmark scores."""
 
 import numpy as np
 import pytest
 from sklearn.svm import LinearSVC
 
 from kreinflow.errors import InputError
-from kreinflow.models.baselines import LandmarkLinearSVC, LandmarkNearestNeighbour
+from kreinflow.models.baselines import LandmarkLinearSVC
 
 
 def scores(n_classes, n=150, m=12, seed=0):
@@ -16,28 +16,6 @@ def scores(n_classes, n=150, m=12, seed=0):
     landmarks = np.arange(m)
     distances = ((points[:, None] - points[landmarks]) ** 2).sum(axis=2)
     return np.exp(-distances / 10), y, y[landmarks]
-
-
-def test_nearest_neighbour_is_the_class_of_the_best_landmark():
-    C, _, landmark_classes = scores(3)
-    nearest = LandmarkNearestNeighbour().fit(landmark_classes, 3)
-    np.testing.assert_array_equal(nearest.predict(C), landmark_classes[C.argmax(axis=1)])
-    decisions = nearest.decision_function(C)
-    assert decisions[5, 1] == C[5, landmark_classes == 1].max()
-
-
-def test_class_without_landmarks_never_wins_whatever_the_other_rows():
-    C, _, landmark_classes = scores(3)
-    C = -C  # negative scores too
-    nearest = LandmarkNearestNeighbour().fit(landmark_classes, 5)
-    decisions = nearest.decision_function(C)
-    assert (decisions[:, 3:] < C.min(axis=1, keepdims=True)).all()
-    np.testing.assert_array_equal(nearest.decision_function(C[40:41]), decisions[40:41])
-
-
-def test_no_landmarks_are_refused():
-    with pytest.raises(InputError, match="no landmarks"):
-        LandmarkNearestNeighbour().fit(np.array([], dtype=int), 2)
 
 
 @pytest.mark.parametrize("n_classes", [2, 3])

@@ -6,7 +6,7 @@ from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.linear_model import Ridge
 
 from kreinflow.errors import InputError
-from kreinflow.models.fisher import BIASES, SCATTERS, NystroemFisher, choose_ridge
+from kreinflow.models.fisher import BIASES, SCATTERS, NystroemFisher, fisher_path
 
 
 def problem(n, r, n_classes, seed=0, separation=1.5, smallest=1e-2):
@@ -197,38 +197,16 @@ def test_more_rows_than_a_tile_and_a_far_origin():
     assert (near.predict(Z) == y).mean() > 0.9
 
 
-def test_ridge_choice_equals_refitting_each_fold():
+@pytest.mark.parametrize("scatter", SCATTERS)
+def test_a_path_of_ridges_equals_fits_of_their_own(scatter):
     Z, signs, y = problem(120, 10, 3, separation=0.6)
-    folds = np.arange(120) % 4
-    folds[:5] = -1  # always trained on
-    grid = (1e-4, 1e-1, 10.0)
-    for scatter in SCATTERS:
-        choice = choose_ridge(Z, signs, y, 3, folds, scatter, "least_squares", grid)
-        errors = {}
-        for ridge in grid:
-            decisions = np.zeros((120, 3))
-            for fold in range(4):
-                training, held_out = folds != fold, folds == fold
-                fisher = NystroemFisher(scatter, "least_squares", ridge)
-                fisher.fit(Z[training], signs, y[training], 3)
-                decisions[held_out] = fisher.decision_function(Z[held_out])
-            errors[ridge] = int((decisions.argmax(axis=1) != y)[folds >= 0].sum())
-            if ridge == choice.ridge:
-                np.testing.assert_allclose(choice.decisions, decisions, atol=1e-10)
-        table = choice.table.set_index("ridge")
-        assert table["errors"].to_dict() == errors
-        assert errors[choice.ridge] == min(errors.values())
-        assert table["chosen"].sum() == 1
-        assert table.loc[choice.ridge, "chosen"]
-
-
-def test_ridge_choice_ignores_the_rows_it_never_measures():
-    Z, signs, y = problem(120, 10, 3)
-    folds = np.arange(120) % 3
-    folds[::7] = -1
-    choice = choose_ridge(Z, signs, y, 3, folds, "pooled", "midpoint")
-    assert not choice.decisions[::7].any()
-    assert choice.table["errors"].max() <= (folds >= 0).sum()
+    grid = (10.0, 1e-1, 1e-4)
+    for ridge, solution in zip(
+        grid, fisher_path(Z, signs, y, 3, scatter, "least_squares", grid), strict=True
+    ):
+        alone = NystroemFisher(scatter, "least_squares", ridge).fit(Z, signs, y, 3)
+        np.testing.assert_array_equal(solution.coef, alone.coef_)
+        np.testing.assert_array_equal(solution.intercept, alone.intercept_)
 
 
 @pytest.mark.parametrize(
@@ -244,13 +222,7 @@ def test_wrong_settings_are_refused(arguments, message):
         NystroemFisher(**arguments)
 
 
-def test_missing_class_and_bad_folds_are_refused():
+def test_a_missing_class_is_refused():
     Z, signs, y = problem(30, 4, 3)
     with pytest.raises(InputError, match=r"classes \[3\] of 4 have no training rows"):
         NystroemFisher().fit(Z, signs, y, 4)
-    with pytest.raises(InputError, match="at least two"):
-        choose_ridge(Z, signs, y, 3, np.zeros(30, int), "pooled", "midpoint")
-    with pytest.raises(InputError, match="ridge grid"):
-        choose_ridge(Z, signs, y, 3, np.arange(30) % 2, "pooled", "midpoint", (0.0, 1.0))
-    with pytest.raises(InputError, match=r"classes \[0, 2\] of 3"):
-        choose_ridge(Z, signs, y, 3, (y == 1).astype(int), "pooled", "midpoint")

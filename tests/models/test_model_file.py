@@ -87,8 +87,12 @@ def test_models_of_a_fold_by_recipe(tmp_path):
     one, two = (of_sequences(tmp_path, learner=name).classifier for name in ("ikfd", "pcvm"))
     path = tmp_path / "fold.safetensors"
     save_fold_models(path, {"one": one, "one-more": two})
-    np.testing.assert_array_equal(load_fold_model(path, "one").weights, one.weights)
-    np.testing.assert_array_equal(load_fold_model(path, "one-more").weights, two.weights)
+    np.testing.assert_array_equal(
+        load_fold_model(path, "one").decision.weights, one.decision.weights
+    )
+    np.testing.assert_array_equal(
+        load_fold_model(path, "one-more").decision.weights, two.decision.weights
+    )
     with pytest.raises(InputError, match="holds no recipe 'two'"):
         load_fold_model(path, "two")
     with pytest.raises(InputError, match="holds a 'kreinflow fold models 1' where a 'kreinflow"):

@@ -6,8 +6,9 @@ from scipy.special import softmax
 
 from kreinflow.alignment.transforms import make_transform
 from kreinflow.errors import InputError
+from kreinflow.models import registry
 from kreinflow.models.factors import Landmarks, TrainingPart, landmark_kernel, make_factors
-from kreinflow.models.fisher import NystroemFisher
+from kreinflow.models.fisher import RIDGE_GRID, NystroemFisher
 from kreinflow.models.pcvm import NystroemPCVM
 from kreinflow.models.training import inner_partition, train
 from small_inputs import matrix_of, points
@@ -206,8 +207,9 @@ def test_rows_outside_the_training_part_are_not_looked_at(learner):
         array[outside] = 7
     scrambled, *_ = fitted("sequences", learner, **changed)
     assert plain.figures == scrambled.figures
-    np.testing.assert_array_equal(plain.classifier.weights, scrambled.classifier.weights)
-    np.testing.assert_array_equal(plain.classifier.intercept, scrambled.classifier.intercept)
+    same = scrambled.classifier.decision.to_arrays()
+    for name, array in plain.classifier.decision.to_arrays().items():
+        np.testing.assert_array_equal(array, same[name])
 
 
 def test_calibration_and_threshold_come_from_held_out_decisions():
@@ -235,3 +237,24 @@ def test_calibration_and_threshold_come_from_held_out_decisions():
     if accepted.any():
         assert np.mean(p.argmax(axis=1)[accepted] != truth[accepted]) <= 0.05
     assert trained.figures["inner_accuracy"] == np.mean(p.argmax(axis=1) == truth)
+
+
+def test_hyper_parameters_have_the_fewest_errors_of_refits_on_the_inner_folds():
+    trained, _, part, kernel, embedding, inner, _ = fitted("sequences", "pooled")
+    Z, measured = embedding.transform(kernel.C), inner >= 0
+    errors = {}
+    for ridge in RIDGE_GRID:
+        decisions = np.zeros((len(part.rows), 3))
+        for fold in range(3):
+            rest = inner != fold
+            machine = NystroemFisher("pooled", "least_squares", ridge)
+            machine.fit(Z[rest], embedding.signs, part.labels[rest], 3)
+            decisions[~rest] = Z[~rest] @ machine.coef_ + machine.intercept_
+        errors[ridge] = int((decisions.argmax(axis=1) != part.labels)[measured].sum())
+    chosen = float(trained.figures["hyper_parameters"].removeprefix("ridge="))
+    assert errors[chosen] == min(errors.values())
+    assert trained.figures["inner_accuracy"] == 1 - errors[chosen] / measured.sum()
+
+
+def test_every_learner_of_the_registry_is_tried_here():
+    assert {settings["method"] for settings in LEARNERS.values()} == set(registry.LEARNERS)

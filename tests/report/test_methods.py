@@ -2,7 +2,8 @@ import copy
 
 import pytest
 
-from kreinflow.report.methods import REFERENCES, cite, methods_text
+from kreinflow.references import REFERENCES
+from kreinflow.report.methods import cite, methods_text
 from report.made_up import config, settings
 
 

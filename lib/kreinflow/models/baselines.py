@@ -1,59 +1,38 @@
 """Two classifiers on the landmark scores themselves, to measure the others against."""
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import NDArray
 
 from kreinflow.errors import InputError
+from kreinflow.models.decisions import LinearDecision, NearestDecision
+from kreinflow.models.learner import Choice, Fitted, Learner, Problem
 from kreinflow.numerics import FloatArray, single_threaded, tiled_product
 
 IntArray = NDArray[np.integer]
 
 
-class LandmarkNearestNeighbour:
-    r"""The nearest neighbour among the landmarks: :math:`f_c(x) = \max_{l \in c} k(x, l)`.
+class NearestLandmarkLearner(Learner):
+    """The class of the nearest landmark: there is nothing to learn."""
 
-    A class without landmarks gets the row's smallest score minus 1, below all others.
+    method = "nearest_landmark"
 
-    Attributes
-    ----------
-    landmark_classes_ : ndarray of shape (m,)
-    n_classes_ : int
-    """
+    def describe(self) -> str:
+        """See :meth:`Learner.describe`."""
+        return "the nearest landmark, a baseline"
 
-    landmark_classes_: IntArray
-    n_classes_: int
+    def fit(self, problem: Problem, choices: Sequence[Choice]) -> list[Fitted]:
+        """See :meth:`Learner.fit`."""
+        codes = np.arange(problem.n_classes)
+        members = (problem.landmarks.classes[:, None] == codes).astype(np.float64)
+        return [Fitted(NearestDecision(members)) for _ in choices]
 
-    def fit(self, landmark_classes: IntArray, n_classes: int) -> "LandmarkNearestNeighbour":
-        """Keep the class codes of the landmarks; there is nothing else to learn.
-
-        Raises
-        ------
-        InputError
-            If there are no landmarks.
-        """
-        if len(landmark_classes) == 0:
-            raise InputError("nearest neighbour: there are no landmarks. Ask for at least one.")
-        self.landmark_classes_ = np.asarray(landmark_classes)
-        self.n_classes_ = n_classes
-        return self
-
-    def decision_function(self, C: FloatArray) -> FloatArray:
-        """Return the decisions, ndarray of shape (N, n_classes); the largest wins.
-
-        Parameters
-        ----------
-        C : ndarray of shape (N, m)
-            Transformed scores with the landmarks (larger is more similar).
-        """
-        decisions = np.repeat(C.min(axis=1, keepdims=True) - 1.0, self.n_classes_, axis=1)
-        for code in np.unique(self.landmark_classes_):
-            decisions[:, code] = C[:, self.landmark_classes_ == code].max(axis=1)
-        return decisions
-
-    def predict(self, C: FloatArray) -> NDArray[np.intp]:
-        """Return the class codes of the nearest landmarks."""
-        codes: NDArray[np.intp] = np.argmax(self.decision_function(C), axis=1)
-        return codes
+    def decide(self, fitted: Fitted, problem: Problem) -> FloatArray:
+        """See :meth:`Learner.decide`; a record does not find itself among the landmarks."""
+        near = problem.nearness
+        others = np.where(problem.itself, near.min(axis=1, keepdims=True), near)
+        return fitted.decision.decide(others)
 
 
 class LandmarkLinearSVC:
@@ -138,3 +117,20 @@ class LandmarkLinearSVC:
         """Return the class codes of largest decision."""
         codes: NDArray[np.intp] = np.argmax(self.decision_function(C), axis=1)
         return codes
+
+
+class LinearSVCLearner(Learner):
+    """The baseline as recipes name it."""
+
+    method = "linear_svc"
+    references = ("pedregosa2011",)
+
+    def describe(self) -> str:
+        """See :meth:`Learner.describe`."""
+        return "a linear support vector classifier on the landmark scores, a baseline"
+
+    def fit(self, problem: Problem, choices: Sequence[Choice]) -> list[Fitted]:
+        """See :meth:`Learner.fit`."""
+        baseline = LandmarkLinearSVC(random_state=problem.seed)
+        baseline.fit(problem.C, problem.labels, problem.n_classes)
+        return [Fitted(LinearDecision(baseline.coef_, baseline.intercept_)) for _ in choices]

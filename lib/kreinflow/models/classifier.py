@@ -11,32 +11,26 @@ from scipy.special import softmax
 from kreinflow.alignment.transforms import ScoreTransform
 from kreinflow.errors import InputError
 from kreinflow.krein.dissimilarity import LandmarkCentring
-from kreinflow.models.baselines import LandmarkNearestNeighbour
-from kreinflow.numerics import FloatArray, tiled_product, tiles
-
-KINDS = ("linear", "nearest")
+from kreinflow.models.decisions import KINDS, Decision
+from kreinflow.numerics import FloatArray, tiles
 
 
 @dataclass(frozen=True)
 class LandmarkClassifier:
     """Class probabilities from the scores with m landmarks.
 
-    With k(x) the transformed scores of x with the landmarks (for squared dissimilarities: the
-    columns S^L of :class:`~kreinflow.krein.dissimilarity.LandmarkCentring`),
+    A decision f of the transformed scores k(x) with the landmarks (see
+    :mod:`kreinflow.models.decisions`), and
 
-        f(x) = k(x)' weights + intercept            (linear)
-        f_c(x) = max of k_l(x) over landmarks l of class c      (nearest)
         p(x) = softmax(f(x) / temperature)
 
-    All learners over a Krein factor are linear in z(x) = k(x)' P and so fold into m weights a
-    class; see design of the package and schleif2018, section 5.
+    Most learners over a Krein factor are linear in z(x) = k(x)' P and so fold into m weights a
+    class (schleif2018, section 5).
 
     Parameters
     ----------
     classes : tuple of str
-    kind : {"linear", "nearest"}
-    weights : ndarray of shape (n_landmarks, n_classes)
-    intercept : ndarray of shape (n_classes,)
+    decision : Decision
     landmark_classes : ndarray of shape (n_landmarks,)
         Codes of the landmarks' classes.
     transform : ScoreTransform
@@ -52,9 +46,7 @@ class LandmarkClassifier:
     """
 
     classes: tuple[str, ...]
-    kind: str
-    weights: FloatArray
-    intercept: FloatArray
+    decision: Decision
     landmark_classes: NDArray[np.int64]
     transform: ScoreTransform
     landmark_self_scores: FloatArray
@@ -81,19 +73,15 @@ class LandmarkClassifier:
         self_scores, lengths : ndarray of shape (n,)
         """
         out = np.empty((scores.shape[0], len(self.classes)))
-        nearest = LandmarkNearestNeighbour().fit(self.landmark_classes, len(self.classes))
         for part in tiles(scores.shape[0]):
-            kernel = self.kernel_rows(scores[part], self_scores[part], lengths[part])
-            if self.kind == "nearest":
-                out[part] = nearest.decision_function(kernel)
-            else:
-                out[part] = tiled_product(kernel, self.weights) + self.intercept
+            rows = self.decision_rows(scores[part], self_scores[part], lengths[part])
+            out[part] = self.decision.decide(rows)
         return out
 
-    def kernel_rows(
+    def decision_rows(
         self, scores: NDArray[Any], self_scores: FloatArray, lengths: FloatArray
     ) -> FloatArray:
-        """Return k(x) of shape (n, n_landmarks)."""
+        """Return k(x), or what else the decision looks at, of shape (n, n_landmarks)."""
         kernel = self.transform.apply(
             np.asarray(scores),
             self_scores,
@@ -103,7 +91,8 @@ class LandmarkClassifier:
         )
         if self.centring is None:
             return kernel
-        return -kernel if self.kind == "nearest" else self.centring.columns(kernel)
+        in_kernel = self.decision.space == "kernel"
+        return self.centring.columns(kernel) if in_kernel else -kernel
 
     def predict_proba(
         self, scores: NDArray[Any], self_scores: FloatArray, lengths: FloatArray
@@ -117,7 +106,7 @@ class LandmarkClassifier:
         """Return a JSON header and arrays that :meth:`from_parts` reads."""
         header = {
             "classes": list(self.classes),
-            "kind": self.kind,
+            "kind": self.decision.kind,
             "transform": self.transform.to_dict(),
             "centred": self.centring is not None,
             "temperature": self.temperature,
@@ -125,8 +114,7 @@ class LandmarkClassifier:
             "about": self.about,
         }
         arrays: dict[str, NDArray[Any]] = {
-            "weights": self.weights,
-            "intercept": self.intercept,
+            **self.decision.to_arrays(),
             "landmark_classes": self.landmark_classes,
             "landmark_self_scores": self.landmark_self_scores,
             "landmark_lengths": self.landmark_lengths,
@@ -151,8 +139,6 @@ class LandmarkClassifier:
             classes = tuple(str(c) for c in header["classes"])
             m, k = int(arrays["landmark_classes"].shape[0]), len(classes)
             shapes = {
-                "weights": (m, k),
-                "intercept": (k,),
                 "landmark_classes": (m,),
                 "landmark_self_scores": (m,),
                 "landmark_lengths": (m,),
@@ -171,14 +157,13 @@ class LandmarkClassifier:
                 raise ValueError("its classes and landmarks do not agree")
             if header["kind"] not in KINDS:
                 raise ValueError(f"its kind {header['kind']!r} is unknown")
+            decision = KINDS[header["kind"]].from_arrays(arrays, m, k)
             temperature, threshold = float(header["temperature"]), float(header["reject_threshold"])
             if not (0 < temperature < np.inf and 0 <= threshold < 2):
                 raise ValueError("its temperature or reject threshold is out of range")
             return cls(
                 classes=classes,
-                kind=header["kind"],
-                weights=arrays["weights"],
-                intercept=arrays["intercept"],
+                decision=decision,
                 landmark_classes=codes,
                 transform=ScoreTransform.from_dict(header["transform"]),
                 landmark_self_scores=arrays["landmark_self_scores"],

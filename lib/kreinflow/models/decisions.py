@@ -24,7 +24,7 @@ Space = Literal["kernel", "nearness"]
 class Decision:
     """The base of all kinds: named arrays of numbers, and a function of rows.
 
-    A kind is a frozen dataclass whose fields are arrays of floats or whole numbers. It adds
+    A kind is a frozen dataclass whose fields are arrays of floats. It adds
     ``kind`` (its name in files), ``space``, :meth:`shapes` and :meth:`decide`, and a line in
     :data:`KINDS`.
     """
@@ -64,7 +64,7 @@ class Decision:
         shapes = cls.shapes(arrays, n_landmarks, n_classes)
         for field in fields(cls):
             array, shape = arrays[field.name], shapes[field.name]
-            if array.shape != shape or array.dtype.kind not in "fi":
+            if array.shape != shape or array.dtype.kind != "f":
                 raise ValueError(
                     f"{field.name} is {array.dtype} {array.shape}, not of shape {shape}"
                 )
@@ -127,7 +127,7 @@ class NearestDecision(Decision):
 
     kind: ClassVar[str] = "nearest"
     space: ClassVar[Space] = "nearness"
-    members: NDArray[np.int64]
+    members: FloatArray
 
     def decide(self, rows: FloatArray) -> FloatArray:
         """See :meth:`Decision.decide`."""

@@ -1,16 +1,15 @@
 """The indefinite kernel Fisher discriminant on a Krein factor (Ny-iKFD), at linear cost."""
 
-from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from collections.abc import Sequence
+from typing import ClassVar, NamedTuple
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 from scipy.linalg import lapack
 
 from kreinflow.errors import InputError
 from kreinflow.krein.eigen import triangular_factor
-from kreinflow.models.calibration import TemperatureCalibrator
+from kreinflow.models.learner import Choice, Fitted, Learner, Problem, SettingsSchema, folded
 from kreinflow.numerics import (
     RANK_TOLERANCE,
     FloatArray,
@@ -25,7 +24,7 @@ SCATTERS = ("balanced", "pooled")
 BIASES = ("midpoint", "log_prior", "least_squares")
 
 RIDGE_GRID: tuple[float, ...] = tuple(10.0**power for power in range(-8, 1))
-"""Ridges tried by :func:`choose_ridge`, relative to the mean diagonal of the total scatter."""
+"""Ridges tried on inner folds, relative to the mean diagonal of the total scatter."""
 
 
 class NystroemFisher:
@@ -130,9 +129,7 @@ class NystroemFisher:
         InputError
             If a class has no row.
         """
-        (solution,) = _discriminants(
-            Z, signs, y, n_classes, np.arange(len(y)), self.scatter, self.bias, (self.ridge,)
-        )
+        (solution,) = fisher_path(Z, signs, y, n_classes, self.scatter, self.bias, (self.ridge,))
         self.coef_, self.intercept_, self.singular_ = solution
         return self
 
@@ -146,90 +143,67 @@ class NystroemFisher:
         return codes
 
 
-class RidgeChoice(NamedTuple):
-    """What :func:`choose_ridge` found.
+class FisherLearner(Learner):
+    """Ny-iKFD as recipes name it; a ridge of ``inner`` is chosen on the inner folds."""
 
-    Attributes
-    ----------
-    ridge : float
-    table : DataFrame
-        One row a ridge: ``ridge``, ``errors`` (of the out-of-fold predictions), ``log_loss``
-        (mean, after temperature scaling) and ``chosen``.
-    decisions : ndarray of shape (N, n_classes)
-        Inner out-of-fold decisions at the chosen ridge; they serve calibration. Rows that are
-        never held out have zeros.
-    """
+    method = "ny_ikfd"
+    references = ("schleif2018",)
+    settings_schema: ClassVar[SettingsSchema] = {
+        "scatter": {
+            "description": "balanced: the mean of both class scatters, as published; or pooled",
+            "enum": list(SCATTERS),
+            "default": "balanced",
+        },
+        "bias": {
+            "description": "the intercept",
+            "enum": list(BIASES),
+            "default": "midpoint",
+        },
+        "ridge": {
+            "description": "multiple of the mean diagonal of the covariance; "
+            "inner: chosen on the inner folds",
+            "type": ["number", "string"],
+            "minimum": 0,
+            "pattern": "^inner$",
+            "default": 0,
+        },
+    }
 
-    ridge: float
-    table: pd.DataFrame
-    decisions: FloatArray
-
-
-def choose_ridge(
-    Z: FloatArray,
-    signs: FloatArray,
-    y: IntArray,
-    n_classes: int,
-    inner_folds: IntArray,
-    scatter: str,
-    bias: str,
-    grid: Sequence[float] = RIDGE_GRID,
-) -> RidgeChoice:
-    """Choose the ridge of :class:`NystroemFisher` on inner folds.
-
-    Each row is predicted by the model of the other folds, at every ridge. The ridge with the
-    fewest errors wins; among equals the one of smaller log loss (after the temperature that suits
-    it best), then the larger one.
-
-    Parameters
-    ----------
-    Z, signs, y, n_classes
-        As for :meth:`NystroemFisher.fit`.
-    inner_folds : ndarray of shape (N,)
-        The inner fold that each row is held out in; -1 is always trained on.
-    scatter, bias
-        As for :class:`NystroemFisher`.
-    grid : sequence of float
-        Ridges, all positive.
-
-    Raises
-    ------
-    InputError
-        If a ridge is not positive, there are fewer than two folds, or all rows of a class lie in
-        one fold, so that nothing is left to train on.
-    """
-    _check_form(scatter, bias)
-    ridges = sorted(grid, reverse=True)  # the first of equals is then the largest
-    if not ridges or not (min(ridges) > 0 and np.isfinite(ridges[0])):
-        raise InputError(f"ridge grid: {list(grid)} holds no, or not only, positive numbers.")
-    measured = inner_folds >= 0
-    folds = np.unique(inner_folds[measured])
-    if len(folds) < 2:
-        raise InputError("inner folds: at least two are needed to choose a ridge.")
-    decisions = [np.zeros((len(y), n_classes)) for _ in ridges]
-    for fold in folds:
-        held_out = np.flatnonzero(inner_folds == fold)
-        training = np.flatnonzero(inner_folds != fold)
-        solutions = _discriminants(Z, signs, y, n_classes, training, scatter, bias, ridges)
-        rows = Z[held_out]
-        for decision, (coef, intercept, _) in zip(decisions, solutions, strict=True):
-            decision[held_out] = tiled_product(rows, coef) + intercept
-    truth = np.asarray(y)[measured]
-    errors, losses = [], []
-    for decision in decisions:
-        out_of_fold = decision[measured]
-        errors.append(int((np.argmax(out_of_fold, axis=1) != truth).sum()))
-        losses.append(TemperatureCalibrator().fit(out_of_fold, truth).log_loss_)
-    best = min(range(len(ridges)), key=lambda i: (errors[i], losses[i]))
-    table = pd.DataFrame(
-        {
-            "ridge": ridges,
-            "errors": errors,
-            "log_loss": losses,
-            "chosen": [i == best for i in range(len(ridges))],
+    def describe(self) -> str:
+        """See :meth:`Learner.describe`."""
+        ridge = self.settings["ridge"]
+        how = f"a ridge of {ridge:g}" if ridge != "inner" and ridge > 0 else "no ridge"
+        if ridge == "inner":
+            how = "a ridge chosen on inner folds"
+        scatter = {"balanced": "the mean of the two class scatters", "pooled": "the pooled scatter"}
+        bias = {
+            "midpoint": "the bias at the midpoint of the class means",
+            "log_prior": "the log prior in the bias",
+            "least_squares": "the bias of least squares",
         }
-    )
-    return RidgeChoice(ridges[best], table, decisions[best])
+        return (
+            "Ny-iKFD, one class against the rest, with "
+            f"{scatter[self.settings['scatter']]}, {bias[self.settings['bias']]} and {how}"
+        )
+
+    def choices(self) -> list[Choice]:
+        """See :meth:`Learner.choices`; the larger ridge first."""
+        if self.settings["ridge"] != "inner":
+            return [{"ridge": self.settings["ridge"]}]
+        return [{"ridge": ridge} for ridge in reversed(RIDGE_GRID)]
+
+    def fit(self, problem: Problem, choices: Sequence[Choice]) -> list[Fitted]:
+        """See :meth:`Learner.fit`; all ridges share the means and the scatters."""
+        solutions = fisher_path(
+            problem.Z,
+            problem.signs,
+            problem.labels,
+            problem.n_classes,
+            self.settings["scatter"],
+            self.settings["bias"],
+            [choice["ridge"] for choice in choices],
+        )
+        return [Fitted(folded(problem, coef, intercept)) for coef, intercept, _ in solutions]
 
 
 def _check_form(scatter: str, bias: str) -> None:
@@ -239,7 +213,9 @@ def _check_form(scatter: str, bias: str) -> None:
         raise InputError(f"bias: {bias!r} is unknown. Use one of {', '.join(BIASES)}.")
 
 
-class _Solution(NamedTuple):
+class FisherSolution(NamedTuple):
+    """The attributes of a fitted :class:`NystroemFisher`, in their order."""
+
     coef: FloatArray
     intercept: FloatArray
     singular: bool
@@ -255,19 +231,32 @@ class _Sides(NamedTuple):
     share_minus: float
 
 
-def _discriminants(
+def fisher_path(
     Z: FloatArray,
     signs: FloatArray,
     y: IntArray,
     n_classes: int,
-    rows: NDArray[np.intp],
     scatter: str,
     bias: str,
     ridges: Sequence[float],
-) -> list[_Solution]:
-    """Fit all classes on some rows, for each of several ridges."""
-    y_rows = np.asarray(y)[rows]
-    counts = np.bincount(y_rows, minlength=n_classes)
+) -> list[FisherSolution]:
+    """Fit :class:`NystroemFisher` for each of several ridges, with one pass over the rows.
+
+    Parameters
+    ----------
+    Z, signs, y, n_classes
+        As for :meth:`NystroemFisher.fit`.
+    scatter, bias
+        As for :class:`NystroemFisher`.
+    ridges : sequence of float
+
+    Raises
+    ------
+    InputError
+        If a class has no row.
+    """
+    y = np.asarray(y)
+    counts = np.bincount(y, minlength=n_classes)
     if n_classes < 2 or len(counts) != n_classes or not counts.all():
         empty = np.flatnonzero(counts == 0).tolist()
         raise InputError(
@@ -275,16 +264,16 @@ def _discriminants(
             "Drop small classes by the minimum class size, or use fewer folds."
         )
     with single_threaded():
-        means = _class_means(Z, y_rows, rows, counts)
-        mean = counts @ means / len(rows)
-        total = _covariance(Z, rows, mean)
+        means = _class_means(Z, y, counts)
+        mean = counts @ means / len(y)
+        total = _covariance(Z, mean)
         mean_diagonal = float(np.trace(total)) / Z.shape[1]
         # Of two classes the second is solved and the first is its mirror image, bit for bit.
         classes = range(1, 2) if n_classes == 2 else range(n_classes)
         sides = [_against_rest(means, mean, counts, c) for c in classes]
         differences = np.column_stack([side.difference for side in sides])
         penalties = [ridge * mean_diagonal for ridge in ridges]
-        regular = [penalty > 0 or Z.shape[1] <= len(rows) - 2 for penalty in penalties]
+        regular = [penalty > 0 or Z.shape[1] <= len(y) - 2 for penalty in penalties]
         # directions[i][:, c] is G d of class c at ridge i; NaN marks a singular covariance.
         directions = [np.full(differences.shape, np.nan) for _ in ridges]
         if scatter == "pooled":
@@ -296,7 +285,7 @@ def _discriminants(
         for column, (c, side) in enumerate(zip(classes, sides, strict=True)):
             if all(np.isfinite(direction[:, column]).all() for direction in directions):
                 continue
-            covariance = _within(Z, rows[y_rows == c], total, side, scatter)
+            covariance = _within(Z, y == c, total, side, scatter)
             for i, penalty in enumerate(penalties):
                 if np.isfinite(directions[i][:, column]).all():
                     continue
@@ -306,35 +295,28 @@ def _discriminants(
                     solved = _solve(penalised, side.difference[:, None])
                 if solved is None:
                     singular[i] = True
-                    R = triangular_factor(Z[rows]) if R is None else R
+                    R = triangular_factor(Z) if R is None else R
                     solved = _pseudo_solve(R * signs, penalised, side.difference)[:, None]
                 directions[i][:, column] = solved[:, 0]
         return [
-            _Solution(*_functions(direction, sides, counts, scatter, bias), flag)
+            FisherSolution(*_functions(direction, sides, counts, scatter, bias), flag)
             for direction, flag in zip(directions, singular, strict=True)
         ]
 
 
-def _row_tiles(Z: FloatArray, rows: NDArray[np.intp]) -> Iterator[tuple[slice, FloatArray]]:
-    for tile in tiles(len(rows)):
-        yield tile, Z[rows[tile]]
-
-
-def _class_means(
-    Z: FloatArray, y_rows: IntArray, rows: NDArray[np.intp], counts: IntArray
-) -> FloatArray:
+def _class_means(Z: FloatArray, y: IntArray, counts: IntArray) -> FloatArray:
     sums = np.zeros((len(counts), Z.shape[1]))
-    for tile, block in _row_tiles(Z, rows):
-        sums += (np.arange(len(counts))[:, None] == y_rows[tile]).astype(np.float64) @ block
+    for tile in tiles(len(y)):
+        sums += (np.arange(len(counts))[:, None] == y[tile]).astype(np.float64) @ Z[tile]
     return sums / counts[:, None]
 
 
-def _covariance(Z: FloatArray, rows: NDArray[np.intp], mean: FloatArray) -> FloatArray:
+def _covariance(Z: FloatArray, mean: FloatArray) -> FloatArray:
     scatter = np.zeros((Z.shape[1], Z.shape[1]))
-    for _, block in _row_tiles(Z, rows):
-        block -= mean  # indexing by rows has made a copy
+    for tile in tiles(len(Z)):
+        block = Z[tile] - mean
         scatter += block.T @ block
-    return scatter / len(rows)
+    return scatter / len(Z)
 
 
 def _against_rest(means: FloatArray, mean: FloatArray, counts: IntArray, c: int) -> _Sides:
@@ -346,14 +328,14 @@ def _against_rest(means: FloatArray, mean: FloatArray, counts: IntArray, c: int)
 
 
 def _within(
-    Z: FloatArray, members: NDArray[np.intp], total: FloatArray, side: _Sides, scatter: str
+    Z: FloatArray, members: NDArray[np.bool_], total: FloatArray, side: _Sides, scatter: str
 ) -> FloatArray:
     """Return pi_+ C_+ + pi_- C_-; the rest's part comes from the total covariance."""
     p, q, d = side.share_plus, side.share_minus, side.difference
     pooled: FloatArray = total - p * q * np.outer(d, d)  # p C_+ + q C_-
     if scatter == "pooled":
         return pooled
-    own = _covariance(Z, members, side.mean_plus)
+    own = _covariance(Z[members], side.mean_plus)
     return (own + (pooled - p * own) / q) / 2.0
 
 

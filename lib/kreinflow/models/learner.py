@@ -147,6 +147,10 @@ Choice = Mapping[str, float]
 """Values of hyper-parameters, by name."""
 
 
+SettingsSchema = Mapping[str, Mapping[str, Any]]
+"""The JSON schema of each key of a method's settings."""
+
+
 class Learner(ABC):
     """A method that recipes can name: one subclass, and its line in the registry.
 
@@ -167,7 +171,7 @@ class Learner(ABC):
     """
 
     method: ClassVar[str]
-    settings_schema: ClassVar[Mapping[str, Mapping[str, Any]]] = {}
+    settings_schema: ClassVar[SettingsSchema] = {}
     references: ClassVar[tuple[str, ...]] = ()
 
     def __init__(self, settings: Mapping[str, Any]) -> None:

@@ -1,8 +1,9 @@
 """The probabilistic classification vector machine on a Krein factor (Ny-PCVM), exactly."""
 
 import warnings
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,6 +11,7 @@ from scipy.linalg import lapack
 from scipy.special import erfcx
 
 from kreinflow.errors import InputError, KreinflowError
+from kreinflow.models.learner import Choice, Fitted, Learner, Problem, SettingsSchema, folded
 from kreinflow.numerics import FloatArray, single_threaded, tiled_product, tiles
 
 IntArray = NDArray[np.integer]
@@ -226,6 +228,54 @@ class NystroemPCVM:
         """Return the class codes of largest latent value."""
         codes: NDArray[np.intp] = np.argmax(self.decision_function(Z), axis=1)
         return codes
+
+
+class PCVMLearner(Learner):
+    """Ny-PCVM as recipes name it."""
+
+    method = "ny_pcvm"
+    references = ("schleif2018", "schleif2015pcvm")
+    settings_schema: ClassVar[SettingsSchema] = {
+        "basis": {
+            "description": "where basis functions may be: at the landmarks, or all training points",
+            "enum": list(BASES),
+            "default": "landmarks",
+        },
+        "max_iter": {
+            "description": "steps of expectation maximisation at most",
+            "type": "integer",
+            "minimum": 1,
+            "default": 500,
+        },
+    }
+
+    def describe(self) -> str:
+        """See :meth:`Learner.describe`."""
+        places = {"landmarks": "the landmarks", "all": "all training points"}
+        return (
+            "Ny-PCVM, one class against the rest, with basis functions at "
+            f"{places[self.settings['basis']]}, exact steps of expectation maximisation"
+        )
+
+    def fit(self, problem: Problem, choices: Sequence[Choice]) -> list[Fitted]:
+        """See :meth:`Learner.fit`."""
+        machine = NystroemPCVM(**self.settings).fit(
+            problem.Z,
+            problem.signs,
+            problem.labels,
+            problem.n_classes,
+            basis_rows=problem.landmark_records,
+            self_similarities=problem.self_similarities,
+        )
+        return [
+            Fitted(
+                folded(problem, machine.coef_, machine.intercept_),
+                basis_used=machine.complexity_,
+                iterations=int(machine.n_iter_.max()),
+                converged=bool(machine.converged_.all()),
+            )
+            for _ in choices
+        ]
 
 
 class _Expectation(NamedTuple):

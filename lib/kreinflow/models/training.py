@@ -3,9 +3,8 @@
 Nothing here looks at a record outside the training part of the fold.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -13,13 +12,12 @@ from numpy.typing import NDArray
 
 from kreinflow.errors import InputError
 from kreinflow.krein.factor import Embedding
-from kreinflow.models.baselines import LandmarkLinearSVC, LandmarkNearestNeighbour
 from kreinflow.models.calibration import TemperatureCalibrator, reject_threshold
 from kreinflow.models.classifier import LandmarkClassifier
 from kreinflow.models.factors import LandmarkKernel, Landmarks, TrainingPart
-from kreinflow.models.fisher import NystroemFisher, choose_ridge
-from kreinflow.models.pcvm import NystroemPCVM
-from kreinflow.numerics import FloatArray, single_threaded, tiled_product
+from kreinflow.models.learner import Choice, Learner, Problem
+from kreinflow.models.registry import make_learner
+from kreinflow.numerics import FloatArray
 from kreinflow.sequences.folds import inner_folds
 
 
@@ -75,7 +73,7 @@ class Trained:
 
 def train(
     recipe: Mapping[str, Any],
-    learner: Mapping[str, Any],
+    settings: Mapping[str, Any],
     embedding: Embedding,
     kernel: LandmarkKernel,
     landmarks: Landmarks,
@@ -86,10 +84,14 @@ def train(
 ) -> Trained:
     """Train one recipe: hyper-parameters, calibration and threshold on inner folds, then on all.
 
+    Of the hyper-parameters that the learner offers, those with the fewest errors on the inner
+    folds win; among equals those of smaller log loss (after the temperature that suits them
+    best), then those that the learner lists first.
+
     Parameters
     ----------
-    recipe, learner : mapping
-        Of the config.
+    recipe, settings : mapping
+        Of the config; the settings are those of the learner.
     embedding : Embedding
         The corrected factor of the recipe.
     kernel, landmarks, part
@@ -99,29 +101,23 @@ def train(
     reject_error : float
         Errors allowed among predictions that are not flagged.
     seed : int
-        For the learners that draw (the baseline ``linear_svc``).
+        For the learners that draw.
     """
-    problem = _Problem(learner, embedding, kernel, landmarks, part, seed)
-    ridge = learner.get("ridge")
-    if ridge == "inner":
-        ridge, decisions = problem.choose_ridge(inner)
-    else:
-        decisions = np.zeros((len(part.rows), len(part.classes)))
-        for fold in range(int(inner.max()) + 1):
-            held_out = inner == fold
-            fitted = problem.fit(np.flatnonzero(~held_out), ridge)
-            decisions[held_out] = problem.decide(fitted, np.flatnonzero(held_out))
+    learner = make_learner(settings)
+    problem = Problem.of(embedding, kernel, landmarks, part, seed)
+    choices = learner.choices()
     measured = inner >= 0
     truth = part.labels[measured]
-    calibrator = TemperatureCalibrator().fit(decisions[measured], truth)
-    probabilities = calibrator.probabilities(decisions[measured])
+    best, decisions, calibrator = _choose(
+        [held_out[measured] for held_out in _held_out_decisions(learner, problem, choices, inner)],
+        truth,
+    )
+    probabilities = calibrator.probabilities(decisions)
     threshold = reject_threshold(probabilities, truth, error=reject_error)
-    fitted = problem.fit(np.arange(len(part.rows)), ridge)
+    (fitted,) = learner.fit(problem, [choices[best]])
     classifier = LandmarkClassifier(
         classes=part.classes,
-        kind=fitted.kind,
-        weights=fitted.weights,
-        intercept=fitted.intercept,
+        decision=fitted.decision,
         landmark_classes=landmarks.classes,
         transform=kernel.transform,
         landmark_self_scores=landmarks.self_scores[landmarks.rows],
@@ -129,134 +125,47 @@ def train(
         centring=kernel.centring,
         temperature=float(calibrator.temperature_),
         reject_threshold=float(threshold),
-        about={"recipe": dict(recipe), "learner": dict(learner)},
+        about={"recipe": dict(recipe), "learner": dict(settings)},
     )
     likely = np.clip(probabilities[np.arange(len(truth)), truth], 1e-15, 1.0)
     needs_self_score = landmarks.kind == "sequences" and kernel.transform.name != "raw"
+    m = len(landmarks.rows)
     figures = {
-        "landmarks": len(landmarks.rows),
+        "landmarks": m,
         "rank": embedding.rank,
-        "basis_used": fitted.basis_used,
+        "basis_used": m / len(part.rows) if fitted.basis_used is None else fitted.basis_used,
         "iterations": fitted.iterations,
         "converged": fitted.converged,
-        "ridge": ridge,
+        "hyper_parameters": " ".join(f"{key}={value:.3g}" for key, value in choices[best].items()),
         "temperature": classifier.temperature,
         "reject_threshold": classifier.reject_threshold,
         "inner_accuracy": float(np.mean(probabilities.argmax(axis=1) == truth)),
         "inner_log_loss": float(-np.log(likely).mean()),
-        "alignments_per_query": len(landmarks.rows) + int(needs_self_score),
+        "alignments_per_query": m + int(needs_self_score),
     }
     return Trained(classifier, figures)
 
 
-@dataclass(frozen=True, eq=False)
-class _Fitted:
-    """A learner's result, folded into weights on the landmark scores."""
+def _held_out_decisions(
+    learner: Learner, problem: Problem, choices: Sequence[Choice], inner: NDArray[np.int64]
+) -> list[FloatArray]:
+    """Return the decisions of each choice for the records that are held out once."""
+    decisions = [np.zeros((len(inner), problem.n_classes)) for _ in choices]
+    for fold in range(int(inner.max()) + 1):
+        held_out = np.flatnonzero(inner == fold)
+        unseen = problem.on(held_out)
+        fits = learner.fit(problem.on(np.flatnonzero(inner != fold)), choices)
+        for decision, fitted in zip(decisions, fits, strict=True):
+            decision[held_out] = learner.decide(fitted, unseen)
+    return decisions
 
-    kind: str
-    weights: FloatArray
-    intercept: FloatArray
-    basis_used: float
-    iterations: int
-    converged: bool
 
-
-@dataclass(frozen=True, eq=False)
-class _Problem:
-    """One learner on one training part: fits on any of its rows."""
-
-    learner: Mapping[str, Any]
-    embedding: Embedding
-    kernel: LandmarkKernel
-    landmarks: Landmarks
-    part: TrainingPart
-    seed: int
-
-    @cached_property
-    def embedded(self) -> FloatArray:
-        """Rows of the factor of all training records."""
-        return self.embedding.transform(self.kernel.C)
-
-    def choose_ridge(self, inner: NDArray[np.int64]) -> tuple[float, FloatArray]:
-        choice = choose_ridge(
-            self.embedded,
-            self.embedding.signs,
-            self.part.labels,
-            len(self.part.classes),
-            inner,
-            self.learner["scatter"],
-            self.learner["bias"],
-        )
-        return choice.ridge, choice.decisions
-
-    def fit(self, rows: NDArray[np.int64], ridge: float | None) -> _Fitted:
-        """Fit on some rows of the training part."""
-        labels, n_classes = self.part.labels[rows], len(self.part.classes)
-        m = len(self.landmarks.rows)
-        share = m / len(self.part.rows)
-        match self.learner["method"]:
-            case "ny_ikfd":
-                assert ridge is not None
-                fisher = NystroemFisher(self.learner["scatter"], self.learner["bias"], ridge)
-                fisher.fit(self.embedded[rows], self.embedding.signs, labels, n_classes)
-                return self._folded(fisher.coef_, fisher.intercept_, share, 1, True)
-            case "ny_pcvm":
-                machine = NystroemPCVM(
-                    basis=self.learner["basis"], max_iter=self.learner["max_iter"]
-                )
-                machine.fit(
-                    self.embedded[rows],
-                    self.embedding.signs,
-                    labels,
-                    n_classes,
-                    basis_rows=self._landmark_records(rows),
-                    self_similarities=self.kernel.self_similarities[rows],
-                )
-                return self._folded(
-                    machine.coef_,
-                    machine.intercept_,
-                    machine.complexity_,
-                    int(machine.n_iter_.max()),
-                    bool(machine.converged_.all()),
-                )
-            case "linear_svc":
-                baseline = LandmarkLinearSVC(random_state=self.seed)
-                baseline.fit(self.kernel.C[rows], labels, n_classes)
-                return _Fitted("linear", baseline.coef_, baseline.intercept_, share, 1, True)
-            case _:
-                return _Fitted(
-                    "nearest", np.zeros((m, n_classes)), np.zeros(n_classes), share, 1, True
-                )
-
-    def decide(self, fitted: _Fitted, rows: NDArray[np.int64]) -> FloatArray:
-        """Return the decisions for some rows of the training part."""
-        if fitted.kind == "nearest":
-            nearest = LandmarkNearestNeighbour()
-            nearest.fit(self.landmarks.classes, len(self.part.classes))
-            # A held-out record must not find itself among the landmarks.
-            nearness = self.kernel.nearness[rows]
-            itself = self.part.rows[rows][:, None] == self.landmarks.rows
-            nearness = np.where(itself, nearness.min(axis=1, keepdims=True), nearness)
-            return nearest.decision_function(nearness)
-        return tiled_product(self.kernel.C[rows], fitted.weights) + fitted.intercept
-
-    def _folded(
-        self,
-        coef: FloatArray,
-        intercept: FloatArray,
-        share: float,
-        iterations: int,
-        converged: bool,
-    ) -> _Fitted:
-        with single_threaded():
-            weights = self.embedding.matrix @ coef
-            intercept = intercept - self.embedding.offset @ coef
-        return _Fitted("linear", weights, intercept, share, iterations, converged)
-
-    def _landmark_records(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Positions in ``rows`` of the landmarks among them: a held-out landmark is no basis."""
-        first = {
-            row: place for place, row in reversed(list(enumerate(self.part.rows[rows].tolist())))
-        }
-        places = [first[row] for row in self.landmarks.rows.tolist() if row in first]
-        return np.array(places, dtype=np.int64)
+def _choose(
+    decisions: Sequence[FloatArray], truth: NDArray[np.int64]
+) -> tuple[int, FloatArray, TemperatureCalibrator]:
+    """Return the best of the choices, its decisions and its calibrator."""
+    errors = [int((decision.argmax(axis=1) != truth).sum()) for decision in decisions]
+    fewest = [i for i, count in enumerate(errors) if count == min(errors)]
+    calibrators = {i: TemperatureCalibrator().fit(decisions[i], truth) for i in fewest}
+    best = min(fewest, key=lambda i: calibrators[i].log_loss_)
+    return best, decisions[best], calibrators[best]

@@ -2,93 +2,12 @@
 
 import html
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from markupsafe import Markup
 
-
-class Reference(NamedTuple):
-    """One entry of the list of references; ``link`` is where the reader finds it, or empty."""
-
-    text: str
-    link: str
-
-
-def _doi(name: str) -> str:
-    return f"https://doi.org/{name}"
-
-
-REFERENCES: dict[str, Reference] = {
-    "schleif2018": Reference(
-        "Schleif, Gisbrecht, Tino. Supervised low rank indefinite kernel approximation using "
-        "minimum enclosing balls. Neurocomputing (2018). doi:10.1016/j.neucom.2018.08.057",
-        _doi("10.1016/j.neucom.2018.08.057"),
-    ),
-    "gisbrecht2015": Reference(
-        "Gisbrecht, Schleif. Metric and non-metric proximity transformations at linear costs. "
-        "Neurocomputing (2015). doi:10.1016/j.neucom.2015.04.017",
-        _doi("10.1016/j.neucom.2015.04.017"),
-    ),
-    "oglic2019": Reference(
-        "Oglic, Gärtner. Scalable learning in reproducing kernel Kreĭn spaces. ICML 2019, "
-        "Proceedings of Machine Learning Research 97.",
-        "",
-    ),
-    "schleif2015pcvm": Reference(
-        "Schleif, Gisbrecht, Tino. Probabilistic classification vector machine at large scale. "
-        "ESANN 2015.",
-        "",
-    ),
-    "schleif2015epcvm": Reference(
-        "Schleif, Chen, Tino. Incremental probabilistic classification vector machine with linear "
-        "costs. IJCNN 2015.",
-        "",
-    ),
-    "badoiu2008": Reference(
-        "Bădoiu, Clarkson. Optimal core-sets for balls. Computational Geometry 40, 14-22 (2008). "
-        "doi:10.1016/j.comgeo.2007.04.002",
-        _doi("10.1016/j.comgeo.2007.04.002"),
-    ),
-    "arthur2007": Reference(
-        "Arthur, Vassilvitskii. k-means++: the advantages of careful seeding. SODA 2007.", ""
-    ),
-    "daily2016": Reference(
-        "Daily. Parasail: SIMD C library for global, semi-global, and local pairwise sequence "
-        "alignments. BMC Bioinformatics 17, 81 (2016). doi:10.1186/s12859-016-0930-z",
-        _doi("10.1186/s12859-016-0930-z"),
-    ),
-    "le2008": Reference(
-        "Le, Gascuel. An improved general amino acid replacement matrix. Molecular Biology and "
-        "Evolution 25, 1307-1320 (2008). doi:10.1093/molbev/msn067",
-        _doi("10.1093/molbev/msn067"),
-    ),
-    "guo2017": Reference(
-        "Guo, Pleiss, Sun, Weinberger. On calibration of modern neural networks. ICML 2017, "
-        "Proceedings of Machine Learning Research 70.",
-        "",
-    ),
-    "nadeau2003": Reference(
-        "Nadeau, Bengio. Inference for the generalization error. Machine Learning 52, 239-281 "
-        "(2003). doi:10.1023/A:1024068626366",
-        _doi("10.1023/A:1024068626366"),
-    ),
-    "holm1979": Reference(
-        "Holm. A simple sequentially rejective multiple test procedure. Scandinavian Journal of "
-        "Statistics 6, 65-70 (1979).",
-        "",
-    ),
-    "pedregosa2011": Reference(
-        "Pedregosa et al. Scikit-learn: machine learning in Python. Journal of Machine Learning "
-        "Research 12, 2825-2830 (2011).",
-        "",
-    ),
-    "moelder2021": Reference(
-        "Mölder et al. Sustainable data analysis with Snakemake. F1000Research 10, 33 (2021). "
-        "doi:10.12688/f1000research.29032.2",
-        _doi("10.12688/f1000research.29032.2"),
-    ),
-}
-"""In the order of the list that the page prints; all five papers of the methods are in it."""
+from kreinflow.models.registry import make_learner
+from kreinflow.references import REFERENCES
 
 _NUMBER = {key: number for number, key in enumerate(REFERENCES, 1)}
 
@@ -104,12 +23,6 @@ _MODES = {
     "local": "local (Smith-Waterman)",
     "global": "global (Needleman-Wunsch)",
     "semiglobal": "semi-global",
-}
-_SCATTERS = {"balanced": "the mean of the two class scatters", "pooled": "the pooled scatter"}
-_BIASES = {
-    "midpoint": "the bias at the midpoint of the class means",
-    "log_prior": "the log prior in the bias",
-    "least_squares": "the bias of least squares",
 }
 
 
@@ -258,34 +171,9 @@ def _factor(recipes: Sequence[Mapping[str, Any]], dissimilarities: bool) -> Mark
 def _learners(recipes: Sequence[Mapping[str, Any]], config: Mapping[str, Any]) -> Markup:
     texts = []
     for name in dict.fromkeys(recipe["learner"] for recipe in recipes):
-        learner = config["learners"][name]
-        match learner["method"]:
-            case "ny_ikfd":
-                ridge = learner.get("ridge", 0)
-                how = {"inner": "a ridge chosen on inner folds", "0": "no ridge"}.get(
-                    f"{ridge:g}" if isinstance(ridge, int | float) else str(ridge),
-                    f"a ridge of {_e(ridge)}",
-                )
-                texts.append(
-                    f"{_e(name)}: Ny-iKFD {cite('schleif2018')}, one class against the rest, with "
-                    f"{_SCATTERS[learner['scatter']]}, {_BIASES[learner['bias']]} and {how}"
-                )
-            case "ny_pcvm":
-                basis = (
-                    "the landmarks" if learner["basis"] == "landmarks" else "all training points"
-                )
-                texts.append(
-                    f"{_e(name)}: Ny-PCVM {cite('schleif2018', 'schleif2015pcvm')}, one class "
-                    f"against the rest, with basis functions at {basis}, exact steps of "
-                    "expectation maximisation"
-                )
-            case "linear_svc":
-                texts.append(
-                    f"{_e(name)}: a linear support vector classifier on the landmark scores "
-                    f"{cite('pedregosa2011')}, a baseline"
-                )
-            case _:
-                texts.append(f"{_e(name)}: the nearest landmark, a baseline")
+        learner = make_learner(config["learners"][name])
+        cited = f" {cite(*learner.references)}" if learner.references else ""
+        texts.append(f"{_e(name)}: {_e(learner.describe())}{cited}")
     return Markup("Learners were " + "; ".join(texts) + ".")
 
 

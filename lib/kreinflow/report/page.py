@@ -13,9 +13,10 @@ import yaml
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from kreinflow.evaluation.metrics import INNER_CHOICE
+from kreinflow.references import REFERENCES
 from kreinflow.report.advice import warnings_of
 from kreinflow.report.figures import flags, measured, numbers, times_by_stage
-from kreinflow.report.methods import REFERENCES, methods_text
+from kreinflow.report.methods import methods_text
 
 CAPTIONS: dict[str, str] = {
     "classes": "Sizes of the classes, and lengths of the sequences where there are any.",
@@ -58,8 +59,9 @@ class DatasetReport:
         negative, zero, negative_fraction.
     models : DataFrame
         Columns recipe, repeat, fold, selector, transform, correction, learner, landmarks, rank,
-        basis_used, iterations, converged, ridge, temperature, reject_threshold, inner_accuracy,
-        inner_log_loss, alignments_per_query. Rows of the final model have a negative repeat.
+        basis_used, iterations, converged, hyper_parameters, temperature, reject_threshold,
+        inner_accuracy, inner_log_loss, alignments_per_query. Rows of the final model have a
+        negative repeat.
     summary, comparison, per_class : DataFrame
         Of :mod:`kreinflow.evaluation`.
     times : DataFrame
@@ -394,8 +396,7 @@ def _p_value(p: float) -> str:
 def _recipes(models: pd.DataFrame) -> Table:
     rows = []
     for recipe, part in models.groupby("recipe", sort=False):
-        ridges = np.unique(numbers(part["ridge"]))
-        ridges = ridges[np.isfinite(ridges)]
+        chosen = [text for text in part["hyper_parameters"].unique() if isinstance(text, str)]
         converged = flags(part["converged"])
         rows.append(
             (
@@ -407,14 +408,14 @@ def _recipes(models: pd.DataFrame) -> Table:
                 f"{100 * numbers(part['basis_used']).mean():.1f} %",
                 _range(part["iterations"]),
                 f"{int(converged.sum())} of {len(part)}",
-                ", ".join(f"{ridge:.3g}" for ridge in ridges),
+                ", ".join(sorted(chosen)),
                 _plain(float(numbers(part["temperature"]).mean())),
                 _plain(float(numbers(part["reject_threshold"]).mean())),
                 _percent(float(numbers(part["inner_accuracy"]).mean())) + " %",
             )
         )
     head = ["recipe", "transform", "selector", "correction", "learner", "landmarks", "rank"]
-    head += ["points used", "steps", "converged", "ridge", "temperature", "reject below"]
+    head += ["points used", "steps", "converged", "hyper-parameters", "temperature", "reject below"]
     return _table([*head, "accuracy on inner folds"], rows, text={0, 1, 2, 3, 4})
 
 

@@ -1,0 +1,25 @@
+"""The learners that recipes can name. A new one is its own file and its line here."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from kreinflow.models.baselines import LinearSVCLearner, NearestLandmarkLearner
+from kreinflow.models.fisher import FisherLearner
+from kreinflow.models.learner import Learner
+from kreinflow.models.pcvm import PCVMLearner
+
+LEARNERS: dict[str, type[Learner]] = {
+    learner.method: learner
+    for learner in (
+        FisherLearner,
+        PCVMLearner,
+        NearestLandmarkLearner,
+        LinearSVCLearner,
+    )
+}
+"""By the method that the config names."""
+
+
+def make_learner(settings: Mapping[str, Any]) -> Learner:
+    """Return the learner of an entry of the config's ``learners``."""
+    return LEARNERS[settings["method"]](settings)
