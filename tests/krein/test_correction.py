@@ -5,8 +5,10 @@ from threadpoolctl import threadpool_limits
 
 from kreinflow.krein.correction import (
     CORRECTIONS,
+    LANDMARK_COORDINATES,
     CorrectedFactor,
     correct,
+    embed,
     flip_landmark_matrix,
 )
 from kreinflow.krein.eigen import eigenpairs
@@ -119,6 +121,70 @@ def test_flipping_the_landmark_matrix_is_not_flipping_the_kernel(example):
     sklearn.fit(np.arange(20)[:, None])
     theirs = sklearn.transform(np.arange(70)[:, None])
     np.testing.assert_allclose(Zw @ Zw.T, theirs @ theirs.T, rtol=1e-8, atol=1e-8)
+
+
+def test_flipped_landmark_matrix_by_the_formula_of_scikit_learn(example):
+    """Its Nystroem takes W = U S V' and returns C V S^(-1/2) U', with singular values for l."""
+    _, train, new = example
+    W = train[:20]
+    factor = KreinFactor.fit(train, W, np.ones(70), rank=1.0)
+    pairs = eigenpairs(factor.transform(train), factor.signs)
+    ours = embed(factor, pairs, "flip_landmark_matrix")
+    U, S, V = scipy.linalg.svd(W)
+    normalization = U / np.sqrt(np.maximum(S, 1e-12)) @ V
+    theirs, theirs_new = train @ normalization.T, new @ normalization.T
+    kernel = theirs_new @ theirs.T
+    scale = np.abs(kernel).max()
+    np.testing.assert_allclose(
+        ours.transform(new) @ ours.transform(train).T, kernel, atol=1e-12 * scale
+    )
+    flipped = embed(factor, pairs, "flip")
+    assert np.abs(flipped.transform(new) @ flipped.transform(train).T - kernel).max() > 0.01 * scale
+
+
+@pytest.mark.parametrize("method", [*CORRECTIONS, *LANDMARK_COORDINATES])
+def test_values_of_an_embedding_are_the_eigenvalues_of_its_kernel(example, method):
+    factor, train, _ = example
+    kept = embed(factor, eigenpairs(factor.transform(train), factor.signs), method)
+    Z = kept.transform(train)
+    dense = scipy.linalg.eigvalsh((Z * kept.signs) @ Z.T)
+    dense = dense[np.abs(dense) > 1e-10 * np.abs(dense).max()]
+    np.testing.assert_allclose(np.sort(kept.values), dense, rtol=1e-9)
+    assert kept.method == method
+
+
+def test_landmark_basis_gives_the_coordinates_of_the_landmark_factor(example):
+    """oglic2019 2.4: Phi = K_XZ U |D|^(-1/2) S with u = S z; and its kernel is K~."""
+    factor, train, new = example
+    pairs = eigenpairs(factor.transform(train), factor.signs)
+    kept = embed(factor, pairs, "landmark_basis")
+    D, U = scipy.linalg.eigh(train[:20])
+    order = np.argsort(-np.abs(D))[:12]
+    Phi = new @ U[:, order] / np.sqrt(np.abs(D[order])) * np.sign(D[order])
+    u = kept.transform(new) * kept.signs
+    np.testing.assert_allclose(np.abs(u), np.abs(Phi), atol=1e-11)
+    plain = embed(factor, pairs, "none")
+    np.testing.assert_allclose(
+        (kept.transform(new) * kept.signs) @ kept.transform(train).T,
+        (plain.transform(new) * plain.signs) @ plain.transform(train).T,
+        atol=1e-10,
+    )
+
+
+def test_landmark_mds_is_the_positive_part_and_needs_one(example):
+    factor, train, new = example
+    pairs = eigenpairs(factor.transform(train), factor.signs)
+    kept = embed(factor, pairs, "landmark_mds")
+    positive = factor.signs > 0
+    assert 0 < positive.sum() < len(positive)
+    np.testing.assert_allclose(
+        kept.transform(new), factor.transform(new)[:, positive], rtol=1e-13, atol=1e-13
+    )
+    assert (kept.signs == 1).all()
+    C = -np.eye(3)
+    negative = KreinFactor.fit(C, C, np.diag(C).copy())
+    with pytest.raises(DegenerateKernelError, match="'landmark_mds' leaves nothing"):
+        embed(negative, eigenpairs(negative.transform(C), negative.signs), "landmark_mds")
 
 
 def test_same_bytes_whatever_the_number_of_threads():

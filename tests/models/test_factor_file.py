@@ -5,12 +5,17 @@ import pytest
 
 from kreinflow.alignment.transforms import make_transform
 from kreinflow.errors import InputError
-from kreinflow.models.factor_file import factor_table, load_embedding, save_factors
+from kreinflow.krein.correction import LANDMARK_COORDINATES
+from kreinflow.models.factor_file import (
+    factor_table,
+    load_embedding,
+    save_factors,
+    spectrum_table,
+)
 from kreinflow.models.factors import Landmarks, TrainingPart, make_factors
 
 
-@pytest.fixture
-def entries():
+def entries_of(choices):
     rng = np.random.default_rng(3)
     X = rng.normal(size=(30, 5))
     K = (X * [1, 1, 1, -1, -1]) @ X.T
@@ -20,10 +25,14 @@ def entries():
     )
     part = TrainingPart(np.arange(30), np.arange(30) % 2, np.arange(30), ("a", "b"))
     recipes = [
-        {"transform": "raw", "rank": rank, "correction": correction}
-        for rank, correction in ((1, "none"), (1.0, "none"), (1.0, "flip"), ("misfit", "none"))
+        {"transform": "raw", "rank": rank, "correction": correction} for rank, correction in choices
     ]
     return make_factors(landmarks, part, {"raw": make_transform("raw")}, recipes)
+
+
+@pytest.fixture
+def entries():
+    return entries_of([(1, "none"), (1.0, "none"), (1.0, "flip"), ("misfit", "none")])
 
 
 def test_rank_one_and_the_whole_rank_are_two_factors(entries, tmp_path):
@@ -40,3 +49,23 @@ def test_a_correction_that_was_not_asked_for_is_refused(entries, tmp_path):
     save_factors(path, entries)
     with pytest.raises(InputError, match="no factor of transform raw, rank 1, correction flip"):
         load_embedding(path, "raw", 1, "flip")
+
+
+def test_recipes_can_name_the_coordinates_of_the_landmarks(tmp_path):
+    path = tmp_path / "factors.safetensors"
+    (entry,) = entries = entries_of([("misfit", name) for name in LANDMARK_COORDINATES])
+    save_factors(path, entries)
+    whole, flipped, positive = (
+        load_embedding(path, "raw", "misfit", name) for name in LANDMARK_COORDINATES
+    )
+    np.testing.assert_array_equal(whole.matrix, entry.factor.projection)
+    np.testing.assert_array_equal(flipped.matrix, entry.factor.projection)
+    np.testing.assert_array_equal(whole.signs, entry.factor.signs)
+    assert (flipped.signs == 1).all()
+    assert positive.rank == np.count_nonzero(entry.factor.signs > 0) < whole.rank
+    table = spectrum_table(entries)
+    assert list(table["correction"].unique()) == ["none", *LANDMARK_COORDINATES]
+    smallest = table.groupby("correction")["eigenvalue"].min()
+    assert smallest["none"] < 0
+    assert smallest["landmark_basis"] == pytest.approx(smallest["none"], rel=1e-10)
+    assert smallest[["flip_landmark_matrix", "landmark_mds"]].min() > 0

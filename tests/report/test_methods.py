@@ -58,6 +58,18 @@ def test_a_matrix_is_not_aligned(kind, centred):
     assert ("Dissimilarities were centred" in text) == centred
 
 
+def test_coordinates_of_the_landmarks_are_no_eigenvalue_correction():
+    whole = config()
+    for recipe in whole["recipes"]:
+        recipe["correction"] = "none"
+    whole["recipes"][0]["correction"] = "landmark_mds"
+    text = text_of(settings(), whole)
+    assert "Eigenvalues were not corrected. Compared with them were the baseline Landmark" in text
+    whole["recipes"][1]["correction"] = "clip"
+    text = text_of(settings(), whole)
+    assert "corrections compared with none: clip. Compared with them were the baseline L" in text
+
+
 def test_grouped_folds():
     data_set = settings()
     data_set["folds"] = {"method": "grouped", "k": 5, "repeats": 1, "identity": 0.9}

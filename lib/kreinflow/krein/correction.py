@@ -4,7 +4,9 @@ from dataclasses import dataclass
 from typing import Literal, get_args
 
 import numpy as np
+import scipy.linalg
 
+from kreinflow.krein.dissimilarity import landmark_mds
 from kreinflow.krein.eigen import Eigenpairs
 from kreinflow.krein.factor import DegenerateKernelError, Embedding
 from kreinflow.numerics import RANK_TOLERANCE, FloatArray, single_threaded
@@ -13,6 +15,11 @@ Correction = Literal["none", "flip", "clip", "square", "shift"]
 
 CORRECTIONS: tuple[Correction, ...] = get_args(Correction)
 """The names that :func:`correct` knows."""
+
+LandmarkCoordinates = Literal["landmark_basis", "flip_landmark_matrix", "landmark_mds"]
+
+LANDMARK_COORDINATES: tuple[LandmarkCoordinates, ...] = get_args(LandmarkCoordinates)
+"""Embeddings that keep the coordinates Z of the landmarks' own factor; see :func:`embed`."""
 
 
 def correct(values: FloatArray, method: Correction) -> FloatArray:
@@ -81,11 +88,12 @@ class CorrectedFactor(Embedding):
     values : ndarray of shape (rank,)
         a*, those other than zero.
     method : str
-        One of :data:`CORRECTIONS`.
+        One of :data:`CORRECTIONS`, or of :data:`LANDMARK_COORDINATES`, whose axes are not
+        eigenvectors.
     """
 
     values: FloatArray
-    method: Correction
+    method: Correction | LandmarkCoordinates
 
     @classmethod
     def fit(
@@ -123,6 +131,63 @@ class CorrectedFactor(Embedding):
                 values=corrected[kept],
                 method=method,
             )
+
+
+def embed(
+    factor: Embedding, pairs: Eigenpairs, method: Correction | LandmarkCoordinates
+) -> CorrectedFactor:
+    r"""Return the embedding that a recipe names: a corrected factor, or the landmarks' own.
+
+    With the rows Z of the landmark factor and its signs s, :data:`LANDMARK_COORDINATES` are
+
+    ====================  ============================  =========================================
+    landmark_basis        Z, s                          the coordinates of oglic2019, section 2.4
+    flip_landmark_matrix  Z, +1                         what scikit-learn's ``Nystroem`` does
+    landmark_mds          columns of Z with s = +1, +1  Landmark MDS, if Z is of dissimilarities
+    ====================  ============================  =========================================
+
+    All other names are those of :func:`correct`.
+
+    Parameters
+    ----------
+    factor : Embedding
+        The map from landmark scores to Z.
+    pairs : Eigenpairs
+        Those of the same factor's Z over the training rows.
+    method : str
+
+    Returns
+    -------
+    CorrectedFactor
+        Its ``values`` are the eigenvalues of Z* diag(s*) Z*'.
+
+    Raises
+    ------
+    DegenerateKernelError
+        If nothing is left: no eigenvalue, or no sign, is positive.
+    ValueError
+        If the method is unknown.
+    """
+    R = pairs.triangle
+    if method == "landmark_basis":
+        kept = factor
+    elif method == "flip_landmark_matrix":
+        kept = flip_landmark_matrix(factor)
+    elif method == "landmark_mds":
+        kept = landmark_mds(factor)
+        R = R[:, factor.signs > 0]
+        if kept.rank == 0:
+            raise DegenerateKernelError(
+                "correction 'landmark_mds' leaves nothing, for the landmark matrix has no positive "
+                "eigenvalue: choose another correction, or check the sign of the scores."
+            )
+    else:
+        return CorrectedFactor.fit(factor, pairs, method)
+    with single_threaded():
+        M = (R * kept.signs) @ R.T
+        values = scipy.linalg.eigvalsh((M + M.T) / 2)[::-1]
+    values = values[np.abs(values) > RANK_TOLERANCE * np.abs(values).max()]
+    return CorrectedFactor(kept.matrix, kept.offset, kept.signs, values.copy(), method)
 
 
 def flip_landmark_matrix(factor: Embedding) -> Embedding:

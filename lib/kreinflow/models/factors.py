@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kreinflow.alignment.transforms import ScoreTransform
-from kreinflow.krein.correction import CorrectedFactor
+from kreinflow.krein.correction import CorrectedFactor, embed
 from kreinflow.krein.dissimilarity import LandmarkCentring
 from kreinflow.krein.eigen import Eigenpairs, eigenpairs
 from kreinflow.krein.factor import KreinFactor, Rank
@@ -159,6 +159,6 @@ def make_factors(
         corrections = dict.fromkeys(
             r["correction"] for r in recipes if (r["transform"], repr(r["rank"])) == (name, shown)
         )
-        corrected = {method: CorrectedFactor.fit(factor, pairs, method) for method in corrections}
+        corrected = {method: embed(factor, pairs, method) for method in corrections}
         entries.append(FactorEntry(transforms[name], rank, factor, pairs, corrected))
     return entries

@@ -25,6 +25,13 @@ _MODES = {
     "semiglobal": "semi-global",
 }
 
+_LANDMARK_COORDINATES = {
+    "landmark_basis": "the coordinates of the landmark factor itself",
+    "flip_landmark_matrix": "the baseline that flips the landmark matrix in place of the kernel "
+    "(as the Nystroem method of scikit-learn does with an indefinite one)",
+    "landmark_mds": "the baseline Landmark MDS, the positive part of the landmark factor",
+}
+
 
 def cite(*keys: str) -> Markup:
     """Return the numbers of some references in brackets, as links to the list."""
@@ -152,19 +159,18 @@ def _factor(recipes: Sequence[Mapping[str, Any]], dissimilarities: bool) -> Mark
     )
     if dissimilarities:
         text += "Dissimilarities were centred at linear cost, with the landmark mean as origin. "
-    corrections = [
-        name
-        for name in dict.fromkeys(r.get("correction", "none") for r in recipes)
-        if name != "none"
-    ]
-    if corrections:
+    methods = list(dict.fromkeys(recipe.get("correction", "none") for recipe in recipes))
+    spectral = [name for name in methods if name not in _LANDMARK_COORDINATES and name != "none"]
+    if spectral:
         names = [
-            "shift on the span of the factor" if name == "shift" else _e(name)
-            for name in corrections
+            "shift on the span of the factor" if name == "shift" else _e(name) for name in spectral
         ]
         text += f"Eigenvalue corrections compared with none: {_join(names)}."
     else:
         text += "Eigenvalues were not corrected."
+    coordinates = [_LANDMARK_COORDINATES[name] for name in methods if name in _LANDMARK_COORDINATES]
+    if coordinates:
+        text += f" Compared with them were {_join(coordinates)}."
     return Markup(text)
 
 
