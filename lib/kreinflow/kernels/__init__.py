@@ -1,0 +1,1 @@
+"""Kernels of vectors and strings, and the generated data of the papers."""

@@ -1,0 +1,169 @@
+"""Dissimilarities of vectors and strings. Distances are squared, as the embedding wants them."""
+
+from typing import ClassVar
+
+import numpy as np
+
+from kreinflow.kernels.kernel import Dissimilarity, Objects, SettingsSchema, first_negative
+from kreinflow.kernels.pairs import row_blocks, row_sums, squared_distances
+from kreinflow.numerics import FloatArray
+
+SMALLEST_SHARE = 1e-6
+"""Of a spectrum's sum: smaller shares count as this one, for their logarithm has no bound."""
+
+
+class BallKernel(Dissimilarity):
+    r"""The squared distance between the surfaces of two balls.
+
+    .. math:: D(x, y) = \max(0, \lVert c_x - c_y \rVert - r_x - r_y)^2
+
+    A vector is a centre c followed by the radius r. Balls that overlap are at distance 0. The
+    distances are not Euclidean, and the difference of radii is seen in the negative part of the
+    embedding alone: :math:`(r_x + r_y)^2` contributes :math:`-r_x r_y` to the inner products.
+
+    References
+    ----------
+    Duin & Pekalska (2010), SSPR & SPR, LNCS 6218:324-333, doi 10.1007/978-3-642-14980-1_31;
+    used by schleif2018 (4.3), gisbrecht2015 (5.4, 7) and oglic2019 (balls3D).
+    """
+
+    name = "ball"
+
+    def describe(self) -> str:
+        """See :meth:`Kernel.describe`."""
+        return "squared distances between the surfaces of balls"
+
+    def columns(self, X: Objects, Y: Objects) -> FloatArray:
+        """See :meth:`Kernel.columns`."""
+        out = np.sqrt(squared_distances(X[:, :-1], Y[:, :-1]))
+        out -= X[:, -1:] + Y[:, -1]
+        np.maximum(out, 0.0, out=out)
+        out *= out
+        return out
+
+    def first_fault(self, X: Objects) -> str | None:
+        """Return where the first radius is negative, or that there is no centre; else None."""
+        if X.shape[1] < 2:
+            return "row 1: has 1 column. A ball is its centre, then its radius."
+        negative = np.flatnonzero(X[:, -1] < 0)
+        if len(negative) == 0:
+            return None
+        return (
+            f"row {negative[0] + 1}, column {X.shape[1]}: {X[negative[0], -1]:.6g} is negative. "
+            "The last column of a ball is its radius."
+        )
+
+
+class SpectralInformationDivergence(Dissimilarity):
+    r"""The symmetrised Kullback-Leibler divergence of spectra that are divided by their sum.
+
+    .. math:: D(x, y) = \sum_f (p_f - q_f)(\ln p_f - \ln q_f), \qquad
+              p = x / \textstyle\sum x, \quad q = y / \textstyle\sum y
+
+    It counts as a squared dissimilarity as it is: of near spectra it is quadratic in their
+    difference. Shares below :data:`SMALLEST_SHARE` are raised to it.
+
+    References
+    ----------
+    Chang (2000), IEEE Trans. Inf. Theory 46:1927-1932, doi 10.1109/18.857802; used by
+    gisbrecht2015 (7) for the data sets Pavia and Salinas.
+    """
+
+    name = "spectral_information_divergence"
+
+    def describe(self) -> str:
+        """See :meth:`Kernel.describe`."""
+        return "the spectral information divergence"
+
+    def columns(self, X: Objects, Y: Objects) -> FloatArray:
+        """See :meth:`Kernel.columns`."""
+        p, q = _shares(X), _shares(Y)
+        log_p, log_q = np.log(p), np.log(q)
+        out = np.zeros((len(p), len(q)))
+        for rows in row_blocks(*out.shape):
+            for f in range(p.shape[1]):
+                gap = p[rows, f, None] - q[:, f]
+                gap *= log_p[rows, f, None] - log_q[:, f]
+                out[rows] += gap
+        return out
+
+    def first_fault(self, X: Objects) -> str | None:
+        """Return where a spectrum has its first negative entry or no positive one; else None."""
+        negative = first_negative(X, "A spectrum has no negative entries.")
+        if negative is not None:
+            return negative
+        empty = np.flatnonzero(~(X > 0).any(axis=1))
+        if len(empty):
+            return f"row {empty[0] + 1}: is 0 everywhere. Remove it, or use another kernel."
+        return None
+
+
+def _shares(X: FloatArray) -> FloatArray:
+    return np.maximum(X / row_sums(X)[:, None], SMALLEST_SHARE)
+
+
+class EditDistance(Dissimilarity):
+    """The squared Levenshtein distance of strings: insertions, deletions, substitutions cost 1.
+
+    References
+    ----------
+    Levenshtein (1966), Soviet Physics Doklady 10:707-710. Computed by rapidfuzz.
+    """
+
+    name = "edit_distance"
+    strings = True
+
+    def describe(self) -> str:
+        """See :meth:`Kernel.describe`."""
+        return "squared edit distances"
+
+    def columns(self, X: Objects, Y: Objects) -> FloatArray:
+        """See :meth:`Kernel.columns`."""
+        from rapidfuzz.distance import Levenshtein
+        from rapidfuzz.process import cdist
+
+        found = cdist(X.tolist(), Y.tolist(), scorer=Levenshtein.distance, dtype=np.int32)
+        distances: FloatArray = found.astype(np.float64)
+        return distances * distances
+
+
+class DynamicTimeWarping(Dissimilarity):
+    r"""The squared dynamic time warping distance of time series, one a row.
+
+    .. math:: D(x, y) = \min_\pi \sum_{(i, j) \in \pi} (x_i - y_j)^2
+
+    over the warping paths :math:`\pi` from (1, 1) to the ends, which step on in x, in y or in
+    both, and with a window w have :math:`|i - j| < w`.
+
+    References
+    ----------
+    Sakoe & Chiba (1978), IEEE Trans. ASSP 26:43-49, doi 10.1109/TASSP.1978.1163055. Computed by
+    dtaidistance.
+    """
+
+    name = "dynamic_time_warping"
+    settings_schema: ClassVar[SettingsSchema] = {
+        "window": {
+            "description": "warping paths have |i - j| below it; null: no limit",
+            "type": ["integer", "null"],
+            "minimum": 1,
+            "default": None,
+        },
+    }
+
+    def describe(self) -> str:
+        """See :meth:`Kernel.describe`."""
+        window = self.settings["window"]
+        return "squared dynamic time warping distances" + (
+            "" if window is None else f" in a window of {window}"
+        )
+
+    def columns(self, X: Objects, Y: Objects) -> FloatArray:
+        """See :meth:`Kernel.columns`."""
+        from dtaidistance.dtw import distance_fast
+
+        # Pruning by the Euclidean distance loses pairs whose best path is the diagonal: infinity.
+        settings = {"window": self.settings["window"], "use_pruning": False}
+        X, Y = np.ascontiguousarray(X), np.ascontiguousarray(Y)
+        distances: FloatArray = np.array([[distance_fast(x, y, **settings) for y in Y] for x in X])
+        return (distances * distances).reshape(len(X), len(Y))

@@ -1,0 +1,192 @@
+"""Kernels that are functions of inner products."""
+
+from abc import abstractmethod
+from typing import ClassVar
+
+import numpy as np
+
+from kreinflow.kernels.kernel import Kernel, Objects, SettingsSchema
+from kreinflow.kernels.pairs import inner_products, power, row_sums, squared_norms
+from kreinflow.numerics import FloatArray
+
+
+class ProductKernel(Kernel):
+    """A function of x'y, x'x and y'y, elementwise."""
+
+    @abstractmethod
+    def function(self, products: FloatArray, x: FloatArray, y: FloatArray) -> FloatArray:
+        """Return the kernel from the products and the squared norms, which broadcast."""
+
+    def columns(self, X: Objects, Y: Objects) -> FloatArray:
+        """See :meth:`Kernel.columns`."""
+        return self.function(inner_products(X, Y), squared_norms(X)[:, None], squared_norms(Y))
+
+    def diagonal(self, X: Objects) -> FloatArray:
+        """See :meth:`Kernel.diagonal`."""
+        norms = squared_norms(X)
+        return self.function(norms, norms, norms)
+
+
+class LinearKernel(ProductKernel):
+    r"""The inner product, :math:`k(x, y) = x'y`; positive semidefinite."""
+
+    name = "linear"
+
+    def describe(self) -> str:
+        """See :meth:`Kernel.describe`."""
+        return "the linear kernel"
+
+    def function(self, products: FloatArray, x: FloatArray, y: FloatArray) -> FloatArray:
+        """See :meth:`ProductKernel.function`."""
+        return products
+
+
+class PolynomialKernel(ProductKernel):
+    r""":math:`k(x, y) = (x'y + c)^d`; positive semidefinite for c >= 0."""
+
+    name = "polynomial"
+    settings_schema: ClassVar[SettingsSchema] = {
+        "degree": {
+            "description": "d of (x'y + c)^d",
+            "type": "integer",
+            "minimum": 1,
+            "maximum": 100,
+            "default": 2,
+        },
+        "constant": {
+            "description": "c of (x'y + c)^d",
+            "type": "number",
+            "minimum": 0,
+            "default": 1.0,
+        },
+    }
+
+    def describe(self) -> str:
+        """See :meth:`Kernel.describe`."""
+        return (
+            f"the polynomial kernel of degree {self.settings['degree']} "
+            f"(constant {self.settings['constant']:g})"
+        )
+
+    def function(self, products: FloatArray, x: FloatArray, y: FloatArray) -> FloatArray:
+        """See :meth:`ProductKernel.function`."""
+        return power(products + self.settings["constant"], self.settings["degree"])
+
+
+class SigmoidKernel(ProductKernel):
+    r""":math:`k(x, y) = \tanh(a\, x'y + b)`; indefinite, strongly so for b < 0.
+
+    One of the usual indefinite kernels of vectors.
+    """
+
+    name = "sigmoid"
+    settings_schema: ClassVar[SettingsSchema] = {
+        "slope": {
+            "description": "a of tanh(a x'y + b)",
+            "type": "number",
+            "exclusiveMinimum": 0,
+            "default": 1.0,
+        },
+        "offset": {
+            "description": "b of tanh(a x'y + b)",
+            "type": "number",
+            "default": -1.0,
+        },
+    }
+
+    def describe(self) -> str:
+        """See :meth:`Kernel.describe`."""
+        return (
+            f"the sigmoid kernel (slope {self.settings['slope']:g}, "
+            f"offset {self.settings['offset']:g})"
+        )
+
+    def function(self, products: FloatArray, x: FloatArray, y: FloatArray) -> FloatArray:
+        """See :meth:`ProductKernel.function`."""
+        out: FloatArray = np.tanh(self.settings["slope"] * products + self.settings["offset"])
+        return out
+
+
+class ELMKernel(ProductKernel):
+    r"""The extreme learning machine kernel: a network of infinitely many random erf units.
+
+    .. math:: k(x, y) = \frac{2}{\pi} \arcsin \frac{1 + x'y}
+              {\sqrt{\left(\frac{1}{2 \sigma^2} + 1 + x'x\right)
+              \left(\frac{1}{2 \sigma^2} + 1 + y'y\right)}}
+
+    Positive semidefinite. It hardly changes with a large :math:`\sigma`, the standard deviation
+    of the random weights; the papers take it as free of parameters, and so does the default,
+    which leaves the angle between (1, x) and (1, y) alone to count.
+
+    References
+    ----------
+    Frénay & Verleysen (2011), Neurocomputing 74:2526-2531, doi 10.1016/j.neucom.2010.11.037;
+    used by schleif2018 (4.3), schleif2015epcvm (III-A), schleif2015pcvm (4), gisbrecht2015 (6).
+    """
+
+    name = "elm"
+    settings_schema: ClassVar[SettingsSchema] = {
+        "deviation": {
+            "description": "standard deviation of the random weights; any large value does",
+            "type": "number",
+            "exclusiveMinimum": 0,
+            "default": 1e10,
+        },
+    }
+
+    def describe(self) -> str:
+        """See :meth:`Kernel.describe`."""
+        return "the extreme learning machine kernel"
+
+    def function(self, products: FloatArray, x: FloatArray, y: FloatArray) -> FloatArray:
+        """See :meth:`ProductKernel.function`."""
+        deviation = self.settings["deviation"]
+        constant = 1 + 0.5 / deviation / deviation
+        cosines = (1 + products) / np.sqrt((constant + x) * (constant + y))
+        out: FloatArray = (2 / np.pi) * np.arcsin(np.clip(cosines, -1, 1))
+        return out
+
+
+class PseudoEuclideanKernel(Kernel):
+    r"""The inner product of :math:`R^{(p,q)}`: the first p coordinates count +, the others -.
+
+    .. math:: k(x, y) = \sum_{f \le p} x_f y_f - \sum_{f > p} x_f y_f
+
+    References
+    ----------
+    schleif2018, section 2.1 and figure 7 (p = q = 1).
+    """
+
+    name = "pseudo_euclidean"
+    settings_schema: ClassVar[SettingsSchema] = {
+        "positive": {
+            "description": "p: coordinates that count positive, the first ones",
+            "type": "integer",
+            "minimum": 0,
+        },
+    }
+
+    def describe(self) -> str:
+        """See :meth:`Kernel.describe`."""
+        return f"the pseudo-Euclidean inner product with p = {self.settings['positive']}"
+
+    def columns(self, X: Objects, Y: Objects) -> FloatArray:
+        """See :meth:`Kernel.columns`."""
+        return inner_products(self._signed(X), Y)
+
+    def diagonal(self, X: Objects) -> FloatArray:
+        """See :meth:`Kernel.diagonal`."""
+        return row_sums(self._signed(X) * X)
+
+    def first_fault(self, X: Objects) -> str | None:
+        """Return what is wrong if there are fewer coordinates than p; else None."""
+        if self.settings["positive"] > X.shape[1]:
+            return (
+                f"row 1: has {X.shape[1]} coordinates, fewer than positive = "
+                f"{self.settings['positive']} of the kernel pseudo_euclidean. Lower it."
+            )
+        return None
+
+    def _signed(self, X: Objects) -> FloatArray:
+        positive = np.arange(X.shape[1]) < self.settings["positive"]
+        return X * np.where(positive, 1.0, -1.0)

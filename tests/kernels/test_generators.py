@@ -1,0 +1,132 @@
+"""The data are what their description says, and always the same."""
+
+import hashlib
+
+import numpy as np
+import pytest
+from scipy.stats import norm
+
+from kreinflow.kernels.generators import GENERATORS, generate
+from kreinflow.kernels.registry import make_kernel
+from kreinflow.krein.eigen import eigenpairs
+
+
+@pytest.fixture(params=GENERATORS)
+def name(request):
+    return request.param
+
+
+def by_label(data):
+    labels = np.array(data.labels)
+    return {label: data.vectors[labels == label] for label in np.unique(labels).tolist()}
+
+
+def test_the_same_seed_gives_the_same_data_and_another_others(name):
+    first, again, other = (generate({"name": name}, seed) for seed in (1, 1, 2))
+    np.testing.assert_array_equal(first.vectors, again.vectors)
+    assert first.labels == again.labels
+    assert not np.array_equal(first.vectors, other.vectors)
+    assert len(first.vectors) == len(first.labels)
+    assert len(np.unique(first.vectors, axis=0)) == len(first.vectors)
+
+
+def test_generators_differ_in_their_draws():
+    """Each has its stream: two Gaussians in the plane are not the same points shifted."""
+    one, other = (
+        generate({"name": name}, 1).vectors for name in ("gaussians", "pseudo_euclidean_gaussians")
+    )
+    assert abs(np.corrcoef(one[:, 1], other[:, 1])[0, 1]) < 0.5
+
+
+@pytest.mark.parametrize("objects", [200, 600, 30_000])
+def test_balls(objects):
+    data = generate({"name": "ball", "objects": objects}, 1)
+    parts = by_label(data)
+    assert {label: len(part) for label, part in parts.items()} == {
+        "small": objects // 2,
+        "large": objects // 2,
+    }
+    assert set(parts["small"][:, 3]) == {1.0}
+    assert set(parts["large"][:, 3]) == {2.0}
+    centres = data.vectors[:, :3]
+    assert 0 <= centres.min() < 5
+    assert 95 < centres.max() < 100
+    few = generate({"name": "ball", "objects": 100}, 1)
+    np.testing.assert_array_equal(data.vectors[:100], few.vectors)
+
+
+@pytest.mark.parametrize("objects", [200, 600])
+def test_negative_eigenfraction_of_balls(objects):
+    """About 3.5 % at both sizes, and almost all of the rank is in the negative part."""
+    X = generate({"name": "ball", "objects": objects}, 1).vectors
+    D = make_kernel({"name": "ball"}).columns(X, X)
+    J = np.eye(objects) - 1 / objects
+    values, vectors = np.linalg.eigh(-J @ D @ J / 2)
+    found = eigenpairs(vectors * np.sqrt(np.abs(values)), np.sign(values))
+    assert 0.030 < found.negative_fraction < 0.040
+    assert found.signature[1] > 0.9 * objects
+    assert 0 < np.sum(D[np.triu_indices(objects, 1)] == 0) < 0.0005 * objects**2 / 2
+
+
+def test_the_checkerboard_alternates():
+    data = generate({"name": "checkerboard"}, 1)
+    square = np.floor(data.vectors + 1.5).astype(int)
+    assert (square.min(), square.max()) == (0, 2)
+    black = square.sum(axis=1) % 2 == 0
+    assert data.labels == tuple(np.where(black, "black", "white").tolist())
+    counts = np.unique(square @ [3, 1], return_counts=True)[1]
+    assert counts.tolist() == [100] * 9
+
+
+@pytest.mark.parametrize(
+    ("name", "bayes"), [("gaussians", 0.919), ("pseudo_euclidean_gaussians", 0.953)]
+)
+def test_the_overlap_of_gaussians_is_as_stated(name, bayes):
+    parts = by_label(generate({"name": name, "objects": 40_000}, 1))
+    gap = parts["right"].mean(axis=0) - parts["left"].mean(axis=0)
+    for part in parts.values():
+        np.testing.assert_allclose(np.cov(part.T), np.eye(2), atol=0.03)
+    assert norm.cdf(np.linalg.norm(gap) / 2) == pytest.approx(bayes, abs=0.003)
+
+
+def test_bananas_overlap_as_much_as_asked():
+    distances = []
+    for overlap in (0, 0.1, 0.5):
+        parts = by_label(generate({"name": "bananas", "overlap": overlap, "objects": 2000}, 1))
+        upper, lower = parts["upper"], parts["lower"]
+        distances.append(
+            np.sqrt(((upper[:, None] - lower[None]) ** 2).sum(axis=2).min(axis=1)).mean()
+        )
+        if overlap == 0:
+            np.testing.assert_allclose(np.linalg.norm(upper, axis=1), 1)
+            np.testing.assert_allclose(np.linalg.norm(lower - [1, 0.5], axis=1), 1)
+            assert upper[:, 1].min() >= 0
+            assert lower[:, 1].max() <= 0.5
+    assert distances[0] > distances[1] > 3 * distances[2] > 0
+
+
+def test_three_gaussians():
+    parts = by_label(generate({"name": "three_gaussians"}, 1))
+    large, small = parts["large"], parts["small"]
+    assert (large.shape, small.shape) == ((500, 10), (40, 10))
+    np.testing.assert_allclose(large.std(axis=0), [1, 1] + [0.1] * 8, rtol=0.1)
+    assert not np.delete(small, 2, axis=1).any()
+    assert np.sum(small[:, 2] > 0) == 20
+    assert np.abs(large[:, 2]).max() < 0.5 < 2 < np.abs(small[:, 2]).min()
+
+
+def test_the_data_stay_what_they_were(name):
+    """The digest of the first vectors, rounded: a change of a generator changes every result."""
+    data = generate({"name": name}, 1)
+    text = repr((np.round(data.vectors[:5], 6) + 0.0).tolist()) + repr(data.labels[:5])
+    assert hashlib.sha256(text.encode()).hexdigest()[:12] == DIGESTS[name]
+
+
+DIGESTS = {
+    "ball": "9cb31b08c50d",
+    "checkerboard": "fdbcad547cb5",
+    "gaussians": "13ff7afeedb9",
+    "bananas": "cd3095adcf92",
+    "three_gaussians": "62f9c05c182e",
+    "pseudo_euclidean_gaussians": "a086e5443ad1",
+}

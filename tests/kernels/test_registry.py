@@ -1,0 +1,70 @@
+"""What all kernels promise: entries that know their two objects alone, and a true diagonal."""
+
+import numpy as np
+import pytest
+
+from kreinflow.kernels.registry import KERNELS, make_kernel
+
+SETTINGS = {"pseudo_euclidean": {"positive": 2}, "polynomial": {"degree": 3}}
+
+
+@pytest.fixture(params=KERNELS)
+def kernel(request):
+    return make_kernel({"name": request.param, **SETTINGS.get(request.param, {})})
+
+
+def objects(kernel, n, seed=0):
+    """Objects that each kernel can compare, some of them twice."""
+    random = np.random.default_rng(seed)
+    if kernel.strings:
+        found = ["".join(random.choice(list("abc"), random.integers(0, 12))) for _ in range(n)]
+        return np.array(found, dtype=object)
+    X = random.random((n, 5))
+    X[n // 2] = X[0]
+    return X
+
+
+def test_an_entry_depends_on_its_two_objects_alone(kernel):
+    X, Y = objects(kernel, 301), objects(kernel, 257, seed=1)
+    K = kernel.columns(X, Y)
+    assert K.shape == (301, 257)
+    assert K.dtype == np.float64
+    assert np.isfinite(K).all()
+    np.testing.assert_array_equal(kernel.columns(Y, X), K.T)
+    for rows, columns in ((slice(5, 6), slice(9, 10)), (slice(299, 301), slice(None, None, 3))):
+        np.testing.assert_array_equal(kernel.columns(X[rows], Y[columns]), K[rows, columns])
+    for i, j in ((0, 0), (150, 256), (300, 128)):
+        assert kernel.columns(X[[i]], Y[[j]]) == K[i, j]
+    np.testing.assert_array_equal(kernel.columns(np.asfortranarray(X), Y), K)
+    assert kernel.columns(X[:0], Y).shape == (0, 257)
+
+
+def test_the_diagonal_is_that_of_the_columns(kernel):
+    X = objects(kernel, 70)
+    np.testing.assert_array_equal(kernel.diagonal(X), np.diagonal(kernel.columns(X, X)))
+
+
+def test_dissimilarities_are_dissimilarities(kernel):
+    X = objects(kernel, 40)
+    D = kernel.columns(X, X)
+    assert kernel.kind in ("similarity", "squared_dissimilarity")
+    if kernel.kind == "squared_dissimilarity":
+        assert (D >= 0).all()
+        assert not np.diagonal(D).any()
+
+
+def test_defaults_are_filled_in_and_described(kernel):
+    assert set(kernel.settings) == set(kernel.settings_schema)
+    for part in kernel.settings_schema.values():
+        assert part["description"]
+    assert kernel.describe().strip(". ") == kernel.describe()
+
+
+def test_good_objects_have_no_fault(kernel):
+    assert kernel.first_fault(objects(kernel, 9)) is None
+
+
+def test_features_must_agree():
+    X = np.ones((3, 2))
+    with pytest.raises(ValueError, match="2 and 3 features"):
+        make_kernel({"name": "linear"}).columns(X, np.ones((3, 3)))
