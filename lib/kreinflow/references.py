@@ -40,6 +40,12 @@ REFERENCES: dict[str, Reference] = {
         "costs. IJCNN 2015.",
         "",
     ),
+    "pekalska2009": Reference(
+        "Pekalska, Haasdonk. Kernel discriminant analysis for positive definite and indefinite "
+        "kernels. IEEE Transactions on Pattern Analysis and Machine Intelligence 31, 1017-1032 "
+        "(2009). doi:10.1109/TPAMI.2008.290",
+        _doi("10.1109/TPAMI.2008.290"),
+    ),
     "badoiu2008": Reference(
         "Bădoiu, Clarkson. Optimal core-sets for balls. Computational Geometry 40, 14-22 (2008). "
         "doi:10.1016/j.comgeo.2007.04.002",

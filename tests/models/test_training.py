@@ -23,6 +23,7 @@ LEARNERS = {
     },
     "pcvm": {"method": "ny_pcvm", "basis": "landmarks", "max_iter": 60},
     "pcvm-all": {"method": "ny_pcvm", "basis": "all", "max_iter": 30},
+    "ikqd": {"method": "ikqd", "ridge": "inner"},
     "nearest": {"method": "nearest_landmark"},
     "svc": {"method": "linear_svc"},
 }

@@ -150,5 +150,92 @@ class NearestDecision(Decision):
         return {"members": (n_landmarks, n_classes)}
 
 
-KINDS: dict[str, type[Decision]] = {kind.kind: kind for kind in (LinearDecision, NearestDecision)}
+def quadratic_forms(
+    Z: FloatArray, axes: FloatArray, centres: FloatArray, scales: FloatArray, constants: FloatArray
+) -> FloatArray:
+    """Return b_c - sum_j g_cj^2 (z'V_c - o_c)_j^2 / 2 for rows z and all c, row by row.
+
+    Parameters
+    ----------
+    Z : ndarray of shape (n, r)
+    axes, centres, scales, constants
+        V, o, g and b; see :class:`QuadraticDecision`.
+
+    Returns
+    -------
+    ndarray of shape (n, n_classes)
+    """
+    out = np.empty((len(Z), len(constants)))
+    for c, constant in enumerate(constants):
+        whitened = tiled_product(Z, axes[c])
+        whitened -= centres[c]
+        whitened *= scales[c]
+        out[:, c] = constant - 0.5 * np.einsum("ij,ij->i", whitened, whitened)
+    return out
+
+
+@dataclass(frozen=True, eq=False)
+class QuadraticDecision(Decision):
+    r"""Distances from class centres, each along axes of its own.
+
+    .. math:: f_c(x) = b_c - \tfrac12 \sum_j g_{cj}^2 (k(x)' M V_c - o_c)_j^2
+
+    Parameters
+    ----------
+    matrix : ndarray of shape (n_landmarks, r)
+        M, from scores to the coordinates of the factor.
+    axes : ndarray of shape (n_classes, r, r)
+        V.
+    centres : ndarray of shape (n_classes, r)
+        o.
+    scales : ndarray of shape (n_classes, r)
+        g.
+    constants : ndarray of shape (n_classes,)
+        b.
+    """
+
+    kind: ClassVar[str] = "quadratic"
+    matrix: FloatArray
+    axes: FloatArray
+    centres: FloatArray
+    scales: FloatArray
+    constants: FloatArray
+
+    @classmethod
+    def folded(
+        cls,
+        embedding: Embedding,
+        axes: FloatArray,
+        centres: FloatArray,
+        scales: FloatArray,
+        constants: FloatArray,
+    ) -> Self:
+        """Return the decision on k(x) from one on z(x) = k(x) M - o: its centres move."""
+        with single_threaded():
+            moved = centres + np.array([embedding.offset @ V for V in axes])
+        return cls(embedding.matrix, axes, moved, scales, constants)
+
+    def decide(self, rows: FloatArray) -> FloatArray:
+        """See :meth:`Decision.decide`."""
+        Z = tiled_product(rows, self.matrix)
+        return quadratic_forms(Z, self.axes, self.centres, self.scales, self.constants)
+
+    @classmethod
+    def shapes(
+        cls, arrays: Mapping[str, NDArray[Any]], n_landmarks: int, n_classes: int
+    ) -> dict[str, tuple[int, ...]]:
+        """See :meth:`Decision.shapes`."""
+        r = arrays["matrix"].shape[-1]
+        return {
+            "matrix": (n_landmarks, r),
+            "axes": (n_classes, r, r),
+            "centres": (n_classes, r),
+            "scales": (n_classes, r),
+            "constants": (n_classes,),
+        }
+
+
+KINDS: dict[str, type[Decision]] = {
+    kind.kind: kind for kind in (LinearDecision, NearestDecision, QuadraticDecision)
+}
 """By the name that stands in files."""

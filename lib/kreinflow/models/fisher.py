@@ -10,12 +10,12 @@ from scipy.linalg import lapack
 from kreinflow.errors import InputError
 from kreinflow.krein.eigen import triangular_factor
 from kreinflow.models.learner import Choice, Fitted, Learner, Problem, SettingsSchema, folded
+from kreinflow.models.moments import class_counts, class_means, covariance_about
 from kreinflow.numerics import (
     RANK_TOLERANCE,
     FloatArray,
     single_threaded,
     tiled_product,
-    tiles,
 )
 
 IntArray = NDArray[np.integer]
@@ -256,17 +256,11 @@ def fisher_path(
         If a class has no row.
     """
     y = np.asarray(y)
-    counts = np.bincount(y, minlength=n_classes)
-    if n_classes < 2 or len(counts) != n_classes or not counts.all():
-        empty = np.flatnonzero(counts == 0).tolist()
-        raise InputError(
-            f"classes {empty} of {n_classes} have no training rows (or there is one class only). "
-            "Drop small classes by the minimum class size, or use fewer folds."
-        )
+    counts = class_counts(y, n_classes)
     with single_threaded():
-        means = _class_means(Z, y, counts)
+        means = class_means(Z, y, counts)
         mean = counts @ means / len(y)
-        total = _covariance(Z, mean)
+        total = covariance_about(Z, mean)
         mean_diagonal = float(np.trace(total)) / Z.shape[1]
         # Of two classes the second is solved and the first is its mirror image, bit for bit.
         classes = range(1, 2) if n_classes == 2 else range(n_classes)
@@ -304,21 +298,6 @@ def fisher_path(
         ]
 
 
-def _class_means(Z: FloatArray, y: IntArray, counts: IntArray) -> FloatArray:
-    sums = np.zeros((len(counts), Z.shape[1]))
-    for tile in tiles(len(y)):
-        sums += (np.arange(len(counts))[:, None] == y[tile]).astype(np.float64) @ Z[tile]
-    return sums / counts[:, None]
-
-
-def _covariance(Z: FloatArray, mean: FloatArray) -> FloatArray:
-    scatter = np.zeros((Z.shape[1], Z.shape[1]))
-    for tile in tiles(len(Z)):
-        block = Z[tile] - mean
-        scatter += block.T @ block
-    return scatter / len(Z)
-
-
 def _against_rest(means: FloatArray, mean: FloatArray, counts: IntArray, c: int) -> _Sides:
     share = float(counts[c] / counts.sum())
     others = counts.copy()
@@ -335,7 +314,7 @@ def _within(
     pooled: FloatArray = total - p * q * np.outer(d, d)  # p C_+ + q C_-
     if scatter == "pooled":
         return pooled
-    own = _covariance(Z[members], side.mean_plus)
+    own = covariance_about(Z[members], side.mean_plus)
     return (own + (pooled - p * own) / q) / 2.0
 
 

@@ -12,6 +12,7 @@ from scipy.special import erfcx
 
 from kreinflow.errors import InputError, KreinflowError
 from kreinflow.models.learner import Choice, Fitted, Learner, Problem, SettingsSchema, folded
+from kreinflow.models.moments import class_counts
 from kreinflow.numerics import FloatArray, single_threaded, tiled_product, tiles
 
 IntArray = NDArray[np.integer]
@@ -158,13 +159,7 @@ class NystroemPCVM:
             Once, if a class has not converged after ``max_iter`` steps.
         """
         y = np.asarray(y)
-        counts = np.bincount(y, minlength=n_classes)
-        if n_classes < 2 or len(counts) != n_classes or not counts.all():
-            empty = np.flatnonzero(counts == 0).tolist()
-            raise InputError(
-                f"classes {empty} of {n_classes} have no training rows (or there is one class "
-                "only). Drop small classes by the minimum class size, or use fewer folds."
-            )
+        class_counts(y, n_classes)
         if self.basis == "all":
             basis = np.arange(len(y))
         elif basis_rows is None or len(basis_rows) == 0:

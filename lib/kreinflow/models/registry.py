@@ -7,12 +7,14 @@ from kreinflow.models.baselines import LinearSVCLearner, NearestLandmarkLearner
 from kreinflow.models.fisher import FisherLearner
 from kreinflow.models.learner import Learner
 from kreinflow.models.pcvm import PCVMLearner
+from kreinflow.models.quadratic import QuadraticLearner
 
 LEARNERS: dict[str, type[Learner]] = {
     learner.method: learner
     for learner in (
         FisherLearner,
         PCVMLearner,
+        QuadraticLearner,
         NearestLandmarkLearner,
         LinearSVCLearner,
     )

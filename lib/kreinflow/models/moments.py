@@ -1,0 +1,50 @@
+"""Counts, means and covariances of classes, by tiles of rows."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kreinflow.errors import InputError
+from kreinflow.numerics import FloatArray, tiles
+
+IntArray = NDArray[np.integer]
+
+
+def class_counts(y: IntArray, n_classes: int) -> NDArray[np.intp]:
+    """Return the number of rows of each class.
+
+    Parameters
+    ----------
+    y : ndarray of shape (N,)
+        Class codes, 0 to ``n_classes - 1``.
+    n_classes : int
+
+    Raises
+    ------
+    InputError
+        If a class has no row, or there is one class only.
+    """
+    counts = np.bincount(y, minlength=n_classes)
+    if n_classes < 2 or len(counts) != n_classes or not counts.all():
+        empty = np.flatnonzero(counts == 0).tolist()
+        raise InputError(
+            f"classes {empty} of {n_classes} have no training rows (or there is one class only). "
+            "Drop small classes by the minimum class size, or use fewer folds."
+        )
+    return counts
+
+
+def class_means(Z: FloatArray, y: IntArray, counts: NDArray[np.intp]) -> FloatArray:
+    """Return the mean row of each class, of shape (n_classes, r)."""
+    sums = np.zeros((len(counts), Z.shape[1]))
+    for tile in tiles(len(y)):
+        sums += (np.arange(len(counts))[:, None] == y[tile]).astype(np.float64) @ Z[tile]
+    return sums / counts[:, None]
+
+
+def covariance_about(Z: FloatArray, mean: FloatArray) -> FloatArray:
+    """Return the covariance of the rows about ``mean``, divided by their number."""
+    scatter = np.zeros((Z.shape[1], Z.shape[1]))
+    for tile in tiles(len(Z)):
+        block = Z[tile] - mean
+        scatter += block.T @ block
+    return scatter / len(Z)
