@@ -76,7 +76,7 @@ def eigenpairs(Z: FloatArray, signs: FloatArray) -> Eigenpairs:
     with single_threaded():
         R = triangular_factor(Z)
         M = (R * signs) @ R.T
-        values, V = scipy.linalg.eigh((M + M.T) / 2)
+        values, V = scipy.linalg.eigh((M + M.T) / 2, driver="evd")
         values, V = values[::-1], V[:, ::-1]
         largest = np.abs(values).max()
         if largest == 0:
@@ -130,7 +130,7 @@ def _cholesky_qr2(Z: FloatArray) -> FloatArray | None:
         return None
     gram = np.zeros((rank, rank))
     for rows in tiles(Z.shape[0]):
-        Q = scipy.linalg.solve_triangular(first, Z[rows].T, trans="T").T
+        Q = scipy.linalg.blas.dtrsm(1.0, first, Z[rows].T, trans_a=1).T
         gram += Q.T @ Q
     R: FloatArray = np.triu(scipy.linalg.cholesky(gram) @ first)
     return R

@@ -125,7 +125,7 @@ def _class_factor(scores: ClassScores) -> tuple[FloatArray, FloatArray, bool]:
         return factor.transform(columns), factor.signs, True
     kernel = np.empty_like(columns)
     kernel[:, scores.candidates] = columns
-    values, V = scipy.linalg.eigh((kernel + kernel.T) / 2)
+    values, V = scipy.linalg.eigh((kernel + kernel.T) / 2, driver="evd")
     kept = np.abs(values) > RANK_TOLERANCE * np.abs(values).max()
     Z = V[:, kept] * np.sqrt(np.abs(values[kept]))
     return Z, np.sign(values[kept]), _has_negative(values)
