@@ -3,8 +3,9 @@
 Nothing here looks at a record outside the training part of the fold.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -67,7 +68,8 @@ class TrainingPart:
 class LandmarkKernel:
     """Transformed scores with the landmarks: C of the training records, W, k_ii.
 
-    ``nearness`` grows as a record nears a landmark: C, or the negative dissimilarities.
+    ``dissimilarities`` computes the squared dissimilarities to the landmarks, which few learners
+    ask for; None for similarities.
     """
 
     transform: ScoreTransform
@@ -75,7 +77,12 @@ class LandmarkKernel:
     C: FloatArray
     W: FloatArray
     self_similarities: FloatArray
-    nearness: FloatArray
+    dissimilarities: Callable[[], FloatArray] | None
+
+    @cached_property
+    def nearness(self) -> FloatArray:
+        """What grows as a record nears a landmark: C, or the negative dissimilarities."""
+        return self.C if self.dissimilarities is None else -self.dissimilarities()
 
 
 def landmark_kernel(
@@ -103,7 +110,7 @@ def landmark_kernel(
             landmarks.self_scores[distinct], landmarks.lengths[distinct]
         )
         C = C[place]
-        return LandmarkKernel(transform, None, C, W, own[place], C)
+        return LandmarkKernel(transform, None, C, W, own[place], None)
     centring = LandmarkCentring.fit(W)
     own = centring.self_similarities(C)
     return LandmarkKernel(
@@ -112,7 +119,7 @@ def landmark_kernel(
         centring.columns(C)[place],
         centring.columns(W),
         own[place],
-        -C[place],
+        lambda: transformed(part.rows),
     )
 
 
