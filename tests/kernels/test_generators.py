@@ -129,4 +129,45 @@ DIGESTS = {
     "bananas": "cd3095adcf92",
     "three_gaussians": "62f9c05c182e",
     "pseudo_euclidean_gaussians": "a086e5443ad1",
+    "twonorm": "256c79f9ccdd",
+    "ringnorm": "817556f79ae9",
+    "waveform": "3af1c7595b62",
 }
+
+
+@pytest.mark.parametrize("name", ["twonorm", "ringnorm", "waveform"])
+def test_breimans_data_are_normalised(name):
+    X = generate({"name": name, "objects": 60_000}, 1).vectors
+    np.testing.assert_allclose(X.mean(axis=0), 0, atol=0.02)  # 5 standard errors
+    np.testing.assert_allclose(X.std(axis=0), 1, atol=0.02)
+
+
+@pytest.mark.parametrize(("name", "best"), [("twonorm", 0.977), ("ringnorm", 0.9876)])
+def test_bayes_rates_of_breimans_gaussians(name, best):
+    """The likelihood ratio of the densities, in the coordinates before the scaling."""
+    data = generate({"name": name, "objects": 40_000}, 1)
+    a = 2 / np.sqrt(20)
+    first = np.array(data.labels) == data.labels[0]
+    if name == "twonorm":
+        X = data.vectors * np.sqrt(1 + a**2)
+        says_first = X.sum(axis=1) > 0
+    else:
+        X = data.vectors * np.sqrt(2.5 + a**2 / 4) + a / 2
+        wide = -(X**2).sum(axis=1) / 8 - 20 * np.log(2)
+        says_first = wide > -((X - a) ** 2).sum(axis=1) / 2
+    assert abs(np.mean(says_first == first) - best) < 0.004  # 5 standard errors
+
+
+def test_classes_of_waveforms_are_their_waves():
+    """A third of the points have the first label, and its mean is that of h_1 and h_2."""
+    data = generate({"name": "waveform", "objects": 30_000}, 1)
+    parts = by_label(data)
+    assert len(parts["first"]) == 10_000
+    gap = parts["first"].mean(axis=0) - parts["others"].mean(axis=0)
+    i = np.arange(1, 22)
+    h = [np.maximum(6.0 - np.abs(i - peak), 0) for peak in (11, 15, 7)]
+    expected = (h[0] + h[1]) / 2 - (h[0] + h[2] + h[1] + h[2]) / 4
+    scale = gap[expected != 0] / expected[expected != 0]
+    assert (scale > 0.2).all()  # each coordinate by its own deviation, none below 1
+    assert (scale < 1.05).all()
+    np.testing.assert_allclose(gap[expected == 0], 0, atol=0.06)
