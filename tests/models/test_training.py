@@ -7,6 +7,7 @@ from scipy.special import softmax
 from kreinflow.alignment.transforms import make_transform
 from kreinflow.errors import InputError
 from kreinflow.models import registry
+from kreinflow.models.epcvm import NystroemEPCVM
 from kreinflow.models.factors import Landmarks, TrainingPart, landmark_kernel, make_factors
 from kreinflow.models.fisher import RIDGE_GRID, NystroemFisher
 from kreinflow.models.pcvm import NystroemPCVM
@@ -23,6 +24,8 @@ LEARNERS = {
     },
     "pcvm": {"method": "ny_pcvm", "basis": "landmarks", "max_iter": 60},
     "pcvm-all": {"method": "ny_pcvm", "basis": "all", "max_iter": 30},
+    "epcvm": {"method": "ny_epcvm"},
+    "epcvm-all": {"method": "ny_epcvm", "basis": "all", "max_iter": 200},
     "ikqd": {"method": "ikqd", "ridge": "inner"},
     "nearest": {"method": "nearest_landmark"},
     "svc": {"method": "linear_svc"},
@@ -104,19 +107,22 @@ def test_probabilities_sum_to_one_and_new_rows_are_learned(kind, learner):
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("correction", ["none", "flip", "clip", "square", "shift"])
-@pytest.mark.parametrize("learner", ["ikfd", "pcvm"])
+@pytest.mark.parametrize("learner", ["ikfd", "pcvm", "epcvm"])
 def test_weights_on_landmark_scores_are_the_decisions_of_z(kind, correction, learner):
     trained, landmarks, part, kernel, embedding, *_ = fitted(kind, learner, correction)
     Z = embedding.transform(kernel.C)
+    places = np.searchsorted(part.rows, landmarks.rows)
     if learner == "ikfd":
         machine = NystroemFisher("balanced", "midpoint", 0).fit(Z, embedding.signs, part.labels, 3)
+    elif learner == "epcvm":
+        machine = NystroemEPCVM().fit(Z, embedding.signs, part.labels, 3, basis_rows=places)
     else:
         machine = NystroemPCVM(basis="landmarks", max_iter=60).fit(
             Z,
             embedding.signs,
             part.labels,
             3,
-            basis_rows=np.searchsorted(part.rows, landmarks.rows),
+            basis_rows=places,
             self_similarities=kernel.self_similarities,
         )
     expected = Z @ machine.coef_ + machine.intercept_

@@ -45,13 +45,13 @@ class NystroemEPCVM:
 
     The weights have normal priors of precision :math:`\alpha_j`, and all but the bias are kept
     positive by a factor :math:`e_j = \sigma(\beta w_j)`, :math:`\beta = 3`. Those of finite
-    precision are in the model. Their mode has
+    precision are in the model. The log posterior has the gradient g and the Hessian -H,
 
     .. math::
-        \Psi'(t - \sigma) - A w + k = 0, \quad H = \Psi' B \Psi + A + D, \quad B = \sigma(1 -
+        g = \Psi'(t - \sigma) - A w + k, \quad H = \Psi' B \Psi + A + D, \quad B = \sigma(1 -
         \sigma), \quad k_j = \beta(1 - e_j), \quad D_j = \beta^2 e_j (1 - e_j)
 
-    with :math:`k_0 = D_0 = 0`, and minus the Hessian H. By Laplace's approximation the evidence is
+    with :math:`k_0 = D_0 = 0`. At its mode Laplace's approximation of the evidence is
     :math:`E = \sum \log P(y) - w'A w/2 + \log|A|/2 - \log|H|/2`. At fixed B it depends on one
     precision as
 
@@ -64,10 +64,11 @@ class NystroemEPCVM:
     they would be if it were left out). The best precision is :math:`s^2/(q^2 - s)` if
     :math:`q^2 > s` and :math:`q > 0`, else infinite; the bias has no sign and always stays.
 
-    A model starts with the bias and the function of largest :math:`\psi_j'y`. Then that precision
-    is set to its best (which adds a function, deletes one, or estimates anew) that gains most. It
-    stays so only if E rises at the new mode; if not, the next best is tried, and so on. When none
-    of those that promise a gain of 1e-3 is left the model is ready.
+    A model starts with the bias and the function of largest :math:`\psi_j'y`. An action sets one
+    precision to its best, and so adds a function, deletes one, or changes the prior of one. That
+    of the largest gain is tried, and kept only if E rises at the new mode; if it does not, the
+    next is tried, and so on. The model is ready when none that promises 1e-3 is left. A copy of a
+    function in the model is never added.
 
     Nothing is approximated beyond the factor and Laplace's step: with :math:`Z = QR` and
     :math:`G = Z_B diag(s) R'` the columns are :math:`Q g_j`, so :math:`\rho_j = |g_j|` and
@@ -286,9 +287,10 @@ class EPCVMLearner(Learner):
 
 @dataclass(frozen=True, eq=False)
 class _Basis:
-    """The functions to choose from, without targets: 0 is the bias, j is column j - 1 of L R'.
+    """The functions to choose from, without their targets; number 0 is the bias.
 
-    With Z = Q R and the rows g of G, L = Q and R = G/rho, or L is the columns and R is None.
+    The columns of the others are ``left @ right.T``, that is Q G' with rows of G of unit length, or
+    ``left`` alone.
     """
 
     rows: NDArray[np.intp]  # training row of each but the bias

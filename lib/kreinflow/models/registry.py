@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from kreinflow.models.baselines import LinearSVCLearner, NearestLandmarkLearner
+from kreinflow.models.epcvm import EPCVMLearner
 from kreinflow.models.fisher import FisherLearner
 from kreinflow.models.learner import Learner
 from kreinflow.models.pcvm import PCVMLearner
@@ -14,6 +15,7 @@ LEARNERS: dict[str, type[Learner]] = {
     for learner in (
         FisherLearner,
         PCVMLearner,
+        EPCVMLearner,
         QuadraticLearner,
         NearestLandmarkLearner,
         LinearSVCLearner,
