@@ -1,0 +1,38 @@
+"""Labelled rows of Krein factors, and the problem of a learner, for the tests of the learners."""
+
+import numpy as np
+
+from kreinflow.alignment.transforms import make_transform
+from kreinflow.krein.correction import embed
+from kreinflow.krein.eigen import eigenpairs
+from kreinflow.krein.factor import KreinFactor
+from kreinflow.models.factors import LandmarkKernel, Landmarks, TrainingPart
+from kreinflow.models.learner import Problem
+
+
+def labelled_rows(n=120, r=10, n_classes=3, negative=4, seed=0, separation=1.0):
+    """Return (Z, signs, y): columns of different size, the origin far from the mean."""
+    rng = np.random.default_rng(seed)
+    y = rng.integers(0, n_classes, n)
+    y[: 2 * n_classes] = np.arange(n_classes).repeat(2)
+    Z = 3.0 + rng.normal(size=(n, r)) + separation * rng.normal(size=(n_classes, r))[y]
+    Z *= np.geomspace(1.0, 0.05, r)
+    signs = np.ones(r)
+    signs[rng.permutation(r)[:negative]] = -1.0
+    return Z, signs, y
+
+
+def learner_problem(n=90, m=12, n_classes=3, correction="none", seed=0):
+    """Return the problem of an indefinite similarity of clusters; the first m are landmarks."""
+    rng = np.random.default_rng(seed)
+    y = np.arange(n) % n_classes
+    X = 1.5 * rng.normal(size=(n_classes, 6))[y] + rng.normal(size=(n, 6))
+    K = (X * [1, 1, 1, 1, -1, -1]) @ X.T + 2.0
+    rows = np.arange(m)
+    C, W, own = K[:, :m], K[:m, :m], np.diagonal(K).copy()
+    factor = KreinFactor.fit(C, W, own, rank=1.0)
+    embedding = embed(factor, eigenpairs(factor.transform(C), factor.signs), correction)
+    landmarks = Landmarks(C, own, np.ones(n), rows, y[:m], "similarity")
+    part = TrainingPart(np.arange(n), y, np.arange(n), tuple("abcdefgh"[:n_classes]))
+    kernel = LandmarkKernel(make_transform("raw"), None, C, W, own, None)
+    return Problem.of(embedding, kernel, landmarks, part, seed=1)
