@@ -46,6 +46,11 @@ REFERENCES: dict[str, Reference] = {
         "(2009). doi:10.1109/TPAMI.2008.290",
         _doi("10.1109/TPAMI.2008.290"),
     ),
+    "chen2009": Reference(
+        "Chen, Garcia, Gupta, Rahimi, Cazzanti. Similarity-based classification: concepts and "
+        "algorithms. Journal of Machine Learning Research 10, 747-776 (2009).",
+        "",
+    ),
     "badoiu2008": Reference(
         "Bădoiu, Clarkson. Optimal core-sets for balls. Computational Geometry 40, 14-22 (2008). "
         "doi:10.1016/j.comgeo.2007.04.002",

@@ -27,6 +27,15 @@ LEARNERS = {
     "epcvm": {"method": "ny_epcvm"},
     "epcvm-all": {"method": "ny_epcvm", "basis": "all", "max_iter": 200},
     "ikqd": {"method": "ikqd", "ridge": "inner"},
+    "lsm": {"method": "krein_lsm", "lambda_plus": "inner", "lambda_minus": "inner"},
+    "vc-lsm": {
+        "method": "krein_vc_lsm",
+        "lambda_plus": "inner",
+        "lambda_minus": 0.01,
+        "variance": "inner",
+    },
+    "sh-svm": {"method": "krein_sh_svm", "lambda_plus": 0.01, "lambda_minus": "inner"},
+    "sf-lsm": {"method": "sf_lsm", "ridge": "inner"},
     "nearest": {"method": "nearest_landmark"},
     "svc": {"method": "linear_svc"},
 }

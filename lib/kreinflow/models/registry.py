@@ -6,9 +6,15 @@ from typing import Any
 from kreinflow.models.baselines import LinearSVCLearner, NearestLandmarkLearner
 from kreinflow.models.epcvm import EPCVMLearner
 from kreinflow.models.fisher import FisherLearner
+from kreinflow.models.krein_least_squares import (
+    KreinLeastSquaresLearner,
+    KreinVarianceConstrainedLearner,
+)
+from kreinflow.models.krein_svm import KreinSquaredHingeLearner
 from kreinflow.models.learner import Learner
 from kreinflow.models.pcvm import PCVMLearner
 from kreinflow.models.quadratic import QuadraticLearner
+from kreinflow.models.similarity_features import SimilarityFeaturesLearner
 
 LEARNERS: dict[str, type[Learner]] = {
     learner.method: learner
@@ -17,6 +23,10 @@ LEARNERS: dict[str, type[Learner]] = {
         PCVMLearner,
         EPCVMLearner,
         QuadraticLearner,
+        KreinLeastSquaresLearner,
+        KreinVarianceConstrainedLearner,
+        KreinSquaredHingeLearner,
+        SimilarityFeaturesLearner,
         NearestLandmarkLearner,
         LinearSVCLearner,
     )
