@@ -82,14 +82,17 @@ def trained_selectors_of(dataset):
     return list(dict.fromkeys(recipe["selector"] for recipe in recipes_of(dataset)))
 
 
-def candidates_wanted(dataset):
-    """Candidates a class and fold: a number, None for all of the class, 0 if nobody asks."""
-    asked = [
-        CONFIG["selectors"][s]["candidates"]
-        for s in selectors_of(dataset)
-        if "candidates" in CONFIG["selectors"][s]
-    ]
+def most_wanted(dataset, key):
+    """What the selectors ask for in "candidates" (a class and fold) or "sketch" (a fold): a
+    number, None for all, 0 if nobody asks."""
+    settings = [CONFIG["selectors"][s] for s in selectors_of(dataset)]
+    asked = [selector[key] for selector in settings if key in selector]
     return 0 if not asked else None if None in asked else max(asked)
+
+
+def scores_to_choose_by(dataset):
+    """Whether any selector looks at scores, which are then aligned before the columns."""
+    return any(most_wanted(dataset, key) != 0 for key in ("candidates", "sketch"))
 
 
 def transforms_wanted(dataset):
@@ -101,7 +104,7 @@ def transforms_wanted(dataset):
 
 def class_scores(wildcards):
     """The class blocks, if any selector needs them and they are not in a matrix."""
-    if wildcards.dataset in MATRICES or candidates_wanted(wildcards.dataset) == 0:
+    if wildcards.dataset in MATRICES or not scores_to_choose_by(wildcards.dataset):
         return []
     return expand(
         f"{RESULTS}/{wildcards.dataset}/alignment/class_scores.{{block}}.json", block=BLOCKS
@@ -145,7 +148,7 @@ def of_folds(stage, ending):
 def timed_jobs(dataset):
     """The names of the benchmarks of a run; the folder may hold those of an earlier config too."""
     blocks = [] if dataset in MATRICES else BLOCKS
-    asked = blocks if candidates_wanted(dataset) != 0 else []
+    asked = blocks if scores_to_choose_by(dataset) else []
     folds = [
         f"{stage}.{selector}.{fold}"
         for stage, selectors in {

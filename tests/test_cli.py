@@ -317,6 +317,8 @@ def test_bad_settings(check, tmp_path):
     good = configuration(fasta_source())
     large = {**good, "selectors": {"meb": {"method": "uniform", "budget": 16}}}
     assert "selectors.meb.budget: 16 landmarks are more than the 15" in refused(check, large)
+    ranks = {**good, "selectors": {"meb": {"method": "uniform", "budget": {"rank": 9}}}}
+    assert "selectors.meb.budget: 25 landmarks are more than the 15" in refused(check, ranks)
     typo = {**good, "selector": good["selectors"]}
     assert "unknown key 'selector'; did you mean 'selectors'?" in refused(check, typo)
     odd = configuration(fasta_source(), scoring={"matrix": "BLOSUM26"})

@@ -92,6 +92,7 @@ def _set(path, value):
 
 FASTA = {"type": "fasta", "fasta": "x.fasta", "labels": {"table": "x.tsv"}}
 
+
 MISTAKES = [
     (_set(["sead"], 3), "top level: unknown key 'sead'; did you mean 'seed'?"),
     (
@@ -111,6 +112,10 @@ MISTAKES = [
     (_set(["learners", "ikfd", "ridge"], "outer"), "learners.ikfd.ridge: 'outer' does not match"),
     (_set(["selectors", "uniform", "budget"], "kmeans"), "no selector with a number of its own"),
     (_set(["selectors", "uniform"], {"method": "uniform"}), "the key 'budget' is missing"),
+    (_set(["selectors", "uniform", "budget"], {"rnak": 3}), "'rnak'; did you mean 'rank'"),
+    (_set(["selectors", "uniform", "budget"], {"rank": 0}), "selectors.uniform.budget.rank: 0 is"),
+    (_set(["selectors", "meb", "sketch"], 9), "selectors.meb: unknown key 'sketch'"),
+    (_set(["selectors", "meb", "method"], "leverge"), "did you mean 'leverage'"),
     (_set(["datasets", "demo", "source"], {"type": "fasta"}), "the key 'fasta' is missing"),
     (_set(["datasets", "demo", "source"], FASTA | {"labels": {}}), "exactly one of table, pattern"),
     (

@@ -94,7 +94,7 @@ def _check(options: argparse.Namespace) -> None:
             assign_folds(part["folds"], dataset, config["seed"], data), dataset
         )
         selectors = {recipes[r]["selector"] for r in part["recipes"]}
-        budgets = {config["selectors"][s].get("budget") for s in selectors}
+        budgets = [config["selectors"][s].get("budget") for s in selectors]
         selectors |= {b for b in budgets if isinstance(b, str)}  # they lend their number
         check_budgets(dataset, partition, {s: config["selectors"][s] for s in sorted(selectors)})
         scheme = read_scheme(dataset, part["scoring"], data)

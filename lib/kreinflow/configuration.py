@@ -12,6 +12,7 @@ import yaml
 from jsonschema import Draft202012Validator, ValidationError, validators
 
 from kreinflow.errors import InputError
+from kreinflow.landmarks.registry import SELECTORS
 from kreinflow.models.registry import LEARNERS
 
 _FOLDERS = (Path(__file__).parent / "schemas", Path(__file__).parents[2] / "schemas")
@@ -26,6 +27,9 @@ def schema() -> dict[str, Any]:
             content: dict[str, Any] = json.loads(path.read_text())
             content["$defs"]["learner"] = _variants(
                 "method", {name: learner.settings_schema for name, learner in LEARNERS.items()}
+            )
+            content["$defs"]["selector"] = _variants(
+                "method", {name: selector.settings_schema for name, selector in SELECTORS.items()}
             )
             return content
     raise FileNotFoundError("config.schema.json: not installed with kreinflow")

@@ -302,10 +302,11 @@ def test_test_records_change_nothing_that_is_learned(workflow, tmp_path):
         }
     config = configuration({}) | {"data": str(tmp_path), "datasets": datasets}
     config["selectors"]["sampled"] = {"method": "kmeans++", "budget": 9, "candidates": 5}
+    config["selectors"]["sketched"] = {"method": "leverage", "budget": 9, "sketch": 10}
     config["recipes"] = [
         {"name": f"{learner}-{selector}", "selector": selector, "learner": learner}
         | ({"correction": "flip"} if learner == "pcvm" else {})
-        for selector in ("meb", "sampled")
+        for selector in ("meb", "sampled", "sketched")
         for learner in ("ikfd", "pcvm", "svc")
     ]
     run = workflow(config)
@@ -314,7 +315,7 @@ def test_test_records_change_nothing_that_is_learned(workflow, tmp_path):
         *(
             f"results/{name}/{stage}/{selector}/r0f0.{ending}"
             for name in datasets
-            for selector in ("meb", "sampled")
+            for selector in ("meb", "sampled", "sketched")
             for stage, ending in (
                 ("landmarks", "tsv"),
                 ("factors", "safetensors"),
@@ -322,7 +323,7 @@ def test_test_records_change_nothing_that_is_learned(workflow, tmp_path):
             )
         ),
     )
-    for selector in ("meb", "sampled"):
+    for selector in ("meb", "sampled", "sketched"):
         for file in (
             f"landmarks/{selector}/r0f0.tsv",
             f"factors/{selector}/r0f0.safetensors",

@@ -6,6 +6,7 @@ from typing import Any
 
 from markupsafe import Markup
 
+from kreinflow.landmarks.registry import make_selector
 from kreinflow.models.registry import make_learner
 from kreinflow.references import REFERENCES
 
@@ -116,30 +117,9 @@ def _landmarks(
     unit = "scores" if matrix else "alignments"
     texts = []
     for name in dict.fromkeys(recipe["selector"] for recipe in recipes):
-        selector = config["selectors"][name]
-        budget = selector.get("budget")
-        many = (
-            f"as many as {_e(budget)} took" if isinstance(budget, str) else f"{_e(budget)} of them"
-        )
-        if selector["method"] == "meb":
-            candidates = selector.get("candidates")
-            block = (
-                f"from the {unit} with {_e(candidates)} candidates of each class"
-                if candidates
-                else f"from all {unit} inside each class"
-            )
-            texts.append(
-                f"{_e(name)}, the support of the minimum enclosing ball of each class "
-                f"{cite('schleif2018', 'badoiu2008')} with epsilon = "
-                f"{_e(selector.get('epsilon', 0.01))}, {block}"
-            )
-        elif selector["method"] == "uniform":
-            texts.append(f"{_e(name)}, drawn uniformly at random, {many}")
-        else:
-            texts.append(
-                f"{_e(name)}, kernel k-means++ in each class {cite('arthur2007')}, {many}, shared "
-                "out by the square root of class sizes"
-            )
+        selector = make_selector(config["selectors"][name])
+        cited = f" {cite(*selector.references)}" if selector.references else ""
+        texts.append(f"{_e(name)}, {_e(selector.describe(unit))}{cited}")
     return Markup(
         "Landmarks were chosen anew in the training part of each fold: " + "; ".join(texts) + "."
     )
