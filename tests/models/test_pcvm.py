@@ -188,6 +188,14 @@ def test_scale_of_the_kernel_does_not_matter(scale):
     )
 
 
+def test_scale_of_a_kernel_whose_diagonal_is_zero():
+    Z, signs, y = problem(n_classes=2)
+    basis = np.array([0, 5, 11])
+    machine = NystroemPCVM().fit(Z, signs, y, 2, basis, self_similarities=np.zeros(len(y)))
+    K = (Z * signs) @ Z[basis].T
+    assert machine.kernel_scale_ == pytest.approx(np.sqrt(np.mean(K**2)), rel=1e-12)
+
+
 def test_scale_is_the_mean_magnitude_of_the_true_self_similarities():
     Z, signs, y = problem(n_classes=2)
     own = np.random.default_rng(0).normal(size=len(y))
@@ -274,5 +282,5 @@ def test_bad_input_is_refused():
         NystroemPCVM().fit(Z, signs, y, 3)
     with pytest.raises(InputError, match=r"classes \[3\] of 4"):
         NystroemPCVM("all").fit(Z, signs, y, 4)
-    with pytest.raises(InputError, match="self-similarities"):
+    with pytest.raises(InputError, match="all similarities are zero"):
         NystroemPCVM("all").fit(Z * 0, signs, y, 3)

@@ -147,11 +147,13 @@ class NystroemPCVM:
             Rows of Z that are the basis functions (the landmarks); for ``basis="landmarks"``.
         self_similarities : ndarray of shape (N,), optional
             The true k_ii; their mean magnitude scales the kernel. By default the factor's own.
+            Where all are zero, as for a difference of two Gaussians, the root mean square of the
+            kernel of all rows with the basis does.
 
         Raises
         ------
         InputError
-            If a class has no row, the basis is missing, or all self-similarities are zero.
+            If a class has no row, the basis is missing, or the kernel is zero.
 
         Warns
         -----
@@ -169,8 +171,10 @@ class NystroemPCVM:
         if self_similarities is None:
             self_similarities = tiled_product(Z * Z, np.asarray(signs)[:, None])[:, 0]
         self.kernel_scale_ = float(np.abs(self_similarities).mean())
+        if self.kernel_scale_ == 0:
+            self.kernel_scale_ = _root_mean_square(Z, signs, basis)
         if not (np.isfinite(self.kernel_scale_) and self.kernel_scale_ > 0):
-            raise InputError("kernel: all self-similarities are zero (or not finite).")
+            raise InputError("kernel: all similarities are zero (or not finite).")
 
         classes = [1] if n_classes == 2 else list(range(n_classes))
         with single_threaded():
@@ -279,6 +283,13 @@ class _Expectation(NamedTuple):
     log_likelihood: float  # NaN at the start, where h belongs to no f
     projected: FloatArray  # Q'h, of shape (r,)
     total: float  # 1'h
+
+
+def _root_mean_square(Z: FloatArray, signs: FloatArray, basis: NDArray[np.intp]) -> float:
+    """Return that of the entries of Z diag(s) Z_B', in O(N r^2)."""
+    with single_threaded():
+        rows, functions = (Z * signs).T @ (Z * signs), Z[basis].T @ Z[basis]
+    return float(np.sqrt(max(0.0, np.sum(rows * functions)) / (len(Z) * len(basis))))
 
 
 @dataclass(frozen=True)
