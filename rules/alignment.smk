@@ -1,11 +1,10 @@
-# Aligns: first the class scores that selectors ask for, then all sequences with the union of the
-# landmarks. Scores live in one store a data set, RESULTS/DATASET/scores, in which no pair of
-# sequences is ever aligned twice; a block of rows has one writer. A matrix is only
-# sliced; a kernel of vectors is computed where its columns are asked for.
+# Aligns: first the class scores and the sketch that selectors ask for, then all sequences with the
+# union of the landmarks. Scores live in one store a data set, RESULTS/DATASET/scores, in which no pair of
+# sequences is ever aligned twice; a block of rows has one writer. A matrix is only sliced.
 # needs: dataset, folds, landmark tables
-# makes: candidates.tsv (class, row, order), scores/ (the store), alignment/*.json (what a block
-#        was asked for), columns/scores.npy (distinct rows x landmarks), columns/landmarks.tsv,
-#        columns/self_scores.npy, columns/alignments.json
+# makes: candidates.tsv (class, row; rows of the sketch have no class), scores/ (the store),
+#        alignment/*.json (what a block was asked for), columns/scores.npy (distinct rows x
+#        landmarks), columns/landmarks.tsv, columns/self_scores.npy, columns/alignments.json
 
 
 rule list_candidates:
@@ -25,7 +24,8 @@ rule list_candidates:
         mem_mb=scale(500, 40),
         runtime=scale(10, 0.1),
     params:
-        candidates=lambda wildcards: candidates_wanted(wildcards.dataset),
+        candidates=lambda wildcards: most_wanted(wildcards.dataset, "candidates"),
+        sketch=lambda wildcards: most_wanted(wildcards.dataset, "sketch"),
         selectors=lambda wildcards: {
             name: CONFIG["selectors"][name] for name in selectors_of(wildcards.dataset)
         },

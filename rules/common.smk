@@ -13,9 +13,8 @@ sys.path.insert(0, LIBRARY)
 
 from kreinflow.configuration import complete_configuration
 from kreinflow.errors import InputError
-from kreinflow.kernels.registry import KERNELS
 from kreinflow.provenance import code_digest, file_sha256
-from kreinflow.sequences.dataset import ALIGNED, check_source
+from kreinflow.sequences.dataset import check_source
 from kreinflow.sequences.files import check_file
 from kreinflow.sequences.folds import count_folds
 from kreinflow.sequences.partition import ALL, fold_name
@@ -48,14 +47,8 @@ except InputError as error:
 
 RESULTS = CONFIG["results"].rstrip("/")
 DATASETS = list(CONFIG["datasets"])
-SOURCES = {name: part["source"] for name, part in CONFIG["datasets"].items()}
-SEQUENCES = [name for name, source in SOURCES.items() if source["type"] in ALIGNED]
-MATRICES = [name for name, source in SOURCES.items() if source["type"] == "matrix"]
-VECTORS = [
-    name
-    for name, source in SOURCES.items()
-    if "kernel" in source and not KERNELS[source["kernel"]["name"]].strings
-]
+MATRICES = [d for d in DATASETS if CONFIG["datasets"][d]["source"]["type"] == "matrix"]
+SEQUENCES = [d for d in DATASETS if d not in MATRICES]
 BLOCKS = range(CONFIG["alignment"]["blocks"])
 RECIPES = {recipe["name"]: recipe for recipe in CONFIG["recipes"]}
 
@@ -89,14 +82,17 @@ def trained_selectors_of(dataset):
     return list(dict.fromkeys(recipe["selector"] for recipe in recipes_of(dataset)))
 
 
-def candidates_wanted(dataset):
-    """Candidates a class and fold: a number, None for all of the class, 0 if nobody asks."""
-    asked = [
-        CONFIG["selectors"][s]["candidates"]
-        for s in selectors_of(dataset)
-        if "candidates" in CONFIG["selectors"][s]
-    ]
+def most_wanted(dataset, key):
+    """What the selectors ask for in "candidates" (a class and fold) or "sketch" (a fold): a
+    number, None for all, 0 if nobody asks."""
+    settings = [CONFIG["selectors"][s] for s in selectors_of(dataset)]
+    asked = [selector[key] for selector in settings if key in selector]
     return 0 if not asked else None if None in asked else max(asked)
+
+
+def scores_to_choose_by(dataset):
+    """Whether any selector looks at scores, which are then aligned before the columns."""
+    return any(most_wanted(dataset, key) != 0 for key in ("candidates", "sketch"))
 
 
 def transforms_wanted(dataset):
@@ -107,8 +103,8 @@ def transforms_wanted(dataset):
 
 
 def class_scores(wildcards):
-    """The class blocks, if any selector needs them and they have to be aligned."""
-    if wildcards.dataset not in SEQUENCES or candidates_wanted(wildcards.dataset) == 0:
+    """The class blocks, if any selector needs them and they are not in a matrix."""
+    if wildcards.dataset in MATRICES or not scores_to_choose_by(wildcards.dataset):
         return []
     return expand(
         f"{RESULTS}/{wildcards.dataset}/alignment/class_scores.{{block}}.json", block=BLOCKS
@@ -116,7 +112,7 @@ def class_scores(wildcards):
 
 
 def columns_aligned(wildcards):
-    if wildcards.dataset not in SEQUENCES:
+    if wildcards.dataset in MATRICES:
         return []
     return expand(f"{RESULTS}/{wildcards.dataset}/alignment/columns.{{block}}.json", block=BLOCKS)
 
@@ -151,8 +147,8 @@ def of_folds(stage, ending):
 
 def timed_jobs(dataset):
     """The names of the benchmarks of a run; the folder may hold those of an earlier config too."""
-    blocks = BLOCKS if dataset in SEQUENCES else []
-    asked = blocks if candidates_wanted(dataset) != 0 else []
+    blocks = [] if dataset in MATRICES else BLOCKS
+    asked = blocks if scores_to_choose_by(dataset) else []
     folds = [
         f"{stage}.{selector}.{fold}"
         for stage, selectors in {
@@ -191,8 +187,8 @@ def dataset_files(wildcards):
 
 def source_files(dataset):
     """The user's files of a data set, as inputs of the rule that reads them."""
-    source = SOURCES[dataset]
-    paths = next((source[key] for key in ("fasta", "matrix", "vectors") if key in source), [])
+    source = CONFIG["datasets"][dataset]["source"]
+    paths = source.get("fasta", source.get("matrix", []))
     paths = [paths] if isinstance(paths, str) else list(paths)
     labels = source.get("labels", {})
     paths += [p for p in (labels.get("table"), labels.get("lines")) if p]

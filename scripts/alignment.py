@@ -1,4 +1,4 @@
-"""Aligns one block of rows: with the candidates of each class, or with all landmarks."""
+"""Aligns one block of rows: with the candidates to choose landmarks by, or with all landmarks."""
 
 from pathlib import Path
 
@@ -8,17 +8,16 @@ from kreinflow.alignment.store import ProgressPrinter, ScoreStore
 from kreinflow.artifacts import write_json
 from kreinflow.console import logged
 from kreinflow.sequences.dataset import read_dataset
-from kreinflow.workspace import read_candidates, read_scheme, read_union
+from kreinflow.workspace import candidate_rectangles, read_candidates, read_scheme, read_union
 
 with logged(snakemake.log[0]) as console:
     folder = Path(snakemake.input.records).parent
     dataset = read_dataset(folder)
-    labels = np.array(dataset.row_labels)
     if hasattr(snakemake.input, "candidates"):
         candidates = read_candidates(snakemake.input.candidates)
-        rectangles = [(np.flatnonzero(labels == c), rows) for c, rows in candidates.items()]
+        rectangles = candidate_rectangles(dataset, candidates)
     else:
-        rectangles = [(np.arange(len(labels)), read_union(snakemake.input.landmarks))]
+        rectangles = [(np.arange(len(dataset.digests)), read_union(snakemake.input.landmarks))]
     scheme = read_scheme(dataset, snakemake.params.scoring, snakemake.params.data)
     store = ScoreStore(folder.parent / "scores", scheme, dataset.sequences, dataset.digests)
     block, blocks = int(snakemake.wildcards.block), snakemake.params.blocks

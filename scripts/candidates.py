@@ -1,16 +1,20 @@
-"""Lists the candidates of each class, in their random order, over all folds."""
+"""Lists the candidates of each class and of the sketch, in their random order, over all folds."""
 
 from pathlib import Path
 
-import numpy as np
 import pandas as pd
 
 from kreinflow.artifacts import write_table
 from kreinflow.console import logged
-from kreinflow.landmarks.candidates import all_candidates, candidate_order
 from kreinflow.sequences.dataset import read_dataset
-from kreinflow.sequences.partition import ALL, read_partition
-from kreinflow.workspace import check_budgets, check_self_scores, read_scheme, transforms_of
+from kreinflow.sequences.partition import read_partition
+from kreinflow.workspace import (
+    check_budgets,
+    check_self_scores,
+    list_candidates,
+    read_scheme,
+    transforms_of,
+)
 
 with logged(snakemake.log[0]) as console:
     dataset = read_dataset(Path(snakemake.input.records).parent)
@@ -21,15 +25,9 @@ with logged(snakemake.log[0]) as console:
     check_self_scores(
         dataset, scheme, transforms_of(snakemake.params.transform_names, settings, scheme)
     )
-    count = snakemake.params.candidates
-    chosen = {}
-    if count != 0:
-        chosen = all_candidates(
-            candidate_order(dataset.digests, snakemake.params.seed),
-            dataset.row_labels,
-            [np.unique(dataset.rows[partition.training(f)]) for f in [*partition.names, ALL]],
-            count,
-        )
+    params = snakemake.params
+    chosen = list_candidates(dataset, partition, params.seed, params.candidates, params.sketch)
     table = [(label, row) for label, rows in chosen.items() for row in rows.tolist()]
     write_table(snakemake.output[0], pd.DataFrame(table, columns=["class", "row"]))
-    console.say(f"{len(table)} candidates of {len(chosen)} classes")
+    sizes = {label or "the sketch": len(rows) for label, rows in chosen.items()}
+    console.say(f"candidates: {sizes}")

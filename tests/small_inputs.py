@@ -8,16 +8,16 @@ import pandas as pd
 
 from kreinflow.alignment.engine import align_pairs, pack
 from kreinflow.configuration import complete_configuration
-from kreinflow.landmarks.selection import select_landmarks
+from kreinflow.landmarks.registry import make_selector
 from kreinflow.models.factors import Landmarks, TrainingPart, landmark_kernel, make_factors
 from kreinflow.models.run import final_model
 from kreinflow.models.training import inner_partition, train
 from kreinflow.sequences.dataset import load_dataset
 from kreinflow.workspace import (
+    MatrixScores,
     alphabet_of,
-    class_scores,
-    open_scores,
     read_scheme,
+    selection_problem,
     transforms_of,
 )
 
@@ -124,28 +124,24 @@ def trained_model(config, data):
         part["source"], data, alphabet_of(part["source"], part["scoring"], data), config["seed"]
     )
     scheme = read_scheme(dataset, part["scoring"], data)
-    scores = DenseScores(dataset, scheme) if scheme else open_scores(dataset, None, data)
+    scores = DenseScores(dataset, scheme) if scheme else MatrixScores(dataset)
     recipe = config["recipes"][0]
     selector = config["selectors"][recipe["selector"]]
     transforms = transforms_of(
         [recipe["transform"], selector["transform"]], config["transforms"], scheme
     )
     everything = np.ones(len(dataset.ids), dtype=bool)
-    table = select_landmarks(
-        selector["method"],
-        class_scores(
+    choice = make_selector(selector)
+    table = choice.select(
+        selection_problem(
+            choice,
             dataset,
             everything,
             scores,
             transforms[selector["transform"]],
-            None,
             config["seed"],
-            with_scores=True,
-        ),
-        seed=config["seed"],
-        fold="all",
-        epsilon=selector["epsilon"],
-        digests=dataset.digests,
+            "all",
+        )
     )
     rows = table["row"].to_numpy(np.int64)
     codes = {label: code for code, label in enumerate(dataset.classes)}

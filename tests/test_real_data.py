@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 
 from kreinflow.configuration import load_configuration
-from kreinflow.landmarks.selection import select_landmarks
+from kreinflow.landmarks.registry import make_selector
 from kreinflow.models.factors import Landmarks, TrainingPart, landmark_kernel, make_factors
 from kreinflow.models.fisher import NystroemFisher
 from kreinflow.sequences.dataset import load_dataset
 from kreinflow.sequences.folds import assign_folds
 from kreinflow.sequences.partition import partition_of
-from kreinflow.workspace import class_scores, open_scores, transforms_of
+from kreinflow.workspace import open_scores, selection_problem, transforms_of
 
 ROOT = Path(__file__).parents[1]
 
@@ -33,17 +33,16 @@ def test_ny_ikfd_on_protein213_reaches_the_paper():
     scores = open_scores(dataset, None, folder)
     transforms = transforms_of(["raw"], {}, None)
     everyone, own = np.arange(len(dataset.digests)), scores.self_scores()
+    balls = make_selector({"method": "meb", "candidates": None})
     accuracies = []
     for name in partition.names:
         training, tested = partition.training(name), partition.testing(name)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)  # misfits of so few landmarks
-            table = select_landmarks(
-                "meb",
-                class_scores(dataset, training, scores, transforms["raw"], None, 1, True),
-                seed=1,
-                fold=name,
+            problem = selection_problem(
+                balls, dataset, training, scores, transforms["raw"], 1, name
             )
+            table = balls.select(problem)
             assert len(table) <= 30
             rows = table["row"].to_numpy(np.int64)
             landmarks = Landmarks(

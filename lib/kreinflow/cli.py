@@ -32,10 +32,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     classify = commands.add_parser("classify", help="classify new objects with a model")
     classify.add_argument("model", metavar="MODEL", help="model.safetensors of a run")
     classify.add_argument(
-        "input",
-        metavar="INPUT",
-        nargs="?",
-        help="FASTA; or a matrix, new objects x landmarks; or vectors",
+        "input", metavar="INPUT", nargs="?", help="FASTA; or a matrix, new objects x landmarks"
     )
     classify.add_argument("-o", "--output", metavar="TSV", help="file to write; else to the screen")
     classify.add_argument(
@@ -97,7 +94,7 @@ def _check(options: argparse.Namespace) -> None:
             assign_folds(part["folds"], dataset, config["seed"], data), dataset
         )
         selectors = {recipes[r]["selector"] for r in part["recipes"]}
-        budgets = {config["selectors"][s].get("budget") for s in selectors}
+        budgets = [config["selectors"][s].get("budget") for s in selectors]
         selectors |= {b for b in budgets if isinstance(b, str)}  # they lend their number
         check_budgets(dataset, partition, {s: config["selectors"][s] for s in sorted(selectors)})
         scheme = read_scheme(dataset, part["scoring"], data)
@@ -136,9 +133,7 @@ def _classify(options: argparse.Namespace) -> None:
         _give(pd.DataFrame({"id": model.landmark_ids, "label": labels}), options.output)
         return
     if options.input is None:
-        raise InputError(
-            "classify: name the FASTA file, matrix or vectors to classify behind the model."
-        )
+        raise InputError("classify: name the FASTA file or matrix to classify behind the model.")
     if options.threads < 1:
         raise InputError(f"--threads {options.threads}: give at least 1.")
 

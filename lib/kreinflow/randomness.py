@@ -46,3 +46,34 @@ def hash_keys(seed: int, name: str, ids: Iterable[str]) -> NDArray[np.uint64]:
     return np.array(
         [int.from_bytes(_digest(seed, (name, i))[:8], "little") for i in ids], dtype=np.uint64
     )
+
+
+def row_uniforms(keys: NDArray[np.uint64], draw: int) -> NDArray[np.float64]:
+    """Return a number in [0, 1) for each row: draw number ``draw`` of the row's own generator.
+
+    The generator is SplitMix64, started at the key of the row. As the numbers belong to rows, two
+    folds that share most rows draw mostly the same, and added rows leave the others' draws alone.
+
+    Parameters
+    ----------
+    keys : ndarray of shape (n,), uint64
+        See :func:`hash_keys`.
+    draw : int
+        From 0.
+
+    References
+    ----------
+    .. [1] Steele, G. L., Lea, D., Flood, C. H.: Fast splittable pseudorandom number generators.
+       OOPSLA 2014, 453-472. doi:10.1145/2660193.2660195
+
+    Examples
+    --------
+    >>> row_uniforms(np.array([1234567], dtype=np.uint64), 0).tolist()
+    [0.3500795420214081]
+    """
+    # Products of 64 bits are meant to overflow.
+    x = keys + np.uint64((draw + 1) * 0x9E3779B97F4A7C15 % 2**64)
+    x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    x ^= x >> np.uint64(31)
+    return (x >> np.uint64(11)).astype(np.float64) * 2.0**-53

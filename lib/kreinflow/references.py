@@ -59,6 +59,33 @@ REFERENCES: dict[str, Reference] = {
     "arthur2007": Reference(
         "Arthur, Vassilvitskii. k-means++: the advantages of careful seeding. SODA 2007.", ""
     ),
+    "zhang2010": Reference(
+        "Zhang, Kwok. Clustered Nyström method for large scale manifold learning and dimension "
+        "reduction. IEEE Transactions on Neural Networks 21, 1576-1587 (2010).",
+        "",
+    ),
+    "debrabanter2010": Reference(
+        "De Brabanter, De Brabanter, Suykens, De Moor. Optimized fixed-size kernel models for "
+        "large data sets. Computational Statistics & Data Analysis 54, 1484-1504 (2010). "
+        "doi:10.1016/j.csda.2010.01.024",
+        _doi("10.1016/j.csda.2010.01.024"),
+    ),
+    "alaoui2015": Reference(
+        "Alaoui, Mahoney. Fast randomized kernel ridge regression with statistical guarantees. "
+        "NIPS 2015, Advances in Neural Information Processing Systems 28.",
+        "",
+    ),
+    "chen2025": Reference(
+        "Chen, Epperly, Tropp, Webber. Randomly pivoted Cholesky: practical approximation of a "
+        "kernel matrix with few entry evaluations. Communications on Pure and Applied Mathematics "
+        "78, 995-1041 (2025). doi:10.1002/cpa.22234",
+        _doi("10.1002/cpa.22234"),
+    ),
+    "cortinovis2024": Reference(
+        "Cortinovis, Kressner. Adaptive randomized pivoting for column subset selection, DEIM, "
+        "and low-rank approximation. arXiv (2024). doi:10.48550/arXiv.2412.13992",
+        _doi("10.48550/arXiv.2412.13992"),
+    ),
     "daily2016": Reference(
         "Daily. Parasail: SIMD C library for global, semi-global, and local pairwise sequence "
         "alignments. BMC Bioinformatics 17, 81 (2016). doi:10.1186/s12859-016-0930-z",
@@ -68,28 +95,6 @@ REFERENCES: dict[str, Reference] = {
         "Le, Gascuel. An improved general amino acid replacement matrix. Molecular Biology and "
         "Evolution 25, 1307-1320 (2008). doi:10.1093/molbev/msn067",
         _doi("10.1093/molbev/msn067"),
-    ),
-    "duin2010": Reference(
-        "Duin, Pękalska. Non-Euclidean dissimilarities: causes and informativeness. SSPR & SPR "
-        "2010, Lecture Notes in Computer Science 6218, 324-333. doi:10.1007/978-3-642-14980-1_31",
-        _doi("10.1007/978-3-642-14980-1_31"),
-    ),
-    "frenay2011": Reference(
-        "Frénay, Verleysen. Parameter-insensitive kernel in extreme learning for non-linear "
-        "support vector regression. Neurocomputing 74, 2526-2531 (2011). "
-        "doi:10.1016/j.neucom.2010.11.037",
-        _doi("10.1016/j.neucom.2010.11.037"),
-    ),
-    "ong2004": Reference(
-        "Ong, Mary, Canu, Smola. Learning with non-positive kernels. ICML 2004. "
-        "doi:10.1145/1015330.1015443",
-        _doi("10.1145/1015330.1015443"),
-    ),
-    "chang2000": Reference(
-        "Chang. An information-theoretic approach to spectral variability, similarity, and "
-        "discrimination for hyperspectral image analysis. IEEE Transactions on Information Theory "
-        "46, 1927-1932 (2000). doi:10.1109/18.857802",
-        _doi("10.1109/18.857802"),
     ),
     "guo2017": Reference(
         "Guo, Pleiss, Sun, Weinberger. On calibration of modern neural networks. ICML 2017, "

@@ -20,20 +20,25 @@ from kreinflow.alignment.store import ScoreStore
 from kreinflow.alignment.transforms import ScoreTransform, make_transform
 from kreinflow.artifacts import read_table, replacing
 from kreinflow.errors import InputError
-from kreinflow.kernels.kernel import Kernel
-from kreinflow.kernels.registry import make_kernel
-from kreinflow.landmarks.candidates import candidate_order, first_candidates
-from kreinflow.landmarks.features import ClassScores
+from kreinflow.landmarks.candidates import (
+    SKETCH,
+    all_candidates,
+    candidate_order,
+    first_candidates,
+)
+from kreinflow.landmarks.features import ClassScores, Kind
+from kreinflow.landmarks.selector import SelectionProblem, Selector, landmarks_wanted
+from kreinflow.landmarks.sketch import Sketch
 from kreinflow.numerics import FloatArray, tiles
-from kreinflow.sequences.dataset import ALIGNED, Dataset
-from kreinflow.sequences.partition import Partition
+from kreinflow.sequences.dataset import Dataset
+from kreinflow.sequences.partition import ALL, Partition
 
 Rows = NDArray[np.int64]
 Path_ = str | os.PathLike[str]
 
 
 def read_scheme(dataset: Dataset, scoring: Mapping[str, Any], data: Path_) -> ScoringScheme | None:
-    """Return the scoring scheme of a data set's settings; None if nothing is aligned."""
+    """Return the scoring scheme of a data set's settings; None if it is a matrix."""
     if dataset.sequences is None:
         return None
     return ScoringScheme(
@@ -45,8 +50,8 @@ def read_scheme(dataset: Dataset, scoring: Mapping[str, Any], data: Path_) -> Sc
 
 
 def alphabet_of(source: Mapping[str, Any], scoring: Mapping[str, Any], data: Path_) -> str | None:
-    """Return the letters that the sequences of a data set may have; None if it has none."""
-    if source["type"] not in ALIGNED:
+    """Return the letters that the sequences of a data set may have; None for a matrix."""
+    if source["type"] == "matrix":
         return None
     return load_substitution_matrix(scoring["matrix"], Path(data)).alphabet
 
@@ -62,10 +67,10 @@ def check_budgets(
     """
     fewest = min(len(np.unique(dataset.rows[partition.training(name)])) for name in partition.names)
     for name, selector in selectors.items():
-        budget = selector.get("budget")
-        if isinstance(budget, int) and budget > fewest:
+        wanted = landmarks_wanted(selector.get("budget"), fewest)
+        if wanted is not None and wanted > fewest:
             raise InputError(
-                f"selectors.{name}.budget: {budget} landmarks are more than the {fewest} distinct "
+                f"selectors.{name}.budget: {wanted} landmarks are more than the {fewest} distinct "
                 f"sequences of the smallest training part. Give at most {fewest}."
             )
 
@@ -111,7 +116,7 @@ def check_self_scores(
 
 
 class Scores(Protocol):
-    """Where scores come from: aligned ones from their store, others from a matrix or a kernel."""
+    """Where scores come from: aligned ones from their store, measured ones from a matrix."""
 
     @property
     def dtype(self) -> np.dtype[Any]:
@@ -185,60 +190,55 @@ class MatrixScores:
         return np.diagonal(self.dataset.matrix).astype(np.float64)
 
 
-@dataclass(frozen=True, eq=False)
-class KernelScores:
-    """The kernel of vectors or strings, computed when it is asked for."""
-
-    dataset: Dataset
-    dtype = np.dtype(np.float64)
-
-    @cached_property
-    def _kernel(self) -> Kernel:
-        assert self.dataset.kernel is not None
-        return make_kernel(self.dataset.kernel)
-
-    def rectangle(self, rows: Rows, columns: Rows) -> NDArray[Any]:
-        """Return the kernel of rows x columns."""
-        out = np.empty((len(rows), len(columns)))
-        self.into(out, rows, columns)
-        return out
-
-    def into(self, out: NDArray[Any], rows: Rows, columns: Rows) -> None:
-        """Write the kernel of rows x columns into ``out``, a tile of rows at a time."""
-        assert self.dataset.objects is not None
-        others = self.dataset.objects[columns]
-        for part in tiles(len(rows)):
-            values = self._kernel.columns(self.dataset.objects[rows[part]], others)
-            wrong = np.argwhere(~np.isfinite(values))
-            if len(wrong):
-                i, j = wrong[0].tolist()
-                raise self._overflow(int(rows[part][i]), int(columns[j]))
-            out[part] = values
-
-    def self_scores(self) -> FloatArray:
-        """Return the kernel of each distinct row with itself."""
-        assert self.dataset.objects is not None
-        values = self._kernel.diagonal(self.dataset.objects)
-        wrong = np.flatnonzero(~np.isfinite(values))
-        if len(wrong):
-            raise self._overflow(int(wrong[0]), int(wrong[0]))
-        return values
-
-    def _overflow(self, *rows: int) -> InputError:
-        first, second = (
-            self.dataset.ids[int(np.flatnonzero(self.dataset.rows == row)[0])] for row in rows
-        )
-        return InputError(
-            f"{self._kernel.describe()} of {first} and {second} is not finite. Give vectors with "
-            "smaller numbers, or change the kernel's settings."
-        )
-
-
 def open_scores(dataset: Dataset, scheme: ScoringScheme | None, folder: Path) -> Scores:
     """Return where the scores of a data set are; ``folder`` is that of the score stores."""
-    if scheme is not None:
-        return StoredScores(dataset, scheme, folder)
-    return MatrixScores(dataset) if dataset.kernel is None else KernelScores(dataset)
+    return MatrixScores(dataset) if scheme is None else StoredScores(dataset, scheme, folder)
+
+
+def list_candidates(
+    dataset: Dataset,
+    partition: Partition,
+    seed: int,
+    candidates: int | None = 0,
+    sketch: int | None = 0,
+) -> dict[str, Rows]:
+    """Return the rows that class scores and sketches of any fold are computed against.
+
+    Parameters
+    ----------
+    dataset : Dataset
+    partition : Partition
+    seed : int
+    candidates : int or None
+        Candidates of a class and fold; None takes all members, 0 none.
+    sketch : int or None
+        Rows of a fold's sketch; None takes all, 0 none. They stand under :data:`SKETCH`.
+
+    Returns
+    -------
+    dict of str to ndarray
+        Distinct rows of each class, in candidate order.
+    """
+    folds = [np.unique(dataset.rows[partition.training(f)]) for f in [*partition.names, ALL]]
+    chosen: dict[str, Rows] = {}
+    if sketch != 0:
+        order = candidate_order(dataset.digests, seed, "sketch")
+        chosen |= all_candidates(order, [SKETCH] * len(order), folds, sketch)
+    if candidates != 0:
+        order = candidate_order(dataset.digests, seed)
+        chosen |= all_candidates(order, dataset.row_labels, folds, candidates)
+    return chosen
+
+
+def candidate_rectangles(
+    dataset: Dataset, candidates: Mapping[str, Rows]
+) -> list[tuple[Rows, Rows]]:
+    """Return the rows and columns to align for each class: its members, or all for the sketch."""
+    labels = np.array(dataset.row_labels)
+    return [
+        (np.flatnonzero((labels == label) | (label == SKETCH)), rows)
+        for label, rows in candidates.items()
+    ]
 
 
 def read_candidates(path: Path_) -> dict[str, Rows]:
@@ -301,12 +301,110 @@ def class_scores(
                 np.searchsorted(members, picked),
                 columns,
                 transform.self_similarity(own[members], lengths[members]),
-                "squared_dissimilarity"
-                if dataset.kind == "squared_dissimilarity"
-                else "similarity",
+                _kind(dataset),
             )
         )
     return parts
+
+
+def _kind(dataset: Dataset) -> Kind:
+    dissimilar = dataset.kind == "squared_dissimilarity"
+    return "squared_dissimilarity" if dissimilar else "similarity"
+
+
+def sketch_scores(
+    dataset: Dataset,
+    training: NDArray[np.bool_],
+    scores: Scores,
+    transform: ScoreTransform,
+    count: int | None,
+    seed: int,
+) -> Sketch:
+    """Return the scores of the distinct rows that a fold trains on with some of them.
+
+    Parameters
+    ----------
+    dataset : Dataset
+    training : ndarray of shape (n_records,), bool
+    scores : Scores
+    transform : ScoreTransform
+    count : int or None
+        Rows that the sketch is made of; None takes all.
+    seed : int
+    """
+    rows = np.unique(dataset.rows[training])
+    order = candidate_order([dataset.digests[row] for row in rows], seed, "sketch")
+    drawn = rows[order[:count]]
+    own, lengths = scores.self_scores(), dataset.lengths
+    return Sketch(
+        rows,
+        order,
+        transform.apply(
+            scores.rectangle(rows, drawn), own[rows], own[drawn], lengths[rows], lengths[drawn]
+        ),
+        transform.self_similarity(own[rows], lengths[rows]),
+        _kind(dataset),
+    )
+
+
+def selection_problem(
+    selector: Selector,
+    dataset: Dataset,
+    training: NDArray[np.bool_],
+    scores: Scores,
+    transform: ScoreTransform,
+    seed: int,
+    fold: str,
+    matched: int | None = None,
+) -> SelectionProblem:
+    """Return what a selector chooses the landmarks of one fold from.
+
+    Parameters
+    ----------
+    selector : Selector
+        It says which scores it needs, and how many landmarks are wanted.
+    dataset : Dataset
+    training : ndarray of shape (n_records,), bool
+        The records that the fold trains on.
+    scores : Scores
+    transform : ScoreTransform
+        That of the selector's settings.
+    seed : int
+    fold : str
+        For messages.
+    matched : int, optional
+        The number of landmarks of the selector that the budget names.
+
+    Examples
+    --------
+    The landmarks of a fold, without a workflow::
+
+        selector = make_selector({"method": "leverage", "transform": "raw", "budget": 20})
+        problem = selection_problem(
+            selector, dataset, training, MatrixScores(dataset), make_transform("raw"), 1, "r0f0"
+        )
+        table = selector.select(problem)
+    """
+    settings = selector.settings
+    n = len(np.unique(dataset.rows[training]))
+    return SelectionProblem(
+        classes=class_scores(
+            dataset,
+            training,
+            scores,
+            transform,
+            settings.get("candidates"),
+            seed,
+            with_scores=selector.needs == "class_scores",
+        ),
+        digests=dataset.digests,
+        seed=seed,
+        fold=fold,
+        budget=landmarks_wanted(settings.get("budget"), n, matched),
+        sketch=sketch_scores(dataset, training, scores, transform, settings["sketch"], seed)
+        if selector.needs == "sketch"
+        else None,
+    )
 
 
 def write_columns(path: Path_, scores: Scores, n_rows: int, union: Rows) -> None:
@@ -336,28 +434,32 @@ def alignment_account(
     """Count the alignments that a run needs, and those that the full matrix would.
 
     A pair that a class block and a column both want is counted once, and so is a pair of two
-    landmarks.
+    landmarks. Rows of the sketch meet all others, as landmarks do.
     """
-    n, m = len(dataset.digests), len(union)
-    landmark = np.zeros(n, dtype=bool)
-    landmark[union] = True
+    n = len(dataset.digests)
+    everywhere = np.zeros(n, dtype=bool)
+    everywhere[union] = True
+    everywhere[candidates.get(SKETCH, union)] = True
+    m = int(everywhere.sum())
     pairs = n * m - m * (m + 1) // 2
     labels = np.asarray(dataset.row_labels)
     for label, picked in candidates.items():
+        if label == SKETCH:
+            continue
         size = int(np.sum(labels == label))
-        # Pairs of a class with a candidate in them, less those that have a landmark too.
+        # Pairs of a class with a candidate in them, less those that are counted already.
         asked = np.zeros(n, dtype=bool)
         asked[picked] = True
-        both = int(np.sum(asked & landmark))
+        both = int(np.sum(asked & everywhere))
         only_candidate = int(asked.sum()) - both
-        plain = size - int(np.sum((asked | landmark) & (labels == label)))
+        plain = size - int(np.sum((asked | everywhere) & (labels == label)))
         pairs += only_candidate * plain + only_candidate * (only_candidate - 1) // 2
     return {
         "aligned": pairs if scheme else 0,
         "self_scores": n if scheme else 0,
         "full_matrix": n * (n - 1) // 2,
         "distinct": n,
-        "landmarks_of_all_folds": m,
+        "landmarks_of_all_folds": len(union),
         "store": scheme.digest if scheme else None,
         "scheme": {
             "matrix": scheme.matrix.name,

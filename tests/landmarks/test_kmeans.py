@@ -5,11 +5,11 @@ import pytest
 
 from kreinflow.errors import InputError
 from kreinflow.landmarks.kmeans import kmeans_plus_plus, share_budget
-from kreinflow.randomness import stream
+from landmarks.made_up import keys_of
 
 
-def draw(F, count, *name):
-    return kmeans_plus_plus(F, stream(*name).random((len(F), count)))
+def draw(F, count, seed, name):
+    return kmeans_plus_plus(F, count, keys_of(len(F), name, seed))
 
 
 def test_draws_are_distinct_and_repeatable():
@@ -36,9 +36,8 @@ def test_distinct_points_come_before_their_copies():
 def test_second_draw_follows_the_squared_distance():
     F = np.array([[0.0], [1.0], [3.0]])
     counts = np.zeros((3, 3))
-    generator = stream(3, "frequencies")
-    for _ in range(6000):
-        first, second = kmeans_plus_plus(F, generator.random((3, 2)))
+    for seed in range(6000):
+        first, second = draw(F, 2, seed, "frequencies")
         counts[first, second] += 1
     D = (F - F.T) ** 2
     expected = D / D.sum(axis=1)[:, None] / 3
@@ -46,17 +45,16 @@ def test_second_draw_follows_the_squared_distance():
 
 
 def test_folds_that_share_rows_draw_mostly_the_same():
-    rng = np.random.default_rng(5)
-    F, uniforms = rng.standard_normal((200, 8)), rng.random((200, 30))
+    F, keys = np.random.default_rng(5).standard_normal((200, 8)), keys_of(200)
     kept = np.flatnonzero(np.arange(200) % 10 != 0)
-    whole = set(kmeans_plus_plus(F, uniforms).tolist())
-    part = set(kept[kmeans_plus_plus(F[kept], uniforms[kept])].tolist())
+    whole = set(kmeans_plus_plus(F, 30, keys).tolist())
+    part = set(kept[kmeans_plus_plus(F[kept], 30, keys[kept])].tolist())
     assert len(whole & part) >= 20  # independent draws would share 4 or 5
 
 
 def test_too_many_rows_are_refused():
     with pytest.raises(ValueError, match="4 of 3 rows"):
-        draw(np.eye(3), 4, 1)
+        draw(np.eye(3), 4, 1, "a")
 
 
 @pytest.mark.parametrize("seed", range(30))

@@ -28,7 +28,6 @@ class BallKernel(Dissimilarity):
     """
 
     name = "ball"
-    references = ("duin2010",)
 
     def describe(self) -> str:
         """See :meth:`Kernel.describe`."""
@@ -71,7 +70,6 @@ class SpectralInformationDivergence(Dissimilarity):
     """
 
     name = "spectral_information_divergence"
-    references = ("chang2000",)
 
     def describe(self) -> str:
         """See :meth:`Kernel.describe`."""

@@ -183,7 +183,8 @@ class KreinFactor(Embedding):
             warnings.warn(
                 f"the factor misses {misfits[chosen]:.0%} of the self-scores "
                 f"({W.shape[0]} landmarks, rank {chosen}): take more landmarks (candidates, if it "
-                "is the factor of a class), or a score transform whose spectrum decays faster.",
+                "is the factor of a class; rows, if it is that of a sketch), or a score transform "
+                "whose spectrum decays faster.",
                 stacklevel=2,
             )
         return cls(

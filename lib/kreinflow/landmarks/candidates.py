@@ -1,4 +1,4 @@
-"""Candidates for landmarks: the members of a class that the others are compared with."""
+"""Candidates for landmarks: the rows that others are compared with, of each class and of all."""
 
 from collections.abc import Iterable, Sequence
 
@@ -9,8 +9,11 @@ from kreinflow.randomness import hash_keys
 
 Rows = NDArray[np.intp]
 
+SKETCH = ""
+"""What stands for the class of the rows that all others are compared with; no class has it."""
 
-def candidate_order(digests: Sequence[str], seed: int) -> Rows:
+
+def candidate_order(digests: Sequence[str], seed: int, name: str = "candidates") -> Rows:
     """Return the rows in a random order in which added rows leave the others as they were.
 
     Parameters
@@ -18,13 +21,15 @@ def candidate_order(digests: Sequence[str], seed: int) -> Rows:
     digests : sequence of str of length n
         One digest for each distinct row.
     seed : int
+    name : str
+        "candidates" or "sketch": their orders are independent.
 
     Returns
     -------
     ndarray of shape (n,)
         Row numbers, the first candidate first.
     """
-    return np.argsort(hash_keys(seed, "candidates", digests), kind="stable")
+    return np.argsort(hash_keys(seed, name, digests), kind="stable")
 
 
 def first_candidates(

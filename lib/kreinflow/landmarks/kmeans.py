@@ -1,29 +1,44 @@
 """Kernel k-means++ seeding inside each class, and the sharing of a budget among classes."""
 
 from collections.abc import Sequence
+from typing import ClassVar
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from kreinflow.errors import InputError
-from kreinflow.numerics import FloatArray
+from kreinflow.landmarks.features import class_features
+from kreinflow.landmarks.race import draw_row
+from kreinflow.landmarks.selector import (
+    BUDGET,
+    CANDIDATES,
+    TRANSFORM,
+    Needs,
+    SelectionProblem,
+    Selector,
+    SettingsSchema,
+    how_many,
+)
+from kreinflow.numerics import FloatArray, tiles
 
 
-def kmeans_plus_plus(F: FloatArray, uniforms: FloatArray) -> NDArray[np.intp]:
+def kmeans_plus_plus(F: FloatArray, count: int, keys: NDArray[np.uint64]) -> NDArray[np.intp]:
     r"""Return rows of F, each drawn with probability proportional to D^2.
 
     .. math:: D_i^2 = \min_{j \text{ chosen}} \| f_i - f_j \|^2
 
-    The first is drawn uniformly, and so are those left when all distances are zero. Draw t is an
-    exponential race: the row with the smallest :math:`-\log(u_{it}) / D_i^2` wins, which has just
-    this probability. As the numbers u belong to rows, two folds that share most rows draw mostly
-    the same ones, and their landmarks need to be aligned once.
+    The first is drawn uniformly, and so are those left when all distances are zero. The random
+    numbers belong to rows, see :mod:`kreinflow.landmarks.race`: two folds that share most rows
+    draw mostly the same ones, and their landmarks need to be aligned once.
 
     Parameters
     ----------
     F : ndarray of shape (n, d)
-    uniforms : ndarray of shape (n, count)
-        Numbers in [0, 1): one a row and draw. ``count`` is at most n.
+    count : int
+        At most n.
+    keys : ndarray of shape (n,), uint64
+        One for each row, from its digest.
 
     Returns
     -------
@@ -33,32 +48,29 @@ def kmeans_plus_plus(F: FloatArray, uniforms: FloatArray) -> NDArray[np.intp]:
     Raises
     ------
     ValueError
-        If ``count`` is not in 1, ..., n.
+        If ``count`` is not in 1, ..., n, or not every row has its key.
 
     References
     ----------
     .. [1] Arthur, D., Vassilvitskii, S.: k-means++: the advantages of careful seeding.
        SODA 2007, 1027-1035.
     """
-    n, count = uniforms.shape
+    n = len(keys)
     if F.shape[0] != n or not 1 <= count <= n:
-        raise ValueError(f"{count} of {F.shape[0]} rows cannot be drawn with {n} rows of numbers.")
+        raise ValueError(f"{count} of {F.shape[0]} rows cannot be drawn with {n} keys.")
     chosen = np.empty(count, dtype=np.intp)
     distances = np.full(n, np.inf)
     free = np.ones(n, dtype=bool)
     rates = np.ones(n)
-    times = -np.log1p(-uniforms)
     for step in range(count):
-        arrivals = np.full(n, np.inf)
-        np.divide(times[:, step], rates, out=arrivals, where=rates > 0)
-        drawn = int(np.argmin(arrivals))
+        drawn = draw_row(rates, free, keys, step)
         chosen[step] = drawn
         free[drawn] = False
-        differences = F - F[drawn]
-        distances = np.minimum(distances, np.einsum("ij,ij->i", differences, differences))
-        rates = np.where(free, distances, 0.0)
-        if not rates.any():
-            rates = free.astype(np.float64)
+        for part in tiles(n):
+            differences = F[part] - F[drawn]
+            nearer = np.einsum("ij,ij->i", differences, differences)
+            distances[part] = np.minimum(distances[part], nearer)
+        rates = distances
     return chosen
 
 
@@ -119,3 +131,33 @@ def share_budget(class_sizes: Sequence[int], budget: int) -> NDArray[np.intp]:
     rounded_up = np.argsort(-remainders, kind="stable")[: budget - whole.sum()]
     whole[rounded_up] += 1
     return whole
+
+
+class ClassKMeansPlusPlus(Selector):
+    """Kernel k-means++ seeds of each class, the budget shared by the root of the class sizes."""
+
+    method = "kmeans++"
+    needs: ClassVar[Needs] = "class_scores"
+    settings_schema: ClassVar[SettingsSchema] = {
+        "transform": TRANSFORM,
+        "candidates": CANDIDATES,
+        "budget": BUDGET,
+    }
+    references = ("arthur2007",)
+
+    def describe(self, unit: str) -> str:
+        """Return what the methods paragraph says of it."""
+        return (
+            f"kernel k-means++ in each class, {how_many(self.settings['budget'])}, shared out by "
+            "the square root of class sizes"
+        )
+
+    def select(self, problem: SelectionProblem) -> pd.DataFrame:
+        """Draw the seeds; see :func:`kmeans_plus_plus` and :func:`share_budget`."""
+        shares = share_budget([len(scores.members) for scores in problem.classes], problem.wanted)
+        features = class_features(problem.classes)
+        parts = []
+        for scores, F, share in zip(problem.classes, features, shares, strict=True):
+            keys = problem.keys(self.method, scores.members)
+            parts.append(scores.members[kmeans_plus_plus(F, int(share), keys)])
+        return problem.table(np.concatenate(parts))

@@ -35,6 +35,11 @@ class Ball:
         Whether all points lie within R (1 + epsilon).
     iterations : int
         The number of points that joined the core set.
+    core : ndarray of shape (iterations,)
+        The core set, in the order of joining.
+    excess : ndarray of shape (iterations,)
+        By what fraction of the radius each lay outside the ball of those before it; infinite
+        where that ball was a point.
     """
 
     weights: FloatArray
@@ -43,6 +48,8 @@ class Ball:
     radius: float
     reached: bool
     iterations: int
+    core: NDArray[np.intp]
+    excess: FloatArray
 
 
 def minimum_enclosing_ball(F: FloatArray, epsilon: float = 0.01, start: int = 0) -> Ball:
@@ -92,6 +99,7 @@ def minimum_enclosing_ball(F: FloatArray, epsilon: float = 0.01, start: int = 0)
         norms = np.einsum("ij,ij->i", points, points)
         scale = float(norms.max())
         core = [int(np.argmax(norms))]
+        excess = [np.inf]
         gram = norms[core][:, None]
         alpha = np.ones(1)
         while True:
@@ -105,6 +113,8 @@ def minimum_enclosing_ball(F: FloatArray, epsilon: float = 0.01, start: int = 0)
             if reached or farthest in core or len(core) == MAX_CORE:
                 break
             core.append(farthest)
+            point = squared_radius <= _SLACK * scale
+            excess.append(np.inf if point else np.sqrt(distances[farthest] / squared_radius) - 1)
             products = points[core] @ points[farthest]
             gram = np.block([[gram, products[:-1, None]], [products[None, :]]])
             alpha = _core_weights(gram / scale, np.append(alpha, 0.0))
@@ -117,6 +127,8 @@ def minimum_enclosing_ball(F: FloatArray, epsilon: float = 0.01, start: int = 0)
         radius=float(np.sqrt(squared_radius)),
         reached=reached,
         iterations=len(core),
+        core=np.array(core),
+        excess=np.array(excess),
     )
 
 

@@ -6,11 +6,9 @@ from typing import Any
 
 from markupsafe import Markup
 
-from kreinflow.kernels.generators import make_generator
-from kreinflow.kernels.registry import make_kernel
+from kreinflow.landmarks.registry import make_selector
 from kreinflow.models.registry import make_learner
 from kreinflow.references import REFERENCES
-from kreinflow.sequences.dataset import ALIGNED
 
 _NUMBER = {key: number for number, key in enumerate(REFERENCES, 1)}
 
@@ -66,14 +64,11 @@ def methods_text(
     """
     wanted = settings.get("recipes") or [recipe["name"] for recipe in config["recipes"]]
     recipes = [recipe for recipe in config["recipes"] if recipe["name"] in wanted]
-    source = settings["source"]
-    kind = source.get("kind", "similarity")
-    if "kernel" in source:
-        kind = make_kernel(source["kernel"]).kind
+    matrix = settings["source"]["type"] == "matrix"
     return [
         _data(settings, recipes, config),
-        _landmarks(recipes, config, source["type"] in ALIGNED),
-        _factor(recipes, kind != "similarity"),
+        _landmarks(recipes, config, matrix),
+        _factor(recipes, settings["source"].get("kind", "similarity") != "similarity"),
         _learners(recipes, config),
         _evaluation(settings, config, len(recipes), final_recipe),
     ]
@@ -97,13 +92,6 @@ def _data(
         if kind == "dissimilarity":
             text += ", whose entries were squared"
         return Markup(text + ".")
-    if "kernel" in source:
-        kernel = make_kernel(source["kernel"])
-        cited = f" {cite(*kernel.references)}" if kernel.references else ""
-        what = "given strings" if kernel.strings else "given vectors"
-        if source["type"] == "generated":
-            what = _e(make_generator(source["generator"]).describe())
-        return Markup(f"The data are {what}, compared by {_e(kernel.describe())}{cited}.")
     scoring = settings["scoring"]
     text = ""
     if source["type"] == "simulated":
@@ -124,35 +112,14 @@ def _data(
 
 
 def _landmarks(
-    recipes: Sequence[Mapping[str, Any]], config: Mapping[str, Any], aligned: bool
+    recipes: Sequence[Mapping[str, Any]], config: Mapping[str, Any], matrix: bool
 ) -> Markup:
-    unit = "alignments" if aligned else "scores"
+    unit = "scores" if matrix else "alignments"
     texts = []
     for name in dict.fromkeys(recipe["selector"] for recipe in recipes):
-        selector = config["selectors"][name]
-        budget = selector.get("budget")
-        many = (
-            f"as many as {_e(budget)} took" if isinstance(budget, str) else f"{_e(budget)} of them"
-        )
-        if selector["method"] == "meb":
-            candidates = selector.get("candidates")
-            block = (
-                f"from the {unit} with {_e(candidates)} candidates of each class"
-                if candidates
-                else f"from all {unit} inside each class"
-            )
-            texts.append(
-                f"{_e(name)}, the support of the minimum enclosing ball of each class "
-                f"{cite('schleif2018', 'badoiu2008')} with epsilon = "
-                f"{_e(selector.get('epsilon', 0.01))}, {block}"
-            )
-        elif selector["method"] == "uniform":
-            texts.append(f"{_e(name)}, drawn uniformly at random, {many}")
-        else:
-            texts.append(
-                f"{_e(name)}, kernel k-means++ in each class {cite('arthur2007')}, {many}, shared "
-                "out by the square root of class sizes"
-            )
+        selector = make_selector(config["selectors"][name])
+        cited = f" {cite(*selector.references)}" if selector.references else ""
+        texts.append(f"{_e(name)}, {_e(selector.describe(unit))}{cited}")
     return Markup(
         "Landmarks were chosen anew in the training part of each fold: " + "; ".join(texts) + "."
     )

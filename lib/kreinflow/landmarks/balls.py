@@ -1,0 +1,216 @@
+"""Class-wise minimum enclosing balls: their support, or as many landmarks as are asked for."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from kreinflow.errors import InputError
+from kreinflow.landmarks.features import class_features
+from kreinflow.landmarks.meb import Ball, minimum_enclosing_ball
+from kreinflow.landmarks.selector import (
+    BUDGET,
+    CANDIDATES,
+    TRANSFORM,
+    Needs,
+    SelectionProblem,
+    Selector,
+    SettingsSchema,
+    how_many,
+)
+from kreinflow.numerics import FloatArray
+
+Positions = NDArray[np.intp]
+
+
+def fit_budget(
+    features: Sequence[FloatArray], balls: Sequence[Ball], budget: int
+) -> list[Positions]:
+    r"""Choose a given number of points by the need of the classes.
+
+    Of each class the points have an order, and the classes compete for the budget:
+
+    1. the support of its ball, in the order in which the points joined the core set, by their
+       excess (how far outside the points before left them): a smaller budget is what a larger
+       epsilon would have left;
+    2. what the ball of epsilon = 0 adds to the support, by excess too;
+    3. the points that are worst represented, each time the one with the largest
+
+       .. math:: \min_{s \text{ chosen}} \| f_i - f_s \|^2 / R_j^2 .
+
+    All of the first kind come before any of the second, and so on. So a budget equal to the
+    number that the balls find themselves changes nothing, and larger budgets contain smaller
+    ones. Each class has two points at least, or one if the budget is smaller than that.
+
+    Parameters
+    ----------
+    features : sequence of ndarray of shape (n_j, d_j)
+    balls : sequence of Ball
+        One for each class.
+    budget : int
+        From the number of classes to that of all points.
+
+    Returns
+    -------
+    list of ndarray of int
+        Positions in each class, in no particular order.
+
+    References
+    ----------
+    .. [1] Gonzalez, T. F.: Clustering to minimize the maximum intercluster distance. Theoretical
+       Computer Science 38, 293-306 (1985). doi:10.1016/0304-3975(85)90224-5
+    """
+    queues = [_Queue.of(F, ball, rest=False) for F, ball in zip(features, balls, strict=True)]
+    if sum(len(queue.points) for queue in queues) < budget:
+        queues = [_Queue.of(F, ball, rest=True) for F, ball in zip(features, balls, strict=True)]
+    least = [min(2, len(F)) for F in features]
+    if sum(least) > budget:
+        least = [1] * len(features)
+    taken = np.concatenate(
+        [np.arange(len(queue.points)) < count for queue, count in zip(queues, least, strict=True)]
+    )
+    kinds = np.concatenate([queue.kinds for queue in queues])
+    excess = np.concatenate([queue.excess for queue in queues])
+    order = np.lexsort((-excess, kinds, ~taken))[:budget]
+    owner = np.repeat(np.arange(len(queues)), [len(queue.points) for queue in queues])
+    counts = np.bincount(owner[order], minlength=len(queues))
+    chosen = [queue.points[:count] for queue, count in zip(queues, counts, strict=True)]
+    if len(order) == budget:
+        return chosen
+    return _add_worst_represented(features, balls, chosen, budget)
+
+
+@dataclass(frozen=True, eq=False)
+class _Queue:
+    """The points of one class that its balls name, in order, with their kind and excess."""
+
+    points: Positions
+    kinds: Positions
+    excess: FloatArray
+
+    @classmethod
+    def of(cls, F: FloatArray, ball: Ball, rest: bool) -> "_Queue":
+        """Queue the support of the ball and, if ``rest``, that of the ball of epsilon = 0."""
+        points, excess = _joined(ball)
+        kinds = np.zeros(len(points), dtype=np.intp)
+        if rest:
+            more, their_excess = _joined(minimum_enclosing_ball(F, epsilon=0.0))
+            new = ~np.isin(more, points)
+            points = np.concatenate([points, more[new]])
+            excess = np.concatenate([excess, their_excess[new]])
+            kinds = np.concatenate([kinds, np.ones(np.count_nonzero(new), dtype=np.intp)])
+        return cls(points, kinds, excess)
+
+
+def _joined(ball: Ball) -> tuple[Positions, FloatArray]:
+    """Return the support in the order of joining, and an excess that falls along it."""
+    member = np.isin(ball.core, ball.support)
+    points, excess = ball.core[member], np.minimum.accumulate(ball.excess)[member]
+    alone = ball.support[~np.isin(ball.support, points)]  # the second of points that coincide
+    return np.concatenate([points, alone]), np.concatenate([excess, np.zeros(len(alone))])
+
+
+def _add_worst_represented(
+    features: Sequence[FloatArray],
+    balls: Sequence[Ball],
+    chosen: Sequence[Positions],
+    budget: int,
+) -> list[Positions]:
+    lists = [points.tolist() for points in chosen]
+    gaps = []
+    for F, points in zip(features, lists, strict=True):
+        gap = np.full(len(F), np.inf)
+        for point in points:
+            _narrow(gap, F, point)
+        gap[points] = -np.inf
+        gaps.append(gap)
+    scales = [ball.radius**2 or 1.0 for ball in balls]
+    for _ in range(budget - sum(map(len, lists))):
+        worst = [float(gap.max()) / scale for gap, scale in zip(gaps, scales, strict=True)]
+        neediest = int(np.argmax(worst))
+        point = int(np.argmax(gaps[neediest]))
+        lists[neediest].append(point)
+        _narrow(gaps[neediest], features[neediest], point)
+        gaps[neediest][point] = -np.inf
+    return [np.array(points, dtype=np.intp) for points in lists]
+
+
+def _narrow(gap: FloatArray, F: FloatArray, point: int) -> None:
+    """Lower the squared distances to the nearest chosen point in place."""
+    differences = F - F[point]
+    np.minimum(gap, np.einsum("ij,ij->i", differences, differences), out=gap)
+
+
+class EnclosingBalls(Selector):
+    """The support of the minimum enclosing ball of each class.
+
+    References
+    ----------
+    .. [1] Schleif, F.-M., Gisbrecht, A., Tino, P.: Supervised low rank indefinite kernel
+       approximation using minimum enclosing balls. Neurocomputing 318, 213-226 (2018).
+       doi:10.1016/j.neucom.2018.08.057
+    """
+
+    method = "meb"
+    needs: ClassVar[Needs] = "class_scores"
+    settings_schema: ClassVar[SettingsSchema] = {
+        "transform": TRANSFORM,
+        "candidates": CANDIDATES,
+        "epsilon": {
+            "description": "all members lie within radius (1 + epsilon)",
+            "type": "number",
+            "exclusiveMinimum": 0,
+            "maximum": 1,
+            "default": 0.01,
+        },
+        "budget": {
+            **BUDGET,
+            "description": f"{BUDGET['description']}; null is as many as the balls need",
+            "type": [*BUDGET["type"], "null"],
+            "default": None,
+        },
+    }
+    references = ("schleif2018", "badoiu2008")
+
+    def describe(self, unit: str) -> str:
+        """Return what the methods paragraph says of it."""
+        count: Any = self.settings["candidates"]
+        block = (
+            f"from the {unit} with {count} candidates of each class"
+            if count
+            else f"from all {unit} inside each class"
+        )
+        text = (
+            "the support of the minimum enclosing ball of each class with epsilon = "
+            f"{self.settings['epsilon']}, {block}"
+        )
+        budget = self.settings["budget"]
+        return text if budget is None else f"{text}, fitted to {how_many(budget)}"
+
+    def select(self, problem: SelectionProblem) -> pd.DataFrame:
+        """Choose the support; see :func:`fit_budget` for what a budget makes of it."""
+        features = class_features(problem.classes)
+        balls = [minimum_enclosing_ball(F, self.settings["epsilon"]) for F in features]
+        chosen = [ball.support for ball in balls]
+        if problem.budget is not None:
+            if problem.wanted < len(balls):
+                raise InputError(
+                    f"fold {problem.fold}: a budget of {problem.budget} landmarks is smaller than "
+                    f"the number of classes, {len(balls)}: give at least {len(balls)}."
+                )
+            chosen = fit_budget(features, balls, problem.wanted)
+        parts = []
+        for scores, ball, points in zip(problem.classes, balls, chosen, strict=True):
+            supports = np.isin(points, ball.support)
+            part = {
+                "row": scores.members[points],
+                "weight": np.where(supports, ball.weights[points], np.nan),
+                "radius": ball.radius,
+                "reached": ball.reached,
+            }
+            parts.append(pd.DataFrame(part))
+        found = pd.concat(parts).sort_values("row", ignore_index=True)
+        return problem.table(found["row"].to_numpy()).assign(**found)

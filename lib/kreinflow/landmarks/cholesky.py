@@ -1,0 +1,70 @@
+"""Randomly pivoted Cholesky: rows drawn by what those before leave of the kernel's diagonal."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kreinflow.landmarks.race import draw_row
+from kreinflow.landmarks.selector import SketchSelector
+from kreinflow.landmarks.sketch import Sketch
+from kreinflow.numerics import RANK_TOLERANCE, FloatArray, single_threaded
+
+
+def random_pivots(F: FloatArray, count: int, keys: NDArray[np.uint64]) -> NDArray[np.intp]:
+    r"""Draw pivots of K = F F' with probability proportional to the residual diagonal.
+
+    With S the pivots so far and q an orthonormal basis of their rows of F,
+
+    .. math:: d_i = k_{ii} - k_{iS} K_{SS}^{-1} k_{Si} = \|f_i\|^2 - \sum_t (f_i' q_t)^2,
+              \qquad p_i = d_i / \sum_j d_j .
+
+    Residuals below :data:`~kreinflow.numerics.RANK_TOLERANCE` of the largest diagonal entry are
+    zero; where all are, the pivots have the rank of F, and further rows are drawn uniformly.
+
+    Parameters
+    ----------
+    F : ndarray of shape (n, d)
+    count : int
+    keys : ndarray of shape (n,), uint64
+        One for each row, from its digest.
+
+    Returns
+    -------
+    ndarray of shape (count,)
+        Distinct row numbers, in the order of the draws.
+
+    References
+    ----------
+    .. [1] Chen, Y., Epperly, E. N., Tropp, J. A., Webber, R. J.: Randomly pivoted Cholesky:
+       practical approximation of a kernel matrix with few entry evaluations. Communications on
+       Pure and Applied Mathematics 78, 995-1041 (2025). doi:10.1002/cpa.22234
+    """
+    residuals = np.einsum("ij,ij->i", F, F)
+    threshold = RANK_TOLERANCE * residuals.max()
+    basis = np.empty((0, F.shape[1]))
+    free = np.ones(len(F), dtype=bool)
+    chosen = np.empty(count, dtype=np.intp)
+    with single_threaded():
+        for step in range(count):
+            residuals[residuals <= threshold] = 0.0
+            chosen[step] = drawn = draw_row(residuals, free, keys, step)
+            free[drawn] = False
+            if residuals[drawn] > 0:
+                direction = F[drawn]
+                for _ in range(2):  # once leaves what rounding makes of nearly dependent rows
+                    direction = direction - (basis @ direction) @ basis
+                direction /= np.linalg.norm(direction)
+                basis = np.vstack([basis, direction])
+                residuals -= (F @ direction) ** 2
+    return chosen
+
+
+class PivotedCholesky(SketchSelector):
+    """Randomly pivoted Cholesky on the flipped kernel of the sketch."""
+
+    method = "cholesky"
+    references = ("chen2025", "oglic2019")
+    phrase = "pivots of randomly pivoted Cholesky on the flipped kernel"
+
+    def choose(self, sketch: Sketch, count: int, keys: NDArray[np.uint64]) -> NDArray[np.intp]:
+        """Draw the pivots; see :func:`random_pivots`."""
+        return random_pivots(sketch.flipped, count, keys)

@@ -1,0 +1,114 @@
+"""Landmarks of large quadratic Rényi entropy, as in the fixed-size LS-SVM."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kreinflow.landmarks.selector import SketchSelector
+from kreinflow.landmarks.sketch import Sketch
+from kreinflow.numerics import FloatArray, single_threaded
+from kreinflow.randomness import row_uniforms
+
+PASSES = 20
+"""How often each candidate is tried at most."""
+
+
+@dataclass(frozen=True, eq=False)
+class Search:
+    """What a search by swaps found.
+
+    Parameters
+    ----------
+    chosen : ndarray of shape (count,)
+        Distinct row numbers.
+    entropies : list of float
+        Of the start, and after each swap.
+    """
+
+    chosen: NDArray[np.intp]
+    entropies: list[float]
+
+
+def entropy(mean: float) -> float:
+    """Return -log of a mean of kernel values, infinity if it is not positive."""
+    return float(-np.log(mean)) if mean > 0 else float("inf")
+
+
+def swap_for_entropy(K: FloatArray, count: int, keys: NDArray[np.uint64]) -> Search:
+    r"""Raise the quadratic Rényi entropy of a subset of rows by random swaps.
+
+    .. math:: H(S) = -\log \frac{1}{m^2} \sum_{i, j \in S} k_{ij}
+
+    The search starts at the first rows. One after the other the rows outside are tried in the
+    place of a random member, and a swap that raises the entropy is kept, until a pass over all
+    rows keeps none, or :data:`PASSES` are done.
+
+    Parameters
+    ----------
+    K : ndarray of shape (n, n)
+        Positive semi-definite, or no sum would bound the entropy.
+    count : int
+    keys : ndarray of shape (n,), uint64
+        One for each row, from its digest.
+
+    References
+    ----------
+    .. [1] De Brabanter, K., De Brabanter, J., Suykens, J. A. K., De Moor, B.: Optimized
+       fixed-size kernel models for large data sets. Computational Statistics & Data Analysis 54,
+       1484-1504 (2010). doi:10.1016/j.csda.2010.01.024
+    """
+    members = np.arange(count)
+    outside = np.ones(len(K), dtype=bool)
+    outside[members] = False
+    sums = K[:, members].sum(axis=1)
+    entropies = [entropy(sums[members].mean() / count)]
+    for number in range(PASSES):
+        slots = (row_uniforms(keys, number) * count).astype(np.intp)
+        kept = len(entropies)
+        for row in np.flatnonzero(outside):
+            leaving = members[slots[row]]
+            # Of the sums over S x S, the row and column that leave and those that come.
+            change = 2 * (sums[row] - sums[leaving] - K[row, leaving])
+            change += K[row, row] + K[leaving, leaving]
+            trial = entropy((sums[members].sum() + change) / count**2)
+            if trial > entropies[-1]:
+                members[slots[row]] = row
+                outside[[row, leaving]] = False, True
+                sums = sums + K[:, row] - K[:, leaving]
+                entropies.append(trial)
+        if len(entropies) == kept:
+            break
+    return Search(members, entropies)
+
+
+class RenyiEntropy(SketchSelector):
+    r"""Rows of the sketch of large entropy in the flipped kernel.
+
+    The entropy is that of a density estimate, so its sum must be positive; an indefinite kernel
+    may sum to less. In the flipped kernel the sum is :math:`\| \sum_i z^*_i \|^2`, and where the
+    kernel is positive semi-definite it is the kernel's own. Only rows of the sketch are swapped:
+    rows that the sketch describes badly have small :math:`z^*`, and would be taken for
+    informative. If more landmarks are wanted than the sketch has rows, all of these are taken and
+    the next ones in the same random order.
+
+    References
+    ----------
+    .. [1] De Brabanter, K., De Brabanter, J., Suykens, J. A. K., De Moor, B.: Optimized
+       fixed-size kernel models for large data sets. Computational Statistics & Data Analysis 54,
+       1484-1504 (2010). doi:10.1016/j.csda.2010.01.024
+    """
+
+    method = "entropy"
+    references = ("debrabanter2010",)
+    phrase = "a set of large quadratic Rényi entropy in the flipped kernel, found by random swaps"
+
+    def choose(self, sketch: Sketch, count: int, keys: NDArray[np.uint64]) -> NDArray[np.intp]:
+        """Search among the rows of the sketch; see :func:`swap_for_entropy`."""
+        drawn = sketch.drawn
+        if count >= len(drawn):
+            return sketch.order[:count]
+        Z = sketch.flipped[drawn]
+        with single_threaded():
+            kernel = Z @ Z.T
+        return drawn[swap_for_entropy(kernel, count, keys[drawn]).chosen]

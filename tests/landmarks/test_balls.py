@@ -1,0 +1,115 @@
+import numpy as np
+import pytest
+
+from kreinflow.errors import InputError
+from kreinflow.landmarks import meb
+from kreinflow.landmarks.balls import EnclosingBalls, fit_budget
+from kreinflow.landmarks.features import ClassScores
+from kreinflow.landmarks.meb import minimum_enclosing_ball
+from kreinflow.landmarks.selector import SelectionProblem
+from landmarks.made_up import digests_of, indefinite_kernel, problem_of
+
+N = 90
+LABELS = np.array(["a"] * 50 + ["b"] * 30 + ["c"] * 9 + ["d"])
+K = indefinite_kernel(N, 10, 5, seed=1)
+
+
+def select(budget=None, **settings):
+    selector = EnclosingBalls({"budget": budget} | settings)
+    return selector.select(problem_of(K, LABELS, budget))
+
+
+def test_ball_says_weight_radius_and_whether_it_was_reached(monkeypatch):
+    table = select()
+    assert table["reached"].all()
+    for label, part in table.groupby("class"):
+        assert part["weight"].sum() == pytest.approx(1, abs=1e-4)
+        assert part["radius"].nunique() == 1
+        assert len(part) == 1 if label == "d" else len(part) >= 2
+    monkeypatch.setattr(meb, "MAX_CORE", 2)
+    table = select(epsilon=1e-9)
+    assert not table.loc[table["class"] != "d", "reached"].any()
+    assert table.loc[table["class"] == "d", "reached"].all()
+
+
+def test_class_of_identical_members_has_two_landmarks():
+    same = ClassScores(
+        "a", np.array([3, 5, 8]), np.arange(2), np.full((3, 2), 4.0), np.full(3, 4.0)
+    )
+    problem = SelectionProblem([same], digests_of(9), 1, "0")
+    table = EnclosingBalls({}).select(problem)
+    assert table["row"].tolist() == [3, 5]
+    assert table["radius"].tolist() == pytest.approx([0, 0], abs=1e-7)
+    more = EnclosingBalls({}).select(SelectionProblem([same], digests_of(9), 1, "0", 3))
+    assert more["row"].tolist() == [3, 5, 8]
+
+
+def test_nothing_is_drawn():
+    problem = problem_of(K, LABELS, 40)
+    other = problem_of(K, LABELS, 40, seed=2, digests=[f"other {i}" for i in range(N)])
+    assert EnclosingBalls({}).select(problem).equals(EnclosingBalls({}).select(other))
+
+
+def test_a_budget_of_the_natural_number_changes_nothing():
+    natural = select()
+    assert select(len(natural)).equals(natural)
+
+
+def test_larger_budgets_contain_smaller_ones_and_all_are_met():
+    before = set()
+    for budget in range(7, N + 1, 4):  # 7: two of each class, one of the class of one
+        table = select(budget)
+        assert len(table) == budget
+        assert before <= set(table["row"])
+        assert table.groupby("class").size().min() >= 1
+        before = set(table["row"])
+    assert len(select(4)["class"].unique()) == 4
+    with pytest.raises(InputError, match="3 landmarks is smaller than the number of classes, 4"):
+        select(3)
+
+
+def test_a_smaller_budget_is_what_a_larger_epsilon_leaves():
+    rng = np.random.default_rng(2)
+    F = rng.standard_normal((60, 12))
+    ball = minimum_enclosing_ball(F, 0.01)
+    for count in range(2, len(ball.support)):
+        (few,) = fit_budget([F], [ball], count)
+        # The points that had joined when the count was reached, less those that left later.
+        joined = [p for p in ball.core.tolist() if p in set(ball.support.tolist())]
+        assert few.tolist() == joined[:count]
+
+
+def test_a_larger_budget_goes_to_the_exact_ball_and_then_to_the_farthest():
+    rng = np.random.default_rng(3)
+    F = rng.standard_normal((60, 12))
+    ball, exact = minimum_enclosing_ball(F, 0.3), minimum_enclosing_ball(F, 0.0)
+    union = set(ball.support.tolist()) | set(exact.support.tolist())
+    (chosen,) = fit_budget([F], [ball], len(union))
+    assert set(chosen.tolist()) == union
+    assert len(union) > len(ball.support)
+    for count in range(len(union), 40):
+        distances = np.linalg.norm(F[:, None] - F[chosen], axis=2).min(axis=1)
+        (chosen,) = fit_budget([F], [ball], count + 1)
+        assert chosen[-1] == np.argmax(distances)
+
+
+def test_need_is_measured_in_radii():
+    """Of two classes that differ in scale alone neither is favoured."""
+    F = np.random.default_rng(4).standard_normal((40, 6))
+    features = [F, 1000 * F]
+    balls = [minimum_enclosing_ball(G, 0.05) for G in features]
+    for budget in (8, 20, 50):
+        small, large = fit_budget(features, balls, budget)
+        assert sorted(small) == sorted(large)
+
+
+def test_core_points_joined_while_they_were_outside():
+    F = np.random.default_rng(5).standard_normal((80, 8))
+    ball = minimum_enclosing_ball(F, 0.01)
+    assert len(set(ball.core.tolist())) == ball.iterations == len(ball.excess)
+    assert np.isinf(ball.excess[:2]).all()
+    assert (ball.excess[2:] > 0.01).all()
+    for count in range(2, ball.iterations):
+        before = minimum_enclosing_ball(F[ball.core[:count]], 0.0)
+        outside = np.linalg.norm(F[ball.core[count]] - before.centre) / before.radius - 1
+        assert ball.excess[count] == pytest.approx(outside, abs=1e-6)

@@ -1,0 +1,133 @@
+import numpy as np
+import pandas as pd
+import pytest
+
+from kreinflow.errors import InputError
+from kreinflow.landmarks.registry import SELECTORS, make_selector
+from kreinflow.landmarks.selector import landmarks_wanted
+from landmarks.made_up import digests_of, indefinite_kernel, problem_of
+
+pytestmark = pytest.mark.filterwarnings("ignore:the factor misses")
+
+N = 90
+K = indefinite_kernel(N, 20, 8, seed=1, decay=0.9)
+LABELS = np.array(list("aaaabbbbbc"))[np.arange(N) % 10]
+BUDGETED = sorted(set(SELECTORS) - {"all"})
+
+
+def select(method, K=K, labels=LABELS, budget=12, **options):
+    selector = make_selector({"method": method, "budget": budget})
+    return selector.select(problem_of(K, labels, budget, **{"sketch": 40} | options))
+
+
+@pytest.mark.parametrize("method", SELECTORS)
+def test_table_holds_members_with_their_labels(method):
+    table = select(method)
+    assert list(table.columns) == ["row", "class", "weight", "radius", "reached"]
+    assert table["row"].is_monotonic_increasing
+    assert table["row"].is_unique
+    assert table["reached"].dtype == bool
+    assert LABELS[table["row"]].tolist() == table["class"].tolist()
+    if method != "meb":
+        assert table[["weight", "radius"]].isna().all(axis=None)
+    pd.testing.assert_frame_equal(table, select(method))
+
+
+@pytest.mark.parametrize("method", BUDGETED)
+@pytest.mark.parametrize("budget", [3, 28, 41, N])
+def test_the_budget_is_met_whatever_the_rank_of_the_sketch(method, budget):
+    assert len(select(method, budget=budget)) == budget
+
+
+@pytest.mark.parametrize("method", BUDGETED)
+def test_a_budget_that_does_not_fit_is_refused(method):
+    with pytest.raises(InputError, match=r"91 landmarks (does not fit its 90|is larger)"):
+        select(method, budget=N + 1)
+
+
+def test_all_takes_everything():
+    assert select("all", budget=None)["row"].tolist() == list(range(N))
+
+
+@pytest.mark.parametrize("method", SELECTORS)
+def test_neither_the_order_of_rows_nor_rows_outside_the_training_part_matter(method):
+    """Rows are shuffled, and scores of those that are not trained on are scrambled."""
+    rng = np.random.default_rng(3)
+    training = np.sort(rng.permutation(N)[:70])
+    digests = digests_of(N)
+    found = select(method, rows=training, digests=digests)
+    place = rng.permutation(N)  # the new number of each row
+    old = np.argsort(place)
+    shuffled = K[np.ix_(old, old)].copy()
+    outside = place[np.setdiff1d(np.arange(N), training)]
+    shuffled[outside] = shuffled[:, outside] = rng.standard_normal()
+    again = select(
+        method,
+        K=shuffled,
+        labels=LABELS[old],
+        rows=place[training],
+        digests=[digests[i] for i in old],
+    )
+    assert sorted(old[again["row"]]) == found["row"].tolist()
+
+
+@pytest.mark.parametrize("method", sorted(set(BUDGETED) - {"meb", "kmeans"}))
+def test_draws_follow_the_seed_and_the_digests(method):
+    found = select(method)["row"].tolist()
+    assert select(method, seed=2)["row"].tolist() != found
+    assert select(method, digests=[f"other {i}" for i in range(N)])["row"].tolist() != found
+
+
+@pytest.mark.parametrize("method", ["leverage", "kernel_kmeans++", "uniform", "pivoting"])
+def test_folds_that_share_rows_draw_mostly_the_same(method):
+    """Of two folds with 8 of 9 rows in common; independent draws of 20 would share about 5."""
+    n = 180
+    kernel = indefinite_kernel(n, 40, 15, seed=4, decay=0.95)
+    labels = ["a"] * n
+    found = [
+        set(
+            select(
+                method,
+                K=kernel,
+                labels=labels,
+                budget=20,
+                sketch=90,
+                rows=np.flatnonzero(np.arange(n) % 10 != fold),
+            )["row"]
+        )
+        for fold in range(6)
+    ]
+    shared = [len(a & b) for a in found for b in found if a is not b]
+    assert np.mean(shared) >= 10
+
+
+def test_a_budget_in_ranks_is_k_log_n():
+    assert landmarks_wanted({"rank": 25}, 1000) == int(np.ceil(25 * np.log(1000)))
+    assert landmarks_wanted(7, 1000) == 7
+    assert landmarks_wanted("meb", 1000, 31) == 31
+    assert landmarks_wanted(None, 1000) is None
+
+
+@pytest.mark.parametrize("method", SELECTORS)
+def test_descriptions_tell_the_budget_and_the_scores(method):
+    def text(**settings):
+        return make_selector({"method": method, "budget": 5} | settings).describe("alignments")
+
+    if method == "all":
+        assert text() == "all training objects, which takes all alignments"
+        return
+    assert "5 of them" in text()
+    assert "as many as other took" in text(budget="other")
+    assert "25 ln n of n training objects" in text(budget={"rank": 25})
+    if SELECTORS[method].needs == "sketch":
+        assert "from the alignments with 40 training objects drawn" in text(sketch=40)
+        assert "from all alignments" in text(sketch=None)
+
+
+def test_what_is_missing_is_told():
+    with pytest.raises(ValueError, match="needs a budget"):
+        select("uniform", budget=None)
+    problem = problem_of(K, LABELS, 5)
+    bare = type(problem)(problem.classes, problem.digests, 1, "0", 5)
+    with pytest.raises(ValueError, match="'leverage' need a sketch"):
+        make_selector({"method": "leverage"}).select(bare)
