@@ -1,5 +1,6 @@
 """The minimum enclosing ball by core sets; its support are the landmarks of a class."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -52,6 +53,103 @@ class Ball:
     excess: FloatArray
 
 
+class CoreSet:
+    r"""Points that a ball is spanned by, and the rule by which others join them.
+
+    The ball of the core set has the centre :math:`c = \sum_i a_i x_i` and
+    :math:`R^2 = \sum_i a_i \ell_i - \|c\|^2`. Where :math:`\ell_i = \|x_i\|^2`, the
+    :math:`x_i` lie in it; a larger :math:`\ell_i` gives point i a coordinate of its own that the
+    centre does not have (the centre-constrained ball of [1]_). The farthest points join until all
+    lie within R (1 + epsilon). Who calls :meth:`grow` then finds the weights a of the larger set.
+
+    Parameters
+    ----------
+    lengths : ndarray of shape (n,)
+        l.
+    members : sequence of int
+        Points to begin with.
+    epsilon : float
+        By what fraction a point may lie outside.
+    limit : int
+        Points at which the core set stops to grow.
+    slack : float
+        Squared distance that counts as rounding.
+
+    Attributes
+    ----------
+    members : list of int
+        The core set, in the order of joining.
+    excess : list of float
+        By what fraction of the radius each lay outside the ball that it joined; infinite where
+        that ball was a point, and for those to begin with.
+    squared_radius : float
+        R^2, of the ball that was measured last.
+    reached : bool
+        Whether that ball, widened by epsilon, covered all points.
+
+    References
+    ----------
+    .. [1] Tsang, I. W., Kwok, J. T., Zurada, J. M.: Generalized core vector machines.
+       IEEE Transactions on Neural Networks 17, 1126-1140 (2006).
+    """
+
+    def __init__(
+        self,
+        lengths: FloatArray,
+        members: Sequence[int],
+        epsilon: float,
+        limit: int,
+        slack: float = 0.0,
+    ) -> None:
+        self.lengths = lengths
+        self.members = list(members)
+        self.excess = [np.inf] * len(self.members)
+        self.epsilon = epsilon
+        self.limit = limit
+        self.slack = slack
+        self.squared_radius = 0.0
+        self.reached = False
+
+    def grow(self, products: FloatArray, square: float, weights: FloatArray, most: int = 1) -> bool:
+        """Measure all points from the centre and let the farthest ones join.
+
+        Parameters
+        ----------
+        products : ndarray of shape (n,)
+            x'c of each point with the centre.
+        square : float
+            c'c.
+        weights : ndarray of shape (n_members,)
+            a.
+        most : int
+            How many points may join, the farthest first (of points equally far, the first).
+
+        Returns
+        -------
+        bool
+            Whether any did: else all are covered, or the core set is full, or only rounding is
+            left.
+        """
+        distances = self.lengths - 2 * products + square
+        self.squared_radius = max(0.0, float(weights @ distances[self.members]))
+        limit = (1 + self.epsilon) ** 2 * self.squared_radius + self.slack
+        farthest = int(np.argmax(distances))
+        self.reached = bool(distances[farthest] <= limit)
+        # A point of the core outside the core's own ball is one of rounding.
+        if self.reached or farthest in self.members or len(self.members) >= self.limit:
+            return False
+        distances[self.members] = -np.inf
+        outside = np.flatnonzero(distances > limit)
+        order = np.argsort(-distances[outside], kind="stable")
+        joining = outside[order[: min(most, self.limit - len(self.members))]]
+        self.members.extend(joining.tolist())
+        point = self.squared_radius <= self.slack
+        self.excess.extend(
+            [np.inf if point else np.sqrt(d / self.squared_radius) - 1 for d in distances[joining]]
+        )
+        return True
+
+
 def minimum_enclosing_ball(F: FloatArray, epsilon: float = 0.01, start: int = 0) -> Ball:
     r"""Return a (1 + epsilon) approximation of the minimum enclosing ball of the rows of F.
 
@@ -98,37 +196,27 @@ def minimum_enclosing_ball(F: FloatArray, epsilon: float = 0.01, start: int = 0)
         points = F - F[start]
         norms = np.einsum("ij,ij->i", points, points)
         scale = float(norms.max())
-        core = [int(np.argmax(norms))]
-        excess = [np.inf]
-        gram = norms[core][:, None]
+        core = CoreSet(norms, [int(np.argmax(norms))], epsilon, MAX_CORE, 10 * _SLACK * scale)
+        gram = norms[core.members][:, None]
         alpha = np.ones(1)
         while True:
-            centre = alpha @ points[core]
-            distances = norms - 2 * (points @ centre) + centre @ centre
-            squared_radius = max(0.0, float(alpha @ distances[core]))
-            farthest = int(np.argmax(distances))
-            limit = (1 + epsilon) ** 2 * squared_radius + 10 * _SLACK * scale
-            reached = bool(distances[farthest] <= limit)
-            # A point of the core outside the core's own ball is one of rounding.
-            if reached or farthest in core or len(core) == MAX_CORE:
+            centre = alpha @ points[core.members]
+            if not core.grow(points @ centre, float(centre @ centre), alpha):
                 break
-            core.append(farthest)
-            point = squared_radius <= _SLACK * scale
-            excess.append(np.inf if point else np.sqrt(distances[farthest] / squared_radius) - 1)
-            products = points[core] @ points[farthest]
+            products = points[core.members] @ points[core.members[-1]]
             gram = np.block([[gram, products[:-1, None]], [products[None, :]]])
             alpha = _core_weights(gram / scale, np.append(alpha, 0.0))
     weights = np.zeros(len(F))
-    weights[core] = alpha
+    weights[core.members] = alpha
     return Ball(
         weights=weights,
         support=_support(weights),
         centre=centre + F[start],
-        radius=float(np.sqrt(squared_radius)),
-        reached=reached,
-        iterations=len(core),
-        core=np.array(core),
-        excess=np.array(excess),
+        radius=float(np.sqrt(core.squared_radius)),
+        reached=core.reached,
+        iterations=len(core.members),
+        core=np.array(core.members),
+        excess=np.array(core.excess),
     )
 
 
