@@ -51,6 +51,27 @@ REFERENCES: dict[str, Reference] = {
         "algorithms. Journal of Machine Learning Research 10, 747-776 (2009).",
         "",
     ),
+    "loosli2016": Reference(
+        "Loosli, Canu, Ong. Learning SVM in Kreĭn spaces. IEEE Transactions on Pattern Analysis "
+        "and Machine Intelligence 38, 1204-1216 (2016). doi:10.1109/TPAMI.2015.2477830",
+        _doi("10.1109/TPAMI.2015.2477830"),
+    ),
+    "tsang2005": Reference(
+        "Tsang, Kwok, Cheung. Core vector machines: fast SVM training on very large data sets. "
+        "Journal of Machine Learning Research 6, 363-392 (2005).",
+        "",
+    ),
+    "pekalska2005": Reference(
+        "Pekalska, Duin. The dissimilarity representation for pattern recognition. World "
+        "Scientific (2005). doi:10.1142/5965",
+        _doi("10.1142/5965"),
+    ),
+    "frenay2011": Reference(
+        "Frénay, Verleysen. Parameter-insensitive kernel in extreme learning for non-linear "
+        "support vector regression. Neurocomputing 74, 2526-2531 (2011). "
+        "doi:10.1016/j.neucom.2010.11.037",
+        _doi("10.1016/j.neucom.2010.11.037"),
+    ),
     "badoiu2008": Reference(
         "Bădoiu, Clarkson. Optimal core-sets for balls. Computational Geometry 40, 14-22 (2008). "
         "doi:10.1016/j.comgeo.2007.04.002",

@@ -36,9 +36,14 @@ LEARNERS = {
     },
     "sh-svm": {"method": "krein_sh_svm", "lambda_plus": 0.01, "lambda_minus": "inner"},
     "sf-lsm": {"method": "sf_lsm", "ridge": "inner"},
+    "cvm": {"method": "cvm", "penalty": "inner", "epsilon": 1e-6},
+    "krein-svc": {"method": "svc", "penalty": 10.0},
+    "dissimilarities": {"method": "dissimilarity_space", "kernel": "linear", "penalty": 1.0},
+    "dissimilarities-elm": {"method": "dissimilarity_space", "kernel": "elm", "penalty": "inner"},
     "nearest": {"method": "nearest_landmark"},
     "svc": {"method": "linear_svc"},
 }
+PSD_ONLY = {"cvm", "krein-svc"}
 KINDS = ("sequences", "similarity", "squared_dissimilarity")
 CLASSES = ("a", "b", "c")
 N, M = 90, 12
@@ -68,7 +73,8 @@ def problem(kind, seed=3, each=30):
     return landmarks, TrainingPart(everything, codes[everything], everything, CLASSES), full
 
 
-def fitted(kind, learner, correction="none", seed=3, **changes):
+def fitted(kind, learner, correction=None, seed=3, **changes):
+    correction = correction or ("flip" if learner in PSD_ONLY else "none")
     landmarks, part, full = problem(kind, seed)
     landmarks = Landmarks(**{**vars(landmarks), **changes})
     recipe = {

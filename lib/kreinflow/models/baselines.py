@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from kreinflow.errors import InputError
 from kreinflow.models.decisions import LinearDecision, NearestDecision
 from kreinflow.models.learner import Choice, Fitted, Learner, Problem
+from kreinflow.models.support_vectors import standardisation
 from kreinflow.numerics import FloatArray, single_threaded, tiled_product
 
 IntArray = NDArray[np.integer]
@@ -96,8 +97,7 @@ class LandmarkLinearSVC:
                 f"linear SVC: not all of {n_classes} classes have training rows (or there is one "
                 "class only). Drop small classes, or use fewer folds."
             )
-        mean, deviation = C.mean(axis=0), C.std(axis=0)
-        deviation[deviation <= 1e-12 * np.abs(mean)] = 1.0  # a constant column tells nothing
+        mean, deviation = standardisation(C)
         deviation *= np.sqrt(C.shape[1])
         with single_threaded():
             machine = LinearSVC(C=self.penalty, dual=True, random_state=self.random_state)

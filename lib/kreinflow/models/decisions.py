@@ -14,6 +14,7 @@ from typing import Any, ClassVar, Literal, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from kreinflow.kernels.products import ELMKernel
 from kreinflow.krein.factor import Embedding
 from kreinflow.numerics import FloatArray, single_threaded, tiled_product, tiles
 
@@ -111,6 +112,14 @@ class LinearDecision(Decision):
     ) -> dict[str, tuple[int, ...]]:
         """See :meth:`Decision.shapes`."""
         return {"weights": (n_landmarks, n_classes), "intercept": (n_classes,)}
+
+
+@dataclass(frozen=True, eq=False)
+class NearnessDecision(LinearDecision):
+    """A linear function of the dissimilarities to the landmarks, their signs changed."""
+
+    kind: ClassVar[str] = "linear_nearness"
+    space: ClassVar[Space] = "nearness"
 
 
 @dataclass(frozen=True, eq=False)
@@ -235,7 +244,74 @@ class QuadraticDecision(Decision):
         }
 
 
+def elm_kernel(X: FloatArray, Y: FloatArray) -> FloatArray:
+    """Return the extreme learning machine kernel of rows of X with rows of Y.
+
+    By matrix products, each row from its own row of X alone, bit for bit; see
+    :class:`~kreinflow.kernels.products.ELMKernel`.
+    """
+    x, y = np.einsum("ij,ij->i", X, X), np.einsum("ij,ij->i", Y, Y)
+    return ELMKernel({}).function(tiled_product(X, np.ascontiguousarray(Y.T)), x[:, None], y)
+
+
+@dataclass(frozen=True, eq=False)
+class ELMDecision(Decision):
+    r"""An expansion in the extreme learning machine kernel of standardised nearness.
+
+    .. math:: f_c(x) = \sum_j k(u(x), u_j)\, a_{jc} + b_c, \qquad u = (nearness - o) / d
+
+    Parameters
+    ----------
+    centre, deviation : ndarray of shape (n_landmarks,)
+        o and d.
+    support : ndarray of shape (n_support, n_landmarks)
+        The u_j.
+    coefficients : ndarray of shape (n_support, n_classes)
+        a.
+    intercept : ndarray of shape (n_classes,)
+        b.
+    """
+
+    kind: ClassVar[str] = "elm"
+    space: ClassVar[Space] = "nearness"
+    centre: FloatArray
+    deviation: FloatArray
+    support: FloatArray
+    coefficients: FloatArray
+    intercept: FloatArray
+
+    def decide(self, rows: FloatArray) -> FloatArray:
+        """See :meth:`Decision.decide`."""
+        out = np.empty((len(rows), len(self.intercept)))
+        for part in tiles(len(rows)):
+            u = (rows[part] - self.centre) / self.deviation
+            out[part] = tiled_product(elm_kernel(u, self.support), self.coefficients)
+        out += self.intercept
+        return out
+
+    @classmethod
+    def shapes(
+        cls, arrays: Mapping[str, NDArray[Any]], n_landmarks: int, n_classes: int
+    ) -> dict[str, tuple[int, ...]]:
+        """See :meth:`Decision.shapes`."""
+        n_support = arrays["support"].shape[0]
+        return {
+            "centre": (n_landmarks,),
+            "deviation": (n_landmarks,),
+            "support": (n_support, n_landmarks),
+            "coefficients": (n_support, n_classes),
+            "intercept": (n_classes,),
+        }
+
+
 KINDS: dict[str, type[Decision]] = {
-    kind.kind: kind for kind in (LinearDecision, NearestDecision, QuadraticDecision)
+    kind.kind: kind
+    for kind in (
+        LinearDecision,
+        NearnessDecision,
+        NearestDecision,
+        QuadraticDecision,
+        ELMDecision,
+    )
 }
 """By the name that stands in files."""

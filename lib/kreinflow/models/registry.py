@@ -4,6 +4,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from kreinflow.models.baselines import LinearSVCLearner, NearestLandmarkLearner
+from kreinflow.models.cvm import CoreVectorLearner
+from kreinflow.models.dissimilarity_space import DissimilaritySpaceLearner
 from kreinflow.models.epcvm import EPCVMLearner
 from kreinflow.models.fisher import FisherLearner
 from kreinflow.models.krein_least_squares import (
@@ -15,6 +17,7 @@ from kreinflow.models.learner import Learner
 from kreinflow.models.pcvm import PCVMLearner
 from kreinflow.models.quadratic import QuadraticLearner
 from kreinflow.models.similarity_features import SimilarityFeaturesLearner
+from kreinflow.models.svc import FactorSVCLearner
 
 LEARNERS: dict[str, type[Learner]] = {
     learner.method: learner
@@ -27,6 +30,9 @@ LEARNERS: dict[str, type[Learner]] = {
         KreinVarianceConstrainedLearner,
         KreinSquaredHingeLearner,
         SimilarityFeaturesLearner,
+        CoreVectorLearner,
+        FactorSVCLearner,
+        DissimilaritySpaceLearner,
         NearestLandmarkLearner,
         LinearSVCLearner,
     )
