@@ -19,8 +19,9 @@ class AdaptivePivoting(SketchSelector):
     .. math:: P(J) = \det(V_J)^2, \qquad
               E \| A - A V_J^{-\prime} V' \|_F^2 = (k + 1) \| A - A V V' \|_F^2
 
-    for every A of n columns, the columns J of A in A_J: a factor of k + 1 above the best
-    approximation of rank k, if V are the singular vectors of A, is the smallest possible.
+    for every A of n columns, A_J those in J. If V are the dominant singular vectors of A, as the
+    eigenvectors are of K, this is k + 1 times the error of the best approximation of rank k, which
+    is the best guarantee that k columns can have.
 
     k is the number of landmarks, or the rank of the sketch if that is smaller; further rows are
     then drawn uniformly.
