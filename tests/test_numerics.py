@@ -1,7 +1,13 @@
 """Products in constant tiles do not depend on what else is in the batch."""
 
+import os
+import subprocess
+import sys
+from pathlib import Path
+
 import numpy as np
 
+import kreinflow
 from kreinflow.numerics import TILE, tiled_product, tiles
 
 
@@ -18,3 +24,27 @@ def test_tiles_cover_all_rows_once():
     for n in (0, 1, TILE, TILE + 1, 3 * TILE - 1):
         covered = [i for rows in tiles(n) for i in range(rows.start, rows.stop)]
         assert covered == list(range(n))
+
+
+def test_a_library_that_is_loaded_later_is_held_to_one_thread_too():
+    script = """
+import numpy
+from threadpoolctl import threadpool_info
+from kreinflow.numerics import single_threaded
+
+with single_threaded():
+    print(*(pool["num_threads"] for pool in threadpool_info()))
+import scipy.linalg
+
+with single_threaded():
+    print(*(pool["num_threads"] for pool in threadpool_info()))
+"""
+    threads = {"OPENBLAS_NUM_THREADS": "2", "OMP_NUM_THREADS": "2"}
+    library = str(Path(kreinflow.__file__).parents[1])
+    environment = {**os.environ, **threads, "PYTHONPATH": library}
+    run = subprocess.run(
+        [sys.executable, "-c", script], env=environment, capture_output=True, text=True, check=True
+    )
+    before, after = (line.split() for line in run.stdout.splitlines())
+    assert len(after) > len(before) > 0  # scipy brings a BLAS of its own
+    assert set(before + after) == {"1"}

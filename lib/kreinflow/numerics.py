@@ -1,11 +1,12 @@
 """What makes floating-point results the same whatever the cores, blocks or batch sizes."""
 
+import sys
 from collections.abc import Iterator
 from contextlib import AbstractContextManager
 
 import numpy as np
 from numpy.typing import NDArray
-from threadpoolctl import threadpool_limits
+from threadpoolctl import ThreadpoolController
 
 FloatArray = NDArray[np.float64]
 
@@ -16,9 +17,19 @@ RANK_TOLERANCE = 1e-10
 """Eigenvalues below this fraction of the largest magnitude count as zero, everywhere."""
 
 
+_libraries: tuple[int, ThreadpoolController] | None = None
+
+
 def single_threaded() -> AbstractContextManager[object]:
-    """Hold BLAS to one thread: gemm, QR and eigh round differently with two."""
-    limits: AbstractContextManager[object] = threadpool_limits(limits=1)
+    """Hold BLAS to one thread: gemm, QR and eigh round differently with two.
+
+    To look for the libraries takes milliseconds, more than a small product; so it is done again
+    only if modules have been imported since, for one of them may have loaded another library.
+    """
+    global _libraries
+    if _libraries is None or _libraries[0] != len(sys.modules):
+        _libraries = len(sys.modules), ThreadpoolController()
+    limits: AbstractContextManager[object] = _libraries[1].limit(limits=1)
     return limits
 
 
