@@ -13,8 +13,9 @@ sys.path.insert(0, LIBRARY)
 
 from kreinflow.configuration import complete_configuration
 from kreinflow.errors import InputError
+from kreinflow.kernels.registry import KERNELS
 from kreinflow.provenance import code_digest, file_sha256
-from kreinflow.sequences.dataset import check_source
+from kreinflow.sequences.dataset import ALIGNED, check_source
 from kreinflow.sequences.files import check_file
 from kreinflow.sequences.folds import count_folds
 from kreinflow.sequences.partition import ALL, fold_name
@@ -47,8 +48,14 @@ except InputError as error:
 
 RESULTS = CONFIG["results"].rstrip("/")
 DATASETS = list(CONFIG["datasets"])
-MATRICES = [d for d in DATASETS if CONFIG["datasets"][d]["source"]["type"] == "matrix"]
-SEQUENCES = [d for d in DATASETS if d not in MATRICES]
+SOURCES = {name: part["source"] for name, part in CONFIG["datasets"].items()}
+SEQUENCES = [name for name, source in SOURCES.items() if source["type"] in ALIGNED]
+MATRICES = [name for name, source in SOURCES.items() if source["type"] == "matrix"]
+VECTORS = [
+    name
+    for name, source in SOURCES.items()
+    if "kernel" in source and not KERNELS[source["kernel"]["name"]].strings
+]
 BLOCKS = range(CONFIG["alignment"]["blocks"])
 RECIPES = {recipe["name"]: recipe for recipe in CONFIG["recipes"]}
 
@@ -103,8 +110,8 @@ def transforms_wanted(dataset):
 
 
 def class_scores(wildcards):
-    """The class blocks, if any selector needs them and they are not in a matrix."""
-    if wildcards.dataset in MATRICES or not scores_to_choose_by(wildcards.dataset):
+    """The class blocks, if any selector needs them and they have to be aligned."""
+    if wildcards.dataset not in SEQUENCES or not scores_to_choose_by(wildcards.dataset):
         return []
     return expand(
         f"{RESULTS}/{wildcards.dataset}/alignment/class_scores.{{block}}.json", block=BLOCKS
@@ -112,7 +119,7 @@ def class_scores(wildcards):
 
 
 def columns_aligned(wildcards):
-    if wildcards.dataset in MATRICES:
+    if wildcards.dataset not in SEQUENCES:
         return []
     return expand(f"{RESULTS}/{wildcards.dataset}/alignment/columns.{{block}}.json", block=BLOCKS)
 
@@ -147,7 +154,7 @@ def of_folds(stage, ending):
 
 def timed_jobs(dataset):
     """The names of the benchmarks of a run; the folder may hold those of an earlier config too."""
-    blocks = [] if dataset in MATRICES else BLOCKS
+    blocks = BLOCKS if dataset in SEQUENCES else []
     asked = blocks if scores_to_choose_by(dataset) else []
     folds = [
         f"{stage}.{selector}.{fold}"
@@ -187,8 +194,8 @@ def dataset_files(wildcards):
 
 def source_files(dataset):
     """The user's files of a data set, as inputs of the rule that reads them."""
-    source = CONFIG["datasets"][dataset]["source"]
-    paths = source.get("fasta", source.get("matrix", []))
+    source = SOURCES[dataset]
+    paths = next((source[key] for key in ("fasta", "matrix", "vectors") if key in source), [])
     paths = [paths] if isinstance(paths, str) else list(paths)
     labels = source.get("labels", {})
     paths += [p for p in (labels.get("table"), labels.get("lines")) if p]

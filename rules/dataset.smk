@@ -1,7 +1,7 @@
 # Reads and checks the input.
-# needs: the user's files, or nothing (simulated)
+# needs: the user's files, or nothing (simulated, generated)
 # makes: dataset/records.tsv (id, label, distinct row), dataset/distinct.tsv, dataset/summary.json;
-#        for a matrix also dataset/matrix.npy
+#        for a matrix also dataset/matrix.npy, for vectors dataset/vectors.npy
 
 
 rule read_dataset:
@@ -16,7 +16,8 @@ rule read_dataset:
     benchmark:
         f"{RESULTS}/{{dataset}}/times/dataset.tsv"
     wildcard_constraints:
-        dataset="|".join(map(re.escape, SEQUENCES)) or "(?!)",
+        dataset="|".join(map(re.escape, [d for d in DATASETS if d not in MATRICES + VECTORS]))
+        or "(?!)",
     conda:
         "../envs/alignment.yaml"
     threads: 1
@@ -41,3 +42,13 @@ use rule read_dataset as read_matrix with:
         matrix=f"{RESULTS}/{{dataset}}/dataset/matrix.npy",
     wildcard_constraints:
         dataset="|".join(map(re.escape, MATRICES)) or "(?!)",
+
+
+use rule read_dataset as read_vectors with:
+    output:
+        records=f"{RESULTS}/{{dataset}}/dataset/records.tsv",
+        distinct=f"{RESULTS}/{{dataset}}/dataset/distinct.tsv",
+        summary=f"{RESULTS}/{{dataset}}/dataset/summary.json",
+        vectors=f"{RESULTS}/{{dataset}}/dataset/vectors.npy",
+    wildcard_constraints:
+        dataset="|".join(map(re.escape, VECTORS)) or "(?!)",

@@ -4,12 +4,12 @@ from pathlib import Path
 
 from kreinflow.alignment.scoring import load_substitution_matrix
 from kreinflow.console import logged
-from kreinflow.sequences.dataset import load_dataset, write_dataset
+from kreinflow.sequences.dataset import ALIGNED, load_dataset, write_dataset
 
 with logged(snakemake.log[0]) as console:
     source, data = snakemake.params.settings, Path(snakemake.params.data)
     alphabet = None
-    if source["type"] != "matrix":
+    if source["type"] in ALIGNED:
         alphabet = load_substitution_matrix(snakemake.params.scoring["matrix"], data).alphabet
     dataset = load_dataset(source, data, alphabet, snakemake.params.seed)
     write_dataset(Path(snakemake.output.records).parent, dataset)

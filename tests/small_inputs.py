@@ -14,8 +14,8 @@ from kreinflow.models.run import final_model
 from kreinflow.models.training import inner_partition, train
 from kreinflow.sequences.dataset import load_dataset
 from kreinflow.workspace import (
-    MatrixScores,
     alphabet_of,
+    open_scores,
     read_scheme,
     selection_problem,
     transforms_of,
@@ -124,7 +124,7 @@ def trained_model(config, data):
         part["source"], data, alphabet_of(part["source"], part["scoring"], data), config["seed"]
     )
     scheme = read_scheme(dataset, part["scoring"], data)
-    scores = DenseScores(dataset, scheme) if scheme else MatrixScores(dataset)
+    scores = DenseScores(dataset, scheme) if scheme else open_scores(dataset, None, data)
     recipe = config["recipes"][0]
     selector = config["selectors"][recipe["selector"]]
     transforms = transforms_of(

@@ -293,7 +293,7 @@ D = matrix_of("dissimilarity", *[points(1)[0]] * 2)
         (_changed(D, 3, 7, np.inf), "k.npy, row 4, column 8: inf is not a finite number."),
         (_changed(D, 3, 7, -1.0), "k.npy, row 4, column 8: -1 is a negative dissimilarity."),
         (_changed(D, 3, 3, 1.0), "row 4, column 4: the dissimilarity of an object with itself"),
-        (D[:29, :29], "y.txt: has 30 labels, but the matrix k.npy has 29 rows."),
+        (D[:29, :29], "y.txt: has 30 labels, but k.npy has 29 rows."),
     ],
 )
 def test_bad_matrix(check, tmp_path, matrix, message):
@@ -310,6 +310,85 @@ def test_bad_matrix(check, tmp_path, matrix, message):
         "labels": {"lines": "y.txt"},
     }
     assert message in refused(check, configuration(source, "raw"))
+
+
+def vectors_source(name="x.csv", kernel=None, **more):
+    kernel = kernel or {"name": "gaussian"}
+    return {
+        "type": "vectors",
+        "vectors": name,
+        "kernel": kernel,
+        "labels": {"lines": "y.txt"},
+        **more,
+    }
+
+
+@pytest.mark.parametrize("ending", ["npy", "csv", "csv.gz", "tsv", "mat"])
+def test_check_of_vectors(check, tmp_path, ending):
+    X, labels = points(1)
+    path = tmp_path / f"x.{ending}"
+    if ending == "npy":
+        np.save(path, X)
+    elif ending == "mat":
+        scipy.io.savemat(path, {"X": X})
+    else:
+        write_matrix(path, X, [f"o{i}" for i in range(len(X))], ["height", "width"])
+    (tmp_path / "y.txt").write_text("\n".join(labels))
+    code, said = check(configuration(vectors_source(path.name), "raw"))
+    assert (code, "30 records (0 dropped), 30 distinct, 3 classes" in said) == (0, True), said
+
+
+def test_check_of_strings_and_of_generated_data(check, tmp_path):
+    records = families(1)
+    (tmp_path / "x.txt").write_text("\n".join(s for _, _, s in [*records, records[0]]))
+    (tmp_path / "y.txt").write_text("\n".join(label for _, label, _ in [*records, records[0]]))
+    code, said = check(configuration(vectors_source("x.txt", {"name": "edit_distance"}), "raw"))
+    assert (code, "31 records (0 dropped), 30 distinct, 3 classes" in said) == (0, True), said
+    ball = {"type": "generated", "generator": {"name": "ball"}, "kernel": {"name": "ball"}}
+    code, said = check(configuration(ball, "raw"))
+    assert (code, "200 records (0 dropped), 200 distinct, 2 classes" in said) == (0, True), said
+
+
+SPECTRA = {"name": "spectral_information_divergence"}
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "kernel", "message"),
+    [
+        ("x.csv", None, None, "x.csv: no such file."),
+        ("x.csv", "", None, "x.csv: is empty."),
+        ("x.csv", "a,b\n", None, "x.csv: has a header, but no rows."),
+        ("x.csv", "1,2\n3,4,5\n", None, "x.csv, row 1: has 2 fields, others have 3."),
+        ("x.csv", "1,2\n3,four\n", None, "x.csv, row 2, column 2: 'four' is not a number."),
+        ("x.csv", "1,2\n3,nan\n", None, "x.csv, row 2, column 2: nan is not a finite number."),
+        ("x.csv", "a,1\na,2\n", None, "x.csv: id 'a' of row 2 stands twice, first at 1."),
+        ("x.csv", "1,2\n3,4\n", None, "y.txt: has 30 labels, but x.csv has 2 rows."),
+        ("x.txt", "1 2\n", None, "x.txt: the ending is not one of a matrix. Name it"),
+        ("x.csv", "1,2\n3,4\n", {"name": "edit_distance"}, "compares strings. Give a .txt file"),
+        ("x.txt", "ab\n\ncd\n", {"name": "edit_distance"}, "x.txt, line 2: the string is empty."),
+        ("x.csv", "1,2\n3,-4\n", {"name": "ball"}, "x.csv, row 2, column 2: -4 is negative. The"),
+        ("x.csv", "1\n2\n", {"name": "ball"}, "x.csv, row 1: has 1 column. A ball is its centre"),
+        ("x.csv", "1,2\n-3,4\n", SPECTRA, "x.csv, row 2, column 1: -3 is negative. A spectrum"),
+        ("x.csv", "1,2\n0,0\n", SPECTRA, "x.csv, row 2: is 0 everywhere."),
+        (
+            "x.csv",
+            "1,2\n3,4\n",
+            {"name": "pseudo_euclidean", "positive": 3},
+            "x.csv, row 1: has 2 coordinates, fewer than positive = 3",
+        ),
+        ("x.npy", b"\x93NUMPY nothing", None, "x.npy: truncated or not a .npy array"),
+        ("x.npy", np.array([["a"]]), None, "x.npy: holds <U1 where real numbers are expected."),
+        ("x.npy", np.zeros(30), None, "x.npy: not an array of 2 dimensions."),
+    ],
+)
+def test_bad_vectors(check, tmp_path, name, content, kernel, message):
+    path = tmp_path / name
+    if isinstance(content, np.ndarray):
+        np.save(path, content)
+    elif content is not None:
+        path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    (tmp_path / "y.txt").write_text("\n".join(points(1)[1]))
+    assert message in refused(check, configuration(vectors_source(name, kernel), "raw"))
 
 
 def test_bad_settings(check, tmp_path):
@@ -438,7 +517,7 @@ def test_bad_new_sequences(run, trained, tmp_path, text, message):
 
 def test_what_classify_needs(run, trained, tmp_path):
     code, _, err = run("classify", trained[0])
-    assert (code, "name the FASTA file or matrix" in err) == (2, True)
+    assert (code, "name the FASTA file, matrix or vectors" in err) == (2, True)
     code, _, err = run("classify", trained[0], tmp_path / "nowhere.fasta")
     assert (code, "nowhere.fasta: no such file" in err) == (2, True)
     new = write_fasta(tmp_path / "new.fasta", trained[2][:2])
@@ -647,6 +726,123 @@ def test_a_tampered_kind_of_matrix_is_refused(run, measured):
     )
     code, _, err = run("classify", folder / "bad.safetensors", folder / "k.csv")
     assert (code, "ids and landmarks differ in number" in err) == (2, True)
+
+
+# classify: vectors and strings
+
+
+COMPARED = {
+    "gaussian": {"name": "gaussian", "width": 2.0},
+    "pseudo_euclidean": {"name": "pseudo_euclidean", "positive": 1},
+    "ball": {"name": "ball"},
+    "edit_distance": {"name": "edit_distance"},
+}
+
+
+@pytest.fixture(params=COMPARED)
+def compared(request, tmp_path):
+    """A model of vectors or strings, the file it was trained on, and its probabilities."""
+    kernel = COMPARED[request.param]
+    X, labels = points(4)
+    name = "x.npy"
+    if request.param == "edit_distance":
+        records = families(4)
+        name, labels = "x.txt", [label for _, label, _ in records]
+        (tmp_path / name).write_text("\n".join(s for _, _, s in records))
+    else:
+        np.save(tmp_path / name, np.abs(X))
+    (tmp_path / "y.txt").write_text("\n".join(labels))
+    model, _, probabilities = trained_model(
+        configuration(vectors_source(name, kernel), "raw"), tmp_path
+    )
+    model.save(tmp_path / "model.safetensors")
+    return tmp_path, name, model, probabilities
+
+
+def test_classify_what_a_kernel_compares(run, compared):
+    folder, name, model, probabilities = compared
+    path, out = folder / "model.safetensors", folder / "out.tsv"
+    classified(run, path, folder / name, "-o", out)
+    table = pd.read_csv(out, sep="\t", dtype={"id": str})
+    assert table["id"].tolist() == [str(i + 1) for i in range(len(probabilities))]
+    np.testing.assert_array_equal(table["probability"], probabilities.max(axis=1))
+    labels = np.array(model.classifier.classes)[probabilities.argmax(axis=1)]
+    assert table["label"].tolist() == labels.tolist()
+    # One alone has the same line, whatever file it comes in.
+    if name == "x.txt":
+        lines = (folder / name).read_text().splitlines()
+        (folder / "one.txt").write_text(lines[17] + "\n")
+        classified(run, path, folder / "one.txt", "-o", folder / "one.tsv")
+    else:
+        row = np.load(folder / name)[17]
+        (folder / "one.csv").write_text(",x,y\nq," + ",".join(map(repr, row.tolist())))
+        classified(run, path, folder / "one.csv", "-o", folder / "one.tsv")
+    ours = (folder / "one.tsv").read_text().splitlines()[1].split("\t")
+    assert ours[1:] == out.read_text().splitlines()[18].split("\t")[1:]
+
+
+def test_a_model_of_vectors_is_written_and_read_again(compared):
+    from kreinflow.models.model_file import Model
+
+    folder, _, model, _ = compared
+    again = Model.load(folder / "model.safetensors")
+    assert again.kernel == model.kernel == COMPARED[model.kernel["name"]]
+    assert (again.scheme, again.matrix_kind, again.molecule) == (None, None, None)
+    np.testing.assert_array_equal(again.landmarks, model.landmarks)
+    assert again.landmark_ids == model.landmark_ids
+    again.save(folder / "again.safetensors")
+    first, second = (folder / f"{n}.safetensors" for n in ("model", "again"))
+    assert first.read_bytes() == second.read_bytes()
+
+
+def test_new_objects_that_do_not_fit_the_model(run, compared):
+    folder, name, _, _ = compared
+
+    def message(new):
+        code, out, err = run("classify", folder / "model.safetensors", folder / new)
+        assert (code, out, err.count("\n")) == (2, "", 1), err
+        return err
+
+    if name == "x.txt":
+        write_matrix(folder / "x.csv", np.ones((2, 2)), ["q", "r"])
+        assert "compares strings. Give a .txt file" in message("x.csv")
+        return
+    np.save(folder / "wide.npy", np.ones((2, 5)))
+    assert "has 5 columns of numbers where the model's vectors have 2" in message("wide.npy")
+    np.save(folder / "nan.npy", np.array([[1.0, 2.0], [np.nan, 1.0]]))
+    assert "nan.npy, row 2, column 1: nan is not a finite number" in message("nan.npy")
+    write_fasta(folder / "x.fasta", families(1))
+    assert "the ending is not one of a matrix" in message("x.fasta")
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        _set("header", "kernel", to={"name": "magic"}),
+        _set("header", "kernel", to={"width": 2.0}),
+        _set("header", "kernel", to={"name": "gaussian", "width": -1}),
+        _set("header", "kernel", to={"name": "gaussian", "width": "wide"}),
+        _set("header", "kernel", to={"name": "gaussian", "wide": 1}),
+        _set("header", "kernel", to={"name": "pseudo_euclidean"}),
+        _set("header", "kernel", to={"name": "pseudo_euclidean", "positive": 9}),
+        _set("header", "kernel", to={"name": "edit_distance"}),
+        _set("header", "kernel", to="gaussian"),
+        _set("header", "kernel", to=None),
+        _array("landmark_vectors", lambda v: v[:-1]),
+        _array("landmark_vectors", lambda v: v[:, :0]),
+        _array("landmark_vectors", lambda v: v.astype(np.float32)),
+        _array("landmark_vectors", lambda v: v[:, 0]),
+        _array("landmark_vectors", _with_nan),
+    ],
+)
+@pytest.mark.parametrize("compared", ["gaussian"], indirect=True)
+def test_a_tampered_model_of_vectors_is_refused(run, compared, change):
+    folder, name, _, _ = compared
+    path = folder / "bad.safetensors"
+    tampered(folder / "model.safetensors", path, change)
+    code, out, err = run("classify", path, folder / name)
+    assert (code, out, err.count("\n")) == (2, "", 1), err
+    assert err.startswith(f"kreinflow input error: {path}: ")
 
 
 def test_version(capsys):

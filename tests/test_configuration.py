@@ -92,8 +92,45 @@ def _set(path, value):
 
 FASTA = {"type": "fasta", "fasta": "x.fasta", "labels": {"table": "x.tsv"}}
 
+VECTORS = {"type": "vectors", "vectors": "x.csv", "labels": {"lines": "y.txt"}}
+BALL = {"type": "generated", "generator": {"name": "ball"}}
+
+
+def _source(source):
+    return _set(["datasets", "demo", "source"], source)
+
 
 MISTAKES = [
+    (_source(VECTORS), "the key 'kernel' is missing"),
+    (_source(VECTORS | {"kernel": {"name": "gausian"}}), "is none of .* did you mean 'gaussian'?"),
+    (_source(VECTORS | {"kernel": {"width": 1}}), "source.kernel: the key 'name' is missing"),
+    (
+        _source(VECTORS | {"kernel": {"name": "gaussian", "widht": 1}}),
+        "source.kernel: unknown key 'widht'; did you mean 'width'?",
+    ),
+    (
+        _source(VECTORS | {"kernel": {"name": "gaussian", "width": 0}}),
+        "source.kernel.width: 0 is less than or equal to",
+    ),
+    (
+        _source(VECTORS | {"kernel": {"name": "pseudo_euclidean"}}),
+        "source.kernel: the key 'positive' is missing",
+    ),
+    (
+        _source(VECTORS | {"kernel": {"name": "linear"}, "labels": {}}),
+        "exactly one of table, lines",
+    ),
+    (_source(VECTORS | {"kernel": {"name": "linear"}}), "selector's transform, is raw for vectors"),
+    (_source(BALL | {"kernel": {"name": "edit_distance"}}), "edit_distance compares strings, gene"),
+    (_source(BALL | {"kernel": {"name": "ball"}}), "is raw for generated data"),
+    (
+        _source(BALL | {"kernel": {"name": "ball"}, "generator": {"name": "bal"}}),
+        "'bal' is none of .* did you mean 'ball'?",
+    ),
+    (
+        _source(BALL | {"kernel": {"name": "ball"}, "generator": {"name": "ball", "objects": 1}}),
+        "source.generator.objects: 1 is less than",
+    ),
     (_set(["sead"], 3), "top level: unknown key 'sead'; did you mean 'seed'?"),
     (
         _set(["datasets", "demo", "source", "familes"], 3),
@@ -183,6 +220,30 @@ def test_numbers_that_no_job_could_use_are_refused(content, place, value, messag
         part = part[step]
     part[last] = value
     with pytest.raises(InputError, match=re.escape(message)):
+        complete_configuration(content)
+
+
+def test_defaults_of_a_kernel_and_a_generator_are_filled_in(content):
+    content["datasets"]["demo"] = {
+        "source": {
+            "type": "generated",
+            "generator": {"name": "bananas", "objects": 60},
+            "kernel": {"name": "elm"},
+        }
+    }
+    for part in (*content["recipes"], *content["selectors"].values()):
+        part.pop("transform", None)
+    for part in (*content["recipes"], content["selectors"]["meb"], content["selectors"]["kmeans"]):
+        part["transform"] = "raw"
+    source = complete_configuration(content)["datasets"]["demo"]["source"]
+    assert source == {
+        "type": "generated",
+        "generator": {"name": "bananas", "objects": 60, "overlap": 0.25},
+        "kernel": {"name": "elm", "deviation": 1e10},
+        "min_class_size": 2,
+    }
+    content["datasets"]["demo"]["folds"] = {"method": "grouped"}
+    with pytest.raises(InputError, match="generated data: no sequences to group by identity"):
         complete_configuration(content)
 
 

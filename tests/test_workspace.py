@@ -7,9 +7,17 @@ import os
 import numpy as np
 import pytest
 
-from kreinflow.errors import KreinflowError
+from kreinflow.errors import InputError, KreinflowError
+from kreinflow.kernels.registry import make_kernel
 from kreinflow.sequences.dataset import Dataset
-from kreinflow.workspace import MatrixScores, alignment_account, write_columns
+from kreinflow.workspace import (
+    MatrixScores,
+    alignment_account,
+    class_scores,
+    open_scores,
+    transforms_of,
+    write_columns,
+)
 
 
 @pytest.fixture
@@ -34,6 +42,69 @@ def test_columns_come_back(tmp_path, dataset):
     write_columns(path, MatrixScores(dataset), 6, np.array([4, 1]))
     np.testing.assert_array_equal(np.load(path), dataset.matrix[:, [4, 1]])
     assert os.listdir(tmp_path) == ["columns.npy"]
+
+
+def compared(objects, kernel):
+    n = len(objects)
+    return Dataset(
+        ids=tuple(f"o{i}" for i in range(n)),
+        labels=np.arange(n) % 2,
+        classes=("x", "y"),
+        rows=np.arange(n),
+        digests=tuple(f"{i:032x}" for i in range(n)),
+        sequences=None,
+        kind=make_kernel(kernel).kind,
+        matrix=None,
+        statistics={},
+        objects=objects,
+        kernel=kernel,
+    )
+
+
+@pytest.mark.parametrize("name", ["gaussian", "ball", "edit_distance"])
+def test_columns_of_a_kernel_are_those_of_the_whole_matrix(tmp_path, name):
+    kernel = {"name": name}
+    random = np.random.default_rng(0)
+    if name == "edit_distance":
+        words = ["".join(random.choice(list("ab"), 8)) for _ in range(5000)]
+        objects = np.array(words, dtype=object)
+    else:
+        objects = random.random((5000, 3))
+    dataset = compared(objects, kernel)
+    scores = open_scores(dataset, None, tmp_path)
+    union = np.array([4999, 7, 4096])
+    write_columns(tmp_path / "columns.npy", scores, 5000, union)
+    expected = make_kernel(kernel).columns(objects, objects[union])
+    np.testing.assert_array_equal(np.load(tmp_path / "columns.npy"), expected)
+    np.testing.assert_array_equal(scores.self_scores(), make_kernel(kernel).diagonal(objects))
+    few = np.array([3, 4999])
+    np.testing.assert_array_equal(scores.rectangle(few, union), expected[few])
+    parts = class_scores(
+        dataset,
+        np.ones(5000, dtype=bool),
+        scores,
+        transforms_of(["raw"], {}, None)["raw"],
+        candidates=2,
+        seed=1,
+        with_scores=True,
+    )
+    for part in parts:
+        assert part.kind == dataset.kind
+        whole = make_kernel(kernel).columns(
+            objects[part.members], objects[part.members[part.candidates]]
+        )
+        np.testing.assert_array_equal(part.columns, whole)
+
+
+def test_a_kernel_that_overflows_names_the_records(tmp_path):
+    objects = np.array([[1.0], [2.0], [1e200]])
+    dataset = compared(objects, {"name": "polynomial", "degree": 3})
+    scores = open_scores(dataset, None, tmp_path)
+    with np.errstate(over="ignore"):
+        with pytest.raises(InputError, match=r"polynomial .* of o2 and o2 is not finite"):
+            scores.self_scores()
+        with pytest.raises(InputError, match=r"polynomial .* of o1 and o2 is not finite"):
+            scores.rectangle(np.array([1, 0]), np.array([0, 2]))
 
 
 def test_a_full_disk_is_told_before_anything_is_written(tmp_path, dataset, monkeypatch):

@@ -32,7 +32,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     classify = commands.add_parser("classify", help="classify new objects with a model")
     classify.add_argument("model", metavar="MODEL", help="model.safetensors of a run")
     classify.add_argument(
-        "input", metavar="INPUT", nargs="?", help="FASTA; or a matrix, new objects x landmarks"
+        "input",
+        metavar="INPUT",
+        nargs="?",
+        help="FASTA; or a matrix, new objects x landmarks; or vectors",
     )
     classify.add_argument("-o", "--output", metavar="TSV", help="file to write; else to the screen")
     classify.add_argument(
@@ -133,7 +136,9 @@ def _classify(options: argparse.Namespace) -> None:
         _give(pd.DataFrame({"id": model.landmark_ids, "label": labels}), options.output)
         return
     if options.input is None:
-        raise InputError("classify: name the FASTA file or matrix to classify behind the model.")
+        raise InputError(
+            "classify: name the FASTA file, matrix or vectors to classify behind the model."
+        )
     if options.threads < 1:
         raise InputError(f"--threads {options.threads}: give at least 1.")
 

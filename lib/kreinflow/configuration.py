@@ -12,8 +12,11 @@ import yaml
 from jsonschema import Draft202012Validator, ValidationError, validators
 
 from kreinflow.errors import InputError
+from kreinflow.kernels.generators import GENERATORS
+from kreinflow.kernels.registry import KERNELS
 from kreinflow.landmarks.registry import SELECTORS
 from kreinflow.models.registry import LEARNERS
+from kreinflow.sequences.dataset import ALIGNED
 
 _FOLDERS = (Path(__file__).parent / "schemas", Path(__file__).parents[2] / "schemas")
 
@@ -31,6 +34,10 @@ def schema() -> dict[str, Any]:
             content["$defs"]["selector"] = _variants(
                 "method", {name: selector.settings_schema for name, selector in SELECTORS.items()}
             )
+            for key, variants in (("kernel", KERNELS), ("generator", GENERATORS)):
+                content["$defs"][key] = _variants(
+                    "name", {name: variant.settings_schema for name, variant in variants.items()}
+                )
             return content
     raise FileNotFoundError("config.schema.json: not installed with kreinflow")
 
@@ -281,7 +288,7 @@ def _check_dataset(
     dataset: dict[str, Any], recipes: list[Any], config: dict[str, Any], place: str, refuse: Any
 ) -> None:
     source, folds = dataset["source"], dataset["folds"]
-    if source["type"] != "simulated":
+    if "labels" in source:
         ways = ("table", "pattern", "from_file_names", "lines")
         given = [way for way in ways if source["labels"].get(way)]
         if len(given) != 1:
@@ -290,16 +297,22 @@ def _check_dataset(
     if folds["method"] == "table" and not folds["table"]:
         raise refuse(f"{place}.folds", "method table needs the path of a table.")
     transforms = _transforms_used(recipes, config["selectors"])
-    if source["type"] == "matrix":
+    if source["type"] == "generated" and KERNELS[source["kernel"]["name"]].strings:
+        raise refuse(
+            f"{place}.source.kernel",
+            f"{source['kernel']['name']} compares strings, generators make vectors.",
+        )
+    if source["type"] not in ALIGNED:
+        what = {"matrix": "a matrix", "vectors": "vectors"}.get(source["type"], "generated data")
         others = sorted(set(transforms.values()) - {"raw"})
         if others:
             raise refuse(
                 f"{place}.recipes",
-                "a matrix is taken as it is: give recipes whose transform, and whose selector's "
-                f"transform, is raw (found {', '.join(others)}).",
+                "only alignment scores are transformed: give recipes whose transform, and whose "
+                f"selector's transform, is raw for {what} (found {', '.join(others)}).",
             )
         if folds["method"] == "grouped":
-            raise refuse(f"{place}.folds", "a matrix has no sequences to group by identity.")
+            raise refuse(f"{place}.folds", f"{what}: no sequences to group by identity.")
         return
     if dataset["scoring"]["gap_open"] < dataset["scoring"]["gap_extend"]:
         raise refuse(f"{place}.scoring", "gap_open must be at least gap_extend.")

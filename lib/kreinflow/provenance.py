@@ -13,11 +13,13 @@ from kreinflow import __version__
 _PACKAGE = Path(__file__).parent
 _PACKAGES = (
     "biopython",
+    "dtaidistance",
     "matplotlib",
     "numba",
     "numpy",
     "pandas",
     "parasail",
+    "rapidfuzz",
     "scikit-learn",
     "scipy",
     "snakemake",

@@ -117,6 +117,28 @@ REFERENCES: dict[str, Reference] = {
         "Evolution 25, 1307-1320 (2008). doi:10.1093/molbev/msn067",
         _doi("10.1093/molbev/msn067"),
     ),
+    "duin2010": Reference(
+        "Duin, Pękalska. Non-Euclidean dissimilarities: causes and informativeness. SSPR & SPR "
+        "2010, Lecture Notes in Computer Science 6218, 324-333. doi:10.1007/978-3-642-14980-1_31",
+        _doi("10.1007/978-3-642-14980-1_31"),
+    ),
+    "frenay2011": Reference(
+        "Frénay, Verleysen. Parameter-insensitive kernel in extreme learning for non-linear "
+        "support vector regression. Neurocomputing 74, 2526-2531 (2011). "
+        "doi:10.1016/j.neucom.2010.11.037",
+        _doi("10.1016/j.neucom.2010.11.037"),
+    ),
+    "ong2004": Reference(
+        "Ong, Mary, Canu, Smola. Learning with non-positive kernels. ICML 2004. "
+        "doi:10.1145/1015330.1015443",
+        _doi("10.1145/1015330.1015443"),
+    ),
+    "chang2000": Reference(
+        "Chang. An information-theoretic approach to spectral variability, similarity, and "
+        "discrimination for hyperspectral image analysis. IEEE Transactions on Information Theory "
+        "46, 1927-1932 (2000). doi:10.1109/18.857802",
+        _doi("10.1109/18.857802"),
+    ),
     "guo2017": Reference(
         "Guo, Pleiss, Sun, Weinberger. On calibration of modern neural networks. ICML 2017, "
         "Proceedings of Machine Learning Research 70.",

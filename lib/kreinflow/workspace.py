@@ -20,6 +20,8 @@ from kreinflow.alignment.store import ScoreStore
 from kreinflow.alignment.transforms import ScoreTransform, make_transform
 from kreinflow.artifacts import read_table, replacing
 from kreinflow.errors import InputError
+from kreinflow.kernels.kernel import Kernel
+from kreinflow.kernels.registry import make_kernel
 from kreinflow.landmarks.candidates import (
     SKETCH,
     all_candidates,
@@ -30,7 +32,7 @@ from kreinflow.landmarks.features import ClassScores, Kind
 from kreinflow.landmarks.selector import SelectionProblem, Selector, landmarks_wanted
 from kreinflow.landmarks.sketch import Sketch
 from kreinflow.numerics import FloatArray, tiles
-from kreinflow.sequences.dataset import Dataset
+from kreinflow.sequences.dataset import ALIGNED, Dataset
 from kreinflow.sequences.partition import ALL, Partition
 
 Rows = NDArray[np.int64]
@@ -38,7 +40,7 @@ Path_ = str | os.PathLike[str]
 
 
 def read_scheme(dataset: Dataset, scoring: Mapping[str, Any], data: Path_) -> ScoringScheme | None:
-    """Return the scoring scheme of a data set's settings; None if it is a matrix."""
+    """Return the scoring scheme of a data set's settings; None if nothing is aligned."""
     if dataset.sequences is None:
         return None
     return ScoringScheme(
@@ -50,8 +52,8 @@ def read_scheme(dataset: Dataset, scoring: Mapping[str, Any], data: Path_) -> Sc
 
 
 def alphabet_of(source: Mapping[str, Any], scoring: Mapping[str, Any], data: Path_) -> str | None:
-    """Return the letters that the sequences of a data set may have; None for a matrix."""
-    if source["type"] == "matrix":
+    """Return the letters that the sequences of a data set may have; None if it has none."""
+    if source["type"] not in ALIGNED:
         return None
     return load_substitution_matrix(scoring["matrix"], Path(data)).alphabet
 
@@ -116,7 +118,7 @@ def check_self_scores(
 
 
 class Scores(Protocol):
-    """Where scores come from: aligned ones from their store, measured ones from a matrix."""
+    """Where scores come from: aligned ones from their store, others from a matrix or a kernel."""
 
     @property
     def dtype(self) -> np.dtype[Any]:
@@ -190,9 +192,60 @@ class MatrixScores:
         return np.diagonal(self.dataset.matrix).astype(np.float64)
 
 
+@dataclass(frozen=True, eq=False)
+class KernelScores:
+    """The kernel of vectors or strings, computed when it is asked for."""
+
+    dataset: Dataset
+    dtype = np.dtype(np.float64)
+
+    @cached_property
+    def _kernel(self) -> Kernel:
+        assert self.dataset.kernel is not None
+        return make_kernel(self.dataset.kernel)
+
+    def rectangle(self, rows: Rows, columns: Rows) -> NDArray[Any]:
+        """Return the kernel of rows x columns."""
+        out = np.empty((len(rows), len(columns)))
+        self.into(out, rows, columns)
+        return out
+
+    def into(self, out: NDArray[Any], rows: Rows, columns: Rows) -> None:
+        """Write the kernel of rows x columns into ``out``, a tile of rows at a time."""
+        assert self.dataset.objects is not None
+        others = self.dataset.objects[columns]
+        for part in tiles(len(rows)):
+            values = self._kernel.columns(self.dataset.objects[rows[part]], others)
+            wrong = np.argwhere(~np.isfinite(values))
+            if len(wrong):
+                i, j = wrong[0].tolist()
+                raise self._overflow(int(rows[part][i]), int(columns[j]))
+            out[part] = values
+
+    def self_scores(self) -> FloatArray:
+        """Return the kernel of each distinct row with itself."""
+        assert self.dataset.objects is not None
+        values = self._kernel.diagonal(self.dataset.objects)
+        wrong = np.flatnonzero(~np.isfinite(values))
+        if len(wrong):
+            raise self._overflow(int(wrong[0]), int(wrong[0]))
+        return values
+
+    def _overflow(self, *rows: int) -> InputError:
+        first, second = (
+            self.dataset.ids[int(np.flatnonzero(self.dataset.rows == row)[0])] for row in rows
+        )
+        return InputError(
+            f"{self._kernel.describe()} of {first} and {second} is not finite. Give vectors with "
+            "smaller numbers, or change the kernel's settings."
+        )
+
+
 def open_scores(dataset: Dataset, scheme: ScoringScheme | None, folder: Path) -> Scores:
     """Return where the scores of a data set are; ``folder`` is that of the score stores."""
-    return MatrixScores(dataset) if scheme is None else StoredScores(dataset, scheme, folder)
+    if scheme is not None:
+        return StoredScores(dataset, scheme, folder)
+    return MatrixScores(dataset) if dataset.kernel is None else KernelScores(dataset)
 
 
 def list_candidates(

@@ -50,6 +50,26 @@ def test_simulated_families_and_repeats():
     assert "drawn 3 times" in text_of(data_set)
 
 
+def test_vectors_strings_and_generated_data():
+    vectors = settings() | {"source": {"type": "vectors", "kernel": {"name": "elm"}}}
+    text = text_of(vectors)
+    assert "The data are given vectors, compared by the extreme learning machine kernel " in text
+    assert cite("frenay2011") in text
+    assert "parasail" not in text
+    assert "Dissimilarities were centred" not in text
+    strings = settings() | {"source": {"type": "vectors", "kernel": {"name": "edit_distance"}}}
+    assert "given strings, compared by squared edit distances." in text_of(strings)
+    assert "Dissimilarities were centred" in text_of(strings)
+    source = {
+        "type": "generated",
+        "generator": {"name": "ball", "objects": 600},
+        "kernel": {"name": "ball"},
+    }
+    text = text_of(settings() | {"source": source})
+    assert "The data are 600 balls of radius 1 or 2 in a box of side 100, compared by" in text
+    assert f"between the surfaces of balls {cite('duin2010')}." in text
+
+
 @pytest.mark.parametrize(("kind", "centred"), [("similarity", False), ("dissimilarity", True)])
 def test_a_matrix_is_not_aligned(kind, centred):
     text = text_of(settings() | {"source": {"type": "matrix", "kind": kind}})

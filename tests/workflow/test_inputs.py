@@ -66,6 +66,9 @@ def write_inputs(data):
     ids = [f"o{i}" for i in range(len(X))]
     write_matrix(data / "distances.csv.gz", matrix_of("dissimilarity", X, X), ids)
     (data / "distances.txt").write_text("\n".join(labels) + "\n")
+    write_matrix(data / "vectors.tsv", X, ids, ["height", "width"])
+    (data / "strings.txt").write_text("\n".join(s for _, _, s in proteins) + "\n")
+    (data / "families.txt").write_text("\n".join(label for _, label, _ in proteins) + "\n")
     write_fasta(data / "new.fasta", proteins[::-1])
     return {
         "proteins": {
@@ -99,15 +102,50 @@ def write_inputs(data):
             "folds": {"k": 2},
             "recipes": ["raw"],
         },
+        "vectors": {
+            "source": {
+                "type": "vectors",
+                "vectors": "vectors.tsv",
+                "kernel": {
+                    "name": "difference_of_gaussians",
+                    "width": 2.0,
+                    "subtracted_width": 9.0,
+                },
+                "labels": {"lines": "distances.txt"},
+            },
+            "folds": {"k": 2},
+            "recipes": ["raw", "raw-pcvm"],
+        },
+        "strings": {
+            "source": {
+                "type": "vectors",
+                "vectors": "strings.txt",
+                "kernel": {"name": "edit_distance"},
+                "labels": {"lines": "families.txt"},
+            },
+            "folds": {"k": 2},
+            "recipes": ["raw"],
+        },
+        "generated": {
+            "source": {
+                "type": "generated",
+                "generator": {"name": "gaussians", "objects": 60},
+                "kernel": {"name": "elm"},
+            },
+            "folds": {"k": 2},
+            "recipes": ["raw"],
+        },
     }, {
         "again": {"dataset": "proteins", "input": "new.fasta"},
         "matrix": {"dataset": "distances", "input": "distances.csv.gz"},
+        "table": {"dataset": "vectors", "input": "vectors.tsv"},
+        "text": {"dataset": "strings", "input": "strings.txt"},
     }
 
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory):
-    """One run over three data sets, each of another kind of input."""
+    """One run over six data sets, each of another kind of input."""
     from workflow.conftest import Workflow
 
     folder = tmp_path_factory.mktemp("inputs")
@@ -121,8 +159,11 @@ def run(tmp_path_factory):
             for name in ("log", "normalised", "raw")
         },
         "recipes": [
-            {"name": name, "selector": name, "transform": name, "learner": "ikfd"}
-            for name in ("log", "normalised", "raw")
+            *(
+                {"name": name, "selector": name, "transform": name, "learner": "ikfd"}
+                for name in ("log", "normalised", "raw")
+            ),
+            {"name": "raw-pcvm", "selector": "raw", "transform": "raw", "learner": "pcvm"},
         ],
     }
     workflow = Workflow(folder, config)
@@ -140,7 +181,7 @@ def statistics(run, dataset):
 
 
 def test_each_kind_of_input_gives_a_model_and_better_than_chance(run):
-    for dataset in ("proteins", "dna", "distances"):
+    for dataset in ("proteins", "dna", "distances", "vectors", "strings", "generated"):
         summary = read(result(run, dataset, "evaluation", "summary.tsv"))
         assert summary["accuracy_mean"].min() > 0.6, dataset
         Model.load(result(run, dataset, "model.safetensors"))
@@ -203,11 +244,30 @@ def test_scores_are_those_of_the_mode_and_matrix_asked_for(run):
     assert scores.min() < 0  # global, as it says
 
 
+def test_columns_are_the_kernel_of_the_vectors(run):
+    from kreinflow.kernels.registry import make_kernel
+
+    vectors = np.load(result(run, "vectors", "dataset", "vectors.npy"))
+    table = pd.read_csv(run.folder / "data" / "vectors.tsv", sep="\t", index_col=0)
+    np.testing.assert_array_equal(vectors, table)
+    union = read(result(run, "vectors", "columns", "landmarks.tsv"))["row"]
+    kernel = make_kernel({"name": "difference_of_gaussians", "width": 2.0, "subtracted_width": 9.0})
+    columns = np.load(result(run, "vectors", "columns", "scores.npy"))
+    np.testing.assert_array_equal(columns, kernel.columns(vectors, vectors[union]))
+    factors = read(result(run, "vectors", "factors", "raw", "all.tsv"))
+    assert (factors["negative"] > 0).all()
+    account = json.loads(result(run, "vectors", "columns", "alignments.json").read_text())
+    assert (account["aligned"], account["scheme"]) == (0, None)
+    assert not result(run, "vectors", "scores").exists()
+
+
 def test_classified_in_the_workflow_as_on_the_command_line(run, tmp_path):
     data = run.folder / "data"
     for dataset, name, new in (
         ("proteins", "again", "new.fasta"),
         ("distances", "matrix", "distances.csv.gz"),
+        ("vectors", "table", "vectors.tsv"),
+        ("strings", "text", "strings.txt"),
     ):
         model = result(run, dataset, "model.safetensors")
         out = tmp_path / f"{name}.tsv"
@@ -255,6 +315,12 @@ def test_changed_tables_and_matrix_files_rerun_what_they_feed(run):
             "mine.txt",
             SUBSTITUTIONS.replace(" 3", " 4"),
             ("read_dataset", "align_class_scores", "align_columns", "choose_final_model"),
+            "read_matrix",
+        ),
+        (
+            "vectors.tsv",
+            (data / "vectors.tsv").read_text().replace("o3\t", "o3\t1"),
+            ("read_vectors",),
             "read_matrix",
         ),
         (

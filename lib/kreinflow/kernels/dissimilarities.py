@@ -28,6 +28,7 @@ class BallKernel(Dissimilarity):
     """
 
     name = "ball"
+    references = ("duin2010",)
 
     def describe(self) -> str:
         """See :meth:`Kernel.describe`."""
@@ -70,6 +71,7 @@ class SpectralInformationDivergence(Dissimilarity):
     """
 
     name = "spectral_information_divergence"
+    references = ("chang2000",)
 
     def describe(self) -> str:
         """See :meth:`Kernel.describe`."""

@@ -36,12 +36,15 @@ class Kernel(ABC):
     settings_schema : mapping
         The JSON schema of each key that the config may have, with ``description`` and
         ``default``; a key without default is required.
+    references : tuple of str
+        Keys of :data:`kreinflow.references.REFERENCES`.
     """
 
     name: ClassVar[str]
     kind: ClassVar[str] = "similarity"
     strings: ClassVar[bool] = False
     settings_schema: ClassVar[SettingsSchema] = {}
+    references: ClassVar[tuple[str, ...]] = ()
 
     def __init__(self, settings: Mapping[str, Any]) -> None:
         defaults = {

@@ -125,6 +125,7 @@ class ELMKernel(ProductKernel):
     """
 
     name = "elm"
+    references = ("frenay2011",)
     settings_schema: ClassVar[SettingsSchema] = {
         "deviation": {
             "description": "standard deviation of the random weights; any large value does",

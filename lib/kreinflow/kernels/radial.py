@@ -96,6 +96,7 @@ class GaussianCombinationKernel(RadialKernel):
     """
 
     name = "gaussian_combination"
+    references = ("ong2004",)
     settings_schema: ClassVar[SettingsSchema] = {
         "width": _width("width of the first Gaussian"),
         "second_width": _width("width of the second Gaussian", 0.5),
@@ -130,6 +131,7 @@ class EpanechnikovKernel(RadialKernel):
     """
 
     name = "epanechnikov"
+    references = ("ong2004",)
     settings_schema: ClassVar[SettingsSchema] = {
         "width": _width("sigma of max(0, 1 - r^2 / sigma^2)^p"),
         "power": {
@@ -163,6 +165,7 @@ class MultiquadricKernel(RadialKernel):
     """
 
     name = "multiquadric"
+    references = ("ong2004",)
     settings_schema: ClassVar[SettingsSchema] = {
         "width": _width("sigma of sqrt(r^2 / sigma^2 + c^2)"),
         "constant": _width("c of sqrt(r^2 / sigma^2 + c^2)"),
@@ -191,6 +194,7 @@ class ThinPlateSplineKernel(RadialKernel):
     """
 
     name = "thin_plate_spline"
+    references = ("ong2004",)
     settings_schema: ClassVar[SettingsSchema] = {
         "width": _width("sigma of (r/sigma)^(2p) ln(r^2/sigma^2)"),
         "power": {

@@ -49,6 +49,30 @@ KERNELS: dict[str, type[Kernel]] = {
 """By the name in the config."""
 
 
+def known_kernel(settings: Mapping[str, Any]) -> Kernel:
+    """Return the kernel of settings that nobody has checked yet, such as those of a file.
+
+    Raises
+    ------
+    ValueError
+        If the name or a key is unknown, a key is missing, or a value is not allowed.
+    """
+    from jsonschema import Draft202012Validator
+
+    name = settings["name"]
+    if name not in KERNELS:
+        raise ValueError(f"its kernel {name!r} is unknown")
+    known = KERNELS[name].settings_schema
+    schema = {
+        "properties": {"name": {}, **known},
+        "additionalProperties": False,
+        "required": [key for key, part in known.items() if "default" not in part],
+    }
+    if not Draft202012Validator(schema).is_valid(dict(settings)):
+        raise ValueError(f"its settings of the kernel {name} are not allowed")
+    return make_kernel(settings)
+
+
 def make_kernel(settings: Mapping[str, Any]) -> Kernel:
     """Return the kernel of a ``kernel`` of the config."""
     return KERNELS[settings["name"]](settings)

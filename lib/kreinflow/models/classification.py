@@ -8,12 +8,14 @@ import pandas as pd
 
 from kreinflow.alignment.engine import Backend, align_pairs, pack
 from kreinflow.errors import InputError
+from kreinflow.kernels.registry import make_kernel
 from kreinflow.models.model_file import Model
 from kreinflow.numerics import FloatArray, tiles
 from kreinflow.sequences.alphabet import ResidueAlphabet
 from kreinflow.sequences.fasta import read_fasta
 from kreinflow.sequences.files import first_few
 from kreinflow.sequences.matrices import read_matrix
+from kreinflow.sequences.objects import read_objects
 
 COLUMNS = ("id", "label", "probability", "runner_up", "runner_up_probability", "reject")
 """Columns of the table: ``reject`` is ``yes`` where the probability is below the threshold."""
@@ -26,7 +28,7 @@ def classify_file(
     progress: Callable[[int, int], None] | None = None,
     backend: Backend = align_pairs,
 ) -> pd.DataFrame:
-    """Classify the sequences of a FASTA file, or the rows of a matrix, in their order.
+    """Classify the sequences of a FASTA file, the rows of a matrix, vectors or strings, in order.
 
     Parameters
     ----------
@@ -34,7 +36,8 @@ def classify_file(
     path : Path
         A FASTA file; for a model that was trained on a matrix, a matrix of the new objects (rows)
         and the landmarks: columns named by a header, in any order, those that are no landmark
-        left out; without a header, in the order of ``model.landmark_ids``.
+        left out; without a header, in the order of ``model.landmark_ids``; for a model of
+        vectors or strings, a file of them as for training.
     threads : int
         Of the alignment. The result does not depend on it.
     progress : callable, optional
@@ -52,6 +55,8 @@ def classify_file(
     InputError
         If the file cannot be read, or does not fit the model.
     """
+    if model.kernel is not None:
+        return _classify_objects(model, path, progress)
     if model.scheme is None:
         ids, scores = _read_new_matrix(model, path)
         nothing = np.zeros(len(ids))
@@ -63,6 +68,38 @@ def classify_file(
         parts.append(_align_and_predict(model, names, sequences[part], threads, backend))
         if progress:
             progress(part.stop, len(ids))
+    return _table(model, ids, np.concatenate(parts))
+
+
+def _classify_objects(
+    model: Model, path: Path, progress: Callable[[int, int], None] | None
+) -> pd.DataFrame:
+    assert model.kernel is not None
+    assert isinstance(model.landmarks, np.ndarray)
+    kernel = make_kernel(model.kernel)
+    read = read_objects(path, kernel)
+    objects, n = read.objects, len(read.objects)
+    if objects.shape[1:] != model.landmarks.shape[1:]:
+        raise InputError(
+            f"{path}: has {objects.shape[1]} columns of numbers where the model's vectors have "
+            f"{model.landmarks.shape[1]}. Give the features that the model was trained on, in the "
+            "same order, and no labels."
+        )
+    ids = list(read.ids or map(str, range(1, n + 1)))
+    parts = []
+    for part in tiles(n):
+        scores = kernel.columns(objects[part], model.landmarks)
+        wrong = ~np.isfinite(scores).all(axis=1)
+        if wrong.any():
+            row = part.start + int(wrong.argmax())
+            raise InputError(
+                f"{path}, row {row + 1} ({ids[row]}): {kernel.describe()} is not finite for it. "
+                "Its numbers are too large."
+            )
+        nothing = np.zeros(len(scores))
+        parts.append(model.classifier.predict_proba(scores, nothing, nothing))
+        if progress:
+            progress(part.stop, n)
     return _table(model, ids, np.concatenate(parts))
 
 
@@ -94,7 +131,7 @@ def _align_and_predict(
     ``names`` are for messages.
     """
     assert model.scheme is not None
-    assert model.landmarks is not None
+    assert isinstance(model.landmarks, tuple)
     m, n = len(model.landmarks), len(sequences)
     packed = pack([*model.landmarks, *sequences])
     left = np.repeat(np.arange(m, dtype=np.int32), n)

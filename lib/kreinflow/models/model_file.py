@@ -1,6 +1,7 @@
 """The model file: all that is needed to classify new objects, in one safetensors file.
 
-Landmarks are stored as bytes, numbers as arrays, everything else as JSON; nothing in it is code.
+Landmarks are stored as bytes or numbers, weights as arrays, everything else as JSON; nothing in it
+is code.
 """
 
 import os
@@ -14,6 +15,8 @@ from numpy.typing import NDArray
 from kreinflow.alignment.scoring import ScoringScheme
 from kreinflow.artifacts import read_arrays, write_arrays
 from kreinflow.errors import InputError
+from kreinflow.kernels.kernel import Kernel, Objects
+from kreinflow.kernels.registry import known_kernel
 from kreinflow.models.classifier import LandmarkClassifier
 from kreinflow.sequences.alphabet import ResidueAlphabet
 
@@ -31,10 +34,12 @@ class Model:
     classifier : LandmarkClassifier
     landmark_ids : tuple of str
         An id of each landmark in the training data.
-    landmarks : tuple of bytes or None
-        Their sequences; None if the model was trained on a matrix.
+    landmarks : tuple of bytes, ndarray or None
+        Their sequences; or their vectors or strings; None if the model was trained on a matrix.
     scheme : ScoringScheme or None
-        How sequences are scored; None if the model was trained on a matrix.
+        How sequences are scored.
+    kernel : mapping or None
+        What compares vectors or strings, as in the config.
     matrix_kind : {"similarity", "dissimilarity", "squared_dissimilarity"} or None
         What a matrix of new objects has to hold.
     molecule : {"protein", "nucleotide"} or None
@@ -44,8 +49,9 @@ class Model:
 
     classifier: LandmarkClassifier
     landmark_ids: tuple[str, ...]
-    landmarks: tuple[bytes, ...] | None
+    landmarks: tuple[bytes, ...] | Objects | None
     scheme: ScoringScheme | None
+    kernel: Mapping[str, Any] | None
     matrix_kind: str | None
     molecule: str | None
     about: dict[str, Any]
@@ -53,10 +59,12 @@ class Model:
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the model file, atomically and always to the same bytes."""
         header, arrays = self.classifier.to_parts()
-        if self.landmarks is not None:
-            arrays["landmark_residues"] = np.frombuffer(b"".join(self.landmarks), dtype=np.uint8)
-            ends = np.cumsum([len(landmark) for landmark in self.landmarks])
-            arrays["landmark_ends"] = ends.astype(np.int64)
+        if isinstance(self.landmarks, tuple):
+            arrays |= _joined(self.landmarks)
+        elif self.landmarks is not None and self.landmarks.ndim == 1:
+            arrays |= _joined(tuple(string.encode() for string in self.landmarks))
+        elif self.landmarks is not None:
+            arrays["landmark_vectors"] = self.landmarks
         write_arrays(
             path,
             KIND,
@@ -64,6 +72,7 @@ class Model:
                 "classifier": header,
                 "landmark_ids": list(self.landmark_ids),
                 "scheme": self.scheme.to_dict() if self.scheme else None,
+                "kernel": dict(self.kernel) if self.kernel else None,
                 "matrix_kind": self.matrix_kind,
                 "molecule": self.molecule,
                 "about": self.about,
@@ -90,7 +99,8 @@ class Model:
             ids = tuple(str(i) for i in header["landmark_ids"])
             if len(ids) != classifier.n_landmarks:
                 raise refuse("ids and landmarks differ in number")
-            landmarks, scheme = None, None
+            landmarks: tuple[bytes, ...] | Objects | None = None
+            scheme, kernel = None, header["kernel"]
             if header["scheme"] is not None:
                 scheme = ScoringScheme.from_dict(header["scheme"])
                 ResidueAlphabet(scheme.matrix.alphabet, header["molecule"])  # refuses others
@@ -103,6 +113,10 @@ class Model:
                 letters = set(scheme.matrix.alphabet.encode())
                 if any(not letters.issuperset(s) for s in landmarks):
                     raise refuse("a landmark has residues that its substitution matrix lacks")
+            elif kernel is not None:
+                landmarks = _objects(known_kernel(kernel), arrays)
+                if len(landmarks) != len(ids):
+                    raise refuse("ids and landmarks differ in number")
             elif header["matrix_kind"] not in MATRIX_KINDS:
                 raise refuse(f"its kind of matrix, {header['matrix_kind']!r}, is unknown")
             return cls(
@@ -110,6 +124,7 @@ class Model:
                 landmark_ids=ids,
                 landmarks=landmarks,
                 scheme=scheme,
+                kernel=kernel,
                 matrix_kind=header["matrix_kind"],
                 molecule=header["molecule"],
                 about=dict(header["about"]),
@@ -120,6 +135,28 @@ class Model:
             if str(error).startswith(str(path)):
                 raise
             raise InputError(f"{path}: {error}") from error
+
+
+def _joined(landmarks: tuple[bytes, ...]) -> dict[str, NDArray[Any]]:
+    ends = np.cumsum([len(landmark) for landmark in landmarks])
+    return {
+        "landmark_residues": np.frombuffer(b"".join(landmarks), dtype=np.uint8),
+        "landmark_ends": ends.astype(np.int64),
+    }
+
+
+def _objects(kernel: Kernel, arrays: Mapping[str, NDArray[Any]]) -> Objects:
+    """Return the landmarks that a kernel compares, refusing those that it cannot."""
+    if kernel.strings:
+        strings = _cut(arrays["landmark_residues"], arrays["landmark_ends"])
+        return np.array([string.decode() for string in strings], dtype=object)
+    vectors = arrays["landmark_vectors"]
+    if vectors.dtype != np.float64 or vectors.ndim != 2 or vectors.shape[1] == 0:
+        raise ValueError("its landmark vectors are no vectors")
+    fault = kernel.first_fault(vectors) if np.isfinite(vectors).all() else "not finite"
+    if fault is not None:
+        raise ValueError(f"its landmark vectors: {fault}")
+    return vectors
 
 
 def _cut(residues: NDArray[Any], ends: NDArray[Any]) -> tuple[bytes, ...]:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from kreinflow.alignment.scoring import ScoringScheme
 from kreinflow.artifacts import open_array, read_table
+from kreinflow.kernels.kernel import Objects
 from kreinflow.models.classifier import LandmarkClassifier
 from kreinflow.models.factors import Landmarks, TrainingPart
 from kreinflow.models.model_file import Model
@@ -121,14 +122,17 @@ def final_model(
 ) -> Model:
     """Put a classifier trained on everything and its landmarks together."""
     first = {row: place for place, row in reversed(list(enumerate(dataset.rows.tolist())))}
-    landmarks = None
+    landmarks: tuple[bytes, ...] | Objects | None = None
     if dataset.sequences is not None:
         landmarks = tuple(dataset.sequences[row] for row in landmark_rows)
+    elif dataset.objects is not None:
+        landmarks = dataset.objects[list(landmark_rows)]
     return Model(
         classifier=classifier,
         landmark_ids=tuple(dataset.ids[first[row]] for row in landmark_rows),
         landmarks=landmarks,
         scheme=scheme,
+        kernel=dataset.kernel,
         matrix_kind=source.get("kind"),
         molecule=source.get("molecule", "protein") if scheme else None,
         about={

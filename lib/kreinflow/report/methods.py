@@ -6,9 +6,12 @@ from typing import Any
 
 from markupsafe import Markup
 
+from kreinflow.kernels.generators import make_generator
+from kreinflow.kernels.registry import make_kernel
 from kreinflow.landmarks.registry import make_selector
 from kreinflow.models.registry import make_learner
 from kreinflow.references import REFERENCES
+from kreinflow.sequences.dataset import ALIGNED
 
 _NUMBER = {key: number for number, key in enumerate(REFERENCES, 1)}
 
@@ -64,11 +67,14 @@ def methods_text(
     """
     wanted = settings.get("recipes") or [recipe["name"] for recipe in config["recipes"]]
     recipes = [recipe for recipe in config["recipes"] if recipe["name"] in wanted]
-    matrix = settings["source"]["type"] == "matrix"
+    source = settings["source"]
+    kind = source.get("kind", "similarity")
+    if "kernel" in source:
+        kind = make_kernel(source["kernel"]).kind
     return [
         _data(settings, recipes, config),
-        _landmarks(recipes, config, matrix),
-        _factor(recipes, settings["source"].get("kind", "similarity") != "similarity"),
+        _landmarks(recipes, config, source["type"] in ALIGNED),
+        _factor(recipes, kind != "similarity"),
         _learners(recipes, config),
         _evaluation(settings, config, len(recipes), final_recipe),
     ]
@@ -92,6 +98,13 @@ def _data(
         if kind == "dissimilarity":
             text += ", whose entries were squared"
         return Markup(text + ".")
+    if "kernel" in source:
+        kernel = make_kernel(source["kernel"])
+        cited = f" {cite(*kernel.references)}" if kernel.references else ""
+        what = "given strings" if kernel.strings else "given vectors"
+        if source["type"] == "generated":
+            what = _e(make_generator(source["generator"]).describe())
+        return Markup(f"The data are {what}, compared by {_e(kernel.describe())}{cited}.")
     scoring = settings["scoring"]
     text = ""
     if source["type"] == "simulated":
@@ -112,9 +125,9 @@ def _data(
 
 
 def _landmarks(
-    recipes: Sequence[Mapping[str, Any]], config: Mapping[str, Any], matrix: bool
+    recipes: Sequence[Mapping[str, Any]], config: Mapping[str, Any], aligned: bool
 ) -> Markup:
-    unit = "scores" if matrix else "alignments"
+    unit = "alignments" if aligned else "scores"
     texts = []
     for name in dict.fromkeys(recipe["selector"] for recipe in recipes):
         selector = make_selector(config["selectors"][name])

@@ -17,6 +17,7 @@ from kreinflow.references import REFERENCES
 from kreinflow.report.advice import warnings_of
 from kreinflow.report.figures import flags, measured, numbers, times_by_stage
 from kreinflow.report.methods import methods_text
+from kreinflow.sequences.dataset import ALIGNED
 
 CAPTIONS: dict[str, str] = {
     "classes": "Sizes of the classes, and lengths of the sequences where there are any.",
@@ -51,7 +52,8 @@ class DatasetReport:
     statistics : mapping
         Of :class:`kreinflow.sequences.dataset.Dataset`.
     alignments : mapping
-        With aligned, self_scores, full_matrix, distinct, store, scheme (both None for a matrix).
+        With aligned, self_scores, full_matrix, distinct, store, scheme (both None if nothing was
+        aligned).
     landmarks : DataFrame
         Columns selector, repeat, fold, class, radius, reached; one row a landmark of a fold.
     factors : DataFrame
@@ -174,8 +176,8 @@ def _view(number: int, data: DatasetReport, config: Mapping[str, Any]) -> dict[s
         "final_recipe": data.final_recipe,
         "final_asked": bool(data.settings.get("final")),
         "final": _final(data),
-        "matrix": data.settings["source"]["type"] == "matrix",
-        "unit": "scores" if data.settings["source"]["type"] == "matrix" else "alignments",
+        "aligned": data.settings["source"]["type"] in ALIGNED,
+        "unit": _unit(data),
         "cost": f"{cost[best]:,.0f}",
         "statistics": data.statistics,
         "counts": _counts(data.statistics),
@@ -381,8 +383,8 @@ def _comparison(data: DatasetReport, cost: Mapping[str, float]) -> Table:
                 ),
             )
         )
-    unit = "scores" if data.settings["source"]["type"] == "matrix" else "alignments"
-    head = ["recipe", "verdict", "accuracy", "points to best", "p (Holm)", f"{unit} per query"]
+    head = ["recipe", "verdict", "accuracy", "points to best", "p (Holm)"]
+    head += [f"{_unit(data)} per query"]
     head += ["balanced accuracy", "macro F1", "MCC", "log loss", "Brier", "calibration error"]
     return _table(head, rows, text={0, 1}, marked=marked)
 
@@ -429,6 +431,10 @@ def _per_class(table: pd.DataFrame) -> Table:
         for row in table.to_dict("records")
     ]
     return _table(["class", "precision, %", "recall, %", "F1, %", "support"], rows)
+
+
+def _unit(data: DatasetReport) -> str:
+    return "alignments" if data.settings["source"]["type"] in ALIGNED else "scores"
 
 
 def _final(data: DatasetReport) -> dict[str, str] | None:

@@ -3,7 +3,7 @@
 import hashlib
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +20,9 @@ from kreinflow.artifacts import (
     write_table,
 )
 from kreinflow.errors import InputError
+from kreinflow.kernels.generators import generate
+from kreinflow.kernels.kernel import Kernel, Objects
+from kreinflow.kernels.registry import make_kernel
 from kreinflow.numerics import FloatArray
 from kreinflow.provenance import file_sha256
 from kreinflow.sequences.alphabet import ResidueAlphabet
@@ -33,7 +36,11 @@ from kreinflow.sequences.labels import (
     read_pairs,
 )
 from kreinflow.sequences.matrices import check_ending, check_matrix, read_matrix
+from kreinflow.sequences.objects import check_objects_file, read_objects, refuse_unfit
 from kreinflow.sequences.simulation import simulate_families
+
+ALIGNED = ("fasta", "simulated")
+"""The types of source whose objects are sequences, which are aligned."""
 
 EXAMPLES = 20
 """Ids listed for each reason why records were dropped."""
@@ -41,7 +48,7 @@ EXAMPLES = 20
 
 @dataclass(frozen=True)
 class Dataset:
-    """Labelled objects, checked. Identical sequences share a distinct row."""
+    """Labelled objects, checked. Identical ones share a distinct row, except in a matrix."""
 
     ids: tuple[str, ...]
     """Of each record, in the order of the input."""
@@ -52,22 +59,26 @@ class Dataset:
     rows: NDArray[np.int64]
     """Distinct row of each record; rows are numbered by first appearance."""
     digests: tuple[str, ...]
-    """Of each distinct row: first 32 hexadecimal digits of the sha256 of its residues (of the id
-    for a matrix)."""
+    """Of each distinct row: first 32 hexadecimal digits of the sha256 of its residues, of the bytes
+    of its vector or string, or, for a matrix, of its id."""
     sequences: tuple[bytes, ...] | None
-    """Of each distinct row; None for a matrix."""
+    """Of each distinct row, if they are aligned."""
     kind: str
     """``sequences``, ``similarity`` or ``squared_dissimilarity``."""
     matrix: NDArray[np.floating] | None
-    """Of shape (distinct rows, distinct rows); None for sequences."""
+    """Of shape (distinct rows, distinct rows), if one was given."""
     statistics: dict[str, Any]
     """What the report says about the data; see :func:`load_dataset`."""
     dropped: tuple[str, ...] = ()
     """Ids of all records that were dropped by request."""
+    objects: Objects | None = None
+    """Vectors or strings of the distinct rows, if a kernel compares them."""
+    kernel: Mapping[str, Any] | None = None
+    """That kernel, as in the config."""
 
     @property
     def lengths(self) -> NDArray[np.int64]:
-        """Residues of each distinct row; 0 for a matrix."""
+        """Residues of each distinct row; 0 if they are not aligned."""
         if self.sequences is None:
             return np.zeros(len(self.digests), dtype=np.int64)
         return np.array([len(s) for s in self.sequences], dtype=np.int64)
@@ -137,6 +148,8 @@ def check_source(source: Mapping[str, Any], data_folder: Path) -> None:
         path = resolve(source["matrix"], data_folder)
         check_ending(path)
         check_file(path)
+    if source["type"] == "vectors":
+        check_objects_file(resolve(source["vectors"], data_folder), make_kernel(source["kernel"]))
     if labels.get("lines"):
         check_file(resolve(labels["lines"], data_folder))
     if labels.get("table"):
@@ -185,9 +198,9 @@ def load_dataset(
     data_folder : Path
         Where relative paths start.
     alphabet : str or None
-        Letters of the substitution matrix; None for a matrix.
+        Letters of the substitution matrix, for the sources of :data:`ALIGNED`.
     seed : int
-        Of the simulation.
+        Of the simulation or the generator.
 
     Returns
     -------
@@ -195,8 +208,8 @@ def load_dataset(
         Its ``statistics`` has the keys ``records_read``, ``records_kept``, ``distinct``,
         ``dropped`` (reason to ``count`` and ``examples``), ``substitutions`` (kind to residues),
         ``class_sizes`` (label to records), ``lengths`` (``minimum``, ``lower_quartile``,
-        ``median``, ``upper_quartile``, ``maximum``, ``mean`` of the distinct sequences; empty for
-        a matrix), ``asymmetry`` (largest, as a share of the largest entry; None for sequences)
+        ``median``, ``upper_quartile``, ``maximum``, ``mean`` of the distinct sequences; else
+        empty), ``asymmetry`` (of a matrix: largest, as a share of the largest entry; else None)
         and ``files`` (name to sha256).
 
     Raises
@@ -206,6 +219,10 @@ def load_dataset(
     """
     if source["type"] == "matrix":
         return _load_matrix(source, data_folder)
+    if source["type"] == "vectors":
+        return _load_vectors(source, data_folder)
+    if source["type"] == "generated":
+        return _load_generated(source, seed)
     if alphabet is None:
         raise InputError("sequences need the letters of a substitution matrix.")
     if source["type"] == "simulated":
@@ -320,34 +337,97 @@ def _is_illegal(
     return True
 
 
+def _load_vectors(source: Mapping[str, Any], data_folder: Path) -> Dataset:
+    path = resolve(source["vectors"], data_folder)
+    kernel = make_kernel(source["kernel"])
+    read = read_objects(path, kernel, source["variable"])
+    ids, labels, label_path = _measured_labels(
+        source["labels"], data_folder, path, read.ids, len(read.objects)
+    )
+    return _compared(
+        kernel,
+        ids,
+        labels,
+        read.objects,
+        records_read=len(ids),
+        files=_checksums([path, label_path]),
+        source=source,
+        conflicting=source["conflicting_labels"],
+    )
+
+
+def _load_generated(source: Mapping[str, Any], seed: int) -> Dataset:
+    kernel = make_kernel(source["kernel"])
+    vectors, labels = generate(source["generator"], seed)
+    refuse_unfit(f"generator {source['generator']['name']}", kernel, vectors)
+    return _compared(
+        kernel,
+        [str(i) for i in range(1, len(labels) + 1)],
+        list(labels),
+        vectors,
+        records_read=len(labels),
+        files={},
+        source=source,
+        conflicting="drop",
+    )
+
+
+def _compared(
+    kernel: Kernel,
+    ids: list[str],
+    labels: list[str],
+    objects: Objects,
+    records_read: int,
+    files: dict[str, str],
+    source: Mapping[str, Any],
+    conflicting: str,
+) -> Dataset:
+    """Return the data set of vectors or strings: each distinct one once, by its bytes."""
+    if kernel.strings:
+        contents = [string.encode() for string in objects]
+    else:
+        objects = objects + 0.0  # -0.0 is 0.0
+        contents = [row.tobytes() for row in objects]
+    collapsed = _collapse(
+        ids,
+        labels,
+        contents,
+        _Drops(),
+        Counter(),
+        records_read,
+        files,
+        conflicting,
+        source["min_class_size"],
+        what="string" if kernel.strings else "vector",
+    )
+    place = {id: i for i, id in enumerate(ids)}
+    first = np.unique(collapsed.rows, return_index=True)[1]
+    return replace(
+        collapsed,
+        sequences=None,
+        kind=kernel.kind,
+        statistics=collapsed.statistics | {"lengths": {}},
+        objects=objects[[place[collapsed.ids[record]] for record in first.tolist()]],
+        kernel=dict(source["kernel"]),
+    )
+
+
 def _load_matrix(source: Mapping[str, Any], data_folder: Path) -> Dataset:
     path = resolve(source["matrix"], data_folder)
     read = read_matrix(path, source.get("variable"))
     n = len(read.values)
-    way = source["labels"]
-    label_path = resolve(way["lines"] if way.get("lines") else way["table"], data_folder)
-    ids = read.ids
-    if way.get("lines"):
-        labels = read_lines(label_path)
-        _check_count(label_path, len(labels), path, n)
-        ids = ids or tuple(str(i) for i in range(1, n + 1))
-    else:
-        table = read_pairs(label_path, way["id_column"], way["label_column"])
-        _check_count(label_path, len(table), path, n)
-        ids = ids or tuple(table)
-        check_matched(ids, table, str(label_path), may_drop=False)
-        labels = [table[id] for id in ids]
+    given, labels, label_path = _measured_labels(source["labels"], data_folder, path, read.ids, n)
     values, asymmetry = check_matrix(
         path, read.values, source["kind"], source["symmetry_tolerance"]
     )
 
     drops = _Drops()
     small = _small_classes(labels, range(n), source["min_class_size"])
-    for id, label in zip(ids, labels, strict=True):
+    for id, label in zip(given, labels, strict=True):
         if label in small:
             drops.add("small class", id)
     keep = np.array([label not in small for label in labels])
-    ids = tuple(id for id, kept in zip(ids, keep, strict=True) if kept)
+    ids = tuple(id for id, kept in zip(given, keep, strict=True) if kept)
     labels = [label for label in labels if label not in small]
     classes, codes = _encode(labels, small)
     similarity = source["kind"] == "similarity"
@@ -375,10 +455,34 @@ def _load_matrix(source: Mapping[str, Any], data_folder: Path) -> Dataset:
     )
 
 
+def _measured_labels(
+    way: Mapping[str, Any],
+    data_folder: Path,
+    path: Path,
+    ids: tuple[str, ...] | None,
+    n: int,
+) -> tuple[list[str], list[str], Path]:
+    """Return ids and labels of the n rows of a file, and the file of the labels.
+
+    ``ids`` are those of the file itself, if it has any; else they are the table's, in its order,
+    or numbers from 1.
+    """
+    label_path = resolve(way["lines"] if way.get("lines") else way["table"], data_folder)
+    if way.get("lines"):
+        labels = read_lines(label_path)
+        _check_count(label_path, len(labels), path, n)
+        return list(ids or map(str, range(1, n + 1))), labels, label_path
+    table = read_pairs(label_path, way["id_column"], way["label_column"])
+    _check_count(label_path, len(table), path, n)
+    found = list(ids or table)
+    check_matched(found, table, str(label_path), may_drop=False)
+    return found, [table[id] for id in found], label_path
+
+
 def _check_count(label_path: Path, labels: int, path: Path, rows: int) -> None:
     if labels != rows:
         raise InputError(
-            f"{label_path}: has {labels} labels, but the matrix {path.name} has {rows} rows. "
+            f"{label_path}: has {labels} labels, but {path.name} has {rows} rows. "
             "Give one label for each row."
         )
 
@@ -393,8 +497,12 @@ def _collapse(
     files: dict[str, str],
     conflicting: str,
     min_class_size: int,
+    what: str = "sequence",
 ) -> Dataset:
-    """Return the data set of cleaned records: each distinct sequence once."""
+    """Return the data set of cleaned records: each distinct sequence once.
+
+    ``what`` the residues are, is for messages and counts: a vector or a string has bytes too.
+    """
     first: dict[bytes, int] = {}
     conflicts: set[bytes] = set()
     for i, sequence in enumerate(residues):
@@ -403,14 +511,14 @@ def _collapse(
             continue
         if conflicting == "refuse":
             raise InputError(
-                f"{ids[other]!r} and {ids[i]!r} are the same sequence with the labels "
+                f"{ids[other]!r} and {ids[i]!r} are the same {what} with the labels "
                 f"{labels[other]!r} and {labels[i]!r}. Correct one, or set "
                 "'conflicting_labels: drop'."
             )
         conflicts.add(sequence)
     for id, sequence in zip(ids, residues, strict=True):
         if sequence in conflicts:
-            drops.add("identical sequences with different labels", id)
+            drops.add(f"identical {what}s with different labels", id)
     records = [
         record for record in zip(ids, labels, residues, strict=True) if record[2] not in conflicts
     ]
@@ -485,10 +593,11 @@ def _checksums(paths: list[Path]) -> dict[str, str]:
 
 
 def write_dataset(folder: Path, dataset: Dataset) -> None:
-    """Write ``records.tsv``, ``distinct.tsv``, ``summary.json`` and, if any, ``matrix.npy``.
+    """Write ``records.tsv``, ``distinct.tsv``, ``summary.json`` and the numbers, if there are any.
 
     ``records.tsv`` has the columns id, label and row; ``distinct.tsv`` has digest, length and
-    sequence (0 and empty for a matrix), one line for each row.
+    sequence, one line for each row: the sequence, or with length 0 the string or nothing. The
+    numbers are ``matrix.npy`` or ``vectors.npy``.
     """
     write_table(
         folder / "records.tsv",
@@ -500,23 +609,30 @@ def write_dataset(folder: Path, dataset: Dataset) -> None:
             }
         ),
     )
-    sequences = dataset.sequences or (b"",) * len(dataset.digests)
+    texts = [""] * len(dataset.digests)
+    if dataset.sequences is not None:
+        texts = [sequence.decode("ascii") for sequence in dataset.sequences]
+    elif dataset.objects is not None and dataset.objects.ndim == 1:
+        texts = dataset.objects.tolist()
     write_table(
         folder / "distinct.tsv",
         pd.DataFrame(
             {
                 "digest": dataset.digests,
                 "length": dataset.lengths,
-                "sequence": [sequence.decode("ascii") for sequence in sequences],
+                "sequence": texts,
             }
         ),
     )
     if dataset.matrix is not None:
         write_array(folder / "matrix.npy", dataset.matrix.astype(np.float64, copy=False))
+    if dataset.objects is not None and dataset.objects.ndim == 2:
+        write_array(folder / "vectors.npy", dataset.objects)
     write_json(
         folder / "summary.json",
         {
             "kind": dataset.kind,
+            "kernel": dataset.kernel,
             "classes": list(dataset.classes),
             "statistics": dataset.statistics,
             "dropped_ids": list(dataset.dropped),
@@ -525,7 +641,7 @@ def write_dataset(folder: Path, dataset: Dataset) -> None:
 
 
 def read_dataset(folder: Path) -> Dataset:
-    """Read what :func:`write_dataset` wrote; the matrix is a read-only memory map.
+    """Read what :func:`write_dataset` wrote; matrix and vectors are read-only memory maps.
 
     Raises
     ------
@@ -537,22 +653,31 @@ def read_dataset(folder: Path) -> Dataset:
         folder / "distinct.tsv", ("digest", "length", "sequence"), text=("digest", "sequence")
     )
     summary = read_json(folder / "summary.json")
-    if not {"kind", "classes", "statistics", "dropped_ids"} <= summary.keys():
+    if not {"kind", "kernel", "classes", "statistics", "dropped_ids"} <= summary.keys():
         raise InputError(
             f"{folder / 'summary.json'}: not the summary of a data set. "
             "Delete the folder and run again."
         )
-    kind, classes = summary["kind"], tuple(summary["classes"])
+    kind, kernel, classes = summary["kind"], summary["kernel"], tuple(summary["classes"])
     code = {label: i for i, label in enumerate(classes)}
     rows = records["row"].to_numpy()
+    sequences: tuple[bytes, ...] | None = None
     matrix: FloatArray | None = None
-    if kind != "sequences":
+    objects: Objects | None = None
+    if kind == "sequences":
+        sequences = tuple(sequence.encode("ascii") for sequence in distinct["sequence"])
+    elif kernel is None:
         matrix = open_array(folder / "matrix.npy", ndim=2)
+    elif make_kernel(kernel).strings:
+        objects = distinct["sequence"].to_numpy(dtype=object)
+    else:
+        objects = open_array(folder / "vectors.npy", ndim=2)
     fits = (
         set(records["label"]) == set(classes)
         and rows.dtype.kind == "i"
         and set(rows.tolist()) == set(range(len(distinct)))
         and (matrix is None or matrix.shape == (len(distinct), len(distinct)))
+        and (objects is None or len(objects) == len(distinct))
     )
     if not fits:
         raise InputError(
@@ -565,13 +690,11 @@ def read_dataset(folder: Path) -> Dataset:
         classes=classes,
         rows=rows.astype(np.int64),
         digests=tuple(distinct["digest"]),
-        sequences=(
-            tuple(sequence.encode("ascii") for sequence in distinct["sequence"])
-            if matrix is None
-            else None
-        ),
+        sequences=sequences,
         kind=str(kind),
         matrix=matrix,
         statistics=summary["statistics"],
         dropped=tuple(summary["dropped_ids"]),
+        objects=objects,
+        kernel=kernel,
     )

@@ -112,8 +112,14 @@ def read_pairs(path: Path, id_column: str, value_column: str) -> dict[str, str]:
     return values
 
 
-def read_lines(path: Path) -> list[str]:
+def read_lines(path: Path, what: str = "label") -> list[str]:
     """Return the labels of a text file with one label a line.
+
+    Parameters
+    ----------
+    path : Path
+    what : str
+        What stands in a line, for messages.
 
     Raises
     ------
@@ -127,7 +133,7 @@ def read_lines(path: Path) -> list[str]:
     if not labels:
         raise InputError(f"{path}: is empty. Give the right file.")
     if "" in labels:
-        raise InputError(f"{path}, line {labels.index('') + 1}: the label is empty. Fill it in.")
+        raise InputError(f"{path}, line {labels.index('') + 1}: the {what} is empty. Fill it in.")
     return labels
 
 

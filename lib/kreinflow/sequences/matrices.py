@@ -139,7 +139,7 @@ def _parse(path: Path, rows: Iterator[list[str]], square: bool) -> ReadMatrix:
         )
     first, second = head[0], head[-1]
     corner = not first[0].strip()
-    has_header = corner or not any(map(_is_number, first[1:]))
+    has_header = corner or not any(map(_is_number, first[1:] or first))
     if has_header and len(head) == 1:
         raise InputError(f"{path}: has a header, but no rows.")
     has_ids = corner or not _is_number((second if has_header else first)[0])

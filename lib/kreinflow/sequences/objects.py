@@ -1,0 +1,90 @@
+"""Vectors and strings: reading and checking."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from kreinflow.errors import InputError
+from kreinflow.kernels.kernel import Kernel, Objects
+from kreinflow.sequences.files import check_file, name_endings
+from kreinflow.sequences.labels import read_lines
+from kreinflow.sequences.matrices import check_ending, read_matrix
+
+
+@dataclass(frozen=True)
+class ReadObjects:
+    """Vectors or strings as they stand in their file."""
+
+    objects: Objects
+    ids: tuple[str, ...] | None
+    """From a first column that holds no numbers, if there is one."""
+
+
+def check_objects_file(path: Path, kernel: Kernel) -> None:
+    """Refuse a file that cannot hold what a kernel compares, by its name and first byte alone.
+
+    Raises
+    ------
+    InputError
+    """
+    if kernel.strings and name_endings(path)[1] != ".txt":
+        raise InputError(
+            f"{path}: the kernel {kernel.name} compares strings. Give a .txt file (or .txt.gz) "
+            "with one string a line."
+        )
+    if not kernel.strings:
+        check_ending(path)
+    check_file(path)
+
+
+def read_objects(path: Path, kernel: Kernel, variable: str | None = None) -> ReadObjects:
+    """Read the objects that a kernel compares: one a row of a table, or one a line of text.
+
+    Parameters
+    ----------
+    path : Path
+        A ``.npy``, ``.csv[.gz]``, ``.tsv[.gz]`` or ``.mat`` file, as
+        :func:`~kreinflow.sequences.matrices.read_matrix` takes it; ``.txt[.gz]`` for strings.
+    kernel : Kernel
+    variable : str, optional
+        Name of the variable, if a ``.mat`` file has several matrices.
+
+    Raises
+    ------
+    InputError
+        If the file cannot be read, an entry is not a finite number, or the kernel cannot compare
+        a row.
+    """
+    check_objects_file(path, kernel)
+    if kernel.strings:
+        return ReadObjects(np.array(read_lines(path, "string"), dtype=object), None)
+    read = read_matrix(path, variable, square=False)
+    wrong = np.argwhere(~np.isfinite(read.values))
+    if len(wrong):
+        row, column = wrong[0].tolist()
+        raise InputError(
+            f"{path}, row {row + 1}, column {column + 1}: {read.values[row, column]:.6g} is not "
+            "a finite number. Fill it in."
+        )
+    refuse_unfit(str(path), kernel, read.values)
+    return ReadObjects(read.values, read.ids)
+
+
+def refuse_unfit(place: str, kernel: Kernel, objects: Objects) -> None:
+    """Refuse objects that a kernel cannot compare.
+
+    Parameters
+    ----------
+    place : str
+        Where the objects come from, for the message.
+    kernel : Kernel
+    objects : ndarray
+
+    Raises
+    ------
+    InputError
+    """
+    fault = kernel.first_fault(objects)
+    if fault is not None:
+        raise InputError(f"{place}, {fault}")
