@@ -122,12 +122,6 @@ REFERENCES: dict[str, Reference] = {
         "2010, Lecture Notes in Computer Science 6218, 324-333. doi:10.1007/978-3-642-14980-1_31",
         _doi("10.1007/978-3-642-14980-1_31"),
     ),
-    "frenay2011": Reference(
-        "Frénay, Verleysen. Parameter-insensitive kernel in extreme learning for non-linear "
-        "support vector regression. Neurocomputing 74, 2526-2531 (2011). "
-        "doi:10.1016/j.neucom.2010.11.037",
-        _doi("10.1016/j.neucom.2010.11.037"),
-    ),
     "ong2004": Reference(
         "Ong, Mary, Canu, Smola. Learning with non-positive kernels. ICML 2004. "
         "doi:10.1145/1015330.1015443",
