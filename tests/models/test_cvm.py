@@ -73,12 +73,29 @@ def test_small_epsilon_gives_the_function_of_scikit_learn(case):
     np.testing.assert_array_equal(decisions[:, 0], -decisions[:, 1])
 
 
+def test_the_default_epsilon_is_fine_enough_where_labels_are_wrong():
+    """That of the authors stops at the rows with wrong labels, which come first."""
+    Z, signs, y = problem(n=4000, r=20, distance=2.0)
+    t = np.where(np.random.default_rng(1).uniform(size=len(y)) < 0.25, 1 - y, y)
+    best = optimum(Z, t == 1, 1000.0)[0]
+    values = {}
+    for epsilon in (1e-9, 1e-6):
+        machine = CoreVectorMachine(1000.0, epsilon).fit(Z, signs, t, 2)
+        f = machine.decision_function(Z)[:, 1]
+        w = machine.coef_[:, 1] * np.sqrt((Z * Z).sum(axis=1).mean())
+        losses = np.maximum(0, 1 - np.where(t == 1, 1, -1) * f) ** 2
+        values[epsilon] = w @ w + machine.intercept_[1] ** 2 + 1000.0 * losses.sum()
+    assert values[1e-9] < 1.001 * best
+    assert values[1e-6] > 1.05 * best
+    assert CoreVectorMachine().epsilon == 1e-9
+
+
 def dense_kernel(Z, y, penalty):
     X, t = scaled(Z), np.where(y == 1, 1.0, -1.0)
     return (X @ X.T + 1) * np.outer(t, t) + np.eye(len(t)) / penalty
 
 
-def test_the_ball_covers_all_points_and_no_smaller_epsilon_would_do():
+def test_the_ball_covers_all_points_of_the_dense_kernel():
     Z, signs, y = problem()
     K = dense_kernel(Z, y, 5.0)
     eta = K.diagonal().max()

@@ -36,7 +36,7 @@ LEARNERS = {
     },
     "sh-svm": {"method": "krein_sh_svm", "lambda_plus": 0.01, "lambda_minus": "inner"},
     "sf-lsm": {"method": "sf_lsm", "ridge": "inner"},
-    "cvm": {"method": "cvm", "penalty": "inner", "epsilon": 1e-6},
+    "cvm": {"method": "cvm", "penalty": "inner"},
     "krein-svc": {"method": "svc", "penalty": 10.0},
     "dissimilarities": {"method": "dissimilarity_space", "kernel": "linear", "penalty": 1.0},
     "dissimilarities-elm": {"method": "dissimilarity_space", "kernel": "elm", "penalty": "inner"},

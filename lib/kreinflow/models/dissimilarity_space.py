@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from kreinflow.errors import InputError
 from kreinflow.models.cvm import (
+    EPSILON,
     Core,
     CoreVectorSolution,
     Expansion,
@@ -32,8 +33,7 @@ IntArray = NDArray[np.integer]
 
 KERNELS = ("linear", "elm")
 
-_EPSILON = 1e-6  # of the core vector machine
-_ELM_CORE = 5000  # rows of a core set whose kernel matrix is held in memory
+_ELM_CORE = 8000  # rows of a core set, whose kernel matrix is held in memory
 
 
 class DissimilaritySpaceClassifier:
@@ -141,7 +141,7 @@ def dissimilarity_space_path(
     X = (D - centre) / deviation
     rows = LinearRows(X, np.ones(X.shape[1])) if kernel == "linear" else _ELMRows(X)
     fits: list[tuple[NearnessDecision | ELMDecision, CoreVectorSolution]] = []
-    for solution in core_vector_path(rows, y, n_classes, penalties, _EPSILON):
+    for solution in core_vector_path(rows, y, n_classes, penalties, EPSILON):
         if isinstance(rows, LinearRows):
             coef, intercept = with_mirror(*rows.functions(solution.expansions), n_classes)
             coef = coef / deviation[:, None]
