@@ -12,9 +12,9 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from kreinflow.kernels.kernel import SettingsSchema
 from kreinflow.numerics import FloatArray
 from kreinflow.randomness import stream
+from kreinflow.settings import Configured, SettingsSchema
 
 
 class Generated(NamedTuple):
@@ -25,7 +25,7 @@ class Generated(NamedTuple):
     labels: tuple[str, ...]
 
 
-class Generator(ABC):
+class Generator(Configured, ABC):
     """A way to draw labelled vectors: one subclass, and its line in :data:`GENERATORS`.
 
     Parameters
@@ -37,19 +37,10 @@ class Generator(ABC):
     ----------
     name : str
         Its name in the config.
-    settings_schema : mapping
-        The JSON schema of each key that the config may have, with ``description`` and
-        ``default``.
     """
 
+    named_by = "name"
     name: ClassVar[str]
-    settings_schema: ClassVar[SettingsSchema] = {}
-
-    def __init__(self, settings: Mapping[str, Any]) -> None:
-        defaults = {key: part["default"] for key, part in self.settings_schema.items()}
-        self.settings: dict[str, Any] = defaults | {
-            key: value for key, value in settings.items() if key != "name"
-        }
 
     @abstractmethod
     def describe(self) -> str:

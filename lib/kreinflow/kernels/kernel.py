@@ -1,22 +1,19 @@
 """What a kernel of vectors or strings promises to everything after it."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kreinflow.numerics import FloatArray
+from kreinflow.settings import Configured
 
 Objects = NDArray[Any]
 """Vectors, of shape (n, n_features) and float64, or strings, of shape (n,) and ``object``."""
 
-SettingsSchema = Mapping[str, Mapping[str, Any]]
-"""The JSON schema of each key of an entry of the config."""
 
-
-class Kernel(ABC):
+class Kernel(Configured, ABC):
     """A function of two objects: one subclass, and its line in the registry.
 
     Parameters
@@ -33,26 +30,15 @@ class Kernel(ABC):
         negative, and *squared* where the function is a distance.
     strings : bool
         Whether it compares strings; else vectors.
-    settings_schema : mapping
-        The JSON schema of each key that the config may have, with ``description`` and
-        ``default``; a key without default is required.
     references : tuple of str
         Keys of :data:`kreinflow.references.REFERENCES`.
     """
 
+    named_by = "name"
     name: ClassVar[str]
     kind: ClassVar[str] = "similarity"
     strings: ClassVar[bool] = False
-    settings_schema: ClassVar[SettingsSchema] = {}
     references: ClassVar[tuple[str, ...]] = ()
-
-    def __init__(self, settings: Mapping[str, Any]) -> None:
-        defaults = {
-            key: part["default"] for key, part in self.settings_schema.items() if "default" in part
-        }
-        self.settings: dict[str, Any] = defaults | {
-            key: value for key, value in settings.items() if key != "name"
-        }
 
     @abstractmethod
     def describe(self) -> str:

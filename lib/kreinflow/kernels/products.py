@@ -5,9 +5,10 @@ from typing import ClassVar
 
 import numpy as np
 
-from kreinflow.kernels.kernel import Kernel, Objects, SettingsSchema
+from kreinflow.kernels.kernel import Kernel, Objects
 from kreinflow.kernels.pairs import inner_products, power, row_sums, squared_norms
 from kreinflow.numerics import FloatArray
+from kreinflow.settings import SettingsSchema
 
 
 class ProductKernel(Kernel):

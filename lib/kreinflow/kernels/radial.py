@@ -5,9 +5,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from kreinflow.kernels.kernel import Kernel, Objects, SettingsSchema
+from kreinflow.kernels.kernel import Kernel, Objects
 from kreinflow.kernels.pairs import power, squared_distances
 from kreinflow.numerics import FloatArray
+from kreinflow.settings import SettingsSchema
 
 
 def _width(description: str, default: float = 1.0) -> dict[str, Any]:

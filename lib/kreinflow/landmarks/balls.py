@@ -18,10 +18,10 @@ from kreinflow.landmarks.selector import (
     Needs,
     SelectionProblem,
     Selector,
-    SettingsSchema,
     how_many,
 )
 from kreinflow.numerics import FloatArray
+from kreinflow.settings import SettingsSchema
 
 Positions = NDArray[np.intp]
 

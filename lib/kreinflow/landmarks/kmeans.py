@@ -17,10 +17,10 @@ from kreinflow.landmarks.selector import (
     Needs,
     SelectionProblem,
     Selector,
-    SettingsSchema,
     how_many,
 )
 from kreinflow.numerics import FloatArray, tiles
+from kreinflow.settings import SettingsSchema
 
 
 def kmeans_plus_plus(F: FloatArray, count: int, keys: NDArray[np.uint64]) -> NDArray[np.intp]:

@@ -16,9 +16,9 @@ from kreinflow.errors import InputError
 from kreinflow.landmarks.features import ClassScores
 from kreinflow.landmarks.sketch import Sketch
 from kreinflow.randomness import hash_keys
+from kreinflow.settings import Configured, SettingsSchema
 
 Needs = Literal["nothing", "class_scores", "sketch"]
-SettingsSchema = Mapping[str, Mapping[str, Any]]
 
 BUDGET: Mapping[str, Any] = {
     "description": "landmarks in all; or the name of a selector, to take as many as it did; or "
@@ -164,7 +164,7 @@ class SelectionProblem:
         )
 
 
-class Selector(ABC):
+class Selector(Configured, ABC):
     """A way to choose landmarks that the config can name: one subclass, one line in the registry.
 
     Parameters
@@ -180,25 +180,13 @@ class Selector(ABC):
         The scores it looks at: none; those inside each class, with the candidates that the
         setting ``candidates`` asks for; or those of all rows with the ``sketch`` first ones of a
         random order.
-    settings_schema : mapping
-        The JSON schema of each key that the config may have, with ``description`` and, unless the
-        key is required, ``default``.
     references : tuple of str
         Keys of :data:`kreinflow.references.REFERENCES`.
     """
 
     method: ClassVar[str]
     needs: ClassVar[Needs] = "nothing"
-    settings_schema: ClassVar[SettingsSchema] = {}
     references: ClassVar[tuple[str, ...]] = ()
-
-    def __init__(self, settings: Mapping[str, Any]) -> None:
-        defaults = {
-            key: part["default"] for key, part in self.settings_schema.items() if "default" in part
-        }
-        self.settings: dict[str, Any] = defaults | {
-            key: value for key, value in settings.items() if key != "method"
-        }
 
     @abstractmethod
     def describe(self, unit: str) -> str:

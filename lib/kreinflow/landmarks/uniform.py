@@ -9,9 +9,9 @@ from kreinflow.landmarks.selector import (
     BUDGET,
     SelectionProblem,
     Selector,
-    SettingsSchema,
     how_many,
 )
+from kreinflow.settings import SettingsSchema
 
 
 class Uniform(Selector):

@@ -8,8 +8,9 @@ from numpy.typing import NDArray
 from kreinflow.errors import InputError
 from kreinflow.models.decisions import LinearDecision, NearestDecision
 from kreinflow.models.learner import Choice, Fitted, Learner, Problem
+from kreinflow.models.linear import LinearEstimator
 from kreinflow.models.support_vectors import standardisation
-from kreinflow.numerics import FloatArray, single_threaded, tiled_product
+from kreinflow.numerics import FloatArray, single_threaded
 
 IntArray = NDArray[np.integer]
 
@@ -36,7 +37,7 @@ class NearestLandmarkLearner(Learner):
         return fitted.decision.decide(others)
 
 
-class LandmarkLinearSVC:
+class LandmarkLinearSVC(LinearEstimator):
     r"""scikit-learn's ``LinearSVC`` on the landmark scores, one class against the rest.
 
     The penalty is not invariant to scale: so the scores with each landmark are centred, divided by
@@ -64,9 +65,6 @@ class LandmarkLinearSVC:
     ----------
     R.-E. Fan, K.-W. Chang, C.-J. Hsieh, X.-R. Wang, C.-J. Lin (2008), LIBLINEAR, JMLR 9.
     """
-
-    coef_: FloatArray
-    intercept_: FloatArray
 
     def __init__(self, penalty: float = 1.0, random_state: int = 0) -> None:
         if not (np.isfinite(penalty) and penalty > 0):
@@ -108,15 +106,6 @@ class LandmarkLinearSVC:
             self.coef_ = np.column_stack([-self.coef_, self.coef_])
             self.intercept_ = np.array([-self.intercept_[0], self.intercept_[0]])
         return self
-
-    def decision_function(self, C: FloatArray) -> FloatArray:
-        """Return the decisions, ndarray of shape (N, n_classes); the largest wins."""
-        return tiled_product(C, self.coef_) + self.intercept_
-
-    def predict(self, C: FloatArray) -> NDArray[np.intp]:
-        """Return the class codes of largest decision."""
-        codes: NDArray[np.intp] = np.argmax(self.decision_function(C), axis=1)
-        return codes
 
 
 class LinearSVCLearner(Learner):

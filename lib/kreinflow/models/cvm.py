@@ -12,7 +12,8 @@ from scipy.linalg import lapack
 
 from kreinflow.errors import InputError, KreinflowError
 from kreinflow.landmarks.meb import CoreSet
-from kreinflow.models.learner import Choice, Fitted, Learner, Problem, SettingsSchema, folded
+from kreinflow.models.learner import Choice, Fitted, Learner, Problem, folded
+from kreinflow.models.linear import LinearEstimator
 from kreinflow.models.moments import class_counts
 from kreinflow.models.one_against_rest import fitted_classes, with_mirror
 from kreinflow.models.support_vectors import (
@@ -23,6 +24,7 @@ from kreinflow.models.support_vectors import (
     penalty_choices,
 )
 from kreinflow.numerics import FloatArray, single_threaded, tiled_product, tiles
+from kreinflow.settings import SettingsSchema
 
 IntArray = NDArray[np.integer]
 
@@ -35,7 +37,7 @@ _TOLERANCE = 1e-18  # of the squared Newton decrement against the objective, bef
 _SLACK = 1e-12  # of the squared distances, that counts as rounding
 
 
-class CoreVectorMachine:
+class CoreVectorMachine(LinearEstimator):
     r"""Sparse support vector machines of all classes against the rest, by core sets.
 
     Class c against the rest has targets :math:`y = \pm 1`, :math:`f(z) = w'z/\sqrt\kappa + b` with
@@ -100,8 +102,6 @@ class CoreVectorMachine:
     radius beforehand (ICML 2007): it approximates the same optimum.
     """
 
-    coef_: FloatArray
-    intercept_: FloatArray
     weights_: list[FloatArray]
     support_: list[NDArray[np.intp]]
     squared_radii_: FloatArray
@@ -149,15 +149,6 @@ class CoreVectorMachine:
         self.squared_radii_ = solution.squared_radii
         self.n_iter_, self.converged_ = solution.n_iter, solution.converged
         return self
-
-    def decision_function(self, Z: FloatArray) -> FloatArray:
-        """Return the decisions, ndarray of shape (N, n_classes); the largest wins."""
-        return tiled_product(Z, self.coef_) + self.intercept_
-
-    def predict(self, Z: FloatArray) -> NDArray[np.intp]:
-        """Return the class codes of largest decision."""
-        codes: NDArray[np.intp] = np.argmax(self.decision_function(Z), axis=1)
-        return codes
 
 
 class Core(ABC):

@@ -18,7 +18,7 @@ from kreinflow.models.cvm import (
     core_vector_path,
 )
 from kreinflow.models.decisions import ELMDecision, NearnessDecision, elm_kernel
-from kreinflow.models.learner import Choice, Fitted, Learner, Problem, SettingsSchema
+from kreinflow.models.learner import Choice, Fitted, Learner, Problem
 from kreinflow.models.one_against_rest import with_mirror
 from kreinflow.models.support_vectors import (
     PENALTY_SCHEMA,
@@ -28,6 +28,7 @@ from kreinflow.models.support_vectors import (
     standardisation,
 )
 from kreinflow.numerics import FloatArray, tiled_product, tiles
+from kreinflow.settings import SettingsSchema
 
 IntArray = NDArray[np.integer]
 

@@ -11,14 +11,15 @@ from scipy.linalg import lapack
 from scipy.special import expit, log_expit
 
 from kreinflow.errors import InputError, KreinflowError
-from kreinflow.models.learner import Choice, Fitted, Learner, Problem, SettingsSchema, folded
+from kreinflow.models.learner import Choice, Fitted, Learner, Problem, folded
+from kreinflow.models.linear import LinearEstimator
 from kreinflow.numerics import (
     RANK_TOLERANCE,
     FloatArray,
     single_threaded,
-    tiled_product,
     tiles,
 )
+from kreinflow.settings import SettingsSchema
 
 IntArray = NDArray[np.integer]
 
@@ -32,7 +33,7 @@ _DECREMENT = 1e-12  # squared distance to the mode, in standard deviations, at t
 _NEWTON_STEPS = 200
 
 
-class NystroemEPCVM:
+class NystroemEPCVM(LinearEstimator):
     r"""Sparse logistic machines of all classes against the rest, grown one function at a time.
 
     Class c has targets :math:`y = \pm 1`, :math:`t = (1 + y)/2`, a bias and basis functions j
@@ -119,8 +120,6 @@ class NystroemEPCVM:
     models, AISTATS.
     """
 
-    coef_: FloatArray
-    intercept_: FloatArray
     weights_: list[FloatArray]
     active_: list[NDArray[np.intp]]
     precisions_: list[FloatArray]
@@ -226,15 +225,6 @@ class NystroemEPCVM:
         self.precisions_ = self.precisions_ * 2
         self.evidence_ = np.repeat(self.evidence_, 2)
         self.n_iter_, self.converged_ = np.repeat(self.n_iter_, 2), np.repeat(self.converged_, 2)
-
-    def decision_function(self, Z: FloatArray) -> FloatArray:
-        """Return f, ndarray of shape (N, n_classes); the largest wins."""
-        return tiled_product(Z, self.coef_) + self.intercept_
-
-    def predict(self, Z: FloatArray) -> NDArray[np.intp]:
-        """Return the class codes of largest f."""
-        codes: NDArray[np.intp] = np.argmax(self.decision_function(Z), axis=1)
-        return codes
 
 
 class EPCVMLearner(Learner):

@@ -9,14 +9,15 @@ from scipy.linalg import lapack
 
 from kreinflow.errors import InputError
 from kreinflow.krein.eigen import triangular_factor
-from kreinflow.models.learner import Choice, Fitted, Learner, Problem, SettingsSchema, folded
+from kreinflow.models.learner import Choice, Fitted, Learner, Problem, folded
+from kreinflow.models.linear import LinearEstimator
 from kreinflow.models.moments import class_counts, class_means, covariance_about
 from kreinflow.numerics import (
     RANK_TOLERANCE,
     FloatArray,
     single_threaded,
-    tiled_product,
 )
+from kreinflow.settings import SettingsSchema
 
 IntArray = NDArray[np.integer]
 
@@ -27,7 +28,7 @@ RIDGE_GRID: tuple[float, ...] = tuple(10.0**power for power in range(-8, 1))
 """Ridges tried on inner folds, relative to the mean diagonal of the total scatter."""
 
 
-class NystroemFisher:
+class NystroemFisher(LinearEstimator):
     r"""Fisher discriminants of all classes against the rest on a Krein factor.
 
     With the rows :math:`z` of the factor, class means :math:`m_+, m_-`, class covariances
@@ -92,8 +93,6 @@ class NystroemFisher:
     approximation using minimum enclosing balls, Neurocomputing, eq. 3 and section 5.2.
     """
 
-    coef_: FloatArray
-    intercept_: FloatArray
     singular_: bool
 
     def __init__(
@@ -132,15 +131,6 @@ class NystroemFisher:
         (solution,) = fisher_path(Z, signs, y, n_classes, self.scatter, self.bias, (self.ridge,))
         self.coef_, self.intercept_, self.singular_ = solution
         return self
-
-    def decision_function(self, Z: FloatArray) -> FloatArray:
-        """Return the decisions, ndarray of shape (N, n_classes); the largest wins."""
-        return tiled_product(Z, self.coef_) + self.intercept_
-
-    def predict(self, Z: FloatArray) -> NDArray[np.intp]:
-        """Return the class codes of largest decision."""
-        codes: NDArray[np.intp] = np.argmax(self.decision_function(Z), axis=1)
-        return codes
 
 
 class FisherLearner(Learner):

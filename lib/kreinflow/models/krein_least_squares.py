@@ -5,14 +5,15 @@ from itertools import product
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import eigh, lapack, svd
 
 from kreinflow.errors import InputError
-from kreinflow.models.learner import Choice, Fitted, Learner, Problem, SettingsSchema, folded
+from kreinflow.models.learner import Choice, Fitted, Learner, Problem, folded
+from kreinflow.models.linear import LinearEstimator
 from kreinflow.models.moments import IntArray
 from kreinflow.models.one_against_rest import Moments, with_mirror
-from kreinflow.numerics import RANK_TOLERANCE, FloatArray, single_threaded, tiled_product
+from kreinflow.numerics import RANK_TOLERANCE, FloatArray, single_threaded
+from kreinflow.settings import SettingsSchema
 
 LAMBDA_GRID: tuple[float, ...] = (1.0, 1e-2, 1e-4, 1e-6, 1e-8)
 """Values of lambda+ and of lambda- that are tried, as pairs."""
@@ -96,7 +97,7 @@ def penalties_by_sign(signs: FloatArray, choice: Choice) -> FloatArray:
     return np.where(signs > 0, choice["lambda_plus"], choice["lambda_minus"])
 
 
-class KreinLeastSquares:
+class KreinLeastSquares(LinearEstimator):
     r"""Krein LSM: least squares with a penalty for each part of a Kreĭn space.
 
     The rows z of the factor split by the signs into :math:`z_+` and :math:`z_-`, the weights
@@ -142,8 +143,6 @@ class KreinLeastSquares:
     PMLR 97, section 2.4.
     """
 
-    coef_: FloatArray
-    intercept_: FloatArray
     scale_: float
 
     def __init__(self, lambda_plus: float = 1e-2, lambda_minus: float = 1e-2) -> None:
@@ -179,15 +178,6 @@ class KreinLeastSquares:
         self.scale_ = moments.scale
         return self
 
-    def decision_function(self, Z: FloatArray) -> FloatArray:
-        """Return the decisions, ndarray of shape (N, n_classes); the largest wins."""
-        return tiled_product(Z, self.coef_) + self.intercept_
-
-    def predict(self, Z: FloatArray) -> NDArray[np.intp]:
-        """Return the class codes of largest decision."""
-        codes: NDArray[np.intp] = np.argmax(self.decision_function(Z), axis=1)
-        return codes
-
 
 def penalised_least_squares(
     moments: Moments, penalties: FloatArray
@@ -216,7 +206,7 @@ def penalised_least_squares(
         return np.asarray(coef), moments.target_means - moments.mean @ coef
 
 
-class KreinVarianceConstrained:
+class KreinVarianceConstrained(LinearEstimator):
     r"""Krein VC-LSM: least squares where the variance of the decisions is given.
 
     In the notation of :class:`KreinLeastSquares`, with :math:`v` the ``variance``,
@@ -275,8 +265,6 @@ class KreinVarianceConstrained:
     Appl. 114/115, 815-839.
     """
 
-    coef_: FloatArray
-    intercept_: FloatArray
     multipliers_: FloatArray
     scale_: float
 
@@ -310,15 +298,6 @@ class KreinVarianceConstrained:
         self.multipliers_ = np.resize(multipliers, n_classes)
         self.scale_ = moments.scale
         return self
-
-    def decision_function(self, Z: FloatArray) -> FloatArray:
-        """Return the decisions, ndarray of shape (N, n_classes); the largest wins."""
-        return tiled_product(Z, self.coef_) + self.intercept_
-
-    def predict(self, Z: FloatArray) -> NDArray[np.intp]:
-        """Return the class codes of largest decision."""
-        codes: NDArray[np.intp] = np.argmax(self.decision_function(Z), axis=1)
-        return codes
 
 
 class _Span:

@@ -17,9 +17,10 @@ from kreinflow.models.krein_least_squares import (
     penalty_choices,
 )
 from kreinflow.models.learner import Choice, Fitted, Learner, Problem, folded
+from kreinflow.models.linear import LinearEstimator
 from kreinflow.models.moments import IntArray
 from kreinflow.models.one_against_rest import Moments, fitted_classes, with_mirror
-from kreinflow.numerics import FloatArray, single_threaded, tiled_product, tiles
+from kreinflow.numerics import FloatArray, single_threaded, tiles
 
 _ARMIJO = 1e-4  # part of the predicted decrease that a step must bring
 _TOLERANCE = 1e-18  # of the squared Newton decrement against the objective, before a last step
@@ -27,7 +28,7 @@ _ROUNDING = 1e-12  # relative differences of the objective that mean nothing
 _MAX_ITER = 100
 
 
-class KreinSquaredHinge:
+class KreinSquaredHinge(LinearEstimator):
     r"""Krein SH-SVM: the squared hinge loss with a penalty for each part of a Kreĭn space.
 
     The rows z of the factor split by the signs into :math:`z_+` and :math:`z_-`, the weights
@@ -83,8 +84,6 @@ class KreinSquaredHinge:
     scale linear SVMs, JMLR 6, 341-361.
     """
 
-    coef_: FloatArray
-    intercept_: FloatArray
     n_iter_: NDArray[np.intp]
     converged_: NDArray[np.bool_]
     scale_: float
@@ -126,15 +125,6 @@ class KreinSquaredHinge:
         self.n_iter_, self.converged_ = solution.n_iter, solution.converged
         self.scale_ = solution.scale
         return self
-
-    def decision_function(self, Z: FloatArray) -> FloatArray:
-        """Return the decisions, ndarray of shape (N, n_classes); the largest wins."""
-        return tiled_product(Z, self.coef_) + self.intercept_
-
-    def predict(self, Z: FloatArray) -> NDArray[np.intp]:
-        """Return the class codes of largest decision."""
-        codes: NDArray[np.intp] = np.argmax(self.decision_function(Z), axis=1)
-        return codes
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,6 +13,7 @@ from kreinflow.krein.factor import Embedding
 from kreinflow.models.decisions import Decision, LinearDecision
 from kreinflow.models.factors import LandmarkKernel, Landmarks, TrainingPart
 from kreinflow.numerics import FloatArray
+from kreinflow.settings import Configured
 
 IntArray = NDArray[np.int64]
 
@@ -147,11 +148,7 @@ Choice = Mapping[str, float]
 """Values of hyper-parameters, by name."""
 
 
-SettingsSchema = Mapping[str, Mapping[str, Any]]
-"""The JSON schema of each key of a method's settings."""
-
-
-class Learner(ABC):
+class Learner(Configured, ABC):
     """A method that recipes can name: one subclass, and its line in the registry.
 
     Parameters
@@ -163,24 +160,12 @@ class Learner(ABC):
     ----------
     method : str
         Its name in the config.
-    settings_schema : mapping
-        The JSON schema of each key that the config may have, with ``description`` and
-        ``default``.
     references : tuple of str
         Keys of :data:`kreinflow.references.REFERENCES`.
     """
 
     method: ClassVar[str]
-    settings_schema: ClassVar[SettingsSchema] = {}
     references: ClassVar[tuple[str, ...]] = ()
-
-    def __init__(self, settings: Mapping[str, Any]) -> None:
-        defaults = {
-            key: part["default"] for key, part in self.settings_schema.items() if "default" in part
-        }
-        self.settings: dict[str, Any] = defaults | {
-            key: value for key, value in settings.items() if key != "method"
-        }
 
     @abstractmethod
     def describe(self) -> str:

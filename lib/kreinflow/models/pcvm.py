@@ -11,9 +11,11 @@ from scipy.linalg import lapack
 from scipy.special import erfcx
 
 from kreinflow.errors import InputError, KreinflowError
-from kreinflow.models.learner import Choice, Fitted, Learner, Problem, SettingsSchema, folded
+from kreinflow.models.learner import Choice, Fitted, Learner, Problem, folded
+from kreinflow.models.linear import LinearEstimator
 from kreinflow.models.moments import class_counts
 from kreinflow.numerics import FloatArray, single_threaded, tiled_product, tiles
+from kreinflow.settings import SettingsSchema
 
 IntArray = NDArray[np.integer]
 
@@ -23,7 +25,7 @@ _START = 5.0  # first latent values are 5 y: on the right side of the labels, we
 _USED = 1e-4  # weights above it count as used in the complexity
 
 
-class NystroemPCVM:
+class NystroemPCVM(LinearEstimator):
     r"""Sparse probit machines of all classes against the rest on a Krein factor.
 
     Class c has targets :math:`y = \pm 1`, basis functions i in B (training rows), weights
@@ -96,8 +98,6 @@ class NystroemPCVM:
     convergence of any EM algorithm, Scand. J. Statist. 35, 335-353, scheme S3.
     """
 
-    coef_: FloatArray
-    intercept_: FloatArray
     kernel_scale_: float
     weights_: list[FloatArray]
     active_: list[NDArray[np.intp]]
@@ -218,15 +218,6 @@ class NystroemPCVM:
                 return
         for machine in running:
             machine.settle()
-
-    def decision_function(self, Z: FloatArray) -> FloatArray:
-        """Return the latent f, ndarray of shape (N, n_classes); the largest wins."""
-        return tiled_product(Z, self.coef_) + self.intercept_
-
-    def predict(self, Z: FloatArray) -> NDArray[np.intp]:
-        """Return the class codes of largest latent value."""
-        codes: NDArray[np.intp] = np.argmax(self.decision_function(Z), axis=1)
-        return codes
 
 
 class PCVMLearner(Learner):

@@ -8,9 +8,10 @@ from numpy.typing import NDArray
 
 from kreinflow.errors import InputError
 from kreinflow.models.decisions import QuadraticDecision, quadratic_forms
-from kreinflow.models.learner import Choice, Fitted, Learner, Problem, SettingsSchema
+from kreinflow.models.learner import Choice, Fitted, Learner, Problem
 from kreinflow.models.moments import class_counts, class_means, covariance_about
 from kreinflow.numerics import RANK_TOLERANCE, FloatArray, single_threaded
+from kreinflow.settings import SettingsSchema
 
 IntArray = NDArray[np.integer]
 

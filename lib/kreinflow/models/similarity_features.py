@@ -4,20 +4,21 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from kreinflow.models.decisions import LinearDecision
 from kreinflow.models.krein_least_squares import check_positive, penalised_least_squares
-from kreinflow.models.learner import Choice, Fitted, Learner, Problem, SettingsSchema
+from kreinflow.models.learner import Choice, Fitted, Learner, Problem
+from kreinflow.models.linear import LinearEstimator
 from kreinflow.models.moments import IntArray
 from kreinflow.models.one_against_rest import Moments, with_mirror
-from kreinflow.numerics import FloatArray, tiled_product
+from kreinflow.numerics import FloatArray
+from kreinflow.settings import SettingsSchema
 
 RIDGE_GRID: tuple[float, ...] = tuple(10.0**power for power in range(0, -9, -1))
 """Ridges that are tried."""
 
 
-class SimilarityFeatures:
+class SimilarityFeatures(LinearEstimator):
     r"""SF-LSM: ridge regression on the scores with the landmarks themselves.
 
     Whatever the kernel, row i is the vector :math:`x_i` of its m scores. Class c against the rest
@@ -49,8 +50,6 @@ class SimilarityFeatures:
     PMLR 97, section 3.
     """
 
-    coef_: FloatArray
-    intercept_: FloatArray
     scale_: float
 
     def __init__(self, ridge: float = 1e-2) -> None:
@@ -79,15 +78,6 @@ class SimilarityFeatures:
         self.coef_, self.intercept_ = with_mirror(coef, intercept, n_classes)
         self.scale_ = moments.scale
         return self
-
-    def decision_function(self, C: FloatArray) -> FloatArray:
-        """Return the decisions, ndarray of shape (N, n_classes); the largest wins."""
-        return tiled_product(C, self.coef_) + self.intercept_
-
-    def predict(self, C: FloatArray) -> NDArray[np.intp]:
-        """Return the class codes of largest decision."""
-        codes: NDArray[np.intp] = np.argmax(self.decision_function(C), axis=1)
-        return codes
 
 
 class SimilarityFeaturesLearner(Learner):

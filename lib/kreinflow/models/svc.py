@@ -7,7 +7,8 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from kreinflow.models.learner import Choice, Fitted, Learner, Problem, SettingsSchema, folded
+from kreinflow.models.learner import Choice, Fitted, Learner, Problem, folded
+from kreinflow.models.linear import LinearEstimator
 from kreinflow.models.moments import class_counts
 from kreinflow.models.one_against_rest import fitted_classes, with_mirror
 from kreinflow.models.support_vectors import (
@@ -17,7 +18,8 @@ from kreinflow.models.support_vectors import (
     mean_square,
     penalty_choices,
 )
-from kreinflow.numerics import FloatArray, single_threaded, tiled_product
+from kreinflow.numerics import FloatArray, single_threaded
+from kreinflow.settings import SettingsSchema
 
 IntArray = NDArray[np.integer]
 
@@ -25,7 +27,7 @@ _TOLERANCE = 1e-5  # of the optimality conditions; libsvm's own default, 1e-3, i
 _MAX_STEPS = 10_000_000
 
 
-class FactorSVC:
+class FactorSVC(LinearEstimator):
     r"""scikit-learn's ``SVC`` on a factor without negative signs, one class against the rest.
 
     .. math:: \min_{w, b}\ w'w/2 + C \sum_i \max(0, 1 - y_i (w'z_i/\sqrt\kappa + b)),
@@ -62,8 +64,6 @@ class FactorSVC:
        1204-1216.
     """
 
-    coef_: FloatArray
-    intercept_: FloatArray
     support_: list[NDArray[np.intp]]
     n_iter_: NDArray[np.intp]
     converged_: NDArray[np.bool_]
@@ -111,15 +111,6 @@ class FactorSVC:
         self.n_iter_ = np.array([int(machine.n_iter_[0]) for machine in machines])
         self.converged_ = np.array([machine.fit_status_ == 0 for machine in machines])
         return self
-
-    def decision_function(self, Z: FloatArray) -> FloatArray:
-        """Return the decisions, ndarray of shape (N, n_classes); the largest wins."""
-        return tiled_product(Z, self.coef_) + self.intercept_
-
-    def predict(self, Z: FloatArray) -> NDArray[np.intp]:
-        """Return the class codes of largest decision."""
-        codes: NDArray[np.intp] = np.argmax(self.decision_function(Z), axis=1)
-        return codes
 
 
 class FactorSVCLearner(Learner):

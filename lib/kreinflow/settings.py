@@ -1,0 +1,38 @@
+"""Methods with settings of their own: what learners, selectors, kernels and generators share."""
+
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+SettingsSchema = Mapping[str, Mapping[str, Any]]
+"""The JSON schema of each key of an entry of the config, but for the one that names the method."""
+
+
+class Configured:
+    """A method as the config sets it.
+
+    Parameters
+    ----------
+    settings : mapping
+        As in the config, checked. Keys that are missing have their default.
+
+    Attributes
+    ----------
+    named_by : str
+        The key of the config that names the method; it is no setting.
+    settings_schema : mapping
+        The JSON schema of each key that the config may have, with ``description`` and
+        ``default``; a key without default is required.
+    settings : dict
+        A value for each key.
+    """
+
+    named_by: ClassVar[str] = "method"
+    settings_schema: ClassVar[SettingsSchema] = {}
+
+    def __init__(self, settings: Mapping[str, Any]) -> None:
+        defaults = {
+            key: part["default"] for key, part in self.settings_schema.items() if "default" in part
+        }
+        self.settings: dict[str, Any] = defaults | {
+            key: value for key, value in settings.items() if key != self.named_by
+        }
