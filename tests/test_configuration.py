@@ -131,6 +131,10 @@ MISTAKES = [
         _source(BALL | {"kernel": {"name": "ball"}, "generator": {"name": "ball", "objects": 1}}),
         "source.generator.objects: 1 is less than",
     ),
+    (
+        _set(["learners", "svc"], {"method": "cvm"}),
+        "recipes, 'svc-meb': cvm cannot learn from negative eigenvalues, which correction 'none'",
+    ),
     (_set(["sead"], 3), "top level: unknown key 'sead'; did you mean 'seed'?"),
     (
         _set(["datasets", "demo", "source", "familes"], 3),

@@ -247,6 +247,13 @@ def _check_references(config: dict[str, Any], name: str) -> None:
                     f"{kind} {recipe[kind]!r} is not defined"
                     f"{nearest(recipe[kind], config[f'{kind}s'])}",
                 )
+        learner = LEARNERS[config["learners"][recipe["learner"]]["method"]]
+        if learner.needs_positive and recipe["correction"] in ("none", "landmark_basis"):
+            raise refuse(
+                place,
+                f"{learner.method} cannot learn from negative eigenvalues, which correction "
+                f"{recipe['correction']!r} keeps. Use flip, clip, square or shift.",
+            )
     for key, selector in config["selectors"].items():
         budget = selector.get("budget")
         if isinstance(budget, str) and (

@@ -89,4 +89,5 @@ def test_each_learner_describes_itself_and_cites_what_is_listed(method):
 def test_default_settings_are_allowed(method):
     content = configuration()
     content["learners"]["means"] = {"method": method}
+    content["recipes"][0]["correction"] = "flip"
     complete_configuration(content)

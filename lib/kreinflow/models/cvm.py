@@ -516,6 +516,7 @@ class CoreVectorLearner(Learner):
     """The core vector machine as recipes name it."""
 
     method = "cvm"
+    needs_positive = True
     references = ("tsang2005", "gisbrecht2015")
     settings_schema: ClassVar[SettingsSchema] = {
         "penalty": PENALTY_SCHEMA,

@@ -162,9 +162,13 @@ class Learner(Configured, ABC):
         Its name in the config.
     references : tuple of str
         Keys of :data:`kreinflow.references.REFERENCES`.
+    needs_positive : bool
+        Whether it can only learn from a factor without negative signs, so that recipes must name
+        a correction.
     """
 
     method: ClassVar[str]
+    needs_positive: ClassVar[bool] = False
     references: ClassVar[tuple[str, ...]] = ()
 
     @abstractmethod

@@ -117,6 +117,7 @@ class FactorSVCLearner(Learner):
     """The support vector classifier as recipes name it."""
 
     method = "svc"
+    needs_positive = True
     references = ("loosli2016", "pedregosa2011")
     settings_schema: ClassVar[SettingsSchema] = {"penalty": PENALTY_SCHEMA}
 
