@@ -63,7 +63,7 @@ _STYLE: dict[Any, Any] = {
 
 
 @contextmanager
-def _style() -> Iterator[None]:
+def drawing_style() -> Iterator[None]:
     # From matplotlib's own defaults, so that a matplotlibrc of the user's changes no byte.
     with matplotlib.rc_context():
         matplotlib.rcdefaults()
@@ -74,7 +74,7 @@ def _style() -> Iterator[None]:
 def figure_svg(figure: Figure) -> str:
     """Return a figure as the text of an SVG, without date or version."""
     buffer = io.StringIO()
-    with _style():
+    with drawing_style():
         figure.savefig(
             buffer,
             format="svg",
@@ -149,7 +149,7 @@ def _styles(names: Sequence[str]) -> dict[str, dict[str, Any]]:
     }
 
 
-@_style()
+@drawing_style()
 def classes_figure(class_sizes: Mapping[str, int], lengths: Sequence[int]) -> Figure:
     """Draw the sizes of the classes, and a histogram of the lengths.
 
@@ -189,7 +189,7 @@ def classes_figure(class_sizes: Mapping[str, int], lengths: Sequence[int]) -> Fi
     return figure
 
 
-@_style()
+@drawing_style()
 def landmarks_figure(landmarks: pd.DataFrame) -> Figure:
     """Draw the number of landmarks of each class: mean over folds, and their range.
 
@@ -226,7 +226,7 @@ def landmarks_figure(landmarks: pd.DataFrame) -> Figure:
     return figure
 
 
-@_style()
+@drawing_style()
 def spectrum_figure(spectrum: pd.DataFrame) -> Figure:
     """Draw the eigenvalues of the approximated kernel, positive and negative ones.
 
@@ -291,7 +291,7 @@ def _spectrum_title(key: tuple[Any, ...], values: FloatArray, groups: int) -> st
     return f"{name}\n{np.sum(values > 0)} positive, {len(negative)} negative ({share:.1%})"
 
 
-@_style()
+@drawing_style()
 def comparison_figure(comparison: pd.DataFrame) -> Figure:
     """Draw mean and standard deviation of the accuracy of each recipe.
 
@@ -334,7 +334,7 @@ def comparison_figure(comparison: pd.DataFrame) -> Figure:
     return figure
 
 
-@_style()
+@drawing_style()
 def confusion_figure(confusion: pd.DataFrame, recipe: str, classes: Sequence[str]) -> Figure:
     """Draw the confusion matrix of one recipe, each row divided by its sum.
 
@@ -397,7 +397,7 @@ def confusion_figure(confusion: pd.DataFrame, recipe: str, classes: Sequence[str
     return figure
 
 
-@_style()
+@drawing_style()
 def alignments_figure(
     summary: pd.DataFrame, models: pd.DataFrame, best: str, distinct: int, unit: str = "alignments"
 ) -> Figure:
@@ -464,7 +464,7 @@ def alignments_figure(
     return figure
 
 
-@_style()
+@drawing_style()
 def reject_figure(reject_curve: pd.DataFrame, best: str) -> Figure:
     """Draw the errors that remain when the least certain predictions are set aside.
 
@@ -499,7 +499,7 @@ def reject_figure(reject_curve: pd.DataFrame, best: str) -> Figure:
     return figure
 
 
-@_style()
+@drawing_style()
 def calibration_figure(calibration: pd.DataFrame, best: str) -> Figure:
     """Draw accuracy against probability for one recipe, above how many predictions have it.
 
@@ -544,7 +544,7 @@ def calibration_figure(calibration: pd.DataFrame, best: str) -> Figure:
     return figure
 
 
-@_style()
+@drawing_style()
 def times_figure(times: pd.DataFrame) -> Figure:
     """Draw the time of each stage, summed over its jobs.
 
