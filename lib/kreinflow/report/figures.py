@@ -64,6 +64,7 @@ _STYLE: dict[Any, Any] = {
 
 @contextmanager
 def drawing_style() -> Iterator[None]:
+    """Draw with the letters, lines and grid of the report, whatever the user's settings are."""
     # From matplotlib's own defaults, so that a matplotlibrc of the user's changes no byte.
     with matplotlib.rc_context():
         matplotlib.rcdefaults()
