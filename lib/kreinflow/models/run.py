@@ -37,8 +37,9 @@ class Run:
         """Return the landmarks of one fold, with the scores of all distinct rows."""
         rows = table["row"].to_numpy(np.int64)
         codes = {label: code for code, label in enumerate(self.dataset.classes)}
+        every = np.array_equal(rows, self.union)  # then nothing needs to be copied
         return Landmarks(
-            scores=self.scores[:, np.searchsorted(self.union, rows)],
+            scores=self.scores if every else self.scores[:, np.searchsorted(self.union, rows)],
             self_scores=self.self_scores,
             lengths=self.dataset.lengths.astype(np.float64),
             rows=rows,
@@ -55,11 +56,17 @@ class Run:
 
     def training_part(self, fold: str) -> TrainingPart:
         """Return the records that a fold learns from."""
-        training = self.partition.training(fold)
+        return self._part(self.partition.training(fold))
+
+    def testing_part(self, fold: str) -> TrainingPart:
+        """Return the records that a fold measures, in the form of those it learns from."""
+        return self._part(self.partition.testing(fold))
+
+    def _part(self, mask: NDArray[np.bool_]) -> TrainingPart:
         return TrainingPart(
-            rows=self.dataset.rows[training],
-            labels=self.dataset.labels[training],
-            groups=self._group_names[training],
+            rows=self.dataset.rows[mask],
+            labels=self.dataset.labels[mask],
+            groups=self._group_names[mask],
             classes=self.dataset.classes,
         )
 

@@ -84,9 +84,7 @@ def train(
 ) -> Trained:
     """Train one recipe: hyper-parameters, calibration and threshold on inner folds, then on all.
 
-    Of the hyper-parameters that the learner offers, those with the fewest errors on the inner
-    folds win; among equals those of smaller log loss (after the temperature that suits them
-    best), then those that the learner lists first.
+    Hyper-parameters are those of :func:`choose`.
 
     Parameters
     ----------
@@ -105,16 +103,11 @@ def train(
     """
     learner = make_learner(settings)
     problem = Problem.of(embedding, kernel, landmarks, part, seed)
-    choices = learner.choices()
-    measured = inner >= 0
-    truth = part.labels[measured]
-    best, decisions, calibrator = _choose(
-        [held_out[measured] for held_out in _held_out_decisions(learner, problem, choices, inner)],
-        truth,
-    )
+    choice, decisions, calibrator = choose(learner, problem, inner)
+    truth = part.labels[inner >= 0]
     probabilities = calibrator.probabilities(decisions)
     threshold = reject_threshold(probabilities, truth, error=reject_error)
-    (fitted,) = learner.fit(problem, [choices[best]])
+    (fitted,) = learner.fit(problem, [choice])
     classifier = LandmarkClassifier(
         classes=part.classes,
         decision=fitted.decision,
@@ -136,7 +129,7 @@ def train(
         "basis_used": m / len(part.rows) if fitted.basis_used is None else fitted.basis_used,
         "iterations": fitted.iterations,
         "converged": fitted.converged,
-        "hyper_parameters": " ".join(f"{key}={value:.3g}" for key, value in choices[best].items()),
+        "hyper_parameters": shown(choice),
         "temperature": classifier.temperature,
         "reject_threshold": classifier.reject_threshold,
         "inner_accuracy": float(np.mean(probabilities.argmax(axis=1) == truth)),
@@ -144,6 +137,47 @@ def train(
         "alignments_per_query": m + int(needs_self_score),
     }
     return Trained(classifier, figures)
+
+
+def shown(choice: Choice) -> str:
+    """Return hyper-parameters as they stand in tables."""
+    return " ".join(f"{key}={value:.3g}" for key, value in choice.items())
+
+
+def choose(
+    learner: Learner, problem: Problem, inner: NDArray[np.int64]
+) -> tuple[Choice, FloatArray, TemperatureCalibrator]:
+    """Choose the hyper-parameters of a learner on inner folds.
+
+    Those with the fewest errors win; among equals those of smaller log loss (after the
+    temperature that suits them best), then those that the learner lists first.
+
+    Parameters
+    ----------
+    learner : Learner
+    problem : Problem
+        The whole training part.
+    inner : ndarray of shape (n,)
+        Inner fold of each training record; -1 is always trained on.
+
+    Returns
+    -------
+    mapping of str to float
+        The hyper-parameters.
+    ndarray
+        Their decisions for the records that were held out.
+    TemperatureCalibrator
+        Fitted to these.
+    """
+    choices = learner.choices()
+    measured = inner >= 0
+    truth = problem.labels[measured]
+    decisions = [d[measured] for d in _held_out_decisions(learner, problem, choices, inner)]
+    errors = [int((decision.argmax(axis=1) != truth).sum()) for decision in decisions]
+    fewest = [i for i, count in enumerate(errors) if count == min(errors)]
+    calibrators = {i: TemperatureCalibrator().fit(decisions[i], truth) for i in fewest}
+    best = min(fewest, key=lambda i: calibrators[i].log_loss_)
+    return choices[best], decisions[best], calibrators[best]
 
 
 def _held_out_decisions(
@@ -158,14 +192,3 @@ def _held_out_decisions(
         for decision, fitted in zip(decisions, fits, strict=True):
             decision[held_out] = learner.decide(fitted, unseen)
     return decisions
-
-
-def _choose(
-    decisions: Sequence[FloatArray], truth: NDArray[np.int64]
-) -> tuple[int, FloatArray, TemperatureCalibrator]:
-    """Return the best of the choices, its decisions and its calibrator."""
-    errors = [int((decision.argmax(axis=1) != truth).sum()) for decision in decisions]
-    fewest = [i for i, count in enumerate(errors) if count == min(errors)]
-    calibrators = {i: TemperatureCalibrator().fit(decisions[i], truth) for i in fewest}
-    best = min(fewest, key=lambda i: calibrators[i].log_loss_)
-    return best, decisions[best], calibrators[best]

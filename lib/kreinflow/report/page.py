@@ -132,22 +132,30 @@ def render_report(datasets: Sequence[DatasetReport], context: RunContext) -> str
         In the order of the page.
     context : RunContext
     """
-    environment = Environment(
-        loader=FileSystemLoader(Path(__file__).parent),
+    config = yaml.safe_dump(dict(context.config), sort_keys=False, allow_unicode=True)
+    return (
+        page_environment()
+        .get_template("template.html.j2")
+        .render(
+            datasets=[
+                _view(number, dataset, context.config) for number, dataset in enumerate(datasets, 1)
+            ],
+            config=config,
+            versions=_table(["package", "version"], list(context.versions.items()), text={0, 1}),
+            references=list(REFERENCES.values()),
+        )
+    )
+
+
+def page_environment(*folders: Path) -> Environment:
+    """Return where the templates of pages come from: these folders, then that of the report."""
+    return Environment(
+        loader=FileSystemLoader([*folders, Path(__file__).parent]),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
         keep_trailing_newline=True,
-    )
-    config = yaml.safe_dump(dict(context.config), sort_keys=False, allow_unicode=True)
-    return environment.get_template("template.html.j2").render(
-        datasets=[
-            _view(number, dataset, context.config) for number, dataset in enumerate(datasets, 1)
-        ],
-        config=config,
-        versions=_table(["package", "version"], list(context.versions.items()), text={0, 1}),
-        references=list(REFERENCES.values()),
     )
 
 
