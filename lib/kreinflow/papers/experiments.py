@@ -1,0 +1,115 @@
+"""The experiments of the papers: what is run, on which data, and which files it wants.
+
+Light to import: the workflow asks while it is parsed.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import Any, Literal
+
+import yaml
+
+FILE = Path(__file__).parent / "data" / "experiments.yaml"
+"""Where they are written down."""
+
+_DEFAULTS = {"transform": "raw", "rank": 1.0, "correction": "none"}
+"""Of a recipe of the file; all eigenvalues of the landmark matrix are kept, as the papers do."""
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """One data set and the recipes that meet on it.
+
+    Parameters
+    ----------
+    name : str
+        Its name, and that of the data set in its config.
+    about : str
+        What the data are.
+    wants : str
+        Where their files can be had; empty if they are generated.
+    one_against_rest : bool
+        Whether the first class is told from all others, instead of all from each other.
+    centring : {"landmarks", "training", "factor"}
+        How dissimilarities become similarities, see
+        :func:`~kreinflow.papers.cross_validation.cross_validate`.
+    signature : tuple of int, optional
+        Positive, negative and zero eigenvalues, where a paper gives them.
+    config : mapping
+        The config of these recipes on these data, without what has a default.
+    why : mapping of str to str
+        For recipes that fall short of a paper: why we think so.
+    """
+
+    name: str
+    about: str
+    wants: str
+    one_against_rest: bool
+    centring: Literal["landmarks", "training", "factor"]
+    signature: tuple[int, ...]
+    config: Mapping[str, Any] = field(repr=False)
+    why: Mapping[str, str]
+
+    @property
+    def recipes(self) -> list[str]:
+        """The names of the recipes."""
+        return [recipe["name"] for recipe in self.config["recipes"]]
+
+    @property
+    def files(self) -> list[str]:
+        """The files that the data are read from, as they stand in the config."""
+        source = self.config["datasets"][self.name]["source"]
+        named = [source.get("matrix"), source.get("vectors"), *source.get("labels", {}).values()]
+        return [path for path in named if path]
+
+    def present(self, folder: Path) -> list[str]:
+        """Return the paths of its files in a data folder; empty if one of them is not there."""
+        paths = [folder / name for name in self.files]
+        return [str(path) for path in paths] if self.can_run(folder) else []
+
+    def can_run(self, folder: Path) -> bool:
+        """Return whether all its files are in a data folder."""
+        return all((folder / name).is_file() for name in self.files)
+
+
+@cache
+def load_experiments() -> Mapping[str, Experiment]:
+    """Return all experiments by name, in the order of the file."""
+    content = yaml.load(FILE.read_bytes(), Loader=yaml.CSafeLoader)
+    return {
+        name: _experiment(name, entry, content) for name, entry in content["experiments"].items()
+    }
+
+
+def _experiment(name: str, entry: Mapping[str, Any], content: Mapping[str, Any]) -> Experiment:
+    data = content["data"][entry.get("data", name)]
+    recipes = [{"name": r, **_DEFAULTS, **content["recipes"][r]} for r in entry["recipes"]]
+    selectors = dict(_selectors((recipe["selector"] for recipe in recipes), content["selectors"]))
+    return Experiment(
+        name=name,
+        about=data["about"],
+        wants=data.get("wants", ""),
+        one_against_rest=data.get("one_against_rest", False),
+        centring=data.get("centring", "landmarks"),
+        signature=tuple(data.get("signature", ())),
+        config={
+            "datasets": {name: {"source": data["source"], "folds": entry["folds"]}},
+            "selectors": selectors,
+            "learners": {r["learner"]: content["learners"][r["learner"]] for r in recipes},
+            "recipes": recipes,
+        },
+        why=entry.get("why", {}),
+    )
+
+
+def _selectors(
+    names: Iterator[str] | Sequence[str], known: Mapping[str, Any]
+) -> Iterator[tuple[str, Any]]:
+    """Yield selectors, and those whose number of landmarks they take."""
+    for name in names:
+        yield name, known[name]
+        budget = known[name].get("budget")
+        if isinstance(budget, str):
+            yield budget, known[budget]

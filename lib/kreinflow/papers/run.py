@@ -1,0 +1,66 @@
+"""One experiment, from its config to a table."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from kreinflow.configuration import complete_configuration
+from kreinflow.papers.cross_validation import Centring, cross_validate
+from kreinflow.sequences.dataset import Dataset, load_dataset
+from kreinflow.sequences.folds import assign_folds
+from kreinflow.sequences.partition import partition_of
+from kreinflow.workspace import open_scores
+
+REST = "rest"
+"""The label of all classes but the first."""
+
+
+def run_experiment(
+    config: Mapping[str, Any],
+    one_against_rest: bool,
+    centring: Centring,
+    data_folder: Path,
+    seed: int,
+) -> pd.DataFrame:
+    """Return what :func:`~kreinflow.papers.cross_validation.cross_validate` measures.
+
+    Parameters
+    ----------
+    config : mapping
+        With one data set that is a matrix, vectors, or generated; defaults need not be there.
+    one_against_rest, centring
+        See :class:`~kreinflow.papers.experiments.Experiment`.
+    data_folder : Path
+        Where relative paths start.
+    seed : int
+        Of generator, folds, selectors and learners.
+    """
+    whole = complete_configuration({**config, "seed": seed})
+    (settings,) = whole["datasets"].values()
+    dataset = load_dataset(settings["source"], data_folder, None, seed)
+    if one_against_rest:
+        dataset = first_against_rest(dataset)
+    folds = assign_folds(settings["folds"], dataset, seed, data_folder)
+    return cross_validate(
+        dataset,
+        open_scores(dataset, None, data_folder),
+        partition_of(folds, dataset),
+        whole["recipes"],
+        whole["selectors"],
+        whole["learners"],
+        seed=seed,
+        inner_folds=whole["inner_folds"],
+        centring=centring,
+    )
+
+
+def first_against_rest(dataset: Dataset) -> Dataset:
+    """Return the data set with two classes: the first one, and :data:`REST`."""
+    first = dataset.classes[0]
+    classes = tuple(sorted((first, REST)))
+    codes = np.where(dataset.labels == 0, classes.index(first), classes.index(REST))
+    return replace(dataset, labels=codes, classes=classes)
