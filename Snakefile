@@ -24,6 +24,7 @@ include: "rules/model.smk"
 include: "rules/evaluation.smk"
 include: "rules/report.smk"
 include: "rules/classify.smk"
+include: "rules/papers.smk"
 
 
 localrules:
@@ -38,6 +39,7 @@ localrules:
     evaluation,
     final_model,
     classify,
+    paper,
 
 
 rule all:
@@ -96,3 +98,9 @@ rule final_model:
 rule classify:
     input:
         classified(),
+
+
+rule paper:
+    input:
+        f"{PAPER}/paper.html",
+        f"{PAPER}/paper.tsv",

@@ -1,0 +1,64 @@
+# The tables and figures of the papers, and ours: `snakemake --cores all paper`.
+# needs: nothing; the user's files of the papers' data, where they are in the data folder
+# makes: paper/experiments/NAME.tsv (fold by fold), paper/figures/*.png, paper/paper.tsv,
+#        paper/paper.html
+
+from kreinflow.papers.experiments import load_experiments
+from kreinflow.papers.figures import FIGURES as PAPER_FIGURES
+
+EXPERIMENTS = load_experiments()
+CAN_RUN = [name for name, experiment in EXPERIMENTS.items() if experiment.can_run(DATA)]
+PAPER = f"{RESULTS}/paper"
+PAPER_DATA = Path(LIBRARY) / "kreinflow" / "papers" / "data"
+
+
+rule run_experiment:
+    input:
+        lambda wildcards: EXPERIMENTS[wildcards.experiment].present(DATA),
+    output:
+        f"{PAPER}/experiments/{{experiment}}.tsv",
+    log:
+        f"{PAPER}/logs/{{experiment}}.log",
+    benchmark:
+        f"{PAPER}/times/{{experiment}}.tsv"
+    wildcard_constraints:
+        experiment="|".join(map(re.escape, EXPERIMENTS)),
+    conda:
+        "../envs/learning.yaml"
+    threads: 1
+    resources:
+        mem_mb=4000,
+        runtime=60,
+    params:
+        config=lambda wildcards: EXPERIMENTS[wildcards.experiment].config,
+        one_against_rest=lambda wildcards: EXPERIMENTS[wildcards.experiment].one_against_rest,
+        centring=lambda wildcards: EXPERIMENTS[wildcards.experiment].centring,
+        data=str(DATA),
+        seed=CONFIG["seed"],
+        code=code("papers_experiment.py"),
+    script:
+        "../scripts/papers_experiment.py"
+
+
+rule write_paper_page:
+    input:
+        experiments=expand(f"{PAPER}/experiments/{{experiment}}.tsv", experiment=CAN_RUN),
+        figures=expand(f"{PAPER}/figures/{{figure}}.png", figure=PAPER_FIGURES),
+    output:
+        table=f"{PAPER}/paper.tsv",
+        page=f"{PAPER}/paper.html",
+    log:
+        f"{PAPER}/logs/page.log",
+    benchmark:
+        f"{PAPER}/times/page.tsv"
+    conda:
+        "../envs/report.yaml"
+    threads: 1
+    resources:
+        mem_mb=500,
+        runtime=5,
+    params:
+        files=[file_sha256(path) for path in sorted(PAPER_DATA.iterdir())],
+        code=code("papers_page.py"),
+    script:
+        "../scripts/papers_page.py"

@@ -1,0 +1,19 @@
+"""Runs one experiment of the papers."""
+
+from pathlib import Path
+
+from kreinflow.artifacts import write_table
+from kreinflow.console import logged
+from kreinflow.papers.run import run_experiment
+
+with logged(snakemake.log[0]) as console:
+    params = snakemake.params
+    lines = run_experiment(
+        params.config,
+        params.one_against_rest,
+        params.centring,
+        Path(params.data),
+        params.seed,
+    )
+    console.say("\n" + lines.groupby("recipe", sort=False)["accuracy"].mean().to_string())
+    write_table(snakemake.output[0], lines)
