@@ -3,6 +3,8 @@
 import copy
 import difflib
 import json
+import math
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from pathlib import Path
@@ -124,12 +126,23 @@ def complete_configuration(content: Mapping[str, Any], name: str = "config") -> 
         its range, a name that refers to nothing.
     """
     config: dict[str, Any] = json.loads(json.dumps(content, default=str))
+    _refuse_non_finite(config, name, ())
     errors = sorted(_flat(_Validator(schema()).iter_errors(config)), key=_order)
     if errors:
         raise InputError(f"{name}: {_explain(errors[0])}")
     _fill(config, schema())
     _check_references(config, name)
     return config
+
+
+def _refuse_non_finite(value: Any, name: str, place: tuple[str, ...]) -> None:
+    # YAML has .nan and .inf; no setting does, and a range lets NaN through.
+    if isinstance(value, float) and not math.isfinite(value):
+        raise InputError(f"{name}: {'.'.join(place)}: {value} is not a finite number.")
+    if isinstance(value, dict | list):
+        parts = value.items() if isinstance(value, dict) else enumerate(value)
+        for key, part in parts:
+            _refuse_non_finite(part, name, (*place, str(key)))
 
 
 def _is_integer(checker: object, value: object) -> bool:
@@ -172,12 +185,60 @@ def _explain(error: ValidationError) -> str:
     if error.validator == "enum":
         choices = [str(choice) for choice in rule]
         found = str(instance)
-        return f"{place}: {found!r} is none of {', '.join(choices)}{nearest(found, choices)}"
+        return f"{place}: {found!r} is none of {', '.join(choices)}{_meant(found, choices) or '.'}"
     if error.validator == "required":
         missing = [key for key in rule if key not in instance]
         return f"{place}: the key {missing[0]!r} is missing."
     about = part.get("description", "")
-    return f"{place}: {error.message}{f' ({about})' if about else ''}."
+    return f"{place}: {_why(error)}{f' ({about})' if about else ''}.{_hint(error)}"
+
+
+_TYPES = {
+    "integer": "a whole number",
+    "number": "a number",
+    "string": "text",
+    "boolean": "true or false",
+    "array": "a list",
+    "object": "a set of keys",
+    "null": "null",
+}
+
+
+def _why(error: ValidationError) -> str:
+    """Return what is wrong with a value, in words."""
+    rule: Any = error.validator_value
+    part: Any = error.schema
+    found = repr(error.instance)
+    if error.validator in ("type", "pattern"):
+        types = [part["type"]] if isinstance(part["type"], str) else part["type"]
+        word = part.get("pattern", "").strip("^$")  # of ^inner$
+        if types == ["string"] and error.validator == "pattern":
+            return f"{found} is no name: use letters, digits and . _ + -, a letter or digit first"
+        allowed = _TYPES | ({"string": word} if word else {})
+        *others, last = [allowed[name] for name in types]
+        return f"{found} is not {', '.join(others)}{' or ' if others else ''}{last}"
+    bounds = {
+        "minimum": "at least",
+        "exclusiveMinimum": "more than",
+        "maximum": "at most",
+        "exclusiveMaximum": "less than",
+    }
+    if error.validator in bounds:
+        return f"{found} is not {bounds[error.validator]} {rule:g}"
+    if error.validator in ("minItems", "minLength", "minProperties"):
+        return f"{found} is empty"
+    return error.message
+
+
+def _hint(error: ValidationError) -> str:
+    """Return what to say to a number that YAML takes for text, as 1e-9."""
+    if error.validator not in ("type", "pattern") or not isinstance(error.instance, str):
+        return ""
+    if re.fullmatch(r"[-+]?[0-9]+[eE][-+]?[0-9]+", error.instance) is None:
+        return ""
+    mantissa, exponent = error.instance.lower().split("e")
+    signed = exponent if exponent[0] in "+-" else f"+{exponent}"
+    return f" To YAML this is text; the number is {mantissa}.0e{signed}."
 
 
 def nearest(word: str, known: Iterable[str]) -> str:
@@ -187,13 +248,20 @@ def nearest(word: str, known: Iterable[str]) -> str:
     --------
     >>> nearest("reciepes", ["recipes", "seed"])
     "; did you mean 'recipes'?"
+    >>> nearest("ikfd", ["ikqd", "ny_ikfd"])
+    "; did you mean 'ny_ikfd'?"
+    >>> nearest("colour", ["seed", "recipes"])
+    '; known are recipes, seed.'
     """
     known = list(known)
+    return _meant(word, known) or f"; known are {', '.join(sorted(known))}."
+
+
+def _meant(word: str, known: Iterable[str]) -> str:
     lower = {k.lower(): k for k in known}
-    close = difflib.get_close_matches(word.lower(), list(lower), n=1, cutoff=0.5)
-    if close:
-        return f"; did you mean {lower[close[0]]!r}?"
-    return f"; known are {', '.join(sorted(known))}."
+    close = [k for k in lower if len(word) > 2 and k.endswith(word.lower())]
+    close += difflib.get_close_matches(word.lower(), list(lower), n=1, cutoff=0.6)
+    return f"; did you mean {lower[close[0]]!r}?" if close else ""
 
 
 def _fill(value: Any, part: Mapping[str, Any]) -> None:
@@ -269,13 +337,12 @@ def _check_references(config: dict[str, Any], name: str) -> None:
             )
     for key, dataset in config["datasets"].items():
         place = f"datasets.{key}"
-        for recipe_name in [
-            *(dataset["recipes"] or []),
-            *([dataset["final"]] if dataset["final"] else []),
-        ]:
+        asked = [("recipes", recipe) for recipe in dataset["recipes"] or []]
+        asked += [("final", dataset["final"])] if dataset["final"] else []
+        for part, recipe_name in asked:
             if recipe_name not in recipes:
                 raise refuse(
-                    f"{place}.recipes",
+                    f"{place}.{part}",
                     f"recipe {recipe_name!r} is not defined{nearest(recipe_name, recipes)}",
                 )
         dataset["recipes"] = dataset["recipes"] or list(recipes)
@@ -311,15 +378,18 @@ def _check_dataset(
         )
     if source["type"] not in ALIGNED:
         what = {"matrix": "a matrix", "vectors": "vectors"}.get(source["type"], "generated data")
-        others = sorted(set(transforms.values()) - {"raw"})
-        if others:
-            raise refuse(
-                f"{place}.recipes",
-                "only alignment scores are transformed: give recipes whose transform, and whose "
-                f"selector's transform, is raw for {what} (found {', '.join(others)}).",
-            )
+        for owner, transform in transforms.items():
+            if transform != "raw":
+                raise refuse(
+                    f"{place}.recipes",
+                    f"{owner} has 'transform: {transform}', but only alignment scores are "
+                    f"transformed. For {what} give recipes and their selectors 'transform: raw'.",
+                )
         if folds["method"] == "grouped":
-            raise refuse(f"{place}.folds", f"{what}: no sequences to group by identity.")
+            raise refuse(
+                f"{place}.folds",
+                f"{what}: no sequences to group by identity. Use method stratified or table.",
+            )
         return
     if dataset["scoring"]["gap_open"] < dataset["scoring"]["gap_extend"]:
         raise refuse(f"{place}.scoring", "gap_open must be at least gap_extend.")
