@@ -1,7 +1,7 @@
 # The tables and figures of the papers, and ours: `snakemake --cores all paper`.
 # needs: nothing; the user's files of the papers' data, where they are in the data folder
-# makes: paper/experiments/NAME.tsv (fold by fold), paper/figures/*.png, paper/paper.tsv,
-#        paper/paper.html
+# makes: paper/experiments/NAME.tsv (fold by fold), paper/figures/NAME.png and NAME.tsv (what is
+#        drawn), paper/paper.tsv, paper/paper.html
 
 from kreinflow.papers.experiments import load_experiments
 from kreinflow.papers.figures import FIGURES as PAPER_FIGURES
@@ -38,6 +38,35 @@ rule run_experiment:
         code=code("papers_experiment.py"),
     script:
         "../scripts/papers_experiment.py"
+
+
+rule draw_paper_figure:
+    input:
+        lambda wildcards: PAPER_FIGURES[wildcards.figure].present(DATA),
+    output:
+        table=f"{PAPER}/figures/{{figure}}.tsv",
+        image=f"{PAPER}/figures/{{figure}}.png",
+    log:
+        f"{PAPER}/logs/figure.{{figure}}.log",
+    benchmark:
+        f"{PAPER}/times/figure.{{figure}}.tsv"
+    wildcard_constraints:
+        figure="|".join(map(re.escape, PAPER_FIGURES)),
+    conda:
+        "../envs/report.yaml"
+    threads: 1
+    resources:
+        mem_mb=2000,
+        runtime=20,
+    params:
+        data=str(DATA),
+        seed=CONFIG["seed"],
+        code=lambda wildcards: [
+            code("papers_figure.py"),
+            code_digest(f"{LIBRARY}/kreinflow/papers/plots/{wildcards.figure}.py"),
+        ],
+    script:
+        "../scripts/papers_figure.py"
 
 
 rule write_paper_page:

@@ -4,12 +4,15 @@ import shutil
 from pathlib import Path
 
 import numpy as np
+import pytest
 
-from kreinflow.artifacts import read_table
+from kreinflow.artifacts import read_table, table_text
 from kreinflow.papers.experiments import load_experiments
+from kreinflow.papers.plots import spectra
 from kreinflow.papers.run import run_experiment
 
 EXPERIMENT = "gaussians-r11"
+FIGURE = "results/paper/figures/spectra.png"
 TABLE = f"results/paper/experiments/{EXPERIMENT}.tsv"
 
 
@@ -24,6 +27,16 @@ def test_an_experiment_runs_through_the_workflow(workflow, small_config):
     assert found["recipe"].tolist() == expected["recipe"].tolist()
     np.testing.assert_array_equal(found["accuracy"], expected["accuracy"])
     assert run.jobs(TABLE) == {}
+
+
+@pytest.mark.filterwarnings("ignore:the factor misses:UserWarning")
+def test_a_figure_is_drawn_through_the_workflow(workflow, small_config):
+    run = workflow(small_config)
+    run.run("--keep-going", FIGURE)
+    assert (run.folder / FIGURE).read_bytes().startswith(b"\x89PNG")
+    found = (run.folder / FIGURE).with_suffix(".tsv").read_text()
+    assert found == table_text(spectra.measure(small_config["seed"], Path(run.folder)))
+    assert run.jobs(FIGURE) == {}
 
 
 def test_experiments_wait_for_their_files(workflow, small_config, tmp_path):

@@ -1,0 +1,97 @@
+"""oglic2019, figure 3: classification error of the Krein learners against the rank."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pandas as pd
+from matplotlib.figure import Figure
+
+from kreinflow.papers.cross_validation import Centring
+from kreinflow.papers.plots.look import canvas, log_ticks, look
+from kreinflow.papers.plots.measuring import (
+    FOLDS,
+    accuracies,
+    families,
+    generated,
+    protein213,
+    selector_settings,
+)
+from kreinflow.papers.run import first_against_rest
+from kreinflow.report.figures import BLUE, GREEN, GREY, VERMILION
+from kreinflow.sequences.dataset import Dataset
+
+RANKS = (5, 10, 25, 50, 100)
+OBJECTS = 300
+SELECTOR = "kernel_kmeans++"
+
+LEARNER_LOOKS = {
+    "sf_lsm": {"label": "SF-LSM", "color": GREY, "marker": "X", "linestyle": "--"},
+    "krein_lsm": {"label": "Krein LSM", "color": BLUE, "marker": "o", "linestyle": "-"},
+    "krein_vc_lsm": {"label": "Krein VC-LSM", "color": GREEN, "marker": "P", "linestyle": "-."},
+    "krein_sh_svm": {"label": "Krein SH-SVM", "color": VERMILION, "marker": "s", "linestyle": "-"},
+}
+
+
+def measure(seed: int, data: Path) -> pd.DataFrame:
+    """Return the errors over ten folds, with as many landmarks as the rank.
+
+    Columns: data, objects, negative_fraction (with the most landmarks, mean over folds), learner,
+    rank, error_median, error_mean, error_sd (percent; over folds).
+    """
+    lines = []
+    selectors = {str(rank): selector_settings(SELECTOR, rank) for rank in RANKS}
+    for name, dataset in _datasets(seed, data):
+        centring: Centring = "training" if dataset.kind != "similarity" else "landmarks"
+        for method in LEARNER_LOOKS:
+            learner = {"method": method}
+            folds = accuracies(
+                dataset, selectors, seed, folds=FOLDS, learner=learner, centring=centring
+            )
+            folds["error"] = 100 * (1 - folds["accuracy"])
+            most = folds[folds["recipe"] == str(RANKS[-1])]
+            for rank, of_rank in folds.groupby("recipe", sort=False):
+                lines.append(
+                    {
+                        "data": name,
+                        "objects": len(dataset.ids),
+                        "negative_fraction": most["negative_fraction"].mean(),
+                        "learner": method,
+                        "rank": int(str(rank)),
+                        "error_median": of_rank["error"].median(),
+                        "error_mean": of_rank["error"].mean(),
+                        "error_sd": of_rank["error"].std(),
+                    }
+                )
+    return pd.DataFrame(lines)
+
+
+def _datasets(seed: int, data: Path) -> Iterator[tuple[str, Dataset]]:
+    yield "ball", generated({"name": "ball", "objects": 200}, {"name": "ball"}, seed)
+    proteins = protein213(data, seed)
+    if proteins is not None:
+        yield "protein213, one class", first_against_rest(proteins)
+    yield "families, one class", first_against_rest(families(8, OBJECTS, seed))
+
+
+@look()
+def draw(table: pd.DataFrame) -> Figure:
+    """Draw a panel for each data set."""
+    names = list(dict.fromkeys(table["data"]))
+    figure = canvas(4.0)
+    panels = figure.subplots(1, len(names), squeeze=False)[0]
+    for axes, name in zip(panels, names, strict=True):
+        of_data = table[table["data"] == name]
+        for method, looks in LEARNER_LOOKS.items():
+            part = of_data[of_data["learner"] == method]
+            axes.plot(part["rank"], part["error_mean"], markersize=6, **looks)
+        log_ticks(axes, "x", RANKS)
+        axes.set_ylim(bottom=0)
+        axes.set_xlabel("rank = landmarks")
+        negative = of_data["negative_fraction"].iloc[0]
+        axes.set_title(
+            f"{name}\nn = {of_data['objects'].iloc[0]}, negative part {negative:.1%}", loc="left"
+        )
+    panels[0].set_ylabel("classification error (%)")
+    handles, labels = panels[0].get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside upper left", ncols=4)
+    return figure

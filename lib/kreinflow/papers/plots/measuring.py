@@ -1,0 +1,240 @@
+"""Data in memory, landmarks, and the kernels that they approximate, for the figures."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from kreinflow.alignment.engine import align_pairs, pack
+from kreinflow.alignment.scoring import ScoringScheme, load_substitution_matrix
+from kreinflow.alignment.transforms import make_transform
+from kreinflow.krein.factor import Rank
+from kreinflow.landmarks.registry import SELECTORS, make_selector
+from kreinflow.models.factors import (
+    FactorEntry,
+    Landmarks,
+    TrainingPart,
+    landmark_kernel,
+    make_factors,
+)
+from kreinflow.numerics import FloatArray, single_threaded
+from kreinflow.papers.cross_validation import Centring, cross_validate
+from kreinflow.papers.figures import PROTEIN213
+from kreinflow.randomness import stream
+from kreinflow.sequences.dataset import Dataset, load_dataset
+from kreinflow.sequences.folds import assign_folds
+from kreinflow.sequences.partition import Partition, partition_of
+from kreinflow.workspace import KernelScores, MatrixScores, selection_problem
+
+Settings = Mapping[str, Any]
+Rows = NDArray[np.int64]
+
+RANK = 1.0
+"""All eigenvalues of the landmark matrix are kept, as the papers do."""
+
+FISHER: Settings = {"method": "ny_ikfd"}
+"""As published: balanced scatter, bias at the midpoint, no ridge."""
+
+FOLDS = 10
+
+RAW = make_transform("raw")
+
+
+def matrix_dataset(matrix: FloatArray, labels: Sequence[str]) -> Dataset:
+    """Return a data set of all similarities."""
+    classes = tuple(sorted(set(labels)))
+    names = tuple(str(i) for i in range(len(labels)))
+    return Dataset(
+        ids=names,
+        labels=np.array([classes.index(label) for label in labels]),
+        classes=classes,
+        rows=np.arange(len(labels)),
+        digests=names,
+        sequences=None,
+        kind="similarity",
+        matrix=matrix,
+        statistics={},
+    )
+
+
+def generated(generator: Settings, kernel: Settings, seed: int) -> Dataset:
+    """Return generated data with all scores; its objects are the vectors."""
+    source = {"type": "generated", "generator": generator, "kernel": kernel, "min_class_size": 2}
+    dataset = load_dataset(source, Path(), None, seed)
+    rows = np.arange(len(dataset.digests))
+    matrix = KernelScores(dataset).rectangle(rows, rows)
+    return replace(dataset, matrix=matrix, kernel=None)
+
+
+def families(number: int, sequences: int, seed: int) -> Dataset:
+    """Return simulated protein families with the logarithms of all alignment scores."""
+    source = {"type": "simulated", "families": number, "sequences": sequences, "min_class_size": 2}
+    scheme = ScoringScheme(load_substitution_matrix("BLOSUM62", Path()))
+    dataset = load_dataset(source, Path(), scheme.matrix.alphabet, seed)
+    assert dataset.sequences is not None
+    n = len(dataset.sequences)
+    left, right = (place.astype(np.int32) for place in np.triu_indices(n))
+    aligned = np.zeros((n, n))
+    aligned[left, right] = align_pairs(pack(dataset.sequences), left, right, scheme, threads=1)
+    scores = np.maximum(aligned, aligned.T)
+    own, lengths = np.diagonal(scores), dataset.lengths
+    matrix = make_transform("log").apply(scores, own, own, lengths, lengths)
+    return replace(dataset, sequences=None, kind="similarity", matrix=matrix)
+
+
+def vectors(dataset: Dataset) -> FloatArray:
+    """Return the vectors of generated data."""
+    assert dataset.objects is not None
+    return dataset.objects
+
+
+def selector_settings(
+    method: str, budget: int | str | None = None, sketch: int | None = None
+) -> Settings:
+    """Return the settings of a selector that looks at raw scores: all of them, or a sketch."""
+    asked = {"transform": "raw", "candidates": None, "sketch": sketch, "budget": budget}
+    known = SELECTORS[method].settings_schema
+    return {"method": method, **{key: asked[key] for key in known if key in asked}}
+
+
+def choose_landmarks(
+    dataset: Dataset,
+    settings: Settings,
+    seed: int,
+    training: NDArray[np.bool_] | None = None,
+    matched: int | None = None,
+) -> Rows:
+    """Return the rows that a selector takes of all records, or of those of a training part.
+
+    ``matched`` is the number of landmarks of the selector that its budget names.
+    """
+    if training is None:
+        training = np.ones(len(dataset.ids), dtype=bool)
+    selector = make_selector(settings)
+    problem = selection_problem(
+        selector, dataset, training, MatrixScores(dataset), RAW, seed, "figure", matched
+    )
+    return selector.select(problem)["row"].to_numpy(np.int64)
+
+
+def stratified(dataset: Dataset, k: int, seed: int, repeats: int = 1) -> Partition:
+    """Return k folds, stratified by class."""
+    settings = {"method": "stratified", "k": k, "repeats": repeats}
+    return partition_of(assign_folds(settings, dataset, seed, Path()), dataset)
+
+
+def double_centred(D: FloatArray) -> FloatArray:
+    """Return -J D J/2 of all squared dissimilarities."""
+    means = D.mean(axis=0)
+    K: FloatArray = -(D - means - means[:, None] + means.mean()) / 2
+    return K
+
+
+def accuracies(
+    dataset: Dataset,
+    selectors: Mapping[str, Settings],
+    seed: int,
+    *,
+    folds: int = FOLDS,
+    learner: Settings = FISHER,
+    rank: Rank = RANK,
+    correction: str = "none",
+    centring: Centring = "landmarks",
+) -> pd.DataFrame:
+    """Return the accuracy with the landmarks of each selector, fold by fold.
+
+    See :func:`~kreinflow.papers.cross_validation.cross_validate`; ``recipe`` is the name of the
+    selector.
+    """
+    return cross_validate(
+        dataset,
+        MatrixScores(dataset),
+        stratified(dataset, folds, seed),
+        [
+            {
+                "name": name,
+                "transform": "raw",
+                "rank": rank,
+                "correction": correction,
+                "selector": name,
+                "learner": "learner",
+            }
+            for name in selectors
+        ],
+        selectors,
+        {"learner": learner},
+        seed=seed,
+        centring=centring,
+    )
+
+
+def redrawn(seed: int, name: str, repeats: int) -> list[int]:
+    """Return seeds for repetitions of a draw."""
+    return [int(stream(seed, name, repeat).integers(2**31)) for repeat in range(repeats)]
+
+
+def full_kernel(dataset: Dataset) -> FloatArray:
+    """Return the kernel without approximation: similarities, or centred dissimilarities."""
+    assert dataset.matrix is not None
+    K = np.asarray((dataset.matrix + dataset.matrix.T) / 2, dtype=np.float64)
+    return K if dataset.kind == "similarity" else double_centred(K)
+
+
+def centred(dataset: Dataset) -> Dataset:
+    """Return dissimilarities as the similarities around the mean of all objects.
+
+    Before landmarks are chosen, as schleif2018 and oglic2019 do: it takes all dissimilarities.
+    """
+    return replace(dataset, kind="similarity", matrix=full_kernel(dataset))
+
+
+def approximate(
+    dataset: Dataset,
+    landmarks: Rows,
+    training: NDArray[np.bool_] | None = None,
+    rank: Rank = RANK,
+) -> tuple[FactorEntry, FloatArray]:
+    """Return the factor that landmarks make, and its rows Z of all records."""
+    assert dataset.matrix is not None
+    n = len(dataset.rows)
+    known = Landmarks(
+        scores=dataset.matrix[:, landmarks],
+        self_scores=np.diagonal(dataset.matrix).copy(),
+        lengths=np.zeros(n),
+        rows=landmarks,
+        classes=dataset.labels[landmarks],
+        kind=dataset.kind,
+    )
+    everything = TrainingPart(np.arange(n), dataset.labels, np.arange(n), dataset.classes)
+    learned = everything
+    if training is not None:
+        rows = np.flatnonzero(training)
+        learned = TrainingPart(rows, dataset.labels[rows], rows, dataset.classes)
+    recipe = {"transform": "raw", "rank": rank, "correction": "none"}
+    (entry,) = make_factors(known, learned, {"raw": RAW}, [recipe])
+    return entry, entry.factor.transform(landmark_kernel(known, everything, RAW).C)
+
+
+def relative_error(K: FloatArray, Z: FloatArray, signs: FloatArray) -> float:
+    """Return ||K - Z diag(s) Z'|| / ||K|| in the Frobenius norm."""
+    with single_threaded():
+        return float(np.linalg.norm(K - (Z * signs) @ Z.T) / np.linalg.norm(K))
+
+
+def protein213(data: Path, seed: int) -> Dataset | None:
+    """Return the similarities of 213 proteins from the data folder, or None without the files."""
+    source = {
+        "type": "matrix",
+        "matrix": PROTEIN213[0],
+        "kind": "similarity",
+        "labels": {"lines": PROTEIN213[1]},
+        "symmetry_tolerance": 1e-3,
+        "min_class_size": 2,
+    }
+    if not all((data / name).is_file() for name in PROTEIN213):
+        return None
+    return load_dataset(source, data, None, seed)

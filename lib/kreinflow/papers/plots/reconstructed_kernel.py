@@ -1,0 +1,117 @@
+"""schleif2018, figure 4: the kernel of three Gaussians, made again from the landmarks."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from matplotlib.figure import Figure
+from numpy.typing import NDArray
+
+from kreinflow.numerics import FloatArray, single_threaded
+from kreinflow.papers.plots.look import SELECTOR_LOOKS, canvas, look
+from kreinflow.papers.plots.measuring import (
+    approximate,
+    choose_landmarks,
+    full_kernel,
+    generated,
+    selector_settings,
+)
+from kreinflow.report.figures import BLACK
+
+METHODS = ("meb", "kmeans", "entropy", "uniform", "leverage")
+THINNED = 10
+"""Every so-manieth object of the large Gaussian is drawn, and all of the small ones."""
+
+WHOLE = "all"
+
+LIMIT = 50.0
+"""Of the colours; the entries of the small Gaussians are smaller."""
+
+
+def measure(seed: int, data: Path) -> pd.DataFrame:
+    """Return entries of the kernel and of its approximations.
+
+    Columns: selector (:data:`WHOLE` for the kernel itself), landmarks, of_small (landmarks in the
+    small Gaussians), error and error_small (relative, in the Frobenius norm, of the whole kernel
+    and of the block of the small Gaussians), row, column, small (whether the row is of a small
+    Gaussian), value.
+    """
+    generator, kernel = {"name": "three_gaussians"}, {"name": "linear"}
+    dataset = generated(generator, kernel, seed)
+    K = full_kernel(dataset)
+    small = dataset.labels == dataset.classes.index("small")
+    shown = np.concatenate([np.flatnonzero(~small)[::THINNED], np.flatnonzero(small)])
+    parts = [_part(K, K, small, shown, WHOLE, np.arange(len(K)))]
+    meb = choose_landmarks(dataset, selector_settings("meb"), seed)
+    for method in METHODS:
+        landmarks = meb
+        if method != "meb":
+            settings = selector_settings(method, len(meb))
+            landmarks = choose_landmarks(dataset, settings, seed)
+        entry, Z = approximate(dataset, landmarks)
+        with single_threaded():
+            approximated = (Z * entry.factor.signs) @ Z.T
+        parts.append(_part(K, approximated, small, shown, method, landmarks))
+    return pd.concat(parts, ignore_index=True)
+
+
+def _part(
+    K: FloatArray,
+    approximated: FloatArray,
+    small: NDArray[np.bool_],
+    shown: NDArray[np.intp],
+    selector: str,
+    landmarks: NDArray[np.int64],
+) -> pd.DataFrame:
+    block = np.ix_(small, small)
+    with single_threaded():
+        error = float(np.linalg.norm(K - approximated) / np.linalg.norm(K))
+        lost = float(np.linalg.norm((K - approximated)[block]) / np.linalg.norm(K[block]))
+    places = np.arange(len(shown))
+    return pd.DataFrame(
+        {
+            "selector": selector,
+            "landmarks": len(landmarks),
+            "of_small": int(small[landmarks].sum()),
+            "error": error,
+            "error_small": lost,
+            "row": np.repeat(places, len(shown)),
+            "column": np.tile(places, len(shown)),
+            "small": np.repeat(small[shown], len(shown)),
+            "value": approximated[np.ix_(shown, shown)].ravel(),
+        }
+    )
+
+
+@look()
+def draw(table: pd.DataFrame) -> Figure:
+    """Draw the entries of each kernel in one scale."""
+    names = list(dict.fromkeys(table["selector"]))
+    figure = canvas(6.6)
+    panels = figure.subplots(2, 3, sharex=True, sharey=True)
+    for axes, name in zip(panels.flat, names, strict=True):
+        part = table[table["selector"] == name]
+        side = int(part["row"].max()) + 1
+        values = part["value"].to_numpy().reshape(side, side)
+        image = axes.imshow(values, cmap="PuOr", vmin=-LIMIT, vmax=LIMIT, interpolation="none")
+        edge = int((~part["small"].astype(bool)).sum()) // side - 0.5
+        axes.axhline(edge, color=BLACK, linewidth=0.6)
+        axes.axvline(edge, color=BLACK, linewidth=0.6)
+        axes.set_title(_title(part.iloc[0]), loc="left")
+        axes.grid(visible=False)
+        axes.set_xticks([edge / 2, (edge + side) / 2], ["large", "small"])
+        axes.set_yticks([edge / 2, (edge + side) / 2], ["large", "small"], rotation=90, va="center")
+        axes.tick_params(length=0)
+    figure.colorbar(image, ax=panels, label="kernel", shrink=0.6, extend="both")
+    return figure
+
+
+def _title(row: "pd.Series[Any]") -> str:
+    if row["selector"] == WHOLE:
+        return f"all {row['landmarks']} objects\n"
+    label = SELECTOR_LOOKS[str(row["selector"])]["label"]
+    return (
+        f"{label}: {row['landmarks']} landmarks, {row['of_small']} small\n"
+        f"error {row['error']:.3f}, small block {row['error_small']:.2f}"
+    )

@@ -1,0 +1,157 @@
+"""oglic2019, figures 1 and 2: error and time of low-rank approximations, by landmark selector."""
+
+import math
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+
+from kreinflow.kernels.registry import make_kernel
+from kreinflow.numerics import FloatArray, single_threaded
+from kreinflow.papers.plots.look import SELECTOR_LOOKS, canvas, log_ticks, look
+from kreinflow.papers.plots.measuring import (
+    approximate,
+    choose_landmarks,
+    matrix_dataset,
+    redrawn,
+    relative_error,
+    selector_settings,
+)
+from kreinflow.report.figures import BLACK
+from kreinflow.sequences.dataset import Dataset
+
+TABLES: Sequence[str] = ("diabetes", "breast cancer", "digits")
+RANKS = (5, 10, 25, 50, 100)
+METHODS = ("uniform", "leverage", "kernel_kmeans++", "kmeans", "pivoting", "cholesky")
+SKETCH = 200
+REPEATS = 5
+LARGEST_SHARE = 0.5
+"""More landmarks than this share of the objects are not tried: nothing is saved by them."""
+
+ONE_SHOT = "(k | k ln n)"
+PLAIN = "(k | k)"
+BEST = "best"
+BEST_LOOK: dict[str, Any] = {
+    "color": BLACK,
+    "linewidth": 5,
+    "alpha": 0.2,
+    "label": "best of all of rank k",
+}
+
+
+def measure(seed: int, data: Path) -> pd.DataFrame:
+    """Return the errors of approximations of rank k.
+
+    Columns: data, objects, landmarks (:data:`PLAIN`, :data:`ONE_SHOT`; :data:`BEST` without
+    any), selector, rank, error and seconds (medians; error is relative, in the Frobenius norm;
+    seconds are those of a processor, given all scores).
+    """
+    lines = []
+    for name, dataset in datasets():
+        assert dataset.matrix is not None
+        K = np.asarray(dataset.matrix)
+        n = len(K)
+        about = {"data": name, "objects": n}
+        for rank, error in best_errors(K).items():
+            best = {"landmarks": BEST, "selector": "", "rank": rank, "error": error}
+            lines.append({**about, **best, "seconds": np.nan})
+        for how in (PLAIN, ONE_SHOT):
+            for rank in RANKS:
+                count = rank if how == PLAIN else math.ceil(rank * math.log(n))
+                if count > LARGEST_SHARE * n:
+                    continue
+                for method in METHODS:
+                    tries = [
+                        _try(dataset, K, method, count, rank, drawn)
+                        for drawn in redrawn(seed, "samplers", REPEATS)
+                    ]
+                    error, seconds = np.median(tries, axis=0)
+                    found = {"landmarks": how, "selector": method, "rank": rank}
+                    lines.append({**about, **found, "error": error, "seconds": seconds})
+    return pd.DataFrame(lines)
+
+
+def datasets() -> Iterator[tuple[str, Dataset]]:
+    """Yield the differences of two Gaussian kernels on tables that come with scikit-learn."""
+    from sklearn import datasets as tables
+
+    for name in TABLES:
+        load = getattr(tables, f"load_{name.replace(' ', '_')}")
+        X = np.asarray(load().data, dtype=np.float64)
+        X = X[:, X.std(axis=0) > 0]
+        X = (X - X.mean(axis=0)) / X.std(axis=0)
+        width = math.sqrt(X.shape[1])
+        kernel = make_kernel(
+            {"name": "difference_of_gaussians", "width": width, "subtracted_width": 2 * width}
+        )
+        yield name, matrix_dataset(kernel.columns(X, X), ["all"] * len(X))
+
+
+def best_errors(K: FloatArray) -> dict[int, float]:
+    """Return the error of the best approximation of each rank: what no landmarks can beat."""
+    with single_threaded():
+        squares = np.sort(np.linalg.eigvalsh(K) ** 2)[::-1]
+    return {rank: float(np.sqrt(squares[rank:].sum() / squares.sum())) for rank in RANKS}
+
+
+def _try(
+    dataset: Dataset, K: FloatArray, method: str, count: int, rank: int, seed: int
+) -> tuple[float, float]:
+    """Return error and seconds of one approximation."""
+    start = time.process_time()
+    landmarks = choose_landmarks(dataset, selector_settings(method, count, SKETCH), seed)
+    entry, Z = approximate(dataset, landmarks)
+    kept = np.argsort(-np.abs(entry.pairs.values), kind="stable")[:rank]
+    with single_threaded():
+        vectors = Z @ entry.pairs.map[:, kept]
+    values = entry.pairs.values[kept]
+    seconds = time.process_time() - start
+    error = relative_error(K, vectors * np.sqrt(np.abs(values)), np.sign(values))
+    return error, seconds
+
+
+@look()
+def draw(table: pd.DataFrame) -> Figure:
+    """Draw a column for each data set: error against rank, for both numbers of landmarks; time."""
+    names = list(dict.fromkeys(table["data"]))
+    figure = canvas(9.4)
+    panels = figure.subplots(3, len(names), sharey=True, squeeze=False)
+    for column, name in zip(panels.T, names, strict=True):
+        of_data = table[table["data"] == name]
+        best = of_data[of_data["landmarks"] == BEST]
+        counted = {PLAIN: "k landmarks", ONE_SHOT: "k ln n landmarks"}
+        for axes, (how, text) in zip(column, counted.items(), strict=False):
+            axes.plot(best["rank"], best["error"], **BEST_LOOK)
+            _draw_lines(axes, of_data[of_data["landmarks"] == how], "rank")
+            log_ticks(axes, "x", RANKS)
+            axes.set_xlim(RANKS[0] / 1.15, RANKS[-1] * 1.15)
+            axes.set_xlabel("rank k")
+            axes.set_title(f"{name}, n = {of_data['objects'].iloc[0]}: {text}", loc="left")
+        for how, face in ((PLAIN, {"markerfacecolor": "white"}), (ONE_SHOT, {})):
+            _draw_lines(column[2], of_data[of_data["landmarks"] == how], "seconds", **face)
+        log_ticks(column[2], "x", [0.01, 0.1, 1])
+        column[2].set_xlabel("processor seconds")
+        column[2].set_title(f"{name}: k (hollow), k ln n (filled)", loc="left")
+    for axes in panels.flat:
+        log_ticks(axes, "y", [0.01, 0.03, 0.1, 0.3, 1])
+    for axes in panels[:, 0]:
+        axes.set_ylabel("relative Frobenius error")
+    handles = [
+        Line2D([], [], markersize=5, linewidth=1.2, **SELECTOR_LOOKS[method]) for method in METHODS
+    ]
+    figure.legend(
+        handles=[*handles, Line2D([], [], **BEST_LOOK)], loc="outside upper left", ncols=4
+    )
+    return figure
+
+
+def _draw_lines(axes: Axes, part: pd.DataFrame, x: str, **looks: Any) -> None:
+    for method, of_method in part.groupby("selector", sort=False):
+        style = {**SELECTOR_LOOKS[str(method)], "linewidth": 1.2, "markersize": 5, **looks}
+        axes.plot(of_method[x], of_method["error"], **style)
