@@ -20,13 +20,7 @@ from kreinflow.krein.dissimilarity import double_centre_factor
 from kreinflow.krein.eigen import Eigenpairs, eigenpairs
 from kreinflow.krein.factor import Embedding, KreinFactor
 from kreinflow.landmarks.registry import make_selector
-from kreinflow.models.factors import (
-    LandmarkKernel,
-    Landmarks,
-    TrainingPart,
-    landmark_kernel,
-    make_factors,
-)
+from kreinflow.models.factors import LandmarkKernel, Landmarks, TrainingPart, landmark_kernel
 from kreinflow.models.learner import Fitted, Learner, Problem
 from kreinflow.models.registry import make_learner
 from kreinflow.models.run import Run
@@ -175,47 +169,54 @@ class _Fold:
         self, run: Run, selector: str, table: pd.DataFrame, seconds: float
     ) -> Iterator[dict[str, Any]]:
         """Yield what is measured of each recipe with these landmarks."""
-        landmarks = run.landmarks(table)
-        training, testing = run.training_part(self.name), run.testing_part(self.name)
-        repeat, number = fold_numbers(self.name)
         own = [recipe for recipe in self.recipes if recipe["selector"] == selector]
         for kind in dict.fromkeys(map(self._kind, own)):
             alike = [recipe for recipe in own if self._kind(recipe) == kind]
-            built, scored = _Watch(), _Watch()
-            with built:
-                known, factor, pairs = self._factor(landmarks, training, alike[0])
-            with scored:
-                unseen = self._kernel(landmarks, testing, alike[0])
-            positive, negative, _ = pairs.signature
-            for recipe in alike:
-                trained, tested = _Watch(), _Watch()
-                accuracy, figures, failure = np.nan, _NOTHING, ""
-                try:
-                    with trained:
-                        embedding = embed(factor, pairs, recipe["correction"])
-                        problem = Problem.of(embedding, known, landmarks, training, self.seed)
-                        learner, fitted, figures = self._fit(recipe, problem)
-                    with tested:
-                        others = Problem.of(embedding, unseen, landmarks, testing, self.seed)
-                        predicted = learner.decide(fitted, others).argmax(axis=1)
-                    accuracy = float(np.mean(predicted == testing.labels))
-                except InputError as error:
-                    failure = str(error)
-                yield {
-                    "recipe": recipe["name"],
-                    "repeat": repeat,
-                    "fold": number,
-                    "tested": len(testing.rows),
-                    "accuracy": accuracy,
-                    "landmarks": len(table),
-                    "positive": positive,
-                    "negative": negative,
-                    "negative_fraction": pairs.negative_fraction,
-                    **figures,
-                    "seconds_training": seconds + built.seconds + trained.seconds,
-                    "seconds_testing": scored.seconds + tested.seconds,
-                    "failure": failure,
-                }
+            for line in self._with_one_factor(run, alike, run.landmarks(table)):
+                line["seconds_training"] += seconds
+                yield line
+
+    def _with_one_factor(
+        self, run: Run, recipes: Sequence[Settings], landmarks: Landmarks
+    ) -> Iterator[dict[str, Any]]:
+        """Yield what is measured of recipes that share their landmarks and their factor."""
+        training, testing = run.training_part(self.name), run.testing_part(self.name)
+        repeat, number = fold_numbers(self.name)
+        built, scored = _Watch(), _Watch()
+        with built:
+            known, factor, pairs = self._factor(landmarks, training, recipes[0])
+        with scored:
+            unseen = self._kernel(landmarks, testing, recipes[0])
+        positive, negative, _ = pairs.signature
+        for recipe in recipes:
+            trained, tested = _Watch(), _Watch()
+            accuracy, figures, failure = np.nan, _NOTHING, ""
+            try:
+                with trained:
+                    embedding = embed(factor, pairs, recipe["correction"])
+                    problem = Problem.of(embedding, known, landmarks, training, self.seed)
+                    learner, fitted, figures = self._fit(recipe, problem)
+                with tested:
+                    others = Problem.of(embedding, unseen, landmarks, testing, self.seed)
+                    predicted = learner.decide(fitted, others).argmax(axis=1)
+                accuracy = float(np.mean(predicted == testing.labels))
+            except InputError as error:
+                failure = str(error)
+            yield {
+                "recipe": recipe["name"],
+                "repeat": repeat,
+                "fold": number,
+                "tested": len(testing.rows),
+                "accuracy": accuracy,
+                "landmarks": len(landmarks.rows),
+                "positive": positive,
+                "negative": negative,
+                "negative_fraction": pairs.negative_fraction,
+                **figures,
+                "seconds_training": built.seconds + trained.seconds,
+                "seconds_testing": scored.seconds + tested.seconds,
+                "failure": failure,
+            }
 
     def _kind(self, recipe: Settings) -> tuple[str, str, bool]:
         """Return what recipes must share to share a factor: 1 and 1.0 are different ranks."""
@@ -233,16 +234,16 @@ class _Fold:
     ) -> tuple[LandmarkKernel, Embedding, Eigenpairs]:
         """Return the kernel of the training part, its factor and the factor's eigenpairs."""
         kernel = self._kernel(landmarks, part, recipe)
-        if not self._kind(recipe)[2]:
-            plain = {**recipe, "correction": "none"}
-            (entry,) = make_factors(landmarks, part, self.transforms, [plain])
-            return kernel, entry.factor, entry.pairs
-        factor = double_centre_factor(
-            KreinFactor.fit(
-                kernel.C, kernel.W, kernel.self_similarities, rank=recipe["rank"], centre=True
-            )
+        centred = self._kind(recipe)[2]
+        factor = KreinFactor.fit(
+            kernel.C,
+            kernel.W,
+            kernel.self_similarities,
+            rank=recipe["rank"],
+            centre=centred or kernel.centring is not None,
         )
-        return kernel, factor, eigenpairs(factor.transform(kernel.C), factor.signs)
+        embedding = double_centre_factor(factor) if centred else factor
+        return kernel, embedding, eigenpairs(embedding.transform(kernel.C), embedding.signs)
 
     def _fit(self, recipe: Settings, problem: Problem) -> tuple[Learner, Fitted, dict[str, Any]]:
         """Return a recipe's learner, fitted to the training part, and what its training said."""
