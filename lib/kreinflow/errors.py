@@ -1,5 +1,8 @@
 """The two kinds of failure, and their exit codes."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 
 class KreinflowError(Exception):
     """Something failed that is not the user's doing (exit code 1)."""
@@ -14,3 +17,20 @@ class InputError(KreinflowError):
     """
 
     exit_code = 2
+
+
+@contextmanager
+def named(place: str) -> Iterator[None]:
+    """Put ``place`` before the message of what fails in the block.
+
+    Examples
+    --------
+    >>> with named("recipe 'one'"):
+    ...     raise InputError("all rows are the same.")
+    Traceback (most recent call last):
+    kreinflow.errors.InputError: recipe 'one': all rows are the same.
+    """
+    try:
+        yield
+    except KreinflowError as error:
+        raise type(error)(f"{place}: {error}") from error

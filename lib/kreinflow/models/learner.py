@@ -2,7 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, ClassVar
 
@@ -42,6 +42,7 @@ class Problem:
     part: TrainingPart
     chosen: IntArray
     seed: int
+    _shared: list[FloatArray] = field(default_factory=list, repr=False)
 
     @classmethod
     def of(
@@ -57,14 +58,14 @@ class Problem:
 
     def on(self, places: IntArray) -> "Problem":
         """Return the problem that holds only some of the records of this one."""
-        smaller = replace(self, chosen=self.chosen[places])
-        if "_embedded" in self.__dict__:  # the rows of the factor are computed once
-            smaller.__dict__["_embedded"] = self._embedded
-        return smaller
+        return replace(self, chosen=self.chosen[places])
 
-    @cached_property
+    @property
     def _embedded(self) -> FloatArray:
-        return self.embedding.transform(self.everything.C)
+        """The rows of the factor of all records: computed once for all problems on them."""
+        if not self._shared:
+            self._shared.append(self.embedding.transform(self.everything.C))
+        return self._shared[0]
 
     def _rows(self, array: NDArray[Any]) -> NDArray[Any]:
         whole = len(self.chosen) == len(array)

@@ -8,6 +8,8 @@ from kreinflow.numerics import FloatArray, tiles
 
 IntArray = NDArray[np.integer]
 
+_NO_VARIANCE = 1e-24  # of rows, against the square of their mean: rounding alone
+
 
 def class_counts(y: IntArray, n_classes: int) -> NDArray[np.intp]:
     """Return the number of rows of each class.
@@ -48,3 +50,25 @@ def covariance_about(Z: FloatArray, mean: FloatArray) -> FloatArray:
         block = Z[tile] - mean
         scatter += block.T @ block
     return scatter / len(Z)
+
+
+def check_variance(variance: float, mean: FloatArray, n: int) -> None:
+    """Refuse rows that are all the same.
+
+    Parameters
+    ----------
+    variance : float
+        The trace of their covariance.
+    mean : ndarray of shape (r,)
+    n : int
+        How many they are.
+
+    Raises
+    ------
+    InputError
+    """
+    if not variance > _NO_VARIANCE * float(mean @ mean):
+        raise InputError(
+            f"all {n} training rows look the same to the landmarks (or are not finite), so nothing "
+            "can be learned: choose other landmarks, or check the scores."
+        )

@@ -5,13 +5,15 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from kreinflow.errors import InputError
-from kreinflow.models.moments import class_counts, class_means, covariance_about
+from kreinflow.models.moments import (
+    check_variance,
+    class_counts,
+    class_means,
+    covariance_about,
+)
 from kreinflow.numerics import FloatArray, single_threaded
 
 IntArray = NDArray[np.integer]
-
-_NO_VARIANCE = 1e-24  # of rows, against the square of their mean: rounding alone
 
 
 def fitted_classes(n_classes: int) -> NDArray[np.intp]:
@@ -73,11 +75,7 @@ class Moments:
             shares = counts / len(y)
             mean = shares @ means
             covariance = covariance_about(Z, mean)
-        if not np.trace(covariance) > _NO_VARIANCE * (mean @ mean):
-            raise InputError(
-                f"all {len(y)} training rows look the same to the landmarks (or are not finite), "
-                "so nothing can be learned: choose other landmarks, or check the scores."
-            )
+        check_variance(float(np.trace(covariance)), mean, len(y))
         # With targets of +-1, the sum of (z - mean) y is twice that over the class.
         cross = 2.0 * shares[classes] * (means[classes] - mean).T
         return cls(mean, covariance, cross, 2.0 * shares[classes] - 1.0)

@@ -9,7 +9,12 @@ from numpy.typing import NDArray
 from kreinflow.errors import InputError
 from kreinflow.models.decisions import QuadraticDecision, quadratic_forms
 from kreinflow.models.learner import Choice, Fitted, Learner, Problem
-from kreinflow.models.moments import class_counts, class_means, covariance_about
+from kreinflow.models.moments import (
+    check_variance,
+    class_counts,
+    class_means,
+    covariance_about,
+)
 from kreinflow.numerics import RANK_TOLERANCE, FloatArray, single_threaded
 from kreinflow.settings import SettingsSchema
 
@@ -86,7 +91,8 @@ class KreinQuadraticDiscriminant:
         Raises
         ------
         InputError
-            If a class has no row, or a covariance is singular and the ridge 0.
+            If a class has no row, all rows are the same, or a covariance is singular and the
+            ridge 0.
         """
         (fitted,) = quadratic_path(Z, y, n_classes, (self.ridge,))
         self.axes_, self.centres_ = fitted.axes_, fitted.centres_
@@ -133,8 +139,11 @@ def quadratic_path(
             values, axes[c] = np.linalg.eigh(covariance_about(Z[y == c], means[c]))
             spectra[c] = np.maximum(values, 0.0)
             centres[c] = means[c] @ axes[c]
-        spread = ((means - shares @ means) ** 2).sum(axis=1)
-    mean_diagonal = float(shares @ (spectra.sum(axis=1) + spread)) / r
+        mean = shares @ means
+        spread = ((means - mean) ** 2).sum(axis=1)
+        variance = float(shares @ (spectra.sum(axis=1) + spread))
+    check_variance(variance, mean, len(y))
+    mean_diagonal = variance / r
     fits = []
     for ridge in ridges:
         fitted = KreinQuadraticDiscriminant(ridge)

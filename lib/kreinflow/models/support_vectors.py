@@ -74,7 +74,10 @@ def mean_square(Z: FloatArray, signs: FloatArray) -> float:
         )
     scale = float(np.einsum("ij,ij->", Z, Z)) / len(Z)
     if not (np.isfinite(scale) and scale > 0):
-        raise InputError("support vector machine: all training rows are zero (or not finite).")
+        raise InputError(
+            "support vector machine: all training rows are zero (or not finite), so nothing can be "
+            "learned: choose other landmarks, or check the scores."
+        )
     return scale
 
 

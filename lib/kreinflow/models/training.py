@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kreinflow.errors import InputError
+from kreinflow.errors import InputError, named
 from kreinflow.krein.factor import Embedding
 from kreinflow.models.calibration import TemperatureCalibrator, reject_threshold
 from kreinflow.models.classifier import LandmarkClassifier
@@ -100,14 +100,20 @@ def train(
         Errors allowed among predictions that are not flagged.
     seed : int
         For the learners that draw.
+
+    Raises
+    ------
+    InputError
+        Naming the recipe, if the records cannot be learned from.
     """
     learner = make_learner(settings)
     problem = Problem.of(embedding, kernel, landmarks, part, seed)
-    choice, decisions, calibrator = choose(learner, problem, inner)
+    with named(f"recipe {recipe['name']!r}"):
+        choice, decisions, calibrator = choose(learner, problem, inner)
+        (fitted,) = learner.fit(problem, [choice])
     truth = part.labels[inner >= 0]
     probabilities = calibrator.probabilities(decisions)
     threshold = reject_threshold(probabilities, truth, error=reject_error)
-    (fitted,) = learner.fit(problem, [choice])
     classifier = LandmarkClassifier(
         classes=part.classes,
         decision=fitted.decision,
@@ -170,9 +176,8 @@ def choose(
         Fitted to these.
     """
     choices = learner.choices()
-    measured = inner >= 0
-    truth = problem.labels[measured]
-    decisions = [d[measured] for d in _held_out_decisions(learner, problem, choices, inner)]
+    truth = problem.labels[inner >= 0]
+    decisions = _held_out_decisions(learner, problem, choices, inner)
     errors = [int((decision.argmax(axis=1) != truth).sum()) for decision in decisions]
     fewest = [i for i, count in enumerate(errors) if count == min(errors)]
     calibrators = {i: TemperatureCalibrator().fit(decisions[i], truth) for i in fewest}
@@ -183,12 +188,17 @@ def choose(
 def _held_out_decisions(
     learner: Learner, problem: Problem, choices: Sequence[Choice], inner: NDArray[np.int64]
 ) -> list[FloatArray]:
-    """Return the decisions of each choice for the records that are held out once."""
-    decisions = [np.zeros((len(inner), problem.n_classes)) for _ in choices]
+    """Return the decisions of each choice for the records that are held out once, and no others.
+
+    With many choices, records and classes these are the largest arrays of the training.
+    """
+    measured = np.flatnonzero(inner >= 0)
+    decisions = [np.empty((len(measured), problem.n_classes)) for _ in choices]
     for fold in range(int(inner.max()) + 1):
         held_out = np.flatnonzero(inner == fold)
+        places = np.searchsorted(measured, held_out)
         unseen = problem.on(held_out)
         fits = learner.fit(problem.on(np.flatnonzero(inner != fold)), choices)
         for decision, fitted in zip(decisions, fits, strict=True):
-            decision[held_out] = learner.decide(fitted, unseen)
+            decision[places] = learner.decide(fitted, unseen)
     return decisions
