@@ -5,9 +5,10 @@ import pytest
 from scipy.optimize import nnls
 from sklearn.svm import LinearSVC
 
+from kreinflow import numerics
 from kreinflow.errors import InputError
 from kreinflow.kernels.products import ELMKernel
-from kreinflow.models import dissimilarity_space
+from kreinflow.models import decisions, dissimilarity_space
 from kreinflow.models.decisions import ELMDecision
 from kreinflow.models.dissimilarity_space import (
     KERNELS,
@@ -116,6 +117,24 @@ def test_no_more_of_the_elm_kernel_is_made_than_a_core_set(monkeypatch):
         machine = DissimilaritySpaceClassifier("elm", 1e4).fit(D, y, 2)
     assert max(shapes) <= 40
     assert not machine.converged_.any()
+
+
+def test_no_block_of_the_elm_kernel_is_larger_than_a_tile(monkeypatch):
+    D, y = board(n=300, n_classes=3)
+    whole = DissimilaritySpaceClassifier("elm", 10.0).fit(D, y, 3)
+    shapes, real = set(), decisions.elm_kernel
+
+    def recording(X, Y):
+        shapes.add((len(X), len(Y)))
+        return real(X, Y)
+
+    monkeypatch.setattr(numerics, "TILE", 64)
+    monkeypatch.setattr(decisions, "elm_kernel", recording)
+    monkeypatch.setattr(dissimilarity_space, "elm_kernel", recording)
+    tiled = DissimilaritySpaceClassifier("elm", 10.0).fit(D, y, 3)
+    assert len(tiled.support_) > 128
+    assert max(map(max, shapes)) == 64
+    np.testing.assert_allclose(tiled.decision_function(D), whole.decision_function(D), atol=1e-6)
 
 
 def test_constant_features_tell_nothing_and_bad_input_is_refused():

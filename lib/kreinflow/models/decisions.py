@@ -59,7 +59,7 @@ class Decision:
 
         Raises
         ------
-        KeyError, ValueError
+        KeyError, ValueError, IndexError
             If an array is missing, of a wrong shape or type, or not finite.
         """
         shapes = cls.shapes(arrays, n_landmarks, n_classes)
@@ -254,6 +254,27 @@ def elm_kernel(X: FloatArray, Y: FloatArray) -> FloatArray:
     return ELMKernel({}).function(tiled_product(X, np.ascontiguousarray(Y.T)), x[:, None], y)
 
 
+def elm_expansion(X: FloatArray, support: FloatArray, coefficients: FloatArray) -> FloatArray:
+    """Return the sum over j of k(x, u_j) a_jc for rows x, in the memory of a few tiles.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n, n_landmarks)
+    support : ndarray of shape (n_support, n_landmarks)
+        The u_j; all training rows may be among them.
+    coefficients : ndarray of shape (n_support, n_classes)
+
+    Returns
+    -------
+    ndarray of shape (n, n_classes)
+    """
+    out = np.zeros((len(X), coefficients.shape[1]))
+    for rows in tiles(len(X)):
+        for part in tiles(len(support)):
+            out[rows] += tiled_product(elm_kernel(X[rows], support[part]), coefficients[part])
+    return out
+
+
 @dataclass(frozen=True, eq=False)
 class ELMDecision(Decision):
     r"""An expansion in the extreme learning machine kernel of standardised nearness.
@@ -285,9 +306,19 @@ class ELMDecision(Decision):
         out = np.empty((len(rows), len(self.intercept)))
         for part in tiles(len(rows)):
             u = (rows[part] - self.centre) / self.deviation
-            out[part] = tiled_product(elm_kernel(u, self.support), self.coefficients)
+            out[part] = elm_expansion(u, self.support, self.coefficients)
         out += self.intercept
         return out
+
+    @classmethod
+    def from_arrays(
+        cls, arrays: Mapping[str, NDArray[Any]], n_landmarks: int, n_classes: int
+    ) -> Self:
+        """See :meth:`Decision.from_arrays`."""
+        decision = super().from_arrays(arrays, n_landmarks, n_classes)
+        if not (decision.deviation > 0).all():
+            raise ValueError("deviation holds numbers that are not positive")
+        return decision
 
     @classmethod
     def shapes(

@@ -17,7 +17,12 @@ from kreinflow.models.cvm import (
     RowKernel,
     core_vector_path,
 )
-from kreinflow.models.decisions import ELMDecision, NearnessDecision, elm_kernel
+from kreinflow.models.decisions import (
+    ELMDecision,
+    NearnessDecision,
+    elm_expansion,
+    elm_kernel,
+)
 from kreinflow.models.learner import Choice, Fitted, Learner, Problem
 from kreinflow.models.one_against_rest import with_mirror
 from kreinflow.models.support_vectors import (
@@ -27,7 +32,7 @@ from kreinflow.models.support_vectors import (
     penalty_choices,
     standardisation,
 )
-from kreinflow.numerics import FloatArray, tiled_product, tiles
+from kreinflow.numerics import FloatArray, single_threaded, tiles
 from kreinflow.settings import SettingsSchema
 
 IntArray = NDArray[np.integer]
@@ -146,7 +151,8 @@ def dissimilarity_space_path(
         if isinstance(rows, LinearRows):
             coef, intercept = with_mirror(*rows.functions(solution.expansions), n_classes)
             coef = coef / deviation[:, None]
-            linear = NearnessDecision(coef, intercept - centre @ coef)
+            with single_threaded():
+                linear = NearnessDecision(coef, intercept - centre @ coef)
             fits.append((linear, solution))
             continue
         support, coefficients = _joined(solution.expansions)
@@ -176,16 +182,20 @@ class _ELMRows(RowKernel):
     def values(self, expansions: Sequence[Expansion]) -> FloatArray:
         """See :meth:`RowKernel.values`."""
         rows, coefficients = _joined(expansions)
-        out = np.empty((len(self.X), len(expansions)))
-        for tile in tiles(len(self.X)):
-            out[tile] = tiled_product(elm_kernel(self.X[tile], self.X[rows]), coefficients)
-        out += coefficients.sum(axis=0)
-        return out
+        values = elm_expansion(self.X, self.X[rows], coefficients)
+        values += coefficients.sum(axis=0)
+        return values
 
     def core(self, rows: NDArray[np.intp], targets: FloatArray) -> Core:
         """See :meth:`RowKernel.core`."""
-        Q = elm_kernel(self.X[rows], self.X[rows]) + 1.0
-        Q *= targets[:, None] * targets
+        X = self.X[rows]
+        Q = np.empty((len(X), len(X)))
+        for one in tiles(len(X)):  # the kernel makes copies of what it works on
+            for other in tiles(len(X)):
+                Q[one, other] = elm_kernel(X[one], X[other])
+        Q += 1.0
+        Q *= targets[:, None]
+        Q *= targets
         return GramCore(Q)
 
 
