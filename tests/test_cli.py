@@ -590,6 +590,8 @@ def _with_nan(weights):
         _array("weights", lambda w: w.astype(np.int64)),
         _array("weights", _with_nan),
         _array("landmark_classes", lambda c: c + 50),
+        _array("landmark_classes", lambda c: np.array(c.sum())),
+        _set("header", "classifier", "about", to={"x": float("nan")}),
         _array("landmark_ends", lambda e: e + 1),
         _array("landmark_ends", lambda e: e[:-1]),
         _array("landmark_ends", lambda e: e * 10**9),
@@ -606,6 +608,18 @@ def test_a_tampered_model_is_refused(run, trained, tmp_path, change):
     code, out, err = run("classify", path, new)
     assert (code, out, err.count("\n")) == (2, "", 1), err
     assert err.startswith(f"kreinflow input error: {path}: ")
+
+
+def test_decisions_that_overflow_are_no_prediction(run, trained, tmp_path):
+    def change(content, arrays):
+        arrays["intercept"] = np.full_like(arrays["intercept"], 1e308)
+        content["header"]["classifier"]["temperature"] = 0.01
+
+    tampered(trained[0], tmp_path / "large.safetensors", change)
+    new = write_fasta(tmp_path / "new.fasta", trained[2][:2])
+    code, out, err = run("classify", tmp_path / "large.safetensors", new)
+    assert (code, out) == (2, "")
+    assert f"{new}, {trained[2][0][0]}: the model's decision for it is not finite" in err
 
 
 def test_truncated_and_foreign_models_are_refused(run, trained, tmp_path):

@@ -191,6 +191,10 @@ def open_array(path: str | os.PathLike[str], ndim: int) -> NDArray[Any]:
     return array
 
 
+def _refuse_constant(name: str) -> float:
+    raise ValueError(f"{name} is no number of JSON")
+
+
 def write_arrays(
     path: str | os.PathLike[str], kind: str, header: Mapping[str, Any], arrays: Mapping[str, Any]
 ) -> None:
@@ -231,7 +235,8 @@ def read_arrays(
         raise InputError(f"{path}: no such file.")
     try:
         with safetensors.safe_open(path, framework="numpy") as file:
-            content = json.loads((file.metadata() or {})["kreinflow"])
+            text = (file.metadata() or {})["kreinflow"]
+            content = json.loads(text, parse_constant=_refuse_constant)
             found, header = content["kind"], content["header"]
             if found != kind:
                 raise InputError(

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import yaml
-from jsonschema import Draft202012Validator, ValidationError, validators
+from jsonschema import ValidationError
 
 from kreinflow.errors import InputError
 from kreinflow.kernels.generators import GENERATORS
@@ -19,6 +19,7 @@ from kreinflow.kernels.registry import KERNELS
 from kreinflow.landmarks.registry import SELECTORS
 from kreinflow.models.registry import LEARNERS
 from kreinflow.sequences.dataset import ALIGNED
+from kreinflow.settings import strict_validator
 
 _FOLDERS = (Path(__file__).parent / "schemas", Path(__file__).parents[2] / "schemas")
 
@@ -145,15 +146,7 @@ def _refuse_non_finite(value: Any, name: str, place: tuple[str, ...]) -> None:
             _refuse_non_finite(part, name, (*place, str(key)))
 
 
-def _is_integer(checker: object, value: object) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool)
-
-
-# To JSON schema 5.0 is an integer; to Python's range() it is not.
-_Validator = validators.extend(  # type: ignore[no-untyped-call]
-    Draft202012Validator,
-    type_checker=Draft202012Validator.TYPE_CHECKER.redefine("integer", _is_integer),
-)
+_Validator = strict_validator()
 
 
 def _flat(errors: Iterable[ValidationError]) -> Iterator[ValidationError]:

@@ -1,10 +1,26 @@
 """Methods with settings of their own: what learners, selectors, kernels and generators share."""
 
 from collections.abc import Mapping
+from functools import cache
 from typing import Any, ClassVar
 
 SettingsSchema = Mapping[str, Mapping[str, Any]]
 """The JSON schema of each key of an entry of the config, but for the one that names the method."""
+
+
+@cache
+def strict_validator() -> Any:
+    """Return the class of JSON schema validators to which 5.0 is no integer.
+
+    To JSON schema it is; to Python's ``range()`` it is not.
+    """
+    from jsonschema import Draft202012Validator, validators
+
+    def is_integer(checker: object, value: object) -> bool:
+        return isinstance(value, int) and not isinstance(value, bool)
+
+    checker = Draft202012Validator.TYPE_CHECKER.redefine("integer", is_integer)
+    return validators.extend(Draft202012Validator, type_checker=checker)  # type: ignore[no-untyped-call]
 
 
 class Configured:

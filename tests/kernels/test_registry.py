@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from kreinflow.kernels.registry import KERNELS, make_kernel
+from kreinflow.kernels.registry import KERNELS, known_kernel, make_kernel
 
 SETTINGS = {"pseudo_euclidean": {"positive": 2}, "polynomial": {"degree": 3}}
 
@@ -68,3 +68,21 @@ def test_features_must_agree():
     X = np.ones((3, 2))
     with pytest.raises(ValueError, match="2 and 3 features"):
         make_kernel({"name": "linear"}).columns(X, np.ones((3, 3)))
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"name": "polynomial", "degree": 2.0},
+        {"name": "epanechnikov", "power": True},
+        {"name": "dynamic_time_warping", "window": 3.0},
+        {"name": "dynamic_time_warping", "window": 10**30},
+        {"name": "gaussian", "width": "1"},
+        {"name": "gaussian", "length": 1.0},
+        {"name": "pseudo_euclidean"},
+        {"name": "os.system"},
+    ],
+)
+def test_settings_of_a_file_are_checked(settings):
+    with pytest.raises(ValueError, match="kernel"):
+        known_kernel(settings)

@@ -63,3 +63,39 @@ def test_arrays_come_back_and_others_are_refused():
         LinearDecision.from_arrays({"weights": arrays["weights"]}, 3, 2)
     with pytest.raises(ValueError, match="complex"):
         LinearDecision.from_arrays(arrays | {"intercept": np.ones(2, complex)}, 3, 2)
+
+
+def test_no_array_of_a_file_breaks_the_reading_of_another_kind_or_shape():
+    """Whatever stands in an array, it is refused by one of the errors that readers expect."""
+    arrays = {
+        "quadratic": {
+            "matrix": np.ones((3, 2)),
+            "axes": np.ones((2, 2, 2)),
+            "centres": np.ones((2, 2)),
+            "scales": np.ones((2, 2)),
+            "constants": np.ones(2),
+        },
+        "elm": {
+            "centre": np.zeros(3),
+            "deviation": np.ones(3),
+            "support": np.ones((4, 3)),
+            "coefficients": np.ones((4, 2)),
+            "intercept": np.ones(2),
+        },
+    }
+    for kind, parts in arrays.items():
+        KINDS[kind].from_arrays(parts, 3, 2)
+        for name, array in parts.items():
+            for other in (
+                np.ones(()),
+                array[:0],
+                array[..., None],
+                array.astype(int),
+                np.full_like(array, np.inf),
+            ):
+                with pytest.raises((KeyError, IndexError, ValueError)):
+                    KINDS[kind].from_arrays(parts | {name: other}, 3, 2)
+    for deviation in (0.0, -1.0):
+        elm = arrays["elm"] | {"deviation": np.full(3, deviation)}
+        with pytest.raises(ValueError, match="not positive"):
+            KINDS["elm"].from_arrays(elm, 3, 2)

@@ -150,6 +150,7 @@ class DynamicTimeWarping(Dissimilarity):
             "description": "warping paths have |i - j| below it; null: no limit",
             "type": ["integer", "null"],
             "minimum": 1,
+            "maximum": 1_000_000_000,
             "default": None,
         },
     }

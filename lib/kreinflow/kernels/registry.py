@@ -25,6 +25,7 @@ from kreinflow.kernels.radial import (
     MultiquadricKernel,
     ThinPlateSplineKernel,
 )
+from kreinflow.settings import strict_validator
 
 KERNELS: dict[str, type[Kernel]] = {
     kernel.name: kernel
@@ -57,8 +58,6 @@ def known_kernel(settings: Mapping[str, Any]) -> Kernel:
     ValueError
         If the name or a key is unknown, a key is missing, or a value is not allowed.
     """
-    from jsonschema import Draft202012Validator
-
     name = settings["name"]
     if name not in KERNELS:
         raise ValueError(f"its kernel {name!r} is unknown")
@@ -68,7 +67,7 @@ def known_kernel(settings: Mapping[str, Any]) -> Kernel:
         "additionalProperties": False,
         "required": [key for key, part in known.items() if "default" not in part],
     }
-    if not Draft202012Validator(schema).is_valid(dict(settings)):
+    if not strict_validator()(schema).is_valid(dict(settings)):
         raise ValueError(f"its settings of the kernel {name} are not allowed")
     return make_kernel(settings)
 

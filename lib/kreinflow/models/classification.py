@@ -21,6 +21,7 @@ COLUMNS = ("id", "label", "probability", "runner_up", "runner_up_probability", "
 """Columns of the table: ``reject`` is ``yes`` where the probability is below the threshold."""
 
 
+@np.errstate(over="ignore", invalid="ignore")  # what is not finite is refused, by its name
 def classify_file(
     model: Model,
     path: Path,
@@ -60,7 +61,7 @@ def classify_file(
     if model.scheme is None:
         ids, scores = _read_new_matrix(model, path)
         nothing = np.zeros(len(ids))
-        return _table(model, ids, model.classifier.predict_proba(scores, nothing, nothing))
+        return _table(model, path, ids, model.classifier.predict_proba(scores, nothing, nothing))
     ids, sequences = _read_new_sequences(model, path)
     parts = []
     for part in tiles(len(ids)):
@@ -68,7 +69,7 @@ def classify_file(
         parts.append(_align_and_predict(model, names, sequences[part], threads, backend))
         if progress:
             progress(part.stop, len(ids))
-    return _table(model, ids, np.concatenate(parts))
+    return _table(model, path, ids, np.concatenate(parts))
 
 
 def _classify_objects(
@@ -100,7 +101,7 @@ def _classify_objects(
         parts.append(model.classifier.predict_proba(scores, nothing, nothing))
         if progress:
             progress(part.stop, n)
-    return _table(model, ids, np.concatenate(parts))
+    return _table(model, path, ids, np.concatenate(parts))
 
 
 def _read_new_sequences(model: Model, path: Path) -> tuple[list[str], list[bytes]]:
@@ -186,7 +187,13 @@ def _read_new_matrix(model: Model, path: Path) -> tuple[list[str], FloatArray]:
     return ids, values
 
 
-def _table(model: Model, ids: Sequence[str], probabilities: FloatArray) -> pd.DataFrame:
+def _table(model: Model, path: Path, ids: Sequence[str], probabilities: FloatArray) -> pd.DataFrame:
+    finite = np.isfinite(probabilities).all(axis=1)
+    if not finite.all():
+        raise InputError(
+            f"{path}, {ids[int(np.argmin(finite))]}: the model's decision for it is not finite. "
+            "Its scores are too large, or the model is damaged."
+        )
     classes = np.array(model.classifier.classes, dtype=object)
     order = np.argsort(-probabilities, axis=1, kind="stable")[:, :2]
     top = np.take_along_axis(probabilities, order, axis=1)

@@ -177,7 +177,7 @@ class LandmarkClassifier:
                 reject_threshold=threshold,
                 about=dict(header["about"]),
             )
-        except (KeyError, TypeError, ValueError, AttributeError) as error:
+        except (KeyError, IndexError, TypeError, ValueError, AttributeError) as error:
             raise InputError(
                 f"{name}: not a model that can be used: {error}. Give a file that kreinflow wrote."
             ) from error
