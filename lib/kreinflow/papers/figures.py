@@ -61,7 +61,7 @@ FIGURES: Mapping[str, PaperFigure] = {
         "the balls find about 19, on the rim of each class; none is in the middle square, whose "
         "points are lost. k-means covers the board, as in the paper, and is better. That uniform "
         "landmarks do worst is not seen: at 19 it depends on the draw. One fold has 90 test "
-        "points; the figure below, of ten folds, is the one to compare selectors by.",
+        "points; Figure 6, of ten folds, is the one to compare selectors by.",
     ),
     "spectra": PaperFigure(
         "schleif2018",
