@@ -95,6 +95,11 @@ class CorrectedFactor(Embedding):
     values: FloatArray
     method: Correction | LandmarkCoordinates
 
+    @property
+    def same_kernel(self) -> bool:
+        """Whether Z* diag(s*) Z*' approximates the kernel itself, whose diagonal is known."""
+        return self.method in ("none", "landmark_basis")
+
     @classmethod
     def fit(
         cls, factor: Embedding, pairs: Eigenpairs, method: Correction = "none"

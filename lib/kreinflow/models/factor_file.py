@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from kreinflow.alignment.transforms import ScoreTransform
 from kreinflow.artifacts import read_arrays, write_arrays
 from kreinflow.errors import InputError
-from kreinflow.krein.factor import Embedding
+from kreinflow.krein.correction import CorrectedFactor, Correction, LandmarkCoordinates
 from kreinflow.models.factors import FactorEntry
 
 KIND = "kreinflow factors 1"
@@ -50,19 +50,24 @@ def save_factors(path: str | os.PathLike[str], entries: Sequence[FactorEntry]) -
 
 
 def load_embedding(
-    path: str | os.PathLike[str], transform: str, rank: object, correction: str
-) -> Embedding:
-    """Read the map of one transform, rank and correction."""
+    path: str | os.PathLike[str],
+    transform: str,
+    rank: object,
+    correction: Correction | LandmarkCoordinates,
+) -> CorrectedFactor:
+    """Read the corrected factor of one transform, rank and correction."""
     header, arrays = read_arrays(path, KIND)
     for number, entry in enumerate(header["factors"]):
         # Rank 1 is one eigenvalue and rank 1.0 all of them, so types must agree too.
         if entry["transform"]["name"] == transform and repr(entry["rank"]) == repr(rank):
             prefix = f"{number}/{correction}"
             if f"{prefix}/matrix" in arrays:
-                return Embedding(
+                return CorrectedFactor(
                     arrays[f"{prefix}/matrix"],
                     arrays[f"{prefix}/offset"],
                     arrays[f"{prefix}/signs"],
+                    arrays[f"{prefix}/eigenvalues"],
+                    correction,
                 )
     raise InputError(
         f"{path}: holds no factor of transform {transform}, rank {rank}, correction {correction}. "

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from kreinflow.krein.factor import Embedding
+from kreinflow.krein.correction import CorrectedFactor
 from kreinflow.models.decisions import Decision, LinearDecision
 from kreinflow.models.factors import LandmarkKernel, Landmarks, TrainingPart
 from kreinflow.numerics import FloatArray
@@ -24,7 +24,7 @@ class Problem:
 
     Parameters
     ----------
-    embedding : Embedding
+    embedding : CorrectedFactor
         The map from landmark scores to the rows z of the (corrected) factor.
     everything : LandmarkKernel
         The scores of all records of the training part.
@@ -36,7 +36,7 @@ class Problem:
         For learners that draw.
     """
 
-    embedding: Embedding
+    embedding: CorrectedFactor
     everything: LandmarkKernel
     landmarks: Landmarks
     part: TrainingPart
@@ -47,7 +47,7 @@ class Problem:
     @classmethod
     def of(
         cls,
-        embedding: Embedding,
+        embedding: CorrectedFactor,
         kernel: LandmarkKernel,
         landmarks: Landmarks,
         part: TrainingPart,
@@ -92,8 +92,10 @@ class Problem:
         return self._rows(self.everything.nearness)
 
     @property
-    def self_similarities(self) -> FloatArray:
-        """k_ii, of shape (N,)."""
+    def self_similarities(self) -> FloatArray | None:
+        """k_ii, of shape (N,); None of a corrected kernel: its diagonal is another."""
+        if not self.embedding.same_kernel:
+            return None
         return self._rows(self.everything.self_similarities)
 
     @property

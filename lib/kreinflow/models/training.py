@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kreinflow.errors import InputError, named
-from kreinflow.krein.factor import Embedding
+from kreinflow.krein.correction import CorrectedFactor
 from kreinflow.models.calibration import TemperatureCalibrator, reject_threshold
 from kreinflow.models.classifier import LandmarkClassifier
 from kreinflow.models.factors import LandmarkKernel, Landmarks, TrainingPart
@@ -74,7 +74,7 @@ class Trained:
 def train(
     recipe: Mapping[str, Any],
     settings: Mapping[str, Any],
-    embedding: Embedding,
+    embedding: CorrectedFactor,
     kernel: LandmarkKernel,
     landmarks: Landmarks,
     part: TrainingPart,
@@ -90,8 +90,8 @@ def train(
     ----------
     recipe, settings : mapping
         Of the config; the settings are those of the learner.
-    embedding : Embedding
-        The corrected factor of the recipe.
+    embedding : CorrectedFactor
+        That of the recipe.
     kernel, landmarks, part
         See the classes.
     inner : ndarray of shape (n,)
