@@ -25,8 +25,9 @@ def test_text_with_and_without_ids(tmp_path, ending, separator, header, index):
     assert read.ids == (("a", "b", "c") if header or index else None)
 
 
-def test_numbers_as_ids_are_told_by_the_empty_corner(tmp_path):
-    pd.DataFrame(K).to_csv(tmp_path / "m.csv")
+@pytest.mark.parametrize("corner", ["", "id", "ID"])
+def test_numbers_as_ids_are_told_by_the_corner(tmp_path, corner):
+    pd.DataFrame(K).to_csv(tmp_path / "m.csv", index_label=corner)
     read = read_matrix(tmp_path / "m.csv")
     np.testing.assert_array_equal(read.values, K)
     assert read.ids == ("0", "1", "2")

@@ -51,7 +51,7 @@ def read_matrix(path: Path, variable: str | None = None, square: bool = True) ->
     """Read a matrix from ``.npy``, ``.csv[.gz]``, ``.tsv[.gz]`` or ``.mat``.
 
     A text file may have a header row and a column of ids; both are told by their first entries
-    not being numbers (or by an empty corner).
+    not being numbers (or by a corner that is empty or ``id``).
 
     Parameters
     ----------
@@ -138,7 +138,7 @@ def _parse(path: Path, rows: Iterator[list[str]], square: bool) -> ReadMatrix:
             else f"{path}: has no rows."
         )
     first, second = head[0], head[-1]
-    corner = not first[0].strip()
+    corner = first[0].strip().lower() in ("", "id")
     has_header = corner or not any(map(_is_number, first[1:] or first))
     if has_header and len(head) == 1:
         raise InputError(f"{path}: has a header, but no rows.")
@@ -219,7 +219,7 @@ def check_matrix(
     if n != m:
         raise InputError(
             f"{path}: has {n} rows and {m} columns. A square matrix is expected; ids in a first "
-            "row or column must not be numbers, or the corner must be empty."
+            "row or column must not be numbers, or the corner must be empty or id."
         )
     if n < 2:
         raise InputError(f"{path}: has {n} rows. At least 2 are needed.")
