@@ -9,12 +9,14 @@ import pytest
 
 from kreinflow.errors import InputError, KreinflowError
 from kreinflow.kernels.registry import make_kernel
+from kreinflow.landmarks.registry import SELECTORS, make_selector
 from kreinflow.sequences.dataset import Dataset
 from kreinflow.workspace import (
     MatrixScores,
     alignment_account,
     class_scores,
     open_scores,
+    selection_problem,
     transforms_of,
     write_columns,
 )
@@ -138,3 +140,49 @@ def test_the_account_counts_each_pair_once(dataset):
     account = alignment_account(dataset, Scheme, candidates, landmarks)
     assert account["aligned"] == len(wanted)
     assert account["full_matrix"] == 15
+
+
+@pytest.mark.parametrize("kind", ["similarity", "squared_dissimilarity"])
+@pytest.mark.parametrize("method", SELECTORS)
+def test_selectors_look_at_no_record_that_is_tested(method, kind):
+    """The scores and labels of the tested records are scrambled: the landmarks are the same."""
+    random = np.random.default_rng(2)
+    n, codes = 60, np.arange(60) % 2
+    X = random.standard_normal((n, 3)) + codes[:, None]
+    tested = np.zeros(n, dtype=bool)
+    tested[random.permutation(n)[:20]] = True
+    K = (X * [1, -1, 1]) @ X.T if kind == "similarity" else ((X[:, None] - X) ** 2).sum(axis=2)
+    noise = random.random((n, n)) + 1.0
+    np.fill_diagonal(noise, float(kind == "similarity"))
+    scrambled = np.where(tested[:, None] | tested, noise + noise.T, K)
+    others = np.where(tested, 1 - codes, codes)
+
+    settings = {"method": method, "transform": "raw", "candidates": 6, "sketch": 9, "budget": 8}
+    selector = make_selector(
+        {
+            key: settings[key]
+            for key in ("method", *SELECTORS[method].settings_schema)
+            if key in settings
+        }
+    )
+    tables = []
+    for matrix, labels in ((K, codes), (scrambled, others)):
+        dataset = Dataset(
+            ids=tuple(f"o{i}" for i in range(n)),
+            labels=labels,
+            classes=("x", "y"),
+            rows=np.arange(n),
+            digests=tuple(f"{i:032x}" for i in range(n)),
+            sequences=None,
+            kind=kind,
+            matrix=matrix,
+            statistics={},
+        )
+        transform = transforms_of(["raw"], {}, None)["raw"]
+        problem = selection_problem(
+            selector, dataset, ~tested, MatrixScores(dataset), transform, 1, "r0f0"
+        )
+        tables.append(selector.select(problem))
+    assert tables[0].equals(tables[1])
+    assert not tested[tables[0]["row"]].any()
+    assert len(tables[0]) == (40 if method == "all" else 8)
