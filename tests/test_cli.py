@@ -80,7 +80,7 @@ def test_check_of_sequences(check, tmp_path):
     for labels in (BY_HEADER, {"table": "y.tsv"}):
         assert check(configuration(fasta_source(labels=labels))) == (
             0,
-            "mine: 30 records (0 dropped), 30 distinct, 3 classes, 2 folds, 1 recipes: "
+            "mine: 30 records (0 dropped), 30 distinct, 3 classes, 2 folds, 1 recipe: "
             "ready to run\n",
         )
 
@@ -175,7 +175,7 @@ def test_check_of_the_users_folds(check, tmp_path):
     (tmp_path / "f.csv").write_text("\n".join(["id,fold", *rows]))
     folds = {"method": "table", "table": "f.csv"}
     code, said = check(configuration(fasta_source(), folds=folds))
-    assert (code, "1 folds" in said) == (0, True)
+    assert (code, "1 fold," in said) == (0, True)
     for table, message in (
         (["id,fold", *rows[1:]], "f.csv: no fold for 1 of 30 ids: a0."),
         (["id,fold", *rows, "stranger,test"], "f.csv: 1 ids are not in the data: stranger."),
@@ -227,7 +227,7 @@ def _fasta(records):
         (_fasta([*GOOD, ("e", "a", "M" * 401)]), "e: has 401 residues, more than max_length"),
         (_fasta([*GOOD, ("e", "", "MKV")]), "no label for 1 of 31 ids: e."),
         (_fasta(GOOD) + b">\nMKV\n", "x.fasta, record 31 (line 61): has no id."),
-        (_fasta(GOOD[:10]), "the data have 1 classes left (a). At least two"),
+        (_fasta(GOOD[:10]), "the data have 1 class left (a). At least two"),
         (_fasta(GOOD[:21]), "the data have 2 classes left (a, b"),  # of c only one: dropped
         (_fasta(GOOD[:22]), "class 'c' has 2 groups"),
         (_fasta([*GOOD, ("e", "a", "XXX")]), "e: its 3 residues score 0 with themselves"),
@@ -285,9 +285,9 @@ D = matrix_of("dissimilarity", *[points(1)[0]] * 2)
     [
         (None, "k.npy: no such file."),
         (b"", "k.npy: is empty."),
-        (b"\x93NUMPY nothing", "k.npy: truncated or not a .npy array"),
+        (b"\x93NUMPY nothing", "k.npy: truncated, not a .npy file"),
         (D[:, :-1], "k.npy: has 30 rows and 29 columns. A square matrix is expected"),
-        (D.ravel(), "k.npy: not an array of 2 dimensions."),
+        (D.ravel(), "k.npy: an array of 2 dimensions is expected"),
         (_changed(D, 3, 7, 9.0, both=False), "not symmetric, 9 at row 4, column 8 but"),
         (_changed(D, 3, 7, np.nan), "k.npy, row 4, column 8: nan is not a finite number."),
         (_changed(D, 3, 7, np.inf), "k.npy, row 4, column 8: inf is not a finite number."),
@@ -363,7 +363,7 @@ SPECTRA = {"name": "spectral_information_divergence"}
         ("x.csv", "1,2\n3,nan\n", None, "x.csv, row 2, column 2: nan is not a finite number."),
         ("x.csv", "a,1\na,2\n", None, "x.csv: id 'a' of row 2 stands twice, first at 1."),
         ("x.csv", "1,2\n3,4\n", None, "y.txt: has 30 labels, but x.csv has 2 rows."),
-        ("x.txt", "1 2\n", None, "x.txt: the ending is not one of a matrix. Name it"),
+        ("x.txt", "1 2\n", None, "x.txt: the ending is not one of a table of numbers"),
         ("x.csv", "1,2\n3,4\n", {"name": "edit_distance"}, "compares strings. Give a .txt file"),
         ("x.txt", "ab\n\ncd\n", {"name": "edit_distance"}, "x.txt, line 2: the string is empty."),
         ("x.csv", "1,2\n3,-4\n", {"name": "ball"}, "x.csv, row 2, column 2: -4 is negative. The"),
@@ -376,9 +376,9 @@ SPECTRA = {"name": "spectral_information_divergence"}
             {"name": "pseudo_euclidean", "positive": 3},
             "x.csv, row 1: has 2 coordinates, fewer than positive = 3",
         ),
-        ("x.npy", b"\x93NUMPY nothing", None, "x.npy: truncated or not a .npy array"),
+        ("x.npy", b"\x93NUMPY nothing", None, "x.npy: truncated, not a .npy file"),
         ("x.npy", np.array([["a"]]), None, "x.npy: holds <U1 where real numbers are expected."),
-        ("x.npy", np.zeros(30), None, "x.npy: not an array of 2 dimensions."),
+        ("x.npy", np.zeros(30), None, "x.npy: an array of 2 dimensions is expected"),
     ],
 )
 def test_bad_vectors(check, tmp_path, name, content, kernel, message):
@@ -721,7 +721,7 @@ def test_bad_new_matrices(run, measured):
         np.save(folder / "negative.npy", bad)
         assert f"row 3 (3), column 2: -1 is negative, which no {kind} is" in message("negative.npy")
     write_fasta(folder / "x.fasta", families(1))
-    assert "the ending is not one of a matrix" in message("x.fasta")
+    assert "the ending is not one of a table of numbers" in message("x.fasta")
 
 
 def test_a_tampered_kind_of_matrix_is_refused(run, measured):
@@ -826,7 +826,7 @@ def test_new_objects_that_do_not_fit_the_model(run, compared):
     np.save(folder / "nan.npy", np.array([[1.0, 2.0], [np.nan, 1.0]]))
     assert "nan.npy, row 2, column 1: nan is not a finite number" in message("nan.npy")
     write_fasta(folder / "x.fasta", families(1))
-    assert "the ending is not one of a matrix" in message("x.fasta")
+    assert "the ending is not one of a table of numbers" in message("x.fasta")
 
 
 @pytest.mark.parametrize(

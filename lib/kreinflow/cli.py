@@ -74,7 +74,7 @@ def _check(options: argparse.Namespace) -> None:
     """Do all that the workflow checks before its first alignment."""
     from kreinflow.configuration import load_configuration
     from kreinflow.sequences.dataset import load_dataset
-    from kreinflow.sequences.files import check_file
+    from kreinflow.sequences.files import check_file, counted
     from kreinflow.sequences.folds import assign_folds
     from kreinflow.sequences.partition import partition_of
     from kreinflow.workspace import (
@@ -109,8 +109,8 @@ def _check(options: argparse.Namespace) -> None:
         dropped = sum(entry["count"] for entry in dataset.statistics["dropped"].values())
         print(
             f"{name}: {len(dataset.ids)} records ({dropped} dropped), {len(dataset.digests)} "
-            f"distinct, {len(dataset.classes)} classes, {len(partition.names)} folds, "
-            f"{len(part['recipes'])} recipes: ready to run"
+            f"distinct, {len(dataset.classes)} classes, {counted(len(partition.names), 'fold')}, "
+            f"{counted(len(part['recipes']), 'recipe')}: ready to run"
         )
 
 

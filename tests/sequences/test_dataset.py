@@ -182,7 +182,7 @@ def test_each_fault_has_its_message(folder, fasta, labels, changes, message):
 
 def test_one_class_only(folder):
     (folder / "l.tsv").write_bytes(LABELS.replace(b"B", b"A"))
-    with pytest.raises(InputError, match=r"1 classes left \(A\)"):
+    with pytest.raises(InputError, match=r"1 class left \(A\)"):
         load(folder)
 
 
@@ -307,7 +307,7 @@ def test_dissimilarities_become_squared(matrix_folder):
 
 def test_small_classes_of_a_matrix(matrix_folder):
     (matrix_folder / "l.txt").write_text("1\n2\n1\n3\n")
-    with pytest.raises(InputError, match=r"1 classes left .*min_class_size: 2, 3"):
+    with pytest.raises(InputError, match=r"1 class left .*min_class_size: 2, 3"):
         load_dataset(matrix_source(), matrix_folder, None, 1)
     M = np.pad(K, (0, 1), constant_values=0.5)
     M = (M + M.T) / 2
@@ -325,7 +325,7 @@ def test_small_classes_of_a_matrix(matrix_folder):
         ({"labels": {"lines": "short.txt"}}, r"short.txt: has 3 labels, but .*m.csv has 4 rows"),
         ({"labels": {"lines": "none.txt"}}, r"none.txt: no such file"),
         ({"matrix": "none.csv"}, r"none.csv: no such file"),
-        ({"matrix": "l.xlsx"}, r"l.xlsx: the ending is not one of a matrix"),
+        ({"matrix": "l.xlsx"}, r"l.xlsx: the ending is not one of a table of numbers"),
     ],
 )
 def test_faults_of_a_matrix_source(matrix_folder, changes, message):

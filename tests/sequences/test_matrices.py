@@ -47,7 +47,7 @@ def test_npy_and_mat(tmp_path):
     np.testing.assert_array_equal(read_matrix(tmp_path / "m.mat").values, K)
     scipy.io.savemat(tmp_path / "two.mat", {"K": K, "L": 2 * K})
     np.testing.assert_array_equal(read_matrix(tmp_path / "two.mat", "L").values, 2 * K)
-    with pytest.raises(InputError, match=r"holds 2 matrices \(K, L\). Set 'variable'"):
+    with pytest.raises(InputError, match=r"holds 2 matrices \(K, L\). Name one as 'variable'"):
         read_matrix(tmp_path / "two.mat")
     with pytest.raises(InputError, match=r"has no matrix 'M'; it has K, L"):
         read_matrix(tmp_path / "two.mat", "M")
@@ -67,16 +67,35 @@ def test_npy_and_mat(tmp_path):
         ("m.csv", b",a,a\na,1,2\na,2,1\n", r"id 'a' of row 2 stands twice, first at 1"),
         ("m.csv", b"\xff\xfe1,2\n", r"not UTF-8"),
         ("m.csv.gz", gzip.compress(b"1,2\n2,1\n")[:-9], r"truncated or damaged gzip"),
-        ("m.npy", b"1,2\n2,1\n", r"truncated or not a .npy array"),
+        ("m.npy", b"1,2\n2,1\n", r"truncated, not a .npy file"),
         ("m.mat", b"1,2\n2,1\n", r"truncated or not a .mat file"),
-        ("m.xlsx", b"1", r"the ending is not one of a matrix"),
-        ("m.npy.gz", b"1", r"the ending is not one of a matrix"),
+        ("m.xlsx", b"1", r"the ending is not one of a table of numbers"),
+        ("m.npy.gz", b"1", r"the ending is not one of a table of numbers"),
     ],
 )
 def test_each_fault_of_a_file_has_its_message(tmp_path, name, content, message):
     (tmp_path / name).write_bytes(content)
     with pytest.raises(InputError, match=message):
         read_matrix(tmp_path / name)
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [("x.csv", "a;b\n1;2\n3;4\n"), ("x.csv", "1 2\n3 4\n"), ("x.tsv", "1,2\n3,4\n")],
+)
+def test_fields_separated_by_something_else(tmp_path, name, text):
+    (tmp_path / name).write_text(text)
+    needed = "tabs" if name == "x.tsv" else "commas"
+    with pytest.raises(InputError, match=f"Fields must be separated by {needed}"):
+        read_matrix(tmp_path / name, square=False)
+
+
+def test_mat_with_one_column_and_without_a_matrix(tmp_path):
+    scipy.io.savemat(tmp_path / "c.mat", {"X": K[:, :1]})
+    np.testing.assert_array_equal(read_matrix(tmp_path / "c.mat", square=False).values, K[:, :1])
+    scipy.io.savemat(tmp_path / "n.mat", {"y": np.array(["a", "b"], dtype=object)})
+    with pytest.raises(InputError, match=r"n.mat: holds no matrix of numbers"):
+        read_matrix(tmp_path / "n.mat")
 
 
 def test_npy_with_objects_text_or_three_dimensions(tmp_path):
@@ -114,7 +133,7 @@ D = np.array([[0.0, 1.0, 2.0], [1.0, 0.0, 3.0], [2.0, 3.0, 0.0]])
     ("values", "kind", "message"),
     [
         (K[:2], "similarity", r"m.csv: has 2 rows and 3 columns"),
-        (K[:1, :1], "similarity", r"has 1 rows"),
+        (K[:1, :1], "similarity", r"has 1 row\."),
         (changed(1, 2, np.nan), "similarity", r"row 2, column 3: nan is not a finite number"),
         (changed(2, 0, np.inf), "similarity", r"row 1, column 3: inf is not a finite number"),
         (

@@ -13,7 +13,7 @@ from kreinflow.models.model_file import Model
 from kreinflow.numerics import FloatArray, tiles
 from kreinflow.sequences.alphabet import ResidueAlphabet
 from kreinflow.sequences.fasta import read_fasta
-from kreinflow.sequences.files import first_few
+from kreinflow.sequences.files import counted, first_few
 from kreinflow.sequences.matrices import read_matrix
 from kreinflow.sequences.objects import read_objects
 
@@ -82,9 +82,9 @@ def _classify_objects(
     objects, n = read.objects, len(read.objects)
     if objects.shape[1:] != model.landmarks.shape[1:]:
         raise InputError(
-            f"{path}: has {objects.shape[1]} columns of numbers where the model's vectors have "
-            f"{model.landmarks.shape[1]}. Give the features that the model was trained on, in the "
-            "same order, and no labels."
+            f"{path}: has {counted(objects.shape[1], 'column')} of numbers where the model's "
+            f"vectors have {model.landmarks.shape[1]}. Give the features that the model was "
+            "trained on, in the same order, and no labels."
         )
     ids = list(read.ids or map(str, range(1, n + 1)))
     parts = []
@@ -169,8 +169,8 @@ def _read_new_matrix(model: Model, path: Path) -> tuple[list[str], FloatArray]:
         columns = list(range(m))
     else:
         raise InputError(
-            f"{path}: has {values.shape[1]} columns where the model has {m} landmarks. Give the "
-            f"{model.matrix_kind} of each new object (row) with each landmark (column)."
+            f"{path}: has {counted(values.shape[1], 'column')} where the model has {m} landmarks. "
+            f"Give the {model.matrix_kind} of each new object (row) with each landmark (column)."
         )
     values = np.ascontiguousarray(values[:, columns])
     wrong, why = ~np.isfinite(values), "is not a finite number. Fill it in."

@@ -27,7 +27,7 @@ from kreinflow.numerics import FloatArray
 from kreinflow.provenance import file_sha256
 from kreinflow.sequences.alphabet import ResidueAlphabet
 from kreinflow.sequences.fasta import FASTA_ENDINGS, check_begin, read_fasta
-from kreinflow.sequences.files import check_file, first_few, name_endings
+from kreinflow.sequences.files import check_file, counted, first_few, name_endings
 from kreinflow.sequences.labels import (
     HeaderPattern,
     check_columns,
@@ -429,7 +429,7 @@ def _load_matrix(source: Mapping[str, Any], data_folder: Path) -> Dataset:
     keep = np.array([label not in small for label in labels])
     ids = tuple(id for id, kept in zip(given, keep, strict=True) if kept)
     labels = [label for label in labels if label not in small]
-    classes, codes = _encode(labels, small)
+    classes, codes = _encode(labels, small, drops)
     similarity = source["kind"] == "similarity"
     return Dataset(
         ids=ids,
@@ -475,14 +475,15 @@ def _measured_labels(
     table = read_pairs(label_path, way["id_column"], way["label_column"])
     _check_count(label_path, len(table), path, n)
     found = list(ids or table)
-    check_matched(found, table, str(label_path), may_drop=False)
+    check_matched(found, table, str(label_path), "row", may_drop=False)
     return found, [table[id] for id in found], label_path
 
 
 def _check_count(label_path: Path, labels: int, path: Path, rows: int) -> None:
     if labels != rows:
         raise InputError(
-            f"{label_path}: has {labels} labels, but {path.name} has {rows} rows. "
+            f"{label_path}: has {counted(labels, 'label')}, but {path.name} has "
+            f"{counted(rows, 'row')}. "
             "Give one label for each row."
         )
 
@@ -527,7 +528,7 @@ def _collapse(
         if label in small:
             drops.add("small class", id)
     records = [record for record in records if record[1] not in small]
-    classes, codes = _encode([label for _, label, _ in records], small)
+    classes, codes = _encode([label for _, label, _ in records], small, drops)
     row_of: dict[bytes, int] = {}
     rows = [row_of.setdefault(sequence, len(row_of)) for _, _, sequence in records]
     sequences = tuple(row_of)
@@ -561,14 +562,18 @@ def _small_classes(labels: Sequence[str], objects: Iterable[Any], min_class_size
     return {label for label, size in sizes.items() if size < min_class_size}
 
 
-def _encode(labels: list[str], small: set[str]) -> tuple[tuple[str, ...], NDArray[np.intp]]:
+def _encode(
+    labels: list[str], small: set[str], drops: _Drops
+) -> tuple[tuple[str, ...], NDArray[np.intp]]:
     classes = tuple(sorted(set(labels)))
     if len(classes) < 2:
-        dropped = (
-            f"; dropped as smaller than min_class_size: {first_few(sorted(small))}" if small else ""
-        )
+        why = [f"{len(ids)} {reason}" for reason, ids in drops.by_reason.items() if not small]
+        if small:
+            why = [f"as smaller than min_class_size: {first_few(sorted(small))}"]
+        dropped = f"; dropped {', '.join(why)}" if why else ""
+        left = counted(len(classes), "class", "classes")
         raise InputError(
-            f"the data have {len(classes)} classes left ({', '.join(classes) or 'none'}{dropped}). "
+            f"the data have {left} left ({', '.join(classes) or 'none'}{dropped}). "
             "At least two are needed."
         )
     code = {label: i for i, label in enumerate(classes)}

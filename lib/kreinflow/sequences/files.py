@@ -22,7 +22,7 @@ def check_file(path: Path) -> None:
         raise InputError(f"{path}: is a folder where a file is expected. Name the file.")
     if not path.exists():
         raise InputError(
-            f"{path}: no such file. Check the path; relative ones start at the data folder."
+            f"{path}: no such file. Check the path; in a config, relative ones start at 'data'."
         )
     try:
         with path.open("rb") as file:
@@ -80,6 +80,17 @@ def name_endings(path: Path) -> tuple[str, str]:
     """
     inner = path.with_suffix("") if path.suffix.lower() == ".gz" else path
     return inner.stem, inner.suffix.lower()
+
+
+def counted(n: int, one: str, many: str | None = None) -> str:
+    """Return a number and what it counts; the plural is the singular with an s, if not given.
+
+    Examples
+    --------
+    >>> counted(1, "row"), counted(0, "class", "classes")
+    ('1 row', '0 classes')
+    """
+    return f"{n} {one if n == 1 else many or one + 's'}"
 
 
 def first_few(items: list[str], limit: int = 5) -> str:

@@ -181,9 +181,13 @@ class HeaderPattern:
 
 
 def check_matched(
-    ids: Iterable[str], labels: Mapping[str, str], place: str, may_drop: bool = True
+    ids: Iterable[str],
+    labels: Mapping[str, str],
+    place: str,
+    what: str = "sequence",
+    may_drop: bool = True,
 ) -> None:
-    """Refuse ids without a label and labels without a sequence.
+    """Refuse ids without a label and labels without the object that has that id.
 
     Parameters
     ----------
@@ -192,6 +196,8 @@ def check_matched(
         Label of each id.
     place : str
         Where the labels come from, for messages.
+    what : str
+        What the labels are of, for messages.
     may_drop : bool
         Whether the message may name the option to drop them.
 
@@ -212,6 +218,6 @@ def check_matched(
     left = [id for id in labels if id not in known]
     if left:
         raise InputError(
-            f"{place}: no sequence for {len(left)} of {len(labels)} labels: {first_few(left)}. "
-            f"Add the sequences, or remove the labels{option}"
+            f"{place}: no {what} for {len(left)} of {len(labels)} labels: {first_few(left)}. "
+            f"Add the {what}s, or remove the labels{option}"
         )

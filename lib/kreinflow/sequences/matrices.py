@@ -10,10 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kreinflow.artifacts import open_array
 from kreinflow.errors import InputError
 from kreinflow.numerics import FloatArray, tiles
-from kreinflow.sequences.files import check_file, first_few, name_endings, open_text
+from kreinflow.sequences.files import check_file, counted, first_few, name_endings, open_text
 
 MATRIX_ENDINGS = (".npy", ".csv", ".tsv", ".mat")
 
@@ -41,8 +40,8 @@ def check_ending(path: Path) -> str:
     packed = path.suffix.lower() == ".gz"
     if ending not in MATRIX_ENDINGS or (packed and ending in (".npy", ".mat")):
         raise InputError(
-            f"{path}: the ending is not one of a matrix. Name it .npy, .csv, .tsv or .mat "
-            "(.csv.gz, .tsv.gz)."
+            f"{path}: the ending is not one of a table of numbers. Give a file named .npy, .csv, "
+            ".tsv or .mat (.csv.gz, .tsv.gz)."
         )
     return ending
 
@@ -70,10 +69,25 @@ def read_matrix(path: Path, variable: str | None = None, square: bool = True) ->
     ending = check_ending(path)
     check_file(path)
     if ending == ".npy":
-        return ReadMatrix(_as_numbers(path, open_array(path, ndim=2)), None)
+        return ReadMatrix(_as_numbers(path, _read_npy(path)), None)
     if ending == ".mat":
         return ReadMatrix(_as_numbers(path, _read_mat(path, variable)), None)
     return _read_text(path, "," if ending == ".csv" else "\t", square)
+
+
+def _read_npy(path: Path) -> NDArray[Any]:
+    try:
+        array: NDArray[Any] = np.load(path, mmap_mode="r", allow_pickle=False)
+    except (OSError, ValueError, EOFError, SyntaxError) as error:
+        raise InputError(
+            f"{path}: truncated, not a .npy file, or no array of numbers ({error}). Save it again "
+            "with numpy.save."
+        ) from error
+    if not isinstance(array, np.ndarray) or array.ndim != 2:
+        raise InputError(
+            f"{path}: an array of 2 dimensions is expected, objects in rows. Reshape it."
+        )
+    return array
 
 
 def _as_numbers(path: Path, values: NDArray[Any]) -> FloatArray:
@@ -98,17 +112,24 @@ def _read_mat(path: Path, variable: str | None) -> NDArray[Any]:
     matrices = {
         name: value
         for name, value in sorted(content.items())
-        if isinstance(value, np.ndarray) and value.ndim == 2 and min(value.shape) > 1
+        if isinstance(value, np.ndarray) and value.ndim == 2 and value.dtype.kind in "iufc"
     }
-    names = ", ".join(matrices) or "none"
+    # Beside a matrix stand labels or options; one column alone may be vectors of one number.
+    wide = {name: value for name, value in matrices.items() if min(value.shape) > 1} or matrices
+    if not matrices:
+        raise InputError(
+            f"{path}: holds no matrix of numbers. Save it as a full one: sparse matrices and cells "
+            "are not read."
+        )
     if variable is None:
-        if len(matrices) != 1:
+        if len(wide) != 1:
             raise InputError(
-                f"{path}: holds {len(matrices)} matrices ({names}). Set 'variable' to one of them."
+                f"{path}: holds {len(wide)} matrices ({', '.join(wide)}). Name one as 'variable' "
+                "in the config, or save it alone."
             )
-        return next(iter(matrices.values()))
+        return next(iter(wide.values()))
     if variable not in matrices:
-        raise InputError(f"{path}: has no matrix {variable!r}; it has {names}.")
+        raise InputError(f"{path}: has no matrix {variable!r}; it has {', '.join(matrices)}.")
     return matrices[variable]
 
 
@@ -124,12 +145,12 @@ def _read_text(path: Path, delimiter: str, square: bool) -> ReadMatrix:
     with open_text(path) as file:
         reader = csv.reader(file, delimiter=delimiter, strict=True)
         try:
-            return _parse(path, (row for row in reader if row), square)
+            return _parse(path, (row for row in reader if row), square, delimiter)
         except csv.Error as error:
             raise InputError(f"{path}, line {reader.line_num}: not a table ({error}).") from error
 
 
-def _parse(path: Path, rows: Iterator[list[str]], square: bool) -> ReadMatrix:
+def _parse(path: Path, rows: Iterator[list[str]], square: bool, delimiter: str) -> ReadMatrix:
     head = list(islice(rows, 2))
     if len(head) < 1 + square:
         raise InputError(
@@ -143,6 +164,12 @@ def _parse(path: Path, rows: Iterator[list[str]], square: bool) -> ReadMatrix:
     if has_header and len(head) == 1:
         raise InputError(f"{path}: has a header, but no rows.")
     has_ids = corner or not _is_number((second if has_header else first)[0])
+    separator = {",": "commas", "\t": "tabs"}[delimiter]
+    if len(second) == has_ids:
+        raise InputError(
+            f"{path}: its rows begin with {second[0]!r} and have no numbers behind that. Fields "
+            f"must be separated by {separator}, decimals have a point."
+        )
     names = [name.strip() for name in first] if has_header else []
     rows = chain(head[1:] if has_header else head, rows)
     width = len(second)
@@ -160,8 +187,10 @@ def _parse(path: Path, rows: Iterator[list[str]], square: bool) -> ReadMatrix:
             lines.append(np.array(row[has_ids:], dtype=np.float64))
         except ValueError as error:
             j = next(j for j, field in enumerate(row[has_ids:]) if not _is_number(field))
+            field = row[has_ids + j]
+            why = f" Separate fields by {separator}, with decimal points." if ";" in field else ""
             raise InputError(
-                f"{path}, row {i}, column {j + 1}: {row[has_ids + j]!r} is not a number."
+                f"{path}, row {i}, column {j + 1}: {field!r} is not a number.{why}"
             ) from error
     if has_ids and len(names) == width:  # not so where R wrote it, without a corner
         names = names[1:]
@@ -218,11 +247,12 @@ def check_matrix(
     n, m = values.shape
     if n != m:
         raise InputError(
-            f"{path}: has {n} rows and {m} columns. A square matrix is expected; ids in a first "
-            "row or column must not be numbers, or the corner must be empty or id."
+            f"{path}: has {counted(n, 'row')} and {counted(m, 'column')}. A square matrix is "
+            "expected; ids in a first row or column must not be numbers, or the corner must be "
+            "empty or id."
         )
     if n < 2:
-        raise InputError(f"{path}: has {n} rows. At least 2 are needed.")
+        raise InputError(f"{path}: has {counted(n, 'row')}. At least 2 are needed.")
     _refuse_first(path, values, ~np.isfinite(values), "is not a finite number. Fill it in.")
     scale = float(np.abs(values).max())
     worst, pair = 0.0, (0, 0)
