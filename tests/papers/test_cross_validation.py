@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 
 from kreinflow.configuration import complete_configuration
+from kreinflow.errors import KreinflowError
 from kreinflow.models.fisher import NystroemFisher
+from kreinflow.models.pcvm import PCVMLearner
 from kreinflow.papers.centring import CentredScores
 from kreinflow.papers.cross_validation import cross_validate
 from kreinflow.papers.run import REST, first_against_rest, run_experiment
@@ -218,6 +220,18 @@ def test_a_recipe_that_fails_leaves_the_others_alone(tmp_path):
     assert table.loc["clip", "failure"].str.contains("leaves nothing").all()
     assert table.loc["clip", "accuracy"].isna().all()
     assert (table.loc["flip", "failure"] == "").all()
+
+
+def test_so_does_one_whose_numbers_do_not_work_out(tmp_path, monkeypatch):
+    def fit(self, problem, choices):
+        raise KreinflowError("a step could not be solved")
+
+    monkeypatch.setattr(PCVMLearner, "fit", fit)
+    dataset, partition, whole = opened(write(tmp_path, "similarity"), "similarity")
+    whole["recipes"] = [recipe("pcvm", learner="pcvm"), recipe("ikfd")]
+    table = measured(dataset, partition, whole).set_index("recipe")
+    assert (table.loc["pcvm", "failure"] == "a step could not be solved").all()
+    assert table.loc["ikfd", "accuracy"].notna().all()
 
 
 def test_first_class_against_the_rest(tmp_path):

@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 
 from kreinflow.alignment.transforms import ScoreTransform
-from kreinflow.errors import InputError
+from kreinflow.errors import KreinflowError
 from kreinflow.krein.correction import embed
 from kreinflow.krein.dissimilarity import double_centre_factor
 from kreinflow.krein.eigen import Eigenpairs, eigenpairs
@@ -200,7 +200,7 @@ class _Fold:
                     others = Problem.of(embedding, unseen, landmarks, testing, self.seed)
                     predicted = learner.decide(fitted, others).argmax(axis=1)
                 accuracy = float(np.mean(predicted == testing.labels))
-            except InputError as error:
+            except KreinflowError as error:
                 failure = str(error)
             yield {
                 "recipe": recipe["name"],
