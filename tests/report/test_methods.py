@@ -84,10 +84,13 @@ def test_coordinates_of_the_landmarks_are_no_eigenvalue_correction():
         recipe["correction"] = "none"
     whole["recipes"][0]["correction"] = "landmark_mds"
     text = text_of(settings(), whole)
-    assert "Eigenvalues were not corrected. Compared with them were the baseline Landmark" in text
+    assert "Eigenvalues were not corrected. Other coordinates were the baseline Landmark" in text
     whole["recipes"][1]["correction"] = "clip"
     text = text_of(settings(), whole)
-    assert "corrections compared with none: clip. Compared with them were the baseline L" in text
+    assert "corrections compared with none: clip. Other coordinates were the baseline L" in text
+    for recipe in whole["recipes"]:
+        recipe["correction"] = "flip"
+    assert "Eigenvalues were corrected: flip." in text_of(settings(), whole)
 
 
 def test_grouped_folds():

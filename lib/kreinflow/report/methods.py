@@ -153,17 +153,20 @@ def _factor(recipes: Sequence[Mapping[str, Any]], dissimilarities: bool) -> Mark
     if dissimilarities:
         text += "Dissimilarities were centred at linear cost, with the landmark mean as origin. "
     methods = list(dict.fromkeys(recipe.get("correction", "none") for recipe in recipes))
-    spectral = [name for name in methods if name not in _LANDMARK_COORDINATES and name != "none"]
-    if spectral:
-        names = [
-            "shift on the span of the factor" if name == "shift" else _e(name) for name in spectral
-        ]
-        text += f"Eigenvalue corrections compared with none: {_join(names)}."
-    else:
+    spectral = [
+        "shift on the span of the factor" if name == "shift" else _e(name)
+        for name in methods
+        if name not in _LANDMARK_COORDINATES and name != "none"
+    ]
+    if spectral and "none" in methods:
+        text += f"Eigenvalue corrections compared with none: {_join(spectral)}."
+    elif spectral:
+        text += f"Eigenvalues were corrected: {_join(spectral)}."
+    elif "none" in methods:
         text += "Eigenvalues were not corrected."
     coordinates = [_LANDMARK_COORDINATES[name] for name in methods if name in _LANDMARK_COORDINATES]
     if coordinates:
-        text += f" Compared with them were {_join(coordinates)}."
+        text += f" Other coordinates were {_join(coordinates)}."
     return Markup(text)
 
 
