@@ -107,15 +107,15 @@ def _pair(mean: float, spread: float, digits: int = 2) -> str:
 
 
 def _signed(value: float) -> str:
-    return "" if np.isnan(value) else f"{value:+.1f}"
+    return "" if np.isnan(value) else f"{round(value, 1) + 0.0:+.1f}"  # no minus before zero
 
 
 def _plain(value: float, digits: int = 1) -> str:
     return "" if np.isnan(value) else f"{value:,.{digits}f}"
 
 
-HEAD = ["data", "method", "paper, %", "ours, %", "points", "sd", "landmarks", "ours", "seconds"]
-HEAD += ["ours", "folds", "negative", "remark"]
+HEAD = ["data", "method", "paper, %", "ours, %", "points", "sd", "landmarks, paper", "ours"]
+HEAD += ["seconds, paper", "ours", "folds", "negative", "remark"]
 
 
 def _tables(rows: pd.DataFrame) -> Iterator[dict[str, Any]]:
@@ -141,7 +141,8 @@ def _cells(row: Mapping[str, Any]) -> list[str]:
         complexity = f"basis {_pair(row['complexity'], row['complexity_sd'])} %"
         if not np.isnan(row["our_complexity"]):
             complexity += f", ours {row['our_complexity']:.2f} %"
-    remarks = [row["reason"].split(": ")[0], row["why"], complexity, row["note"]]
+    see = "see above" if row["why"] else ""
+    remarks = [row["reason"].split(": ")[0], see, complexity, row["note"]]
     return [
         row["dataset"],
         row["method"],
@@ -178,15 +179,15 @@ def _others(rows: pd.DataFrame) -> Table:
 
 
 def _remarks(table: pd.DataFrame) -> list[dict[str, str]]:
-    """Return what there is to say where we fall short."""
+    """Return what there is to say of rows, by data set and in the words of the experiments."""
+    found: dict[tuple[str, str], list[str]] = {}
+    for row in records(table):
+        if row["why"]:
+            what = row["method"] or row["recipe"]
+            found.setdefault((row["dataset"], row["why"]), []).append(what)
     return [
-        {
-            "where": f"{row['source']}, {row['dataset']}, {row['method']}",
-            "how": f"{row['accuracy']:.2f} % against our {row['our_accuracy']:.2f} %",
-            "why": row["why"],
-        }
-        for row in records(table)
-        if row["why"]
+        {"where": f"{dataset}, {'; '.join(methods)}", "why": why}
+        for (dataset, why), methods in found.items()
     ]
 
 
