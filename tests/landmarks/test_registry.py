@@ -19,7 +19,7 @@ PAGE = Path(__file__).parents[2] / "docs" / "a-method-of-your-own.md"
 
 @pytest.fixture
 def documented(monkeypatch):
-    _, code = re.findall(r"```python\n(.*?)```", PAGE.read_text(), re.DOTALL)
+    _, code, *_ = re.findall(r"```python\n(.*?)```", PAGE.read_text(), re.DOTALL)
     module = types.ModuleType("outliers")
     exec(code, module.__dict__)
     monkeypatch.setitem(SELECTORS, "outliers", module.Outliers)

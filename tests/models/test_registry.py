@@ -21,7 +21,7 @@ PAGE = Path(__file__).parents[2] / "docs" / "a-method-of-your-own.md"
 
 @pytest.fixture
 def documented(monkeypatch):
-    code, _ = re.findall(r"```python\n(.*?)```", PAGE.read_text(), re.DOTALL)
+    code, *_ = re.findall(r"```python\n(.*?)```", PAGE.read_text(), re.DOTALL)
     module = types.ModuleType("nearest_mean")
     exec(code, module.__dict__)
     monkeypatch.setitem(LEARNERS, "nearest_mean", module.NearestMeanLearner)

@@ -1,6 +1,8 @@
 """The runner against dense loops by hand, and what it must not see."""
 
+import re
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -253,3 +255,14 @@ def test_an_experiment_is_its_config_and_a_seed(tmp_path):
     assert table["accuracy"].tolist() == again["accuracy"].tolist()
     two = run_experiment(whole, True, "landmarks", folder, 2)
     assert (two["landmarks"] <= table["landmarks"]).any()
+
+
+def test_the_example_of_the_documentation_runs(capsys):
+    page = Path(__file__).parents[2] / "docs" / "a-method-of-your-own.md"
+    (code,) = re.findall(r"```python\n(from pathlib.*?)```", page.read_text(), re.DOTALL)
+    names = {}
+    exec(code, names)
+    lines = names["lines"]
+    assert lines["recipe"].value_counts().to_dict() == {"ikfd": 10, "svc-flip": 10}
+    assert lines["accuracy"].mean() > 0.9
+    assert "our_accuracy" in capsys.readouterr().out
