@@ -33,7 +33,9 @@ def test_every_rule_with_a_script_has_all_that_it_should():
         name = rule.split(":")[0]
         for part in ("log", "threads", "resources", "mem_mb", "runtime", "conda"):
             assert part in rule, f"{name} has no {part}"
-        assert re.search(r"code=(lambda wildcards: \[\s*)?code\(", rule), f"{name} has no digest of its code"
+        assert re.search(r"code=(lambda wildcards: \[\s*)?code\(", rule), (
+            f"{name} has no digest of its code"
+        )
         if name not in ("collect_times", "write_report"):  # they run after the times are collected
             assert "benchmark:" in rule, f"{name} has no benchmark"
 
