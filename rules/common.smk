@@ -14,6 +14,7 @@ sys.path.insert(0, LIBRARY)
 from kreinflow.configuration import complete_configuration
 from kreinflow.errors import InputError
 from kreinflow.kernels.registry import KERNELS
+from kreinflow.models.registry import LEARNERS
 from kreinflow.provenance import code_digest, file_sha256
 from kreinflow.sequences.dataset import ALIGNED, check_source
 from kreinflow.sequences.files import check_file
@@ -216,6 +217,32 @@ def fold_table(dataset):
 def scale(base, per_mb):
     """A resource that grows with the size of the inputs, and with each attempt."""
     return lambda wildcards, input, attempt: int((base + per_mb * input.size_mb) * attempt)
+
+
+BASE_MB = 800
+"""Memory of a learning job beside its matrices with a row for each sequence."""
+
+
+def learning_memory(tiled):
+    """Memory of a learning job. What reads tiles stays below learning.memory_mb, whatever the
+    number of sequences; other learners hold all rows, in float64 and a few times."""
+
+    def megabytes(wildcards, input, attempt):
+        rows = 24 * input.size_mb
+        if tiled(wildcards):
+            rows = min(rows, CONFIG["learning"]["memory_mb"])
+        return int((BASE_MB + rows) * attempt)
+
+    return megabytes
+
+
+def learns_by_tiles(wildcards):
+    """Whether all learners of a selector's recipes read the factor tile by tile."""
+    methods = {
+        CONFIG["learners"][recipe["learner"]]["method"]
+        for recipe in recipes_of(wildcards.dataset, wildcards.selector)
+    }
+    return all(LEARNERS[method].by_tiles for method in methods)
 
 
 def _hold_lock():

@@ -23,15 +23,16 @@ rule make_factor:
         f"{RESULTS}/{{dataset}}/times/factor.{{selector}}.{{fold}}.tsv"
     conda:
         "../envs/learning.yaml"
-    threads: 1
+    threads: CONFIG["learning"]["threads"]
     resources:
-        mem_mb=scale(500, 20),
+        mem_mb=learning_memory(tiled=lambda wildcards: True),
         runtime=scale(10, 1),
     params:
         recipes=lambda wildcards: recipes_of(wildcards.dataset, wildcards.selector),
         transforms=CONFIG["transforms"],
         scoring=lambda wildcards: CONFIG["datasets"][wildcards.dataset]["scoring"],
         data=str(DATA),
+        base_mb=BASE_MB,
         code=code("factor.py"),
     script:
         "../scripts/factor.py"

@@ -28,9 +28,9 @@ rule train_models:
         f"{RESULTS}/{{dataset}}/times/model.{{selector}}.{{fold}}.tsv"
     conda:
         "../envs/learning.yaml"
-    threads: 1
+    threads: CONFIG["learning"]["threads"]
     resources:
-        mem_mb=scale(600, 24),
+        mem_mb=learning_memory(tiled=learns_by_tiles),
         runtime=scale(30, 5),
     params:
         recipes=lambda wildcards: recipes_of(wildcards.dataset, wildcards.selector),
@@ -41,6 +41,7 @@ rule train_models:
         inner_folds=CONFIG["inner_folds"],
         reject_error=CONFIG["reject_error"],
         seed=CONFIG["seed"],
+        base_mb=BASE_MB,
         code=code("model.py"),
     script:
         "../scripts/model.py"

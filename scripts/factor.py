@@ -5,9 +5,11 @@ from kreinflow.console import logged
 from kreinflow.models.factor_file import factor_table, save_factors, spectrum_table
 from kreinflow.models.factors import make_factors
 from kreinflow.models.run import open_run, read_landmark_table
+from kreinflow.numerics import limited
 from kreinflow.workspace import read_scheme, transforms_of
 
-with logged(snakemake.log[0]) as console:
+memory_mb = max(snakemake.resources.mem_mb - snakemake.params.base_mb, 64)
+with logged(snakemake.log[0]) as console, limited(snakemake.threads, memory_mb):
     files, params = snakemake.input, snakemake.params
     run = open_run(files)
     entries = make_factors(

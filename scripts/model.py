@@ -9,10 +9,12 @@ from kreinflow.models.factors import landmark_kernel
 from kreinflow.models.model_file import save_fold_models
 from kreinflow.models.run import open_run, predict_fold, read_landmark_table
 from kreinflow.models.training import inner_partition, train
+from kreinflow.numerics import limited
 from kreinflow.sequences.partition import fold_numbers
 from kreinflow.workspace import read_union
 
-with logged(snakemake.log[0]) as console:
+memory_mb = max(snakemake.resources.mem_mb - snakemake.params.base_mb, 64)
+with logged(snakemake.log[0]) as console, limited(snakemake.threads, memory_mb):
     files, params, fold = snakemake.input, snakemake.params, snakemake.wildcards.fold
     run = open_run(files)
     landmarks = run.landmarks(read_landmark_table(files.landmarks))

@@ -60,8 +60,8 @@ def logged(path: str | Path) -> Iterator[Console]:
         except MemoryError as error:
             console.say(traceback.format_exc())
             console.show(
-                f"kreinflow error: out of memory ({error}); lower alignment.memory_mb or the "
-                "number of landmarks, or give the job more memory."
+                f"kreinflow error: out of memory ({error}); lower alignment.memory_mb, "
+                "learning.memory_mb or the number of landmarks, or give the job more memory."
             )
             sys.exit(1)
         except Exception:

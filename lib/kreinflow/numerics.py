@@ -1,14 +1,20 @@
 """What makes floating-point results the same whatever the cores, blocks or batch sizes."""
 
 import sys
-from collections.abc import Iterator
-from contextlib import AbstractContextManager
+from collections import deque
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 from threadpoolctl import ThreadpoolController
 
 FloatArray = NDArray[np.float64]
+
+T = TypeVar("T")
 
 TILE = 4096
 """Rows of one tile. A constant of the results: it never follows memory or cores."""
@@ -45,6 +51,76 @@ def tiles(n: int) -> Iterator[slice]:
         yield slice(start, min(start + TILE, n))
 
 
+@dataclass(frozen=True)
+class Limits:
+    """What a computation may take. Its results do not depend on it.
+
+    Parameters
+    ----------
+    threads : int
+        Tiles that are worked on at once.
+    memory : int
+        Bytes that matrices with a row for each record may take together; larger ones are computed
+        again or read from a scratch file, a tile at a time.
+    """
+
+    threads: int = 1
+    memory: int = 2 << 30
+
+
+_limits = Limits()
+
+
+def current_limits() -> Limits:
+    """Return what :func:`limited` set, or the defaults."""
+    return _limits
+
+
+@contextmanager
+def limited(threads: int = 1, memory_mb: float = 2048) -> Iterator[Limits]:
+    """Set the :class:`Limits` of what runs inside, for the whole process.
+
+    Examples
+    --------
+    >>> with limited(threads=2, memory_mb=1) as limits:
+    ...     limits.memory
+    1048576
+    """
+    global _limits
+    before = _limits
+    _limits = Limits(threads, int(memory_mb * 2**20))
+    try:
+        yield _limits
+    finally:
+        _limits = before
+
+
+def tile_map(function: Callable[[slice], T], n: int) -> Iterator[T]:
+    """Yield ``function(rows)`` of all tiles of ``n`` rows, in order.
+
+    As many tiles as there are threads are worked on at once, and one more waits; BLAS has one
+    thread. So what is summed up in the order of the tiles is the same whatever the threads.
+
+    Examples
+    --------
+    >>> list(tile_map(lambda rows: rows.stop - rows.start, 5000))
+    [4096, 904]
+    """
+    threads = current_limits().threads
+    with single_threaded():
+        if threads == 1 or n <= TILE:
+            yield from map(function, tiles(n))
+            return
+        with ThreadPoolExecutor(threads) as pool:
+            waiting: deque[Future[T]] = deque()
+            for rows in tiles(n):
+                waiting.append(pool.submit(function, rows))
+                if len(waiting) > threads:
+                    yield waiting.popleft().result()
+            while waiting:
+                yield waiting.popleft().result()
+
+
 def tiled_product(A: NDArray[np.floating], B: FloatArray) -> FloatArray:
     """Return A @ B such that each row depends on its own row of A alone, bit for bit.
 
@@ -61,11 +137,16 @@ def tiled_product(A: NDArray[np.floating], B: FloatArray) -> FloatArray:
     ndarray of shape (n, k)
     """
     out = np.empty((A.shape[0], B.shape[1]))
-    buffer = np.zeros((TILE, A.shape[1]))
-    with single_threaded():
-        for rows in tiles(A.shape[0]):
-            height = rows.stop - rows.start
-            buffer[:height] = A[rows]
-            buffer[height:] = 0.0
-            out[rows] = (buffer @ B)[:height]
+
+    def product(rows: slice) -> None:
+        block = np.ascontiguousarray(A[rows], dtype=np.float64)
+        height = len(block)
+        if height < TILE:
+            filled = np.zeros((TILE, A.shape[1]))
+            filled[:height] = block
+            block = filled
+        out[rows] = (block @ B)[:height]
+
+    for _ in tile_map(product, A.shape[0]):
+        pass
     return out

@@ -6,7 +6,8 @@ import numpy as np
 import scipy.linalg
 
 from kreinflow.krein.factor import DegenerateKernelError
-from kreinflow.numerics import RANK_TOLERANCE, FloatArray, single_threaded, tiles
+from kreinflow.numerics import RANK_TOLERANCE, FloatArray, single_threaded, tile_map, tiles
+from kreinflow.tall import Tall
 
 _CONDITION_LIMIT = 1e7
 """Above it CholeskyQR2 loses orthogonality, and no triangle is solved with."""
@@ -47,7 +48,7 @@ class Eigenpairs:
         return float(magnitudes[self.values < 0].sum() / magnitudes.sum())
 
 
-def eigenpairs(Z: FloatArray, signs: FloatArray) -> Eigenpairs:
+def eigenpairs(Z: Tall, signs: FloatArray) -> Eigenpairs:
     r"""Return the eigenpairs of K~ = Z diag(s) Z', negative eigenvalues included.
 
     .. math:: Z = Q R, \quad M = R \, diag(s) \, R' = V diag(a) V', \quad C_e = Q V = Z T
@@ -60,7 +61,7 @@ def eigenpairs(Z: FloatArray, signs: FloatArray) -> Eigenpairs:
 
     Parameters
     ----------
-    Z : ndarray of shape (n, rank)
+    Z : ndarray or TallMatrix of shape (n, rank)
     signs : ndarray of shape (rank,)
 
     Raises
@@ -93,14 +94,14 @@ def eigenpairs(Z: FloatArray, signs: FloatArray) -> Eigenpairs:
     return Eigenpairs(values=a, map=np.ascontiguousarray(T), triangle=R, n_rows=Z.shape[0])
 
 
-def triangular_factor(Z: FloatArray) -> FloatArray:
+def triangular_factor(Z: Tall) -> FloatArray:
     """Return R of Z = Q R, in memory of one tile; Q is never formed.
 
     CholeskyQR2 if Z is well conditioned, else Householder QR over tiles of rows.
 
     Parameters
     ----------
-    Z : ndarray of shape (n, rank)
+    Z : ndarray or TallMatrix of shape (n, rank)
 
     Returns
     -------
@@ -117,26 +118,35 @@ def triangular_factor(Z: FloatArray) -> FloatArray:
         return R if R is not None else _householder_qr(Z)
 
 
-def _cholesky_qr2(Z: FloatArray) -> FloatArray | None:
+def _cholesky_qr2(Z: Tall) -> FloatArray | None:
     rank = Z.shape[1]
+
+    def product(rows: slice) -> FloatArray:
+        block = Z[rows]
+        return block.T @ block
+
     gram = np.zeros((rank, rank))
-    for rows in tiles(Z.shape[0]):
-        gram += Z[rows].T @ Z[rows]
+    for part in tile_map(product, Z.shape[0]):
+        gram += part
     try:
         first = scipy.linalg.cholesky(gram)
     except scipy.linalg.LinAlgError:
         return None
     if not _condition(first) < _CONDITION_LIMIT:
         return None
-    gram = np.zeros((rank, rank))
-    for rows in tiles(Z.shape[0]):
+
+    def product_of_orthonormal(rows: slice) -> FloatArray:
         Q = scipy.linalg.blas.dtrsm(1.0, first, Z[rows].T, trans_a=1).T
-        gram += Q.T @ Q
+        return np.asarray(Q.T @ Q)
+
+    gram = np.zeros((rank, rank))
+    for part in tile_map(product_of_orthonormal, Z.shape[0]):
+        gram += part
     R: FloatArray = np.triu(scipy.linalg.cholesky(gram) @ first)
     return R
 
 
-def _householder_qr(Z: FloatArray) -> FloatArray:
+def _householder_qr(Z: Tall) -> FloatArray:
     R = np.empty((0, Z.shape[1]))
     for rows in tiles(Z.shape[0]):
         R = np.asarray(np.linalg.qr(np.vstack([R, Z[rows]]), mode="r"))

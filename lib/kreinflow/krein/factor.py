@@ -9,7 +9,8 @@ import scipy.linalg
 from numpy.typing import NDArray
 
 from kreinflow.errors import InputError
-from kreinflow.numerics import RANK_TOLERANCE, FloatArray, single_threaded, tiled_product, tiles
+from kreinflow.numerics import RANK_TOLERANCE, FloatArray, single_threaded, tile_map, tiled_product
+from kreinflow.tall import Tall, TallMatrix
 
 RANK_FRACTIONS = (1.0, 0.9, 2 / 3, 1 / 2, 1 / 3)
 """Shares of the numerical rank of W among which the misfit chooses."""
@@ -73,6 +74,20 @@ class Embedding:
         Z -= self.offset
         return Z
 
+    def rows(self, C: Tall) -> Tall:
+        """Return the same as :meth:`transform`, never whole in memory if that is too large.
+
+        Parameters
+        ----------
+        C : ndarray or TallMatrix of shape (n, n_landmarks)
+
+        Returns
+        -------
+        ndarray or TallMatrix of shape (n, rank)
+        """
+        shape = (C.shape[0], self.rank)
+        return TallMatrix(shape, lambda places: self.transform(C[places])).stored()
+
 
 @dataclass(frozen=True, eq=False)
 class KreinFactor(Embedding):
@@ -131,7 +146,7 @@ class KreinFactor(Embedding):
     @classmethod
     def fit(
         cls,
-        C: NDArray[np.floating],
+        C: Tall,
         W: NDArray[np.floating],
         self_similarities: NDArray[np.floating],
         rank: Rank = "misfit",
@@ -141,7 +156,7 @@ class KreinFactor(Embedding):
 
         Parameters
         ----------
-        C : ndarray of shape (n, n_landmarks)
+        C : ndarray or TallMatrix of shape (n, n_landmarks)
             Columns of the training rows.
         W : ndarray of shape (n_landmarks, n_landmarks)
             Scores among the landmarks; (W + W')/2 is used.
@@ -199,7 +214,7 @@ class KreinFactor(Embedding):
 
 
 def _check_shapes(
-    C: NDArray[np.floating], W: NDArray[np.floating], self_similarities: NDArray[np.floating]
+    C: Tall, W: NDArray[np.floating], self_similarities: NDArray[np.floating]
 ) -> None:
     if W.ndim != 2 or W.shape[0] != W.shape[1] or W.shape[0] == 0:
         raise ValueError(f"the landmark matrix must be square and not empty, not {W.shape}.")
@@ -244,7 +259,7 @@ def _candidate_ranks(rank: Rank, numerical_rank: int) -> list[int]:
 
 
 def _pass_over_rows(
-    C: NDArray[np.floating],
+    C: Tall,
     P: FloatArray,
     signs: FloatArray,
     self_similarities: NDArray[np.floating],
@@ -253,22 +268,26 @@ def _pass_over_rows(
     """Return the relative misfit of each rank and the mean of Z, tile by tile."""
     n = C.shape[0]
     last = np.array(ranks) - 1
-    misses = np.zeros(len(ranks))
-    sums = np.zeros(P.shape[1])
-    magnitude = 0.0
-    for rows in tiles(n):
-        finite = np.isfinite(C[rows]).all(axis=1) & np.isfinite(self_similarities[rows])
+
+    def sums(rows: slice) -> tuple[FloatArray, float, FloatArray]:
+        block, own = np.asarray(C[rows], dtype=np.float64), np.asarray(self_similarities[rows])
+        finite = np.isfinite(block).all(axis=1) & np.isfinite(own)
         if not finite.all():
             raise InputError(
                 f"training row {rows.start + int(np.argmin(finite))} has a score or self-score "
                 "that is not finite: look for missing or overflowing values in the scores, or "
                 "take another score transform."
             )
-        Z = tiled_product(C[rows], P)
-        sums += Z.sum(axis=0)
-        magnitude += float(np.abs(C[rows]).mean(axis=1).sum())
+        Z = tiled_product(block, P)
         # One cumulative sum over the columns gives the self-scores of every rank at once.
         scores = np.cumsum(Z * Z * signs, axis=1)[:, last]
-        misses += np.abs(scores - np.asarray(self_similarities[rows])[:, None]).sum(axis=0)
+        missed: FloatArray = np.abs(scores - own[:, None]).sum(axis=0)
+        return Z.sum(axis=0), float(np.abs(block).mean(axis=1).sum()), missed
+
+    total, magnitude, misses = np.zeros(P.shape[1]), 0.0, np.zeros(len(ranks))
+    for part, size, missed in tile_map(sums, n):
+        total += part
+        magnitude += size
+        misses += missed
     scale = float(np.abs(self_similarities).sum()) or magnitude
-    return dict(zip(ranks, (misses / scale).tolist(), strict=True)), sums / n
+    return dict(zip(ranks, (misses / scale).tolist(), strict=True)), total / n

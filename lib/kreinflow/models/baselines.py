@@ -10,7 +10,7 @@ from kreinflow.models.decisions import LinearDecision, NearestDecision
 from kreinflow.models.learner import Choice, Fitted, Learner, Problem
 from kreinflow.models.linear import LinearEstimator
 from kreinflow.models.support_vectors import standardisation
-from kreinflow.numerics import FloatArray, single_threaded
+from kreinflow.numerics import FloatArray, single_threaded, tile_map
 
 IntArray = NDArray[np.integer]
 
@@ -19,6 +19,7 @@ class NearestLandmarkLearner(Learner):
     """The class of the nearest landmark: there is nothing to learn."""
 
     method = "nearest_landmark"
+    by_tiles = True
 
     def describe(self) -> str:
         """See :meth:`Learner.describe`."""
@@ -32,9 +33,14 @@ class NearestLandmarkLearner(Learner):
 
     def decide(self, fitted: Fitted, problem: Problem) -> FloatArray:
         """See :meth:`Learner.decide`; a record does not find itself among the landmarks."""
-        near = problem.nearness
-        others = np.where(problem.itself, near.min(axis=1, keepdims=True), near)
-        return fitted.decision.decide(others)
+        near, itself = problem.nearness, problem.itself
+
+        def decide(tile: slice) -> FloatArray:
+            rows = near[tile]
+            others = np.where(itself[tile], rows.min(axis=1, keepdims=True), rows)
+            return fitted.decision.decide(others)
+
+        return np.concatenate([np.empty((0, problem.n_classes)), *tile_map(decide, len(near))])
 
 
 class LandmarkLinearSVC(LinearEstimator):
@@ -121,5 +127,5 @@ class LinearSVCLearner(Learner):
     def fit(self, problem: Problem, choices: Sequence[Choice]) -> list[Fitted]:
         """See :meth:`Learner.fit`."""
         baseline = LandmarkLinearSVC(random_state=problem.seed)
-        baseline.fit(problem.C, problem.labels, problem.n_classes)
+        baseline.fit(np.asarray(problem.C), problem.labels, problem.n_classes)
         return [Fitted(LinearDecision(baseline.coef_, baseline.intercept_)) for _ in choices]

@@ -542,7 +542,7 @@ class CoreVectorLearner(Learner):
 
     def fit(self, problem: Problem, choices: Sequence[Choice]) -> list[Fitted]:
         """See :meth:`Learner.fit`; a penalty starts from the support vectors of another."""
-        kernel = LinearRows(problem.Z, problem.signs)
+        kernel = LinearRows(np.asarray(problem.Z), problem.signs)
         solutions = core_vector_path(
             kernel,
             problem.labels,

@@ -232,7 +232,7 @@ class DissimilaritySpaceLearner(Learner):
     def fit(self, problem: Problem, choices: Sequence[Choice]) -> list[Fitted]:
         """See :meth:`Learner.fit`."""
         path = dissimilarity_space_path(
-            problem.nearness,
+            np.asarray(problem.nearness),
             problem.labels,
             problem.n_classes,
             self.settings["kernel"],

@@ -258,7 +258,7 @@ class EPCVMLearner(Learner):
     def fit(self, problem: Problem, choices: Sequence[Choice]) -> list[Fitted]:
         """See :meth:`Learner.fit`."""
         machine = NystroemEPCVM(**self.settings).fit(
-            problem.Z,
+            np.asarray(problem.Z),
             problem.signs,
             problem.labels,
             problem.n_classes,

@@ -16,7 +16,8 @@ from kreinflow.krein.correction import CorrectedFactor, embed
 from kreinflow.krein.dissimilarity import LandmarkCentring
 from kreinflow.krein.eigen import Eigenpairs, eigenpairs
 from kreinflow.krein.factor import KreinFactor, Rank
-from kreinflow.numerics import FloatArray
+from kreinflow.numerics import FloatArray, tile_map
+from kreinflow.tall import Tall, TallMatrix
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,7 +26,7 @@ class Landmarks:
 
     Parameters
     ----------
-    scores : ndarray of shape (n_distinct, n_landmarks)
+    scores : ndarray or TallMatrix of shape (n_distinct, n_landmarks)
         As aligned or measured, not transformed.
     self_scores, lengths : ndarray of shape (n_distinct,)
     rows : ndarray of shape (n_landmarks,)
@@ -35,7 +36,7 @@ class Landmarks:
     kind : {"sequences", "similarity", "squared_dissimilarity"}
     """
 
-    scores: NDArray[Any]
+    scores: NDArray[Any] | TallMatrix
     self_scores: FloatArray
     lengths: FloatArray
     rows: NDArray[np.int64]
@@ -68,21 +69,21 @@ class TrainingPart:
 class LandmarkKernel:
     """Transformed scores with the landmarks: C of the training records, W, k_ii.
 
-    ``dissimilarities`` computes the squared dissimilarities to the landmarks, which few learners
-    ask for; None for similarities.
+    ``negative_dissimilarities`` are those to the landmarks, squared, which few learners ask for;
+    None for similarities.
     """
 
     transform: ScoreTransform
     centring: LandmarkCentring | None
-    C: FloatArray
+    C: Tall
     W: FloatArray
     self_similarities: FloatArray
-    dissimilarities: Callable[[], FloatArray] | None
+    negative_dissimilarities: TallMatrix | None
 
     @cached_property
-    def nearness(self) -> FloatArray:
+    def nearness(self) -> Tall:
         """What grows as a record nears a landmark: C, or the negative dissimilarities."""
-        return self.C if self.dissimilarities is None else -self.dissimilarities()
+        return self.C if (near := self.negative_dissimilarities) is None else near.kept()
 
 
 def landmark_kernel(
@@ -99,27 +100,28 @@ def landmark_kernel(
             landmarks.lengths[landmarks.rows],
         )
 
-    # Each distinct row once, where records repeat rows.
-    distinct, inverse = np.unique(part.rows, return_inverse=True)
-    place: NDArray[np.int64] | slice = inverse
-    if len(distinct) == len(part.rows):
-        distinct, place = part.rows, slice(None)
-    C, W = transformed(distinct), transformed(landmarks.rows)
+    def tall(function: Callable[[FloatArray], FloatArray]) -> TallMatrix:
+        shape = (len(part.rows), len(landmarks.rows))
+        return TallMatrix(shape, lambda places: function(transformed(part.rows[places])))
+
+    W = transformed(landmarks.rows)
     if landmarks.kind != "squared_dissimilarity":
         own = transform.self_similarity(
-            landmarks.self_scores[distinct], landmarks.lengths[distinct]
+            landmarks.self_scores[part.rows], landmarks.lengths[part.rows]
         )
-        C = C[place]
-        return LandmarkKernel(transform, None, C, W, own[place], None)
+        return LandmarkKernel(transform, None, tall(lambda C: C).kept(), W, own, None)
     centring = LandmarkCentring.fit(W)
-    own = centring.self_similarities(C)
+    D = tall(lambda C: C)
+    own = np.concatenate(
+        [*tile_map(lambda tile: centring.self_similarities(D[tile]), len(part.rows))]
+    )
     return LandmarkKernel(
         transform,
         centring,
-        centring.columns(C)[place],
+        tall(centring.columns).kept(),
         centring.columns(W),
-        own[place],
-        lambda: transformed(part.rows),
+        own,
+        tall(np.negative),
     )
 
 
@@ -162,7 +164,7 @@ def make_factors(
             rank=rank,
             centre=kernel.centring is not None,
         )
-        pairs = eigenpairs(factor.transform(kernel.C), factor.signs)
+        pairs = eigenpairs(factor.rows(kernel.C), factor.signs)
         corrections = dict.fromkeys(
             r["correction"] for r in recipes if (r["transform"], repr(r["rank"])) == (name, shown)
         )

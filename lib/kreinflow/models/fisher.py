@@ -18,6 +18,7 @@ from kreinflow.numerics import (
     single_threaded,
 )
 from kreinflow.settings import SettingsSchema
+from kreinflow.tall import Tall, select
 
 IntArray = NDArray[np.integer]
 
@@ -105,9 +106,7 @@ class NystroemFisher(LinearEstimator):
         self.bias = bias
         self.ridge = ridge
 
-    def fit(
-        self, Z: FloatArray, signs: FloatArray, y: IntArray, n_classes: int
-    ) -> "NystroemFisher":
+    def fit(self, Z: Tall, signs: FloatArray, y: IntArray, n_classes: int) -> "NystroemFisher":
         """Fit all classes from two passes over the rows: O(N r^2 + K r^3).
 
         The pooled scatter needs one pass and O(N r^2 + r^3 + K r^2), by
@@ -137,6 +136,7 @@ class FisherLearner(Learner):
     """Ny-iKFD as recipes name it; a ridge of ``inner`` is chosen on the inner folds."""
 
     method = "ny_ikfd"
+    by_tiles = True
     references = ("schleif2018",)
     settings_schema: ClassVar[SettingsSchema] = {
         "scatter": {
@@ -222,7 +222,7 @@ class _Sides(NamedTuple):
 
 
 def fisher_path(
-    Z: FloatArray,
+    Z: Tall,
     signs: FloatArray,
     y: IntArray,
     n_classes: int,
@@ -297,14 +297,14 @@ def _against_rest(means: FloatArray, mean: FloatArray, counts: IntArray, c: int)
 
 
 def _within(
-    Z: FloatArray, members: NDArray[np.bool_], total: FloatArray, side: _Sides, scatter: str
+    Z: Tall, members: NDArray[np.bool_], total: FloatArray, side: _Sides, scatter: str
 ) -> FloatArray:
     """Return pi_+ C_+ + pi_- C_-; the rest's part comes from the total covariance."""
     p, q, d = side.share_plus, side.share_minus, side.difference
     pooled: FloatArray = total - p * q * np.outer(d, d)  # p C_+ + q C_-
     if scatter == "pooled":
         return pooled
-    own = covariance_about(Z[members], side.mean_plus)
+    own = covariance_about(select(Z, np.flatnonzero(members)), side.mean_plus)
     return (own + (pooled - p * own) / q) / 2.0
 
 

@@ -14,6 +14,7 @@ from kreinflow.models.moments import IntArray
 from kreinflow.models.one_against_rest import Moments, with_mirror
 from kreinflow.numerics import RANK_TOLERANCE, FloatArray, single_threaded
 from kreinflow.settings import SettingsSchema
+from kreinflow.tall import Tall
 
 LAMBDA_GRID: tuple[float, ...] = (1.0, 1e-2, 1e-4, 1e-6, 1e-8)
 """Values of lambda+ and of lambda- that are tried, as pairs."""
@@ -150,9 +151,7 @@ class KreinLeastSquares(LinearEstimator):
         self.lambda_plus = lambda_plus
         self.lambda_minus = lambda_minus
 
-    def fit(
-        self, Z: FloatArray, signs: FloatArray, y: IntArray, n_classes: int
-    ) -> "KreinLeastSquares":
+    def fit(self, Z: Tall, signs: FloatArray, y: IntArray, n_classes: int) -> "KreinLeastSquares":
         """Fit all classes, O(N r^2 + r^3).
 
         Parameters
@@ -277,7 +276,7 @@ class KreinVarianceConstrained(LinearEstimator):
         self.variance = variance
 
     def fit(
-        self, Z: FloatArray, signs: FloatArray, y: IntArray, n_classes: int
+        self, Z: Tall, signs: FloatArray, y: IntArray, n_classes: int
     ) -> "KreinVarianceConstrained":
         """Fit all classes, O(N r^2 + r^3).
 
@@ -391,6 +390,7 @@ class KreinLeastSquaresLearner(Learner):
     """:class:`KreinLeastSquares` as a recipe's learner."""
 
     method = "krein_lsm"
+    by_tiles = True
     settings_schema = PENALTIES_SCHEMA
     references = ("oglic2019",)
 
@@ -420,6 +420,7 @@ class KreinVarianceConstrainedLearner(Learner):
     """:class:`KreinVarianceConstrained` as a recipe's learner."""
 
     method = "krein_vc_lsm"
+    by_tiles = True
     settings_schema: ClassVar[SettingsSchema] = {
         **PENALTIES_SCHEMA,
         "variance": {

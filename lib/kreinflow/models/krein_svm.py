@@ -323,9 +323,8 @@ class KreinSquaredHingeLearner(Learner):
 
     def fit(self, problem: Problem, choices: Sequence[Choice]) -> list[Fitted]:
         """See :meth:`Learner.fit`."""
-        solutions = _solve(
-            problem.Z, problem.signs, problem.labels, problem.n_classes, choices, _MAX_ITER
-        )
+        Z = np.asarray(problem.Z)
+        solutions = _solve(Z, problem.signs, problem.labels, problem.n_classes, choices, _MAX_ITER)
         return [
             Fitted(
                 folded(problem, solution.coef, solution.intercept),

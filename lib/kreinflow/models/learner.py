@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 from kreinflow.krein.correction import CorrectedFactor
 from kreinflow.models.decisions import Decision, LinearDecision
 from kreinflow.models.factors import LandmarkKernel, Landmarks, TrainingPart
-from kreinflow.numerics import FloatArray
+from kreinflow.numerics import FloatArray, tile_map
 from kreinflow.settings import Configured
+from kreinflow.tall import Tall, select
 
 IntArray = NDArray[np.int64]
 
@@ -42,7 +43,7 @@ class Problem:
     part: TrainingPart
     chosen: IntArray
     seed: int
-    _shared: list[FloatArray] = field(default_factory=list, repr=False)
+    _shared: list[Tall] = field(default_factory=list, repr=False)
 
     @classmethod
     def of(
@@ -61,20 +62,24 @@ class Problem:
         return replace(self, chosen=self.chosen[places])
 
     @property
-    def _embedded(self) -> FloatArray:
+    def _embedded(self) -> Tall:
         """The rows of the factor of all records: computed once for all problems on them."""
         if not self._shared:
-            self._shared.append(self.embedding.transform(self.everything.C))
+            self._shared.append(self.embedding.rows(self.everything.C))
         return self._shared[0]
 
     def _rows(self, array: NDArray[Any]) -> NDArray[Any]:
         whole = len(self.chosen) == len(array)
         return array if whole else array[self.chosen]
 
+    def _tall(self, matrix: Tall) -> Tall:
+        whole = len(self.chosen) == len(matrix)
+        return matrix if whole else select(matrix, self.chosen)
+
     @cached_property
-    def Z(self) -> FloatArray:
-        """Rows of the factor, of shape (N, rank)."""
-        return self._rows(self._embedded)
+    def Z(self) -> Tall:
+        """Rows of the factor, of shape (N, rank); ``np.asarray`` holds all of them in memory."""
+        return self._tall(self._embedded)
 
     @property
     def signs(self) -> FloatArray:
@@ -82,14 +87,14 @@ class Problem:
         return self.embedding.signs
 
     @property
-    def C(self) -> FloatArray:
+    def C(self) -> Tall:
         """Transformed scores with the landmarks, of shape (N, n_landmarks)."""
-        return self._rows(self.everything.C)
+        return self._tall(self.everything.C)
 
     @property
-    def nearness(self) -> FloatArray:
+    def nearness(self) -> Tall:
         """C, or the negative squared dissimilarities to the landmarks."""
-        return self._rows(self.everything.nearness)
+        return self._tall(self.everything.nearness)
 
     @property
     def self_similarities(self) -> FloatArray | None:
@@ -163,6 +168,9 @@ class Learner(Configured, ABC):
     ----------
     method : str
         Its name in the config.
+    by_tiles : bool
+        Whether it reads the rows of the factor a tile at a time. If not, it holds all of them in
+        memory, and more.
     references : tuple of str
         Keys of :data:`kreinflow.references.REFERENCES`.
     needs_positive : bool
@@ -172,6 +180,7 @@ class Learner(Configured, ABC):
 
     method: ClassVar[str]
     needs_positive: ClassVar[bool] = False
+    by_tiles: ClassVar[bool] = False
     references: ClassVar[tuple[str, ...]] = ()
 
     @abstractmethod
@@ -198,7 +207,9 @@ class Learner(Configured, ABC):
     def decide(self, fitted: Fitted, problem: Problem) -> FloatArray:
         """Return the decisions for the records of a problem that the fit has not seen."""
         rows = problem.C if fitted.decision.space == "kernel" else problem.nearness
-        return fitted.decision.decide(rows)
+        # Each row's decision depends on that row alone.
+        parts = tile_map(lambda tile: fitted.decision.decide(rows[tile]), len(rows))
+        return np.concatenate([np.empty((0, problem.n_classes)), *parts])
 
 
 def folded(problem: Problem, coef: FloatArray, intercept: FloatArray) -> LinearDecision:

@@ -4,7 +4,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kreinflow.errors import InputError
-from kreinflow.numerics import FloatArray, tiles
+from kreinflow.numerics import FloatArray, tile_map
+from kreinflow.tall import Tall
 
 IntArray = NDArray[np.integer]
 
@@ -35,20 +36,29 @@ def class_counts(y: IntArray, n_classes: int) -> NDArray[np.intp]:
     return counts
 
 
-def class_means(Z: FloatArray, y: IntArray, counts: NDArray[np.intp]) -> FloatArray:
+def class_means(Z: Tall, y: IntArray, counts: NDArray[np.intp]) -> FloatArray:
     """Return the mean row of each class, of shape (n_classes, r)."""
+    codes = np.arange(len(counts))[:, None]
+
+    def part(rows: slice) -> FloatArray:
+        return np.asarray((codes == y[rows]).astype(np.float64) @ Z[rows])
+
     sums = np.zeros((len(counts), Z.shape[1]))
-    for tile in tiles(len(y)):
-        sums += (np.arange(len(counts))[:, None] == y[tile]).astype(np.float64) @ Z[tile]
+    for block in tile_map(part, len(y)):
+        sums += block
     return sums / counts[:, None]
 
 
-def covariance_about(Z: FloatArray, mean: FloatArray) -> FloatArray:
+def covariance_about(Z: Tall, mean: FloatArray) -> FloatArray:
     """Return the covariance of the rows about ``mean``, divided by their number."""
+
+    def part(rows: slice) -> FloatArray:
+        block = Z[rows] - mean
+        return block.T @ block
+
     scatter = np.zeros((Z.shape[1], Z.shape[1]))
-    for tile in tiles(len(Z)):
-        block = Z[tile] - mean
-        scatter += block.T @ block
+    for block in tile_map(part, len(Z)):
+        scatter += block
     return scatter / len(Z)
 
 

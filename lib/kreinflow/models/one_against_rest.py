@@ -12,6 +12,7 @@ from kreinflow.models.moments import (
     covariance_about,
 )
 from kreinflow.numerics import FloatArray, single_threaded
+from kreinflow.tall import Tall
 
 IntArray = NDArray[np.integer]
 
@@ -53,7 +54,7 @@ class Moments:
     target_means: FloatArray
 
     @classmethod
-    def of(cls, Z: FloatArray, y: IntArray, n_classes: int) -> "Moments":
+    def of(cls, Z: Tall, y: IntArray, n_classes: int) -> "Moments":
         """Return the moments, with the targets of :func:`fitted_classes`, O(N r^2).
 
         Parameters

@@ -6,22 +6,26 @@ from dataclasses import dataclass, field
 from typing import ClassVar, NamedTuple
 
 import numpy as np
+import scipy.linalg
 from numpy.typing import NDArray
 from scipy.linalg import lapack
 from scipy.special import erfcx
 
 from kreinflow.errors import InputError, KreinflowError
+from kreinflow.krein.eigen import triangular_factor
 from kreinflow.models.learner import Choice, Fitted, Learner, Problem, folded
 from kreinflow.models.linear import LinearEstimator
 from kreinflow.models.moments import class_counts
-from kreinflow.numerics import FloatArray, single_threaded, tiled_product, tiles
+from kreinflow.numerics import FloatArray, single_threaded, tile_map
 from kreinflow.settings import SettingsSchema
+from kreinflow.tall import Tall
 
 IntArray = NDArray[np.integer]
 
 BASES = ("landmarks", "all")
 
 _START = 5.0  # first latent values are 5 y: on the right side of the labels, well inside probit
+_DEPENDENT = 1e-8  # singular values of Z below this share of the largest add 1e-16 to the kernel
 _USED = 1e-4  # weights above it count as used in the complexity
 
 
@@ -125,7 +129,7 @@ class NystroemPCVM(LinearEstimator):
 
     def fit(
         self,
-        Z: FloatArray,
+        Z: Tall,
         signs: FloatArray,
         y: IntArray,
         n_classes: int,
@@ -169,7 +173,8 @@ class NystroemPCVM(LinearEstimator):
         else:
             basis = np.asarray(basis_rows)
         if self_similarities is None:
-            self_similarities = tiled_product(Z * Z, np.asarray(signs)[:, None])[:, 0]
+            own = tile_map(lambda rows: (Z[rows] ** 2) @ np.asarray(signs), len(y))
+            self_similarities = np.concatenate(list(own))
         self.kernel_scale_ = float(np.abs(self_similarities).mean())
         if self.kernel_scale_ == 0:
             self.kernel_scale_ = _root_mean_square(Z, signs, basis)
@@ -224,6 +229,7 @@ class PCVMLearner(Learner):
     """Ny-PCVM as recipes name it."""
 
     method = "ny_pcvm"
+    by_tiles = True
     references = ("schleif2018", "schleif2015pcvm")
     settings_schema: ClassVar[SettingsSchema] = {
         "basis": {
@@ -276,36 +282,60 @@ class _Expectation(NamedTuple):
     total: float  # 1'h
 
 
-def _root_mean_square(Z: FloatArray, signs: FloatArray, basis: NDArray[np.intp]) -> float:
+def _root_mean_square(Z: Tall, signs: FloatArray, basis: NDArray[np.intp]) -> float:
     """Return that of the entries of Z diag(s) Z_B', in O(N r^2)."""
     with single_threaded():
-        rows, functions = (Z * signs).T @ (Z * signs), Z[basis].T @ Z[basis]
+        gram, functions = _gram(Z), Z[basis].T @ Z[basis]
+        rows = gram * signs[:, None] * signs
     return float(np.sqrt(max(0.0, np.sum(rows * functions)) / (len(Z) * len(basis))))
+
+
+def _gram(Z: Tall) -> FloatArray:
+    def product(rows: slice) -> FloatArray:
+        block = Z[rows]
+        return block.T @ block
+
+    gram = np.zeros((Z.shape[1], Z.shape[1]))
+    for part in tile_map(product, len(Z)):
+        gram += part
+    return gram
 
 
 @dataclass(frozen=True)
 class _Space:
-    """K~/kappa = Q J Q' with orthonormal Q; the rows of J Q' at the basis functions."""
+    """K~/kappa = Q J Q' with orthonormal Q = Z T, never formed; J Q' at the basis functions."""
 
-    Q: FloatArray  # (N, r)
+    Z: Tall
+    map: FloatArray  # T, (r, k)
     ones: FloatArray  # Q'1
-    functions: FloatArray  # G = Q_B J, (n_basis, r): F = Q G' diag(y_B)
+    functions: FloatArray  # G = Q_B J, (n_basis, k): F = Q G' diag(y_B)
 
     @classmethod
-    def of(
-        cls, Z: FloatArray, signs: FloatArray, basis: NDArray[np.intp], scale: float
-    ) -> "_Space":
-        Q, R = np.linalg.qr(Z)
-        J = (R * signs) @ R.T / scale
-        return cls(np.ascontiguousarray(Q), Q.sum(axis=0), Q[basis] @ J)
+    def of(cls, Z: Tall, signs: FloatArray, basis: NDArray[np.intp], scale: float) -> "_Space":
+        # Z = Q_0 R, R = U diag(e) V': Q = Q_0 U = Z V / e, J = diag(e) V' diag(s) V diag(e).
+        _, e, Vt = scipy.linalg.svd(triangular_factor(Z), full_matrices=False)
+        kept = e > _DEPENDENT * e[0]
+        scaled = e[kept, None] * Vt[kept]
+        T = np.ascontiguousarray(Vt[kept].T / e[kept])
+        J = (scaled * signs) @ scaled.T / scale
+        ones = np.zeros(Z.shape[1])
+        for part in tile_map(lambda rows: Z[rows].sum(axis=0), len(Z)):
+            ones += part
+        functions = np.concatenate([*tile_map(lambda rows: Z[basis[rows]] @ T @ J, len(basis))])
+        return cls(Z, T, ones @ T, functions)
 
     def first(self, y: IntArray, machines: list["_Machine"]) -> list[_Expectation]:
         """Latent values that agree with the labels, h = 5 y."""
         classes = np.array([machine.code for machine in machines])
-        projected = np.zeros((self.Q.shape[1], len(machines)))
-        for rows in tiles(len(y)):
+
+        def project(rows: slice) -> FloatArray:
             targets = np.where(y[rows, None] == classes, _START, -_START)
-            projected += self.Q[rows].T @ targets
+            return np.asarray(self.Z[rows].T @ targets)
+
+        projected = np.zeros((self.Z.shape[1], len(machines)))
+        for part in tile_map(project, len(y)):
+            projected += part
+        projected = self.map.T @ projected
         counts = np.array([(y == c).sum() for c in classes])
         totals = _START * (2.0 * counts - len(y))
         return [
@@ -319,13 +349,11 @@ class _Space:
         phi(u)/Phi(u) = sqrt(2/pi)/erfcx(-u/sqrt 2) is exact to rounding for every u.
         """
         classes = np.array([machine.code for machine in machines])
-        V = np.column_stack([machine.direction(self) for machine in machines])
+        V = self.map @ np.column_stack([machine.direction(self) for machine in machines])
         b = np.array([machine.b for machine in machines])
-        projected = np.zeros_like(V)
-        totals = np.zeros(len(machines))
-        log_likelihoods = np.zeros(len(machines))
-        for rows in tiles(len(y)):
-            block = self.Q[rows]
+
+        def sums(rows: slice) -> tuple[FloatArray, FloatArray, FloatArray]:
+            block = self.Z[rows]
             f = block @ V + b
             targets = np.where(y[rows, None] == classes, 1.0, -1.0)
             u = targets * f
@@ -334,9 +362,16 @@ class _Space:
             # Beyond 30, Phi is 1 and erfcx soon overflows to infinity.
             near = np.minimum(u, 30.0)
             logs = np.log(0.5 * np.minimum(mills, 1e300)) - 0.5 * near * near
-            log_likelihoods += np.where(u < 30.0, logs, 0.0).sum(axis=0)
-            projected += block.T @ h
-            totals += h.sum(axis=0)
+            return block.T @ h, h.sum(axis=0), np.where(u < 30.0, logs, 0.0).sum(axis=0)
+
+        projected = np.zeros_like(V)
+        totals = np.zeros(len(machines))
+        log_likelihoods = np.zeros(len(machines))
+        for part, total, log_likelihood in tile_map(sums, len(y)):
+            projected += part
+            totals += total
+            log_likelihoods += log_likelihood
+        projected = self.map.T @ projected
         return [
             _Expectation(float(log_likelihoods[i]), projected[:, i], float(totals[i]))
             for i in range(len(machines))
@@ -446,7 +481,7 @@ class _Machine:
         kept = self.w >= self.settings.threshold
         if not kept.all():
             self._keep(kept)
-        square, n_rows = 2.0 * self.b**2, len(space.Q)
+        square, n_rows = 2.0 * self.b**2, len(space.Z)
         fitted = float(space.ones @ self.direction(space))  # 1'F w
         self.b = square / (1.0 + square * n_rows) * (expectation.total - fitted)
         if abs(self.b) < self.settings.threshold:

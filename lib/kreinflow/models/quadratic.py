@@ -17,6 +17,7 @@ from kreinflow.models.moments import (
 )
 from kreinflow.numerics import RANK_TOLERANCE, FloatArray, single_threaded
 from kreinflow.settings import SettingsSchema
+from kreinflow.tall import Tall, select
 
 IntArray = NDArray[np.integer]
 
@@ -110,7 +111,7 @@ class KreinQuadraticDiscriminant:
 
 
 def quadratic_path(
-    Z: FloatArray, y: IntArray, n_classes: int, ridges: Sequence[float]
+    Z: Tall, y: IntArray, n_classes: int, ridges: Sequence[float]
 ) -> list[KreinQuadraticDiscriminant]:
     """Fit :class:`KreinQuadraticDiscriminant` for each of several ridges.
 
@@ -136,7 +137,9 @@ def quadratic_path(
     with single_threaded():
         means = class_means(Z, y, counts)
         for c in range(n_classes):
-            values, axes[c] = np.linalg.eigh(covariance_about(Z[y == c], means[c]))
+            values, axes[c] = np.linalg.eigh(
+                covariance_about(select(Z, np.flatnonzero(y == c)), means[c])
+            )
             spectra[c] = np.maximum(values, 0.0)
             centres[c] = means[c] @ axes[c]
         mean = shares @ means
@@ -167,6 +170,7 @@ class QuadraticLearner(Learner):
     """iKQD as recipes name it; a ridge of ``inner`` is chosen on the inner folds."""
 
     method = "ikqd"
+    by_tiles = True
     references = ("pekalska2009",)
     settings_schema: ClassVar[SettingsSchema] = {
         "ridge": {

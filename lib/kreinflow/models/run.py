@@ -16,10 +16,11 @@ from kreinflow.kernels.kernel import Objects
 from kreinflow.models.classifier import LandmarkClassifier
 from kreinflow.models.factors import Landmarks, TrainingPart
 from kreinflow.models.model_file import Model
-from kreinflow.numerics import FloatArray
+from kreinflow.numerics import FloatArray, tile_map
 from kreinflow.provenance import package_versions
 from kreinflow.sequences.dataset import Dataset, read_dataset
 from kreinflow.sequences.partition import Partition, fold_numbers, read_partition
+from kreinflow.tall import TallMatrix
 from kreinflow.workspace import Path_, Rows
 
 
@@ -39,7 +40,9 @@ class Run:
         codes = {label: code for code, label in enumerate(self.dataset.classes)}
         every = np.array_equal(rows, self.union)  # then nothing needs to be copied
         return Landmarks(
-            scores=self.scores if every else self.scores[:, np.searchsorted(self.union, rows)],
+            scores=TallMatrix.mapped(
+                self.scores, None if every else np.searchsorted(self.union, rows)
+            ),
             self_scores=self.self_scores,
             lengths=self.dataset.lengths.astype(np.float64),
             rows=rows,
@@ -100,9 +103,17 @@ def predict_fold(
     """Return the predictions of one classifier for the records that a fold tests."""
     tested = np.flatnonzero(run.partition.testing(fold))
     rows = run.dataset.rows[tested]
-    probabilities = classifier.predict_proba(
-        landmarks.scores[rows], landmarks.self_scores[rows], landmarks.lengths[rows]
-    )
+
+    def predict(tile: slice) -> FloatArray:
+        part = rows[tile]
+        return classifier.predict_proba(
+            np.asarray(landmarks.scores[part]),
+            landmarks.self_scores[part],
+            landmarks.lengths[part],
+        )
+
+    parts = tile_map(predict, len(rows))
+    probabilities = np.concatenate([np.empty((0, len(run.dataset.classes))), *parts])
     classes = np.array(run.dataset.classes, dtype=object)
     repeat, number = fold_numbers(fold)
     table = pd.DataFrame(

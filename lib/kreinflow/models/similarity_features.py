@@ -84,6 +84,7 @@ class SimilarityFeaturesLearner(Learner):
     """:class:`SimilarityFeatures` as a recipe's learner; the factor and its correction are idle."""
 
     method = "sf_lsm"
+    by_tiles = True
     settings_schema: ClassVar[SettingsSchema] = {
         "ridge": {
             "description": "penalty as a share of the mean variance of the scores with a "

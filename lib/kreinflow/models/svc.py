@@ -134,10 +134,10 @@ class FactorSVCLearner(Learner):
 
     def fit(self, problem: Problem, choices: Sequence[Choice]) -> list[Fitted]:
         """See :meth:`Learner.fit`."""
-        fits = []
+        Z, fits = np.asarray(problem.Z), []
         for choice in choices:
             machine = FactorSVC(choice["penalty"]).fit(
-                problem.Z, problem.signs, problem.labels, problem.n_classes
+                Z, problem.signs, problem.labels, problem.n_classes
             )
             fits.append(
                 Fitted(

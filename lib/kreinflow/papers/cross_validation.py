@@ -243,7 +243,7 @@ class _Fold:
             centre=centred or kernel.centring is not None,
         )
         embedding = double_centre_factor(factor) if centred else factor
-        return kernel, embedding, eigenpairs(embedding.transform(kernel.C), embedding.signs)
+        return kernel, embedding, eigenpairs(embedding.rows(kernel.C), embedding.signs)
 
     def _fit(self, recipe: Settings, problem: Problem) -> tuple[Learner, Fitted, dict[str, Any]]:
         """Return a recipe's learner, fitted to the training part, and what its training said."""

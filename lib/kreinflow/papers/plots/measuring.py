@@ -216,7 +216,7 @@ def approximate(
         learned = TrainingPart(rows, dataset.labels[rows], rows, dataset.classes)
     recipe = {"transform": "raw", "rank": rank, "correction": "none"}
     (entry,) = make_factors(known, learned, {"raw": RAW}, [recipe])
-    return entry, entry.factor.transform(landmark_kernel(known, everything, RAW).C)
+    return entry, entry.factor.transform(np.asarray(landmark_kernel(known, everything, RAW).C))
 
 
 def relative_error(K: FloatArray, Z: FloatArray, signs: FloatArray) -> float:

@@ -1,0 +1,150 @@
+import errno
+import os
+
+import numpy as np
+import pytest
+
+import kreinflow.tall
+from krein_problems import labelled_rows
+from kreinflow.alignment.transforms import make_transform
+from kreinflow.errors import InputError
+from kreinflow.krein.correction import embed
+from kreinflow.krein.eigen import eigenpairs
+from kreinflow.krein.factor import KreinFactor
+from kreinflow.models.factors import Landmarks, TrainingPart, landmark_kernel
+from kreinflow.models.learner import Problem
+from kreinflow.models.registry import LEARNERS, make_learner
+from kreinflow.models.training import choose
+from kreinflow.numerics import limited
+from kreinflow.tall import TallMatrix, select
+
+
+@pytest.fixture
+def matrix():
+    return np.random.default_rng(0).normal(size=(9000, 7))
+
+
+@pytest.fixture
+def tall(matrix):
+    return TallMatrix(matrix.shape, lambda places: matrix[places])
+
+
+@pytest.mark.parametrize("memory_mb", [1e-6, 100])
+@pytest.mark.parametrize("keep", [TallMatrix.kept, TallMatrix.stored])
+def test_a_matrix_is_the_same_wherever_it_is_kept(matrix, tall, keep, memory_mb):
+    with limited(memory_mb=memory_mb):
+        kept = keep(tall)
+    assert isinstance(kept, np.ndarray) == (memory_mb == 100)
+    np.testing.assert_array_equal(kept[10:4200], matrix[10:4200])
+    np.testing.assert_array_equal(np.asarray(kept), matrix)
+    places = np.array([8999, 3, 3])
+    np.testing.assert_array_equal(select(kept, places)[:], matrix[places])
+
+
+def test_rows_are_made_when_asked_for_and_no_others(matrix):
+    asked = []
+
+    def read(places):
+        asked.extend(places.tolist())
+        return matrix[places]
+
+    part = TallMatrix(matrix.shape, read).take(np.array([5, 4, 8000])).take(np.array([2, 0]))
+    assert part.shape == (2, 7)
+    assert asked == []
+    np.testing.assert_array_equal(part[1:], matrix[[5]])
+    assert asked == [5]
+
+
+def test_a_large_selection_of_an_array_is_no_copy(monkeypatch, matrix):
+    monkeypatch.setattr(kreinflow.tall, "_COPIED", 100)
+    chosen = select(matrix, np.arange(0, 9000, 2))
+    assert isinstance(chosen, TallMatrix)
+    np.testing.assert_array_equal(np.asarray(chosen), matrix[::2])
+
+
+def test_a_mapped_file_gives_its_pages_back(tmp_path):
+    array = np.zeros((40_000, 500), dtype=np.int16)
+    array[:, 3] = np.arange(40_000)
+    np.save(tmp_path / "scores.npy", array)
+    mapped = np.load(tmp_path / "scores.npy", mmap_mode="r")
+    tall = TallMatrix.mapped(mapped, np.array([3, 0]))
+
+    def resident():
+        with open("/proc/self/statm") as file:
+            return int(file.read().split()[2]) * os.sysconf("SC_PAGE_SIZE")  # of files
+
+    before = resident()
+    for start in range(0, 40_000, 4096):
+        rows = tall[start : start + 4096]
+        np.testing.assert_array_equal(rows[:, 0], array[start : start + 4096, 3])
+        assert resident() - before < 8e6
+    assert mapped.sum() == array.sum()
+    assert resident() - before > 30e6  # as it is without
+
+
+def test_a_full_disk_is_the_users_to_mend(monkeypatch, tall):
+    class Full:
+        def __enter__(self):
+            return self
+
+        def __exit__(self, *error):
+            return False
+
+        def write(self, data):
+            raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(kreinflow.tall.tempfile, "TemporaryFile", lambda prefix: Full())
+    with limited(memory_mb=1e-6), pytest.raises(InputError, match="no room for a scratch file"):
+        tall.stored()
+
+
+def problem_of(kind, n=9000, m=24, correction="none"):
+    """A problem of scores in 16 bits, in whatever memory the limits allow."""
+    X, _, y = labelled_rows(n, 8, 4, negative=0, seed=3)
+    signs = np.array([1, 1, 1, 1, 1, 1, -1, -1.0])
+    K = np.round(40 * ((X * signs) @ X[:m].T)) + 3000
+    own = np.round(40 * np.einsum("ij,j,ij->i", X, signs, X)) + 3000
+    if kind == "squared_dissimilarity":
+        K = own[:, None] + own[:m] - 2 * K
+        own = np.zeros(n)
+    landmarks = Landmarks(
+        K.astype(np.int32), own, np.full(n, 100.0), np.arange(m), y[:m].astype(np.int64), kind
+    )
+    rows = np.random.default_rng(1).permutation(n)[: n - 500]
+    part = TrainingPart(rows, y[rows], rows, tuple("abcd"))
+    kernel = landmark_kernel(landmarks, part, make_transform("raw"))
+    factor = KreinFactor.fit(kernel.C, kernel.W, kernel.self_similarities, rank=6)
+    pairs = eigenpairs(factor.rows(kernel.C), factor.signs)
+    return Problem.of(embed(factor, pairs, correction), kernel, landmarks, part, seed=1)
+
+
+@pytest.mark.parametrize("kind", ["similarity", "squared_dissimilarity"])
+@pytest.mark.parametrize("method", sorted(m for m in LEARNERS if LEARNERS[m].by_tiles))
+def test_results_are_the_same_bits_whatever_memory_and_threads(method, kind):
+    settings = {
+        key: value["default"] for key, value in LEARNERS[method].settings_schema.items()
+    } | {"method": method}
+    outcomes = []
+    for threads, memory_mb in ((1, 1000), (1, 0.01), (2, 1000), (3, 0.01)):
+        with limited(threads, memory_mb):
+            problem = problem_of(kind)
+            assert isinstance(problem.Z, TallMatrix) == (memory_mb == 0.01)
+            inner = np.arange(len(problem.part.rows)) % 3
+            choice, decisions, _ = choose(make_learner(settings), problem, inner)
+            outcomes.append((choice, decisions.tobytes()))
+    assert all(outcome == outcomes[0] for outcome in outcomes)
+
+
+@pytest.mark.parametrize("method", ["cvm", "svc", "linear_svc"])
+def test_learners_of_whole_matrices_take_tiles_too(method):
+    settings = {
+        key: value["default"] for key, value in LEARNERS[method].settings_schema.items()
+    } | {"method": method}
+    decisions = []
+    for memory_mb in (1000, 0.01):
+        with limited(memory_mb=memory_mb):
+            problem = problem_of("similarity", n=1500, correction="flip")
+            learner = make_learner(settings)
+            (fitted,) = learner.fit(problem, learner.choices()[:1])
+            decisions.append(learner.decide(fitted, problem))
+    np.testing.assert_array_equal(*decisions)
