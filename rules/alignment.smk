@@ -61,6 +61,7 @@ rule align_class_scores:
         scoring=lambda wildcards: CONFIG["datasets"][wildcards.dataset]["scoring"],
         data=str(DATA),
         blocks=len(BLOCKS),
+        backend=CONFIG["alignment"]["backend"],
         code=code("alignment.py"),
     script:
         "../scripts/alignment.py"
@@ -88,6 +89,7 @@ rule align_columns:
         scoring=lambda wildcards: CONFIG["datasets"][wildcards.dataset]["scoring"],
         data=str(DATA),
         blocks=len(BLOCKS),
+        backend=CONFIG["alignment"]["backend"],
         code=code("alignment.py"),
     script:
         "../scripts/alignment.py"

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import numpy as np
 
+from kreinflow.alignment.backends import backend_named
 from kreinflow.alignment.store import ProgressPrinter, ScoreStore
 from kreinflow.artifacts import write_json
 from kreinflow.console import logged
@@ -19,7 +20,13 @@ with logged(snakemake.log[0]) as console:
     else:
         rectangles = [(np.arange(len(dataset.digests)), read_union(snakemake.input.landmarks))]
     scheme = read_scheme(dataset, snakemake.params.scoring, snakemake.params.data)
-    store = ScoreStore(folder.parent / "scores", scheme, dataset.sequences, dataset.digests)
+    store = ScoreStore(
+        folder.parent / "scores",
+        scheme,
+        dataset.sequences,
+        dataset.digests,
+        backend_named(snakemake.params.backend),
+    )
     block, blocks = int(snakemake.wildcards.block), snakemake.params.blocks
     report = store.fill(
         rectangles,

@@ -173,6 +173,7 @@ MISTAKES = [
     (_set(["datasets", "demo", "recipes"], ["ikfd"]), "recipe 'ikfd' is not defined"),
     (_set(["datasets", "demo", "final"], "pcvm"), "recipe 'pcvm' is not defined"),
     (_set(["datasets", "demo", "scoring"], {"gap_open": 1, "gap_extend": 2}), "gap_open must be"),
+    (_set(["alignment", "backend"], "opal"), "did you mean 'pyopal'?"),
     (_set(["learners", "pcvm", "ridge"], 1), "learners.pcvm: unknown key 'ridge'"),
     (
         _set(["learners", "ikfd", "ridge"], "outer"),
@@ -270,6 +271,16 @@ def test_numbers_that_no_job_could_use_are_refused(content, place, value, messag
     part[last] = value
     with pytest.raises(InputError, match=re.escape(message)):
         complete_configuration(content)
+
+
+def test_modes_that_the_alignment_backend_cannot_do_are_refused(content):
+    content["datasets"]["demo"]["scoring"] = {"mode": "semiglobal"}
+    complete_configuration(content)
+    content["alignment"]["backend"] = "pyopal"
+    with pytest.raises(InputError, match="demo.scoring.mode: .* pyopal cannot make semiglobal al"):
+        complete_configuration(content)
+    content["datasets"]["demo"]["scoring"] = {"mode": "local"}
+    assert complete_configuration(content)["alignment"]["backend"] == "pyopal"
 
 
 def test_defaults_of_a_kernel_and_a_generator_are_filled_in(content):

@@ -63,6 +63,7 @@ def test_environments_hold_what_their_scripts_import():
 
     names = {"Bio": "biopython", "yaml": "pyyaml", "sklearn": "scikit-learn"}
     names["llvmlite"] = "numba"  # which pins its version
+    names["scoring_matrices"] = "scoring-matrices"
     rules = "\n".join(path.read_text() for path in sorted((ROOT / "rules").glob("*.smk")))
     pairs = re.findall(
         r'conda:\s+"\.\./envs/(\w+)\.yaml"(?:(?!^rule ).)*?script:\s+"\.\./scripts/(\w+\.py)"',

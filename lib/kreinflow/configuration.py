@@ -386,6 +386,12 @@ def _check_dataset(
         return
     if dataset["scoring"]["gap_open"] < dataset["scoring"]["gap_extend"]:
         raise refuse(f"{place}.scoring", "gap_open must be at least gap_extend.")
+    if config["alignment"]["backend"] == "pyopal" and dataset["scoring"]["mode"] != "local":
+        raise refuse(
+            f"{place}.scoring.mode",
+            f"the alignment backend pyopal cannot make {dataset['scoring']['mode']} alignments. "
+            "Use alignment.backend parasail, or mode local.",
+        )
     for owner, transform in transforms.items():
         if dataset["scoring"]["mode"] == "global" and transform not in ("raw", "normalised"):
             raise refuse(

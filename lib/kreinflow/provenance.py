@@ -19,6 +19,7 @@ _PACKAGES = (
     "numpy",
     "pandas",
     "parasail",
+    "pyopal",
     "rapidfuzz",
     "scikit-learn",
     "scipy",

@@ -112,6 +112,11 @@ REFERENCES: dict[str, Reference] = {
         "alignments. BMC Bioinformatics 17, 81 (2016). doi:10.1186/s12859-016-0930-z",
         _doi("10.1186/s12859-016-0930-z"),
     ),
+    "rognes2011": Reference(
+        "Rognes. Faster Smith-Waterman database searches with inter-sequence SIMD parallelisation. "
+        "BMC Bioinformatics 12, 221 (2011). doi:10.1186/1471-2105-12-221",
+        _doi("10.1186/1471-2105-12-221"),
+    ),
     "le2008": Reference(
         "Le, Gascuel. An improved general amino acid replacement matrix. Molecular Biology and "
         "Evolution 25, 1307-1320 (2008). doi:10.1093/molbev/msn067",

@@ -35,6 +35,12 @@ def test_it_tells_what_ran():
     assert "Dissimilarities" not in text
 
 
+def test_it_tells_what_aligned():
+    assert "aligned with parasail" in text_of(settings())
+    whole = config() | {"alignment": {"backend": "pyopal"}}
+    assert f"aligned with Opal {cite('rognes2011')} and parasail" in text_of(settings(), whole)
+
+
 def test_it_does_not_tell_what_did_not_run():
     only = settings() | {"recipes": ["ikfd-meb"], "final": "ikfd-meb"}
     text = text_of(only)

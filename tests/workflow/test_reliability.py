@@ -24,11 +24,11 @@ def test_one_core_gives_the_same_bytes(workflow, small_config, reference):
     assert_same(run, reference)
 
 
-def test_blocks_do_not_matter(workflow, small_config, reference):
-    # Against the 2 of the reference; the report prints the config, so it may differ.
-    for blocks in (1, 7):
+def test_blocks_and_backend_do_not_matter(workflow, small_config, reference):
+    # Against the 2 blocks of the reference; the report prints the config, so it may differ.
+    for blocks, backend in ((1, "parasail"), (7, "pyopal")):
         config = copy.deepcopy(small_config)
-        config["alignment"]["blocks"] = blocks
+        config["alignment"] |= {"blocks": blocks, "backend": backend}
         run = workflow(config, f"blocks{blocks}")
         run.run()
         ours, theirs = run.digests(), reference.digests()

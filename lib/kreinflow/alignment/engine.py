@@ -56,7 +56,11 @@ class PackedSequences:
 Backend = Callable[
     [PackedSequences, NDArray[np.int32], NDArray[np.int32], ScoringScheme, int], NDArray[np.int32]
 ]
-"""What :func:`align_pairs` is: anything called like it can take its place."""
+"""What :func:`align_pairs` is: anything called like it can take its place.
+
+All backends return the same scores, those of ``parasail.sw_striped_32`` (``nw_``, ``sg_``): they
+are not part of a scoring scheme, and a score store is read and filled by any of them.
+"""
 
 
 def pack(sequences: Sequence[bytes]) -> PackedSequences:
@@ -72,6 +76,28 @@ def pack(sequences: Sequence[bytes]) -> PackedSequences:
         raise InputError(f"sequence {int(lengths.argmin()) + 1} is empty. Leave it out.")
     offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
     return PackedSequences(np.frombuffer(b"".join(sequences), dtype=np.uint8), offsets)
+
+
+def letter_codes(sequences: PackedSequences, matrix: SubstitutionMatrix) -> NDArray[np.intc]:
+    """Return the row of the matrix that each of the 256 characters has, -1 for none.
+
+    Raises
+    ------
+    InputError
+        If a sequence has a letter that the matrix does not know.
+    """
+    codes = np.full(256, -1, dtype=np.intc)
+    letters = np.frombuffer(matrix.alphabet.encode(), dtype=np.uint8)
+    codes[letters] = np.arange(letters.size)
+    if (codes[sequences.present] < 0).any():
+        where = int(np.flatnonzero(codes[sequences.letters] < 0)[0])
+        number = int(np.searchsorted(sequences.offsets, where, side="right"))
+        raise InputError(
+            f"sequence {number}: the letter {chr(sequences.letters[where])!r} at position "
+            f"{where - int(sequences.offsets[number - 1]) + 1} is not in the substitution matrix "
+            f"{matrix.name}. Replace it or choose another matrix."
+        )
+    return codes
 
 
 class _MatrixStruct(ctypes.Structure):
@@ -95,15 +121,14 @@ class _MatrixStruct(ctypes.Structure):
 class _NativeMatrix:
     """A substitution matrix as the C functions read it; it must outlive their use of it."""
 
-    def __init__(self, matrix: SubstitutionMatrix) -> None:
+    def __init__(self, matrix: SubstitutionMatrix, codes: NDArray[np.intc]) -> None:
         size = len(matrix.alphabet)
         self._scores = np.ascontiguousarray(matrix.scores, dtype=np.intc)
-        self.mapper = np.full(256, -1, dtype=np.intc)
-        self.mapper[np.frombuffer(matrix.alphabet.encode(), dtype=np.uint8)] = np.arange(size)
+        self._codes = codes
         self._struct = _MatrixStruct(
             name=b"kreinflow",
             matrix=self._scores.ctypes.data,
-            mapper=self.mapper.ctypes.data,
+            mapper=self._codes.ctypes.data,
             size=size,
             max=int(matrix.scores.max()),
             min=int(matrix.scores.min()),
@@ -257,15 +282,7 @@ def align_pairs(
     M. Farrar, "Striped Smith-Waterman speeds database searches six times over other SIMD
     implementations", Bioinformatics 23:156 (2007).
     """
-    native = _NativeMatrix(scheme.matrix)
-    if (native.mapper[sequences.present] < 0).any():
-        where = int(np.flatnonzero(native.mapper[sequences.letters] < 0)[0])
-        number = int(np.searchsorted(sequences.offsets, where, side="right"))
-        raise InputError(
-            f"sequence {number}: the letter {chr(sequences.letters[where])!r} at position "
-            f"{where - int(sequences.offsets[number - 1]) + 1} is not in the substitution matrix "
-            f"{scheme.matrix.name}. Replace it or choose another matrix."
-        )
+    native = _NativeMatrix(scheme.matrix, letter_codes(sequences, scheme.matrix))
     scores = np.empty(left.size, dtype=np.int32)
     if not left.size:
         return scores

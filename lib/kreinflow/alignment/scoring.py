@@ -181,7 +181,8 @@ def load_substitution_matrix(
 class ScoringScheme:
     """All that determines the score of a pair.
 
-    A gap of n residues costs ``gap_open + (n - 1) * gap_extend``.
+    A gap of n residues costs ``gap_open + (n - 1) * gap_extend``. What aligned the pair does not
+    belong to it: the scores of all backends are those of this version of parasail.
 
     Attributes
     ----------

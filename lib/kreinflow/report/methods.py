@@ -112,8 +112,11 @@ def _data(
             "Protein families were simulated from random ancestors under the LG model "
             f"{cite('le2008')} with insertions, deletions and unrelated flanks. "
         )
+    library = f"parasail {cite('daily2016')}"
+    if config.get("alignment", {}).get("backend") == "pyopal":
+        library = f"Opal {cite('rognes2011')} and {library}, whose scores are the same"
     text += (
-        f"Sequences were aligned with parasail {cite('daily2016')}: "
+        f"Sequences were aligned with {library}: "
         f"{_MODES.get(scoring['mode'], _e(scoring['mode']))} alignment, matrix "
         f"{_e(scoring['matrix'])}, a gap of n residues costing {_e(scoring['gap_open'])} + "
         f"(n - 1) {_e(scoring['gap_extend'])}. Identical sequences were aligned once. "
