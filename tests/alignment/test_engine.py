@@ -93,6 +93,27 @@ def test_threads_pieces_and_sides_do_not_matter(monkeypatch):
     assert np.array_equal(align_pairs(packed, right, left, scheme_of(), 2), expected)
 
 
+def test_the_longer_sequence_gets_the_profile_where_that_pays():
+    rng = np.random.default_rng(17)
+    lengths = rng.integers(1, 300, 50)
+    left = rng.integers(0, 50, 2_000).astype(np.int32)
+    right = rng.integers(0, 50, 2_000).astype(np.int32)
+    for cost in (0.0, 8.0, 1e9):
+        first, second, places = engine._longer_first(lengths, left, right, cost)
+        assert np.array_equal(np.sort(places), np.arange(2_000))
+        assert (np.diff(first) >= 0).all()  # one run, so one profile, for each sequence
+        swapped = 0
+        for i, j, place in zip(first, second, places, strict=True):
+            columns = np.maximum(lengths[right[place]] - lengths[left[right == right[place]]], 0)
+            longer = lengths[right[place]] > lengths[left[place]]
+            pays = longer and columns.sum() > cost * lengths[right[place]]
+            pair = (right[place], left[place]) if pays else (left[place], right[place])
+            assert (i, j) == pair
+            swapped += pays
+        assert (swapped == 0) == (cost == 1e9)
+        assert swapped < 1_100
+
+
 def test_pieces_shrink_so_that_threads_end_together(monkeypatch):
     sizes = []
     piece = engine._align_piece

@@ -25,6 +25,8 @@ from kreinflow.errors import InputError, KreinflowError
 
 _LEAST_CELLS = 10_000_000  # of a piece, 1 or 2 ms: short against any run, long against its cost
 
+_PROFILE_COST = 4.0  # of a profile, in columns of the matrix for each residue it is made of
+
 _PREFIX = {"local": "sw", "global": "nw", "semiglobal": "sg"}
 
 
@@ -219,6 +221,39 @@ def _align_piece(
 
 
 @njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
+def _longer_first(lengths: Any, left: Any, right: Any, cost: Any) -> tuple[Any, Any, Any]:
+    """Give the profile to the longer sequence of a pair, where that pays for the profile.
+
+    The striped functions take some time for each column, whatever its height: with the longer
+    sequence along it there are fewer columns. A sequence of ``right`` gets a profile if the
+    columns that it saves, over all pairs in which it is the longer one, exceed ``cost`` times its
+    length. Returns the pairs by the number of the sequence with the profile, and their places
+    among the pairs given.
+    """
+    saved = np.zeros(lengths.size, dtype=np.int64)
+    for pair in range(left.size):
+        difference = lengths[right[pair]] - lengths[left[pair]]
+        if difference > 0:
+            saved[right[pair]] += difference
+    with_profile = np.empty_like(left)
+    other = np.empty_like(left)
+    starts = np.zeros(lengths.size + 1, dtype=np.int64)
+    for pair in range(left.size):
+        a, b = left[pair], right[pair]
+        if lengths[b] > lengths[a] and saved[b] > cost * lengths[b]:
+            a, b = b, a
+        with_profile[pair], other[pair] = a, b
+        starts[a + 1] += 1
+    starts = np.cumsum(starts)
+    places = np.empty(left.size, dtype=np.int64)
+    for pair in range(left.size):
+        a = with_profile[pair]
+        places[starts[a]] = pair
+        starts[a] += 1
+    return with_profile[places], other[places], places
+
+
+@njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
 def _piece_ends(lengths: Any, left: Any, right: Any, threads: Any, least: Any) -> NDArray[np.int64]:
     """Cut the list of pairs by cells: large pieces first, small ones last for an even end."""
     remaining = 0
@@ -254,8 +289,9 @@ def align_pairs(
     sequences : PackedSequences
         Of letters of the matrix, nothing else.
     left, right : ndarray of shape (n_pairs,), int32
-        Numbers of the sequences. The query profile is that of ``left``, made once for each run of
-        equal numbers: order the pairs by it, and put the side that repeats more often there.
+        Numbers of the sequences, in any order. A query profile is made for each sequence of
+        ``left``, and for those of ``right`` that are the longer one in enough pairs: put the side
+        that repeats more often on the left.
     scheme : ScoringScheme
     threads : int
 
@@ -283,9 +319,10 @@ def align_pairs(
     implementations", Bioinformatics 23:156 (2007).
     """
     native = _NativeMatrix(scheme.matrix, letter_codes(sequences, scheme.matrix))
-    scores = np.empty(left.size, dtype=np.int32)
     if not left.size:
-        return scores
+        return np.empty(0, dtype=np.int32)
+    left, right, places = _longer_first(sequences.lengths, left, right, _PROFILE_COST)
+    ordered = np.empty(left.size, dtype=np.int32)
     functions = _addresses(scheme)
     ends = _piece_ends(sequences.lengths, left, right, threads, _LEAST_CELLS)
     # All workers draw from one iterator: who is done early takes more. Drawing from the iterator of
@@ -305,7 +342,7 @@ def align_pairs(
                 right,
                 start,
                 stop,
-                scores,
+                ordered,
             )
             for start, stop in pieces
         )
@@ -319,4 +356,6 @@ def align_pairs(
         raise KreinflowError(
             f"{saturated} scores exceed 32 bits. Scale the substitution matrix down."
         )
+    scores = np.empty_like(ordered)
+    scores[places] = ordered
     return scores
