@@ -2,7 +2,7 @@
 
 import sys
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
@@ -14,6 +14,7 @@ from threadpoolctl import ThreadpoolController
 
 FloatArray = NDArray[np.float64]
 
+S = TypeVar("S")
 T = TypeVar("T")
 
 TILE = 4096
@@ -95,30 +96,36 @@ def limited(threads: int = 1, memory_mb: float = 2048) -> Iterator[Limits]:
         _limits = before
 
 
-def tile_map(function: Callable[[slice], T], n: int) -> Iterator[T]:
-    """Yield ``function(rows)`` of all tiles of ``n`` rows, in order.
+def ordered_map(function: Callable[[S], T], items: Iterable[S]) -> Iterator[T]:
+    """Yield ``function(item)`` of all items in order, as many at once as there are threads.
 
-    As many tiles as there are threads are worked on at once, and one more waits; BLAS has one
-    thread. So what is summed up in the order of the tiles is the same whatever the threads.
+    One more waits. BLAS has one thread; so what is summed up in the order of the items is the same
+    whatever the threads.
+    """
+    threads = current_limits().threads
+    with single_threaded():
+        if threads == 1:
+            yield from map(function, items)
+            return
+        with ThreadPoolExecutor(threads) as pool:
+            waiting: deque[Future[T]] = deque()
+            for item in items:
+                waiting.append(pool.submit(function, item))
+                if len(waiting) > threads:
+                    yield waiting.popleft().result()
+            while waiting:
+                yield waiting.popleft().result()
+
+
+def tile_map(function: Callable[[slice], T], n: int) -> Iterator[T]:
+    """Yield ``function(rows)`` of all tiles of ``n`` rows, by :func:`ordered_map`.
 
     Examples
     --------
     >>> list(tile_map(lambda rows: rows.stop - rows.start, 5000))
     [4096, 904]
     """
-    threads = current_limits().threads
-    with single_threaded():
-        if threads == 1 or n <= TILE:
-            yield from map(function, tiles(n))
-            return
-        with ThreadPoolExecutor(threads) as pool:
-            waiting: deque[Future[T]] = deque()
-            for rows in tiles(n):
-                waiting.append(pool.submit(function, rows))
-                if len(waiting) > threads:
-                    yield waiting.popleft().result()
-            while waiting:
-                yield waiting.popleft().result()
+    return ordered_map(function, tiles(n)) if n > TILE else map(function, tiles(n))
 
 
 def tiled_product(A: NDArray[np.floating], B: FloatArray) -> FloatArray:

@@ -16,7 +16,7 @@ from kreinflow.krein.eigen import triangular_factor
 from kreinflow.models.learner import Choice, Fitted, Learner, Problem, folded
 from kreinflow.models.linear import LinearEstimator
 from kreinflow.models.moments import class_counts
-from kreinflow.numerics import FloatArray, single_threaded, tile_map
+from kreinflow.numerics import FloatArray, ordered_map, single_threaded, tile_map
 from kreinflow.settings import SettingsSchema
 from kreinflow.tall import Tall
 
@@ -216,8 +216,9 @@ class NystroemPCVM(LinearEstimator):
         running = machines
         for step in range(self.max_iter):
             expectations = space.first(y, running) if step == 0 else space.expect(y, running)
-            for machine, expectation in zip(running, expectations, strict=True):
-                machine.advance(space, expectation)
+            pairs = zip(running, expectations, strict=True)
+            for _ in ordered_map(lambda pair: pair[0].advance(space, pair[1]), pairs):
+                pass
             running = [machine for machine in running if not machine.converged]
             if not running:
                 return
@@ -309,6 +310,7 @@ class _Space:
     map: FloatArray  # T, (r, k)
     ones: FloatArray  # Q'1
     functions: FloatArray  # G = Q_B J, (n_basis, k): F = Q G' diag(y_B)
+    gram: FloatArray | None  # G G', which all classes share, if the functions are at most k
 
     @classmethod
     def of(cls, Z: Tall, signs: FloatArray, basis: NDArray[np.intp], scale: float) -> "_Space":
@@ -322,7 +324,8 @@ class _Space:
         for part in tile_map(lambda rows: Z[rows].sum(axis=0), len(Z)):
             ones += part
         functions = np.concatenate([*tile_map(lambda rows: Z[basis[rows]] @ T @ J, len(basis))])
-        return cls(Z, T, ones @ T, functions)
+        gram = functions @ functions.T if len(functions) <= functions.shape[1] else None
+        return cls(Z, T, ones @ T, functions, gram)
 
     def first(self, y: IntArray, machines: list["_Machine"]) -> list[_Expectation]:
         """Latent values that agree with the labels, h = 5 y."""
@@ -390,7 +393,9 @@ class _Machine:
     settings: NystroemPCVM
     steps: int = 0
     converged: bool = False
-    gram: FloatArray | None = None  # F'F without the targets, once the functions are at most r
+    gram: FloatArray | None = (
+        None  # F'F without the targets, once at most k functions of more are left
+    )
     history: list[FloatArray] = field(default_factory=list)  # (log w, log|b|) of the cycle
     fallback: tuple[FloatArray, float] | None = None  # where to return if a trial fails
     reference: float = 0.0  # what L of a trial must exceed
@@ -471,7 +476,7 @@ class _Machine:
         q = expectation.projected - self.b * space.ones
         rows = space.functions[self.active]
         while len(self.w):
-            new = self._weights(rows, q)
+            new = self._weights(space, rows, q)
             positive = new > 0
             if positive.all():
                 self.w = new
@@ -492,7 +497,7 @@ class _Machine:
         if self.gram is not None:
             self.gram = self.gram[np.ix_(mask, mask)]
 
-    def _weights(self, rows: FloatArray, q: FloatArray) -> FloatArray:
+    def _weights(self, space: _Space, rows: FloatArray, q: FloatArray) -> FloatArray:
         """Return M (I + M F'F M)^-1 M G q, or M^2 G (I_r + G'M^2 G)^-1 q if that is smaller.
 
         ``rows`` are those of G without the targets, which join M here: (MG) = (M y_B) rows.
@@ -505,9 +510,13 @@ class _Machine:
             scaled = rows * signed[:, None]
             new = m * (scaled @ _solve_positive(scaled.T @ scaled, q))
             return new
-        if self.gram is None:
-            self.gram = rows @ rows.T
-        new = m * _solve_positive(self.gram * signed[:, None] * signed, signed * (rows @ q))
+        if space.gram is not None:
+            gram = space.gram[np.ix_(self.active, self.active)]
+        else:
+            if self.gram is None:
+                self.gram = rows @ rows.T
+            gram = self.gram
+        new = m * _solve_positive(gram * signed[:, None] * signed, signed * (rows @ q))
         return new
 
 
