@@ -18,6 +18,20 @@ _COPIED = 64 << 20
 """Bytes up to which a selection of rows is copied rather than looked up again each time."""
 
 
+def release(array: NDArray[Any]) -> None:
+    """Give the pages of a memory map back: else all that was touched counts as our memory.
+
+    What was written to a shared map stays in the file. Arrays that are not mapped are left alone.
+    """
+    if (pages := _pages(array)) is not None:
+        pages.madvise(mmap.MADV_DONTNEED)
+
+
+def _pages(array: NDArray[Any]) -> mmap.mmap | None:
+    base: Any = array.base
+    return base if isinstance(base, mmap.mmap) else None
+
+
 class TallMatrix:
     """A matrix whose rows are made, or read from a file, when they are asked for.
 
@@ -54,13 +68,12 @@ class TallMatrix:
         Pages that were read are given back at once; else the whole file would count as the memory
         of this process. An array that is not mapped is returned as it is, or its columns.
         """
-        pages: Any = array.base
-        if not isinstance(pages, mmap.mmap):
+        if _pages(array) is None:
             return array if columns is None else array[:, columns]
 
         def read(places: NDArray[np.intp]) -> NDArray[Any]:
             rows = np.asarray(array[places])
-            pages.madvise(mmap.MADV_DONTNEED)
+            release(array)
             return rows if columns is None else np.ascontiguousarray(rows[:, columns])
 
         width = array.shape[1] if columns is None else len(columns)

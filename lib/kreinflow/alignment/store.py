@@ -21,6 +21,8 @@ from kreinflow.alignment.engine import Backend, align_pairs, pack
 from kreinflow.alignment.scoring import ScoringScheme
 from kreinflow.artifacts import read_arrays, write_arrays
 from kreinflow.errors import InputError, KreinflowError
+from kreinflow.numerics import tiles
+from kreinflow.tall import release
 
 Indices = NDArray[np.int64]
 Progress = Callable[[int, int], None]
@@ -324,15 +326,18 @@ class ScoreStore:
         self.refresh()
         rows, columns = np.asarray(rows, dtype=np.int64), np.asarray(columns, dtype=np.int64)
         self._gather(out, rows, columns)
-        for start in range(0, len(rows), 4096):
-            missing = np.argwhere(out[start : start + 4096] == not_aligned(out.dtype))
+        for tile in tiles(len(rows)):
+            missing = np.argwhere(out[tile] == not_aligned(out.dtype))
             if missing.size:
                 i, j = missing[0]
-                self._refuse(rows[start + i], columns[j])
+                self._refuse(rows[tile.start + i], columns[j])
+            release(out)
 
     def _gather(self, out: NDArray[Any], rows: Indices, columns: Indices) -> None:
         absent, largest = not_aligned(out.dtype), int(np.iinfo(out.dtype).max)
-        out[...] = absent
+        for tile in tiles(len(rows)):
+            out[tile] = absent
+            release(out)
 
         def fits(scores: NDArray[Any]) -> bool:
             return bool(scores.size == 0 or np.abs(scores.astype(np.int64)).max() <= largest)
@@ -345,6 +350,7 @@ class ScoreStore:
                 scores = np.where(there, scores, absent).astype(out.dtype)
             place = np.ix_(to_row, to_column)
             out[place] = scores if there.all() else np.where(there, scores, out[place])
+            release(out)
         for position, j in enumerate(columns.tolist()):
             same = np.flatnonzero(rows == j)
             if same.size and self._self[j] != not_aligned(np.int32):
