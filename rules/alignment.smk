@@ -12,6 +12,7 @@ rule list_candidates:
     input:
         unpack(dataset_files),
         folds=f"{RESULTS}/{{dataset}}/folds.tsv",
+        given=lambda wildcards: given_table(selectors_of(wildcards.dataset)),
     output:
         f"{RESULTS}/{{dataset}}/candidates.tsv",
     log:

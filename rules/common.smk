@@ -40,6 +40,9 @@ try:
             _dataset["scoring"]["matrix_sha256"] = file_sha256(_file)
     for _request in CONFIG["classify"].values():
         check_file(DATA / _request["input"])
+    for _selector in CONFIG["selectors"].values():
+        if "table" in _selector:
+            check_file(DATA / _selector["table"])
     FOLDS = {
         name: [*(fold_name(*numbers) for numbers in count_folds(part["folds"], DATA)), ALL]
         for name, part in CONFIG["datasets"].items()
@@ -135,6 +138,12 @@ def landmarks_to_match(wildcards):
     if not isinstance(budget, str):
         return []
     return f"{RESULTS}/{wildcards.dataset}/landmarks/{budget}/{wildcards.fold}.tsv"
+
+
+def given_table(selectors):
+    """The user's tables of landmarks, as inputs of the rules that read them."""
+    settings = [CONFIG["selectors"][selector] for selector in selectors]
+    return [str(DATA / selector["table"]) for selector in settings if "table" in selector]
 
 
 def of_datasets(file):

@@ -10,6 +10,7 @@ rule select_landmarks:
         candidates=f"{RESULTS}/{{dataset}}/candidates.tsv",
         class_scores=class_scores,
         match=landmarks_to_match,
+        given=lambda wildcards: given_table([wildcards.selector]),
     output:
         f"{RESULTS}/{{dataset}}/landmarks/{{selector}}/{{fold}}.tsv",
     log:

@@ -10,6 +10,7 @@ from kreinflow.sequences.dataset import read_dataset
 from kreinflow.sequences.partition import read_partition
 from kreinflow.workspace import (
     check_budgets,
+    check_given,
     check_self_scores,
     list_candidates,
     read_scheme,
@@ -20,6 +21,7 @@ with logged(snakemake.log[0]) as console:
     dataset = read_dataset(Path(snakemake.input.records).parent)
     partition = read_partition(snakemake.input.folds, dataset)
     check_budgets(dataset, partition, snakemake.params.selectors)
+    check_given(dataset, partition, snakemake.params.selectors, snakemake.params.data)
     scheme = read_scheme(dataset, snakemake.params.scoring, snakemake.params.data)
     settings = snakemake.params.transforms
     check_self_scores(

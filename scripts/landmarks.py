@@ -7,7 +7,13 @@ from kreinflow.console import logged
 from kreinflow.landmarks.registry import make_selector
 from kreinflow.sequences.dataset import read_dataset
 from kreinflow.sequences.partition import read_partition
-from kreinflow.workspace import open_scores, read_scheme, selection_problem, transforms_of
+from kreinflow.workspace import (
+    given_landmarks,
+    open_scores,
+    read_scheme,
+    selection_problem,
+    transforms_of,
+)
 
 with logged(snakemake.log[0]) as console:
     params, fold = snakemake.params, snakemake.wildcards.fold
@@ -26,6 +32,7 @@ with logged(snakemake.log[0]) as console:
         params.seed,
         fold,
         len(read_table(match, ["row"])) if match else None,
+        given_landmarks(dataset, selector.settings, params.data),
     )
     table = selector.select(problem)
     console.say(f"{len(table)} landmarks of {table['class'].nunique()} classes")

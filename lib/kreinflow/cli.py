@@ -80,6 +80,7 @@ def _check(options: argparse.Namespace) -> None:
     from kreinflow.workspace import (
         alphabet_of,
         check_budgets,
+        check_given,
         check_self_scores,
         read_scheme,
         transforms_of,
@@ -99,7 +100,9 @@ def _check(options: argparse.Namespace) -> None:
         selectors = {recipes[r]["selector"] for r in part["recipes"]}
         budgets = [config["selectors"][s].get("budget") for s in selectors]
         selectors |= {b for b in budgets if isinstance(b, str)}  # they lend their number
-        check_budgets(dataset, partition, {s: config["selectors"][s] for s in sorted(selectors)})
+        settings = {s: config["selectors"][s] for s in sorted(selectors)}
+        check_budgets(dataset, partition, settings)
+        check_given(dataset, partition, settings, data)
         scheme = read_scheme(dataset, part["scoring"], data)
         wanted = {recipes[r]["transform"] for r in part["recipes"]}
         wanted |= {config["selectors"][s].get("transform", "raw") for s in selectors}

@@ -32,7 +32,9 @@ from kreinflow.landmarks.features import ClassScores, Kind
 from kreinflow.landmarks.selector import SelectionProblem, Selector, landmarks_wanted
 from kreinflow.landmarks.sketch import Sketch
 from kreinflow.numerics import FloatArray, tiles
-from kreinflow.sequences.dataset import ALIGNED, Dataset
+from kreinflow.sequences.dataset import ALIGNED, Dataset, resolve
+from kreinflow.sequences.files import first_few
+from kreinflow.sequences.labels import read_columns
 from kreinflow.sequences.partition import ALL, Partition
 
 Rows = NDArray[np.int64]
@@ -75,6 +77,55 @@ def check_budgets(
                 f"selectors.{name}.budget: {wanted} landmarks are more than the {fewest} distinct "
                 f"sequences of the smallest training part. Give at most {fewest}."
             )
+
+
+def given_landmarks(
+    dataset: Dataset, selector: Mapping[str, Any], data: Path_
+) -> NDArray[np.int64] | None:
+    """Return the rows that the table of a selector names, or None if it has no table.
+
+    Raises
+    ------
+    InputError
+        If the table cannot be read, or names what the data set does not hold.
+    """
+    if "table" not in selector:
+        return None
+    path = resolve(selector["table"], Path(data))
+    ids = [id for _, id, _ in read_columns(path, ("id", "id"))]
+    row_of = dict(zip(dataset.ids, dataset.rows.tolist(), strict=True))
+    unknown = [id for id in ids if id not in row_of]
+    if unknown:
+        raise InputError(
+            f"{path}: {len(unknown)} of {len(ids)} ids are not in the data set: "
+            f"{first_few(unknown)}. Take them out of the table, or put the records into the data."
+        )
+    return np.unique(np.array([row_of[id] for id in ids], dtype=np.int64))
+
+
+def check_given(
+    dataset: Dataset,
+    partition: Partition,
+    selectors: Mapping[str, Mapping[str, Any]],
+    data: Path_,
+) -> None:
+    """Refuse a table of landmarks with unknown ids, or of which a fold trains on less than two.
+
+    Raises
+    ------
+    InputError
+    """
+    for name, selector in selectors.items():
+        given = given_landmarks(dataset, selector, data)
+        if given is None:
+            continue
+        for fold in partition.names:
+            left = np.isin(given, dataset.rows[partition.training(fold)]).sum()
+            if left < 2:
+                raise InputError(
+                    f"selectors.{name}.table: fold {fold} trains on {left} of the {len(given)} "
+                    "landmarks. Name more of them: at least 2 have to be left in each fold."
+                )
 
 
 def transforms_of(
@@ -409,6 +460,7 @@ def selection_problem(
     seed: int,
     fold: str,
     matched: int | None = None,
+    given: Rows | None = None,
 ) -> SelectionProblem:
     """Return what a selector chooses the landmarks of one fold from.
 
@@ -427,6 +479,8 @@ def selection_problem(
         For messages.
     matched : int, optional
         The number of landmarks of the selector that the budget names.
+    given : ndarray of int, optional
+        See :func:`given_landmarks`.
 
     Examples
     --------
@@ -457,6 +511,7 @@ def selection_problem(
         sketch=sketch_scores(dataset, training, scores, transform, settings["sketch"], seed)
         if selector.needs == "sketch"
         else None,
+        given=given,
     )
 
 

@@ -11,6 +11,7 @@ def sound():
         "landmarks": pd.DataFrame({"selector": "meb", "class": "a", "reached": True, **place}),
         "factors": pd.DataFrame({"selector": "meb", "transform": "log", "misfit": 0.5, **place}),
         "models": pd.DataFrame({"recipe": "r", "converged": "True", **place}),
+        "selectors": {"meb": {"method": "meb"}, "kept": {"method": "given"}},
     }
 
 
@@ -40,6 +41,14 @@ def test_the_final_model_is_named():
     tables = sound()
     tables["models"]["converged"] = False
     assert "in 2 folds and the final model" in warnings_of(**tables)[0]
+
+
+def test_given_landmarks_may_have_seen_the_tested_records():
+    tables = sound()
+    tables["landmarks"]["selector"] = "kept"
+    (text,) = warnings_of(**tables)
+    assert "The landmarks of kept were given" in text
+    assert "optimistic" in text
 
 
 def test_small_classes_are_counted():

@@ -1,29 +1,36 @@
-"""A run with a selector that looks at a sketch, and with all objects as landmarks."""
+"""A run with a selector that looks at a sketch, with all objects and with given landmarks."""
 
 import copy
 import json
 import math
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
+
+from kreinflow.sequences.dataset import load_dataset
 
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory, small_config):
     from workflow.conftest import Workflow
 
-    config = copy.deepcopy(small_config)
+    config, folder = copy.deepcopy(small_config), tmp_path_factory.mktemp("selectors")
     config["datasets"]["small"]["source"]["sequences"] = 40
+    source = config["datasets"]["small"]["source"] | {"min_class_size": 2}
+    ids = load_dataset(source, Path(), "ARNDCQEGHILKMFPSTWYV", config["seed"]).ids[::3]
     config["selectors"] = {
         "leverage": {"method": "leverage", "sketch": 12, "budget": {"rank": 3}},
         "balls": {"method": "meb", "candidates": 6, "budget": "leverage"},
         "everything": {"method": "all"},
+        "kept": {"method": "given", "table": str(folder / "kept.tsv")},
     }
     config["recipes"] = [
         {"name": name, "selector": name, "learner": "ikfd"} for name in config["selectors"]
     ]
-    workflow = Workflow(tmp_path_factory.mktemp("selectors"), config)
+    workflow = Workflow(folder, config)
+    (folder / "kept.tsv").write_text("\n".join(["id", *ids]))
     workflow.run()
     return workflow
 
@@ -51,6 +58,21 @@ def test_each_selector_has_its_number(run):
         )
     assert table(run, "landmarks", "everything", "all.tsv")["row"].tolist() == list(
         range(len(distinct))
+    )
+
+
+def test_given_landmarks_are_those_of_the_table_that_are_trained_on(run):
+    records, folds = table(run, "dataset", "records.tsv"), table(run, "folds.tsv")
+    row_of = records.set_index("id")["row"]
+    given = set(row_of[run.folder.joinpath("kept.tsv").read_text().split()[1:]])
+    for fold in (0, 1):
+        trained = set(row_of[folds.loc[folds["fold"] != fold, "id"]])
+        found = table(run, "landmarks", "kept", f"r0f{fold}.tsv")["row"].tolist()
+        assert set(found) == given & trained
+    assert set(table(run, "landmarks", "kept", "all.tsv")["row"]) == given
+    assert (
+        "The landmarks of kept were given"
+        in run.folder.joinpath("results", "report.html").read_text()
     )
 
 
@@ -86,5 +108,10 @@ def test_the_report_tells_what_ran(run):
     assert "all training objects, which takes all alignments" in page
 
 
-def test_a_second_run_does_nothing(run):
+def test_a_second_run_does_nothing_and_a_changed_table_of_landmarks_is_read_again(run):
     assert run.jobs() == {}
+    path = run.folder / "kept.tsv"
+    path.write_text("\n".join(path.read_text().split()[:-1]))
+    jobs = run.jobs()
+    assert jobs["list_candidates"] == 1
+    assert jobs["select_landmarks"] >= 3

@@ -8,6 +8,7 @@ from kreinflow.landmarks.cholesky import PivotedCholesky
 from kreinflow.landmarks.clustering import ColumnClusters
 from kreinflow.landmarks.entropy import RenyiEntropy
 from kreinflow.landmarks.everything import Everything
+from kreinflow.landmarks.given import Given
 from kreinflow.landmarks.kernel_kmeans import KernelKMeansPlusPlus
 from kreinflow.landmarks.kmeans import ClassKMeansPlusPlus
 from kreinflow.landmarks.leverage import LeverageScores
@@ -28,6 +29,7 @@ SELECTORS: dict[str, type[Selector]] = {
         AdaptivePivoting,
         PivotedCholesky,
         Everything,
+        Given,
     )
 }
 """By the method that the config names."""

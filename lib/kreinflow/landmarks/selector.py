@@ -18,7 +18,7 @@ from kreinflow.landmarks.sketch import Sketch
 from kreinflow.randomness import hash_keys
 from kreinflow.settings import Configured, SettingsSchema
 
-Needs = Literal["nothing", "class_scores", "sketch"]
+Needs = Literal["nothing", "class_scores", "sketch", "table"]
 
 BUDGET: Mapping[str, Any] = {
     "description": "landmarks in all; or the name of a selector, to take as many as it did; or "
@@ -111,6 +111,8 @@ class SelectionProblem:
         Landmarks in all.
     sketch : Sketch, optional
         For selectors that need one.
+    given : ndarray of int, optional
+        Rows of the data set that the user names, for the selector that takes them.
     """
 
     classes: Sequence[ClassScores]
@@ -119,6 +121,7 @@ class SelectionProblem:
     fold: str
     budget: int | None = None
     sketch: Sketch | None = None
+    given: NDArray[np.int64] | None = None
 
     @cached_property
     def rows(self) -> NDArray[np.intp]:
@@ -176,10 +179,11 @@ class Selector(Configured, ABC):
     ----------
     method : str
         Its name in the config.
-    needs : {"nothing", "class_scores", "sketch"}
+    needs : {"nothing", "class_scores", "sketch", "table"}
         The scores it looks at: none; those inside each class, with the candidates that the
         setting ``candidates`` asks for; or those of all rows with the ``sketch`` first ones of a
-        random order.
+        random order. With "table" it looks at none, but at the rows that the table of the setting
+        ``table`` names.
     references : tuple of str
         Keys of :data:`kreinflow.references.REFERENCES`.
     """

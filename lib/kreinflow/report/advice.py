@@ -17,6 +17,7 @@ def warnings_of(
     landmarks: pd.DataFrame,
     factors: pd.DataFrame,
     models: pd.DataFrame,
+    selectors: Mapping[str, Mapping[str, Any]],
 ) -> list[str]:
     """Return one sentence or two for each kind of trouble, an empty list if there is none.
 
@@ -26,8 +27,11 @@ def warnings_of(
         With class_sizes, label to records.
     landmarks, factors, models : DataFrame
         Of all folds, and of the final model too (repeat -1).
+    selectors : mapping
+        Those of the config.
     """
     found = [
+        _given(landmarks, selectors),
         _misfit(factors),
         _not_converged(models),
         _not_reached(landmarks),
@@ -48,6 +52,19 @@ def _places(table: pd.DataFrame) -> str:
     if len(measured(table)) < len(table):
         places.append("the final model")
     return " and ".join(places)
+
+
+def _given(landmarks: pd.DataFrame, selectors: Mapping[str, Mapping[str, Any]]) -> str:
+    given = [name for name, settings in selectors.items() if settings["method"] == "given"]
+    used = landmarks[landmarks["selector"].isin(given)]
+    if used.empty:
+        return ""
+    return (
+        f"The landmarks of {_names(used['selector'])} were given, not chosen in the training part "
+        "of each fold. If they were chosen with a look at records that are tested here, as those "
+        "of an earlier run on these data were, the figures of recipes with them are optimistic. "
+        "Quote figures of other selectors, or test on records that are new since then."
+    )
 
 
 def _misfit(factors: pd.DataFrame) -> str:

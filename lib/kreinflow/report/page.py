@@ -173,7 +173,9 @@ def _view(number: int, data: DatasetReport, config: Mapping[str, Any]) -> dict[s
     return {
         "anchor": f"data-{number}",
         "name": data.name,
-        "warnings": warnings_of(data.statistics, data.landmarks, data.factors, data.models),
+        "warnings": warnings_of(
+            data.statistics, data.landmarks, data.factors, data.models, config["selectors"]
+        ),
         "best": best,
         "best_accuracy": accuracies[best],
         "inner_accuracy": accuracies.get(INNER_CHOICE),

@@ -1,0 +1,29 @@
+import numpy as np
+import pytest
+
+from kreinflow.errors import InputError
+from kreinflow.landmarks.features import ClassScores
+from kreinflow.landmarks.given import Given
+from kreinflow.landmarks.selector import SelectionProblem
+
+
+def select(members, given):
+    classes = [ClassScores.without_scores(label, np.array(rows)) for label, rows in members.items()]
+    digests = [f"digest {i}" for i in range(9)]
+    return Given({"table": "x.tsv"}).select(
+        SelectionProblem(classes, digests, 1, "r0f1", given=given)
+    )
+
+
+def test_those_in_the_training_part_are_taken():
+    table = select({"a": [1, 4, 5], "b": [0, 7]}, np.array([7, 2, 4, 3, 5]))
+    assert table["row"].tolist() == [4, 5, 7]
+    assert table["class"].tolist() == ["a", "a", "b"]
+    assert table["reached"].all()
+
+
+def test_too_few_are_refused():
+    with pytest.raises(InputError, match="fold r0f1: trains on 1 of the given landmarks"):
+        select({"a": [1, 4, 5], "b": [0, 7]}, np.array([7, 2]))
+    with pytest.raises(ValueError, match="need their rows"):
+        select({"a": [1, 4, 5]}, None)

@@ -1,0 +1,202 @@
+"""What more data, more landmarks and more selectors cost: the new alignments and no other.
+
+A backend that writes down each pair stands in for parasail's.
+"""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from kreinflow.alignment.engine import align_pairs
+from kreinflow.alignment.store import ScoreStore
+from kreinflow.errors import InputError
+from kreinflow.landmarks.registry import make_selector
+from kreinflow.sequences.dataset import load_dataset
+from kreinflow.sequences.folds import assign_folds
+from kreinflow.sequences.partition import ALL, partition_of
+from kreinflow.workspace import (
+    alphabet_of,
+    candidate_rectangles,
+    check_given,
+    given_landmarks,
+    list_candidates,
+    open_scores,
+    read_scheme,
+    selection_problem,
+    transforms_of,
+)
+from small_inputs import families, write_fasta, write_labels
+
+SCORING = {"matrix": "BLOSUM62", "gap_open": 11, "gap_extend": 1, "mode": "local"}
+
+
+class Study:
+    """One folder with a score store, filled as the rules of the workflow fill it."""
+
+    def __init__(self, folder):
+        self.folder = folder
+        self.log = []
+
+    def read(self, records):
+        source = {
+            "type": "fasta",
+            "fasta": write_fasta(self.folder / "all.fasta", records).name,
+            "labels": {"table": write_labels(self.folder / "labels.tsv", records).name},
+        }
+        defaults = {"molecule": "protein", "illegal_residues": "refuse", "unmatched": "refuse"}
+        defaults |= {"conflicting_labels": "drop", "max_length": 40_000, "too_long": "refuse"}
+        source |= defaults | {"min_class_size": 2}
+        source["labels"] |= {"id_column": "id", "label_column": "label"}
+        letters = alphabet_of(source, SCORING, self.folder)
+        self.dataset = load_dataset(source, self.folder, letters, 1)
+        self.scheme = read_scheme(self.dataset, SCORING, self.folder)
+        folds = assign_folds({"method": "stratified", "k": 3, "repeats": 1}, self.dataset, 1, "")
+        self.partition = partition_of(folds, self.dataset)
+        return self
+
+    def _count(self, packed, left, right, scheme, threads):
+        text = [
+            packed.letters[a:b].tobytes()
+            for a, b in zip(packed.offsets[:-1], packed.offsets[1:], strict=True)
+        ]
+        pairs = zip(left.tolist(), right.tolist(), strict=True)
+        self.log += [tuple(sorted((text[i], text[j]))) for i, j in pairs]
+        return align_pairs(packed, left, right, scheme, threads)
+
+    def _fill(self, rectangles, blocks=2):
+        for block in range(blocks):
+            dataset = self.dataset
+            store = ScoreStore(
+                self.folder / "scores", self.scheme, dataset.sequences, dataset.digests, self._count
+            )
+            store.fill(rectangles, block, blocks)
+
+    def run(self, *selectors):
+        """Align for all folds of these selectors; return the pairs aligned now, and the union."""
+        self.log = []
+        asked = [s["candidates"] for s in selectors if "candidates" in s]
+        if asked:
+            chosen = list_candidates(self.dataset, self.partition, 1, max(asked))
+            self._fill(candidate_rectangles(self.dataset, chosen))
+        scores = open_scores(self.dataset, self.scheme, self.folder / "scores")
+        transform = transforms_of(["log"], {}, self.scheme)["log"]
+        union = set()
+        for settings in selectors:
+            selector = make_selector(settings)
+            for name in [*self.partition.names, ALL]:
+                problem = selection_problem(
+                    selector,
+                    self.dataset,
+                    self.partition.training(name),
+                    scores,
+                    transform,
+                    1,
+                    name,
+                    given=given_landmarks(self.dataset, settings, self.folder),
+                )
+                union.update(selector.select(problem)["row"].tolist())
+        rows = np.array(sorted(union))
+        self._fill([(np.arange(len(self.dataset.digests)), rows)])
+        assert len(self.log) == len(set(self.log))
+        return set(self.log), {self.dataset.sequences[row] for row in rows}
+
+    def columns(self, landmarks):
+        """Return all pairs of a sequence with a landmark, those of one with itself left out."""
+        return {tuple(sorted((a, b))) for a in self.dataset.sequences for b in landmarks if a != b}
+
+
+@pytest.fixture
+def study(tmp_path):
+    return Study(tmp_path)
+
+
+RECORDS = families(41, each=16)
+UNIFORM = {"method": "uniform", "budget": 6}
+MEB = {"method": "meb", "candidates": 5, "epsilon": 0.1}
+
+
+def without_selves(pairs):
+    return {pair for pair in pairs if pair[0] != pair[1]}
+
+
+def test_what_is_in_the_store_is_not_aligned_again(study):
+    first, _ = study.read(RECORDS).run(UNIFORM, MEB)
+    assert len(first) > 500
+    assert study.read(RECORDS).run(MEB, UNIFORM)[0] == set()
+    assert study.read(RECORDS[::-1]).run(UNIFORM)[0] == set()  # whatever the order of the file
+
+
+def test_a_new_selector_costs_the_columns_of_its_landmarks(study):
+    first, old = study.read(RECORDS).run(UNIFORM, MEB)
+    kmeans = {"method": "kmeans++", "candidates": 5, "budget": 9}
+    more, union = study.run(UNIFORM, MEB, kmeans)
+    assert union > old
+    # also those of its landmarks that were candidates of their class are aligned only with others
+    assert more == study.columns(union - old) - first
+    assert len(more) < len(study.columns(union - old))
+
+
+def test_a_larger_budget_costs_the_columns_of_the_added_landmarks(study):
+    first, old = study.read(RECORDS).run(UNIFORM)
+    assert without_selves(first) == study.columns(old)
+    more, union = study.run(UNIFORM | {"budget": 10})
+    assert union > old
+    assert more == study.columns(union - old) - first
+    new, n = len(union - old), len(study.dataset.sequences)
+    assert len(more) == new * (n - len(old)) - new * (new + 1) // 2
+
+
+def test_with_landmarks_kept_n_added_sequences_cost_n_times_m_alignments(study):
+    _, union = study.read(RECORDS).run(MEB)
+    place = {sequence: row for row, sequence in enumerate(study.dataset.sequences)}
+    rows = [place[sequence] for sequence in union]
+    ids = [study.dataset.ids[list(study.dataset.rows).index(row)] for row in rows]
+    (study.folder / "kept.tsv").write_text("id\tclass\n" + "".join(f"{i}\tx\n" for i in ids))
+    kept = {"method": "given", "table": "kept.tsv"}
+    assert study.run(kept) == (set(), union)
+
+    added = [(f"new{i}", label, text) for i, label, text in families(42, each=7)]
+    twins = [("twin", RECORDS[0][1], RECORDS[0][2])]  # not distinct: costs nothing
+    # added in front, so that all rows have new numbers
+    more, landmarks = study.read([*added, *twins, *RECORDS]).run(kept)
+    assert landmarks == union
+    assert len(without_selves(more)) == len(added) * len(union)
+    assert len(more) == len(added) * len(union) + len(added)  # with themselves, for the transforms
+    new = {text.encode() for _, _, text in added}
+    assert {new & set(pair) != set() for pair in more} == {True}
+
+
+def test_kept_landmarks_of_a_fold_lie_in_its_training_part(study):
+    study.read(RECORDS)
+    ids = [RECORDS[i][0] for i in range(0, 48, 3)]
+    (study.folder / "kept.csv").write_text("\n".join(["id", *ids, ids[0]]))
+    given = given_landmarks(study.dataset, {"table": "kept.csv"}, study.folder)
+    assert len(given) == 16
+    taken = []
+    for name in study.partition.names:
+        training = study.partition.training(name)
+        selector = make_selector({"method": "given", "table": "kept.csv"})
+        problem = selection_problem(
+            selector, study.dataset, training, None, None, 1, name, given=given
+        )
+        taken.append(set(selector.select(problem)["row"]))
+        assert taken[-1] == set(given) & set(study.dataset.rows[training])
+    assert set.union(*taken) == set(given)
+
+
+def test_unknown_ids_and_too_few_landmarks_are_named(study):
+    study.read(RECORDS)
+    path = study.folder / "kept.tsv"
+    path.write_text("id\na1\nother\nb2\nanother\n")
+    with pytest.raises(InputError, match="kept.tsv: 2 of 4 ids are not in .*: other, another. Tak"):
+        given_landmarks(study.dataset, {"table": "kept.tsv"}, study.folder)
+    path.write_text("id\na1\nb2\n")
+    settings = {"kept": {"method": "given", "table": "kept.tsv"}, "u": UNIFORM}
+    message = "selectors.kept.table: fold r0f. trains on [01] of the 2 landmarks. Name more"
+    with pytest.raises(InputError, match=message):
+        check_given(study.dataset, study.partition, settings, study.folder)
+    path.write_text("id\n" + "".join(f"a{i}\n" for i in range(16)))
+    check_given(study.dataset, study.partition, settings, study.folder)
+    with pytest.raises(InputError, match="no such file"):
+        given_landmarks(study.dataset, {"table": "nowhere.tsv"}, Path("."))
