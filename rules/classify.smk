@@ -1,6 +1,6 @@
 # Classifies new objects with the final model, as `kreinflow classify` does.
 # needs: model.safetensors, a FASTA or matrix of the user's
-# makes: classified/NAME.tsv (id, label, probability, runner_up, reject)
+# makes: classified/NAME.tsv (one row an object; its columns are in docs/classify.md)
 
 
 rule classify_new:

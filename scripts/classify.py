@@ -9,7 +9,12 @@ from kreinflow.models.model_file import Model
 
 with logged(snakemake.log[0]) as console:
     table = classify_file(
-        Model.load(snakemake.input.model), Path(snakemake.input.new), snakemake.threads
+        Model.load(snakemake.input.model),
+        Path(snakemake.input.new),
+        snakemake.threads,
+        on_fault=lambda message: console.show(f"kreinflow: not classified: {message}"),
     )
     write_table(snakemake.output[0], table)
-    console.say(f"{len(table)} classified, {(table['reject'] == 'yes').sum()} flagged")
+    faults = int((table["problem"] != "").sum())
+    flagged = int((table["reject"] == "yes").sum())
+    console.say(f"{len(table) - faults} classified, {flagged} flagged, {faults} not classified")

@@ -2,6 +2,7 @@
 
 import gzip
 import json
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -11,6 +12,7 @@ import scipy.io
 import yaml
 
 from kreinflow.cli import main
+from kreinflow.models.classification import COLUMNS
 from small_inputs import (
     DNA,
     configuration,
@@ -447,9 +449,11 @@ def test_classify_keeps_the_order_and_agrees_with_the_library(run, trained, tmp_
     new = write_fasta(tmp_path / "new.fa.gz", [records[i] for i in order])
     assert classified(run, path, new, "-o", tmp_path / "out.tsv") == ""
     table = pd.read_csv(tmp_path / "out.tsv", sep="\t")
-    assert table.columns.tolist() == [
-        *("id", "label", "probability", "runner_up", "runner_up_probability", "reject")
-    ]
+    assert tuple(table.columns) == COLUMNS
+    np.testing.assert_array_equal(
+        table["margin"], table["probability"] - table["runner_up_probability"]
+    )
+    assert table["problem"].isna().all()
     assert table["id"].tolist() == [records[i][0] for i in order]
     expected = np.sort(probabilities[order], axis=1)
     np.testing.assert_array_equal(table["probability"], expected[:, -1])
@@ -503,16 +507,83 @@ def test_classify_lists_the_landmarks(run, trained):
         (">q1 x\nMKV\n>q2\nMK1V\n", "new.fasta, record 2 (line 3), q2: residue 3 is '1'"),
         (">q1\nMKV\n>q2\n\n>q3\nMKV\n", "new.fasta, record 2 (line 3), q2: has no residues"),
         (">q1\n***\n", "new.fasta, record 1 (line 1), q1: has no residues"),
-        (">q1\nMKV\n>q2\nXXX\n", "new.fasta, record 2, q2: scores 0 with itself, too little"),
-        ("MKV\n", "new.fasta, line 1: not FASTA"),
-        ("", "new.fasta: is empty"),
+        (">q1\nMKV\n>q2\nXXX\n", "record 2 (line 3), q2: scores 0 with itself, too little"),
+        (">q1\nMKV\n>\nMKV\n", "new.fasta, record 2 (line 3): has no id"),
     ],
 )
-def test_bad_new_sequences(run, trained, tmp_path, text, message):
-    (tmp_path / "new.fasta").write_text(text)
-    code, out, err = run("classify", trained[0], tmp_path / "new.fasta")
+def test_a_bad_record_is_told_and_loses_no_other(run, trained, tmp_path, text, message):
+    new = tmp_path / "new.fasta"
+    new.write_text(text)
+    code, out, err = run("classify", trained[0], new, "--strict", "-o", tmp_path / "out.tsv")
     assert (code, out, err.count("\n")) == (2, "", 1)
     assert message in err
+    assert list(tmp_path.iterdir()) == [new], "nothing is left behind"
+    code, out, err = run("classify", trained[0], new)
+    said, last = err.splitlines()
+    rows = [line.split("\t") for line in out.splitlines()]
+    assert code == 0
+    assert message in said
+    assert f"{len(rows) - 2} classified, " in last
+    assert last.endswith("; 1 not classified")
+    (bad,) = [row for row in rows[1:] if row[-1]]
+    assert bad[1:-1] == [""] * (len(COLUMNS) - 2)
+    assert bad[-1] in message + said
+    # The others are what they are without it.
+    good = "".join(f">{row[0]}\nMKV\n" for row in rows[1:] if not row[-1])
+    if good:
+        new.write_text(good)
+        alone = run("classify", trained[0], new)[1].splitlines()
+        assert alone == ["\t".join(row) for row in rows if not row[-1] or row is rows[0]]
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"MKV\n", "new.fasta, line 1: not FASTA"),
+        (b"", "new.fasta: is empty"),
+        (gzip.compress(_fasta(GOOD))[:-30], "new.fasta: truncated or damaged gzip file"),
+    ],
+)
+def test_a_file_that_is_no_fasta_is_refused(run, trained, tmp_path, content, message):
+    (tmp_path / "new.fasta").write_bytes(content)
+    code, _, err = run("classify", trained[0], tmp_path / "new.fasta", "-o", tmp_path / "out.tsv")
+    assert (code, err.count("\n")) == (2, 1)
+    assert message in err
+    assert not (tmp_path / "out.tsv").exists()
+
+
+@pytest.mark.parametrize("packed", [False, True])
+def test_standard_input(run, trained, tmp_path, packed, monkeypatch):
+    path, _, records, _ = trained
+    new = write_fasta(tmp_path / ("new.fa.gz" if packed else "new.fa"), records)
+    expected = classified(run, path, new)
+    with new.open() as file:
+        monkeypatch.setattr("sys.stdin", file)
+        assert classified(run, path, "-") == expected
+    (tmp_path / "bad.fasta").write_text(">q\n1\n")
+    with (tmp_path / "bad.fasta").open() as file:
+        monkeypatch.setattr("sys.stdin", file)
+        code, _, err = run("classify", path, "-", "--strict")
+        assert (code, "standard input, record 1 (line 1), q: residue 1" in err) == (2, True)
+
+
+def test_where_the_table_can_be_written(run, trained, tmp_path):
+    path, _, records, _ = trained
+    new = write_fasta(tmp_path / "new.fasta", records[:3])
+    expected = classified(run, path, new)
+    (tmp_path / "kept.tsv").write_text("old")
+    (tmp_path / "link.tsv").symlink_to("kept.tsv")
+    classified(run, path, new, "-o", tmp_path / "link.tsv")
+    assert (tmp_path / "link.tsv").is_symlink()
+    assert (tmp_path / "kept.tsv").read_text() == expected
+    classified(run, path, new, "-o", tmp_path / "folder" / "out.tsv.gz")
+    assert gzip.decompress((tmp_path / "folder" / "out.tsv.gz").read_bytes()).decode() == expected
+    classified(run, path, new, "-o", "/dev/null")
+    assert Path("/dev/null").is_char_device()
+    for bad, message in ((".", "is a folder"), (new / "out.tsv", "cannot be written")):
+        code, out, err = run("classify", path, new, "-o", bad)
+        assert (code, out, err.count("\n")) == (2, "", 1)
+        assert f"-o {bad}: {message}" in err
 
 
 def test_what_classify_needs(run, trained, tmp_path):
@@ -523,9 +594,8 @@ def test_what_classify_needs(run, trained, tmp_path):
     new = write_fasta(tmp_path / "new.fasta", trained[2][:2])
     code, _, err = run("classify", trained[0], new, "--threads", 0)
     assert (code, "--threads 0: give at least 1" in err) == (2, True)
-    code, _, err = run("classify", trained[0], new, "-o", tmp_path / "new.fasta" / "out.tsv")
-    assert code == 1
-    assert "could not be written" in err
+    code, _, err = run("classify", trained[0], new, "--strand", "both")
+    assert (code, "the model is not one of nucleotides" in err) == (2, True)
 
 
 # classify: damaged models
@@ -617,9 +687,12 @@ def test_decisions_that_overflow_are_no_prediction(run, trained, tmp_path):
 
     tampered(trained[0], tmp_path / "large.safetensors", change)
     new = write_fasta(tmp_path / "new.fasta", trained[2][:2])
-    code, out, err = run("classify", tmp_path / "large.safetensors", new)
+    code, out, err = run("classify", tmp_path / "large.safetensors", new, "--strict")
     assert (code, out) == (2, "")
-    assert f"{new}, {trained[2][0][0]}: the model's decision for it is not finite" in err
+    assert f"(line 1), {trained[2][0][0]}: the model's decision for it is not finite" in err
+    code, out, err = run("classify", tmp_path / "large.safetensors", new)
+    assert (code, err.count("not classified: ")) == (0, 2)
+    assert out.count("is not finite") == 2
 
 
 def test_truncated_and_foreign_models_are_refused(run, trained, tmp_path):
@@ -633,8 +706,12 @@ def test_truncated_and_foreign_models_are_refused(run, trained, tmp_path):
         code, out, err = run("classify", path, new)
         assert (code, out, err.count("\n")) == (2, "", 1), err
         assert err.startswith(f"kreinflow input error: {path}: ")
+        assert "Give a model file that kreinflow wrote." in err
+        assert "Delete" not in err, "it may be anything of the user's"
     code, _, err = run("classify", tmp_path / "none.safetensors", new)
     assert (code, "none.safetensors: no such file" in err) == (2, True)
+    code, _, err = run("classify", tmp_path, new)
+    assert (code, f"{tmp_path}: is a folder. Give a model file" in err) == (2, True)
 
 
 # classify: matrices
@@ -687,7 +764,9 @@ def test_classify_one_row(run, measured):
         (folder / "one.csv").write_text(text)
         code, out, err = run("classify", folder / "model.safetensors", folder / "one.csv")
         assert code == 0, err
-        assert float(out.split()[8]) == pytest.approx(probabilities[4].max(), rel=1e-5)
+        assert float(out.splitlines()[1].split("\t")[2]) == pytest.approx(
+            probabilities[4].max(), rel=1e-5
+        )
 
 
 def test_bad_new_matrices(run, measured):

@@ -117,9 +117,11 @@ def write_table(path: str | os.PathLike[str], table: pd.DataFrame) -> None:
         part.write_bytes(data)
 
 
-def table_text(table: pd.DataFrame) -> str:
+def table_text(table: pd.DataFrame, header: bool = True) -> str:
     """Return a table as the text of a TSV, floats with all their digits."""
-    return table.to_csv(sep="\t", index=False, lineterminator="\n", float_format=_repr_float)
+    return table.to_csv(
+        sep="\t", index=False, header=header, lineterminator="\n", float_format=_repr_float
+    )
 
 
 def _repr_float(value: Any) -> str:
@@ -220,11 +222,19 @@ def write_arrays(
 
 
 def read_arrays(
-    path: str | os.PathLike[str], kind: str
+    path: str | os.PathLike[str], kind: str, advice: str = _AGAIN
 ) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
     """Read what :func:`write_arrays` wrote: the header and the arrays.
 
     All sizes are checked against the size of the file before anything is allocated.
+
+    Parameters
+    ----------
+    path : path
+    kind : str
+        As for :func:`write_arrays`.
+    advice : str
+        What a message about a file that is none says last.
 
     Raises
     ------
@@ -232,7 +242,10 @@ def read_arrays(
         If the file is missing, truncated, of another kind, or not safetensors.
     """
     if not os.path.isfile(path):
-        raise InputError(f"{path}: no such file.")
+        is_folder = os.path.isdir(path)
+        raise InputError(
+            f"{path}: is a folder. {advice}" if is_folder else f"{path}: no such file."
+        )
     try:
         with safetensors.safe_open(path, framework="numpy") as file:
             text = (file.metadata() or {})["kreinflow"]
@@ -245,9 +258,9 @@ def read_arrays(
                 )
             arrays = {name: file.get_tensor(name) for name in sorted(file.keys())}
     except (safetensors.SafetensorError, OSError) as error:
-        raise InputError(f"{path}: truncated or not a safetensors file ({error}). {_AGAIN}") from (
+        raise InputError(f"{path}: truncated or not a safetensors file ({error}). {advice}") from (
             error
         )
     except (ValueError, KeyError, TypeError) as error:
-        raise InputError(f"{path}: not a file of kreinflow's ({error!r}). {_AGAIN}") from error
+        raise InputError(f"{path}: not a file of kreinflow's ({error!r}). {advice}") from error
     return header, arrays

@@ -1,18 +1,18 @@
 """The command ``kreinflow``: check a configuration, classify new objects."""
 
 import argparse
+import gzip
 import os
 import sys
+import time
 import traceback
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import BinaryIO, cast
 
 from kreinflow import __version__
 from kreinflow.errors import InputError, KreinflowError
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -35,14 +35,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
         "input",
         metavar="INPUT",
         nargs="?",
-        help="FASTA; or a matrix, new objects x landmarks; or vectors",
+        help="FASTA, plain or gzip, - for standard input; or a matrix, new objects x landmarks; "
+        "or vectors",
     )
     classify.add_argument("-o", "--output", metavar="TSV", help="file to write; else to the screen")
+    _add_alignment_options(classify)
     classify.add_argument(
-        "--threads",
-        type=int,
-        default=os.cpu_count() or 1,
-        help="threads of the alignment (default: all); the result does not depend on them",
+        "--strict", action="store_true", help="end at the first record that cannot be classified"
     )
     classify.add_argument(
         "--landmarks", action="store_true", help="list the landmarks of the model, classify nothing"
@@ -68,6 +67,21 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print("kreinflow error: a fault of the program; please report it.", file=sys.stderr)
         return 1
     return 0
+
+
+def _add_alignment_options(command: argparse.ArgumentParser) -> None:
+    command.add_argument(
+        "--threads",
+        type=int,
+        default=os.cpu_count() or 1,
+        help="threads of the alignment (default: all); the result does not depend on them",
+    )
+    command.add_argument(
+        "--strand",
+        choices=("given", "both"),
+        default="given",
+        help="both: take the better strand of nucleotides (default: given)",
+    )
 
 
 def _check(options: argparse.Namespace) -> None:
@@ -129,40 +143,89 @@ def _classify(options: argparse.Namespace) -> None:
     import numpy as np
     import pandas as pd
 
-    from kreinflow.models.classification import classify_file
+    from kreinflow.artifacts import table_text
+    from kreinflow.models.classification import classify_batches
     from kreinflow.models.model_file import Model
+    from kreinflow.sequences.files import counted
 
     model = Model.load(options.model)
     if options.landmarks:
         classes = np.array(model.classifier.classes, dtype=object)
         labels = classes[model.classifier.landmark_classes]
-        _give(pd.DataFrame({"id": model.landmark_ids, "label": labels}), options.output)
+        with _output(options.output) as write:
+            write(table_text(pd.DataFrame({"id": model.landmark_ids, "label": labels})))
         return
     if options.input is None:
         raise InputError(
             "classify: name the FASTA file, matrix or vectors to classify behind the model."
         )
+    _check_threads(options)
+
+    def tell(message: str) -> None:
+        print(f"kreinflow: not classified: {message}", file=sys.stderr)
+
+    on_fault = None if options.strict else tell
+    start, done, faults, flagged = time.monotonic(), 0, 0, 0
+    with _output(options.output) as write:
+        for table in classify_batches(
+            model, Path(options.input), options.threads, options.strand == "both", on_fault
+        ):
+            write(table_text(table, header=done == 0))
+            done += len(table)
+            faults += int((table["problem"] != "").sum())
+            flagged += int((table["reject"] == "yes").sum())
+            if sys.stderr.isatty():
+                rate = done / max(time.monotonic() - start, 1e-9)
+                print(f"{done} records, {rate:.0f} a second", end="\r", file=sys.stderr, flush=True)
+    print(
+        f"kreinflow: {counted(done, 'record')}: {done - faults} classified, {flagged} of them "
+        f"flagged; {faults} not classified",
+        file=sys.stderr,
+    )
+
+
+def _check_threads(options: argparse.Namespace) -> None:
     if options.threads < 1:
         raise InputError(f"--threads {options.threads}: give at least 1.")
 
-    def show(done: int, total: int) -> None:
-        if sys.stderr.isatty():
-            print(f"\r{done} of {total} classified", end="", file=sys.stderr, flush=True)
 
-    table = classify_file(model, Path(options.input), options.threads, show)
-    if sys.stderr.isatty():
-        print(file=sys.stderr)
-    _give(table, options.output)
+@contextmanager
+def _output(path: str | None) -> Iterator[Callable[[str], None]]:
+    """Yield a function that writes text to the screen, or to a file that appears when all is done.
+
+    A name that ends in ``.gz`` is packed.
+
+    Raises
+    ------
+    InputError
+        If the file cannot be written where it is asked for.
+    """
+    from kreinflow.artifacts import replacing
+
+    if path is None:
+        yield lambda text: print(text, end="")
+        return
+    target = Path(os.path.realpath(path))  # a link stays one
+    if target.is_dir():
+        raise InputError(f"-o {path}: is a folder. Name a file in it.")
+    with ExitStack() as stack:
+        part = target
+        if not target.exists() or target.is_file():  # else a device or a pipe: nothing to replace
+            try:
+                part = stack.enter_context(replacing(target))
+            except KreinflowError as error:
+                raise InputError(
+                    f"-o {path}: cannot be written ({error.__cause__}). Name another file."
+                ) from error
+        file: BinaryIO = stack.enter_context(part.open("wb"))
+        if target.suffix == ".gz":
+            packed = gzip.GzipFile("", "wb", 6, file, mtime=0)
+            file = stack.enter_context(cast(BinaryIO, packed))
+        yield lambda text: _write(file, text)
 
 
-def _give(table: "pd.DataFrame", path: str | None) -> None:
-    """Write a table to a file, or the same bytes to the screen."""
-    from kreinflow.artifacts import table_text, write_table
-
-    if path:
-        write_table(path, table)
-    else:
-        print(table_text(table), end="")
+def _write(file: BinaryIO, text: str) -> None:
+    file.write(text.encode())
 
 
 if __name__ == "__main__":

@@ -1,9 +1,11 @@
 import gzip
+import os
+import threading
 
 import pytest
 
 from kreinflow.errors import InputError
-from kreinflow.sequences.fasta import check_begin, read_fasta
+from kreinflow.sequences.fasta import check_begin, read_any_fasta, read_fasta
 
 
 def write(tmp_path, content, name="x.fasta"):
@@ -51,6 +53,33 @@ def test_harmless_oddities(tmp_path, content, packed):
     check_begin(path)
 
 
+def test_a_record_at_fault_does_not_lose_the_others(tmp_path):
+    path = write(tmp_path, b">a\nMK\n>\nMK\n>b\n>\xe4\nMK\n>c\nM\xe4\n>d one\nVL\n")
+    records = list(read_any_fasta(path))
+    assert [r.id for r in records] == ["a", "", "b", "\\xe4", "c", "d"]
+    assert [r.residues for r in records] == [b"MK", b"", b"", b"", b"", b"VL"]
+    for record, begin in zip(
+        records,
+        (None, "has no id", "has no residues", "its header is not", "residue 2 is not", None),
+        strict=True,
+    ):
+        assert (record.fault is None) if begin is None else record.fault.startswith(begin)
+    assert records[1].named == records[1].place == f"{path}, record 2 (line 3)"
+    assert records[5].named == f"{path}, record 6 (line 10), d"
+
+
+@pytest.mark.parametrize("packed", [False, True])
+def test_a_pipe_is_read_to_the_last_byte(tmp_path, packed):
+    content = b"".join(b">s%d\n%s\n" % (i, b"MKVLA" * (i % 7 + 1)) for i in range(9999))
+    os.mkfifo(tmp_path / "pipe")
+    sent = gzip.compress(content, 1) if packed else content
+    writer = threading.Thread(target=(tmp_path / "pipe").write_bytes, args=(sent,))
+    writer.start()
+    records = read(tmp_path / "pipe")
+    writer.join()
+    assert records == read(write(tmp_path, content))
+
+
 def test_the_whole_header_is_kept(tmp_path):
     (record,) = read_fasta(write(tmp_path, b"> a one two\nMK\n"))
     assert record.header == "a one two"
@@ -69,7 +98,7 @@ def test_the_whole_header_is_kept(tmp_path):
         (b">a\nMK\n>b\n>c\nMK\n", r"x.fasta, record 2 \(line 3\), b: has no residues"),
         (b">a\nMK\n>b\n", r"x.fasta, record 2 \(line 3\), b: has no residues"),
         (b">a\nMK\nV\xe4L\n", r"record 1 \(line 1\), a: residue 4 is not an ASCII letter"),
-        (b">\xe4\nMK\n", r"record 1 \(line 1\), header: is not UTF-8 text"),
+        (b">\xe4\nMK\n", r"record 1 \(line 1\), \\xe4: its header is not UTF-8 text"),
         (gzip.compress(b""), "x.fasta: holds no records"),
     ],
 )

@@ -265,11 +265,15 @@ class ScoreTransform:
             scale = self.constants["lambda"] * scale - np.log(self.constants["K"] * (n * n))
         return scale
 
-    def first_unusable(self, self_scores: ArrayLike, lengths: ArrayLike) -> int | None:
-        """Return the place of the first sequence whose self-score cannot be divided by, or None."""
+    def unusable(self, self_scores: ArrayLike, lengths: ArrayLike) -> NDArray[np.int64]:
+        """Return the places of the sequences whose self-score cannot be divided by."""
         if self.name == "raw":
-            return None
-        wrong = np.flatnonzero(self._divisor(self_scores, lengths) <= 0)
+            return np.empty(0, dtype=np.int64)
+        return np.flatnonzero(self._divisor(self_scores, lengths) <= 0)
+
+    def first_unusable(self, self_scores: ArrayLike, lengths: ArrayLike) -> int | None:
+        """Return the first of :meth:`unusable`, or None."""
+        wrong = self.unusable(self_scores, lengths)
         return int(wrong[0]) if wrong.size else None
 
     def self_similarity(self, self_scores: ArrayLike, lengths: ArrayLike) -> FloatArray:

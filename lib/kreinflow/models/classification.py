@@ -1,50 +1,51 @@
 """Classifying new objects with a model file."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
-from kreinflow.alignment.engine import Backend, align_pairs, pack
+from kreinflow.alignment.engine import Backend, align_pairs
 from kreinflow.errors import InputError
 from kreinflow.kernels.registry import make_kernel
 from kreinflow.models.model_file import Model
-from kreinflow.numerics import FloatArray, tiles
-from kreinflow.sequences.alphabet import ResidueAlphabet
-from kreinflow.sequences.fasta import read_fasta
-from kreinflow.sequences.files import counted, first_few
-from kreinflow.sequences.matrices import read_matrix
-from kreinflow.sequences.objects import read_objects
+from kreinflow.models.new_objects import Batch, normalised_scores, score_new
+from kreinflow.numerics import FloatArray
 
-COLUMNS = ("id", "label", "probability", "runner_up", "runner_up_probability", "reject")
-"""Columns of the table: ``reject`` is ``yes`` where the probability is below the threshold."""
+COLUMNS = (
+    "id",
+    "label",
+    "probability",
+    "runner_up",
+    "runner_up_probability",
+    "reject",
+    "margin",
+    "nearest_landmark",
+    "landmark_score",
+    "problem",
+)
+"""Columns of the table: ``reject`` is ``yes`` where the probability is below the threshold,
+``margin`` is what the runner-up lacks to it, ``landmark_score`` is that of
+:func:`nearest_landmarks`. Of a record with a ``problem`` all others but the id are empty. With both
+strands aligned, ``strand`` stands before it."""
 
 
-@np.errstate(over="ignore", invalid="ignore")  # what is not finite is refused, by its name
 def classify_file(
     model: Model,
     path: Path,
     threads: int = 1,
-    progress: Callable[[int, int], None] | None = None,
+    both_strands: bool = False,
+    on_fault: Callable[[str], None] | None = None,
     backend: Backend = align_pairs,
 ) -> pd.DataFrame:
     """Classify the sequences of a FASTA file, the rows of a matrix, vectors or strings, in order.
 
     Parameters
     ----------
-    model : Model
-    path : Path
-        A FASTA file; for a model that was trained on a matrix, a matrix of the new objects (rows)
-        and the landmarks: columns named by a header, in any order, those that are no landmark
-        left out; without a header, in the order of ``model.landmark_ids``; for a model of
-        vectors or strings, a file of them as for training.
-    threads : int
-        Of the alignment. The result does not depend on it.
-    progress : callable, optional
-        Called with (objects done, objects in all).
-    backend : callable
-        What aligns.
+    model, path, threads, both_strands, on_fault, backend
+        As for :func:`classify_batches`.
 
     Returns
     -------
@@ -54,156 +55,116 @@ def classify_file(
     Raises
     ------
     InputError
+        As :func:`classify_batches` does.
+    """
+    batches = classify_batches(model, path, threads, both_strands, on_fault, backend)
+    return pd.concat(batches, ignore_index=True)
+
+
+def classify_batches(
+    model: Model,
+    path: Path,
+    threads: int = 1,
+    both_strands: bool = False,
+    on_fault: Callable[[str], None] | None = None,
+    backend: Backend = align_pairs,
+) -> Iterator[pd.DataFrame]:
+    """Yield the table of :func:`classify_file` piece by piece, as the input is read.
+
+    Parameters
+    ----------
+    model : Model
+    path : Path
+        A FASTA file or :data:`~kreinflow.sequences.files.STANDARD_INPUT`; for a model that was
+        trained on a matrix, a matrix of the new objects (rows) and the landmarks: columns named by
+        a header, in any order, those that are no landmark left out; without a header, in the order
+        of ``model.landmark_ids``; for a model of vectors or strings, a file of them as for
+        training.
+    threads : int
+        Of the alignment. The result does not depend on it.
+    both_strands : bool
+        See :func:`~kreinflow.models.new_objects.score_new`.
+    on_fault : callable, optional
+        Called with a message for each record that cannot be classified; without it the first one
+        is raised.
+    backend : callable
+        What aligns.
+
+    Raises
+    ------
+    InputError
         If the file cannot be read, or does not fit the model.
     """
-    if model.kernel is not None:
-        return _classify_objects(model, path, progress)
-    if model.scheme is None:
-        ids, scores = _read_new_matrix(model, path)
-        nothing = np.zeros(len(ids))
-        return _table(model, path, ids, model.classifier.predict_proba(scores, nothing, nothing))
-    ids, sequences = _read_new_sequences(model, path)
-    parts = []
-    for part in tiles(len(ids)):
-        names = [f"{path}, record {i + 1}, {ids[i]}" for i in range(part.start, part.stop)]
-        parts.append(_align_and_predict(model, names, sequences[part], threads, backend))
-        if progress:
-            progress(part.stop, len(ids))
-    return _table(model, path, ids, np.concatenate(parts))
+    with np.errstate(over="ignore", invalid="ignore"):  # what is not finite is told by its name
+        for batch in score_new(model, path, threads, both_strands, backend):
+            table = _table(model, batch)
+            for place, fault in sorted(batch.faults.items()):
+                message = f"{batch.places[place]}: {fault}"
+                if on_fault is None:
+                    raise InputError(message)
+                on_fault(message)
+            yield table
 
 
-def _classify_objects(
-    model: Model, path: Path, progress: Callable[[int, int], None] | None
-) -> pd.DataFrame:
-    assert model.kernel is not None
-    assert isinstance(model.landmarks, np.ndarray)
-    kernel = make_kernel(model.kernel)
-    read = read_objects(path, kernel)
-    objects, n = read.objects, len(read.objects)
-    if objects.shape[1:] != model.landmarks.shape[1:]:
-        raise InputError(
-            f"{path}: has {counted(objects.shape[1], 'column')} of numbers where the model's "
-            f"vectors have {model.landmarks.shape[1]}. Give the features that the model was "
-            "trained on, in the same order, and no labels."
-        )
-    ids = list(read.ids or map(str, range(1, n + 1)))
-    parts = []
-    for part in tiles(n):
-        scores = kernel.columns(objects[part], model.landmarks)
-        wrong = ~np.isfinite(scores).all(axis=1)
-        if wrong.any():
-            row = part.start + int(wrong.argmax())
-            raise InputError(
-                f"{path}, row {row + 1} ({ids[row]}): {kernel.describe()} is not finite for it. "
-                "Its numbers are too large."
-            )
-        nothing = np.zeros(len(scores))
-        parts.append(model.classifier.predict_proba(scores, nothing, nothing))
-        if progress:
-            progress(part.stop, n)
-    return _table(model, path, ids, np.concatenate(parts))
+def nearest_landmarks(model: Model, batch: Batch) -> tuple[NDArray[np.int64], FloatArray]:
+    r"""Return the nearest landmark of each object that is scored, and its score.
 
+    For sequences the score is :math:`s_{xl} / \sqrt{s_{xx} s_{ll}}`, whatever transform the model
+    uses: 1 for a landmark itself, and NaN if x does not score above 0 with itself. For others it is
+    what the input or the kernel says: the largest similarity, or the smallest dissimilarity
+    (squared if the model's is). The first of equals is taken.
 
-def _read_new_sequences(model: Model, path: Path) -> tuple[list[str], list[bytes]]:
-    assert model.scheme is not None
-    alphabet = ResidueAlphabet(model.scheme.matrix.alphabet, model.molecule or "protein")
-    ids, sequences = [], []
-    for record in read_fasta(path):
-        residues = alphabet.clean(record.residues)
-        found = alphabet.illegal(residues)
-        if found:
-            position, letter = found
-            raise InputError(
-                f"{record.place}, {record.id}: residue {position} is {letter!r}, which the "
-                f"substitution matrix {model.scheme.matrix.name} lacks. Correct or remove it."
-            )
-        if not residues:
-            raise InputError(f"{record.place}, {record.id}: has no residues. Remove the record.")
-        ids.append(record.id)
-        sequences.append(residues)
-    return ids, sequences
-
-
-def _align_and_predict(
-    model: Model, names: Sequence[str], sequences: Sequence[bytes], threads: int, backend: Backend
-) -> FloatArray:
-    """Align some sequences with the landmarks, and with themselves if the transform asks.
-
-    ``names`` are for messages.
+    Returns
+    -------
+    ndarray of shape (n_scored,)
+        Numbers of landmarks.
+    ndarray of shape (n_scored,)
     """
-    assert model.scheme is not None
-    assert isinstance(model.landmarks, tuple)
-    m, n = len(model.landmarks), len(sequences)
-    packed = pack([*model.landmarks, *sequences])
-    left = np.repeat(np.arange(m, dtype=np.int32), n)
-    right = np.tile(np.arange(m, m + n, dtype=np.int32), m)
-    scores = backend(packed, left, right, model.scheme, threads).reshape(m, n).T
-    own = np.zeros(n)
-    if model.classifier.transform.name != "raw":
-        selves = np.arange(m, m + n, dtype=np.int32)
-        own = backend(packed, selves, selves, model.scheme, threads).astype(np.float64)
-    lengths = np.array([len(sequence) for sequence in sequences], dtype=np.float64)
-    poor = model.classifier.transform.first_unusable(own, lengths)
-    if poor is not None:
-        raise InputError(
-            f"{names[poor]}: scores {own[poor]:.0f} with itself, too little to compare it "
-            f"(transform {model.classifier.transform.name}). Remove the record."
-        )
-    return model.classifier.predict_proba(np.ascontiguousarray(scores), own, lengths)
-
-
-def _read_new_matrix(model: Model, path: Path) -> tuple[list[str], FloatArray]:
-    matrix = read_matrix(path, square=False)
-    values, m = matrix.values, model.classifier.n_landmarks
-    ids = list(matrix.ids) if matrix.ids else [str(i + 1) for i in range(len(values))]
-    if matrix.column_ids and len(matrix.column_ids) == values.shape[1]:
-        place = {id: column for column, id in enumerate(matrix.column_ids)}
-        missing = [id for id in model.landmark_ids if id not in place]
-        if missing:
-            raise InputError(
-                f"{path}: no column for {len(missing)} of the {m} landmarks of the model: "
-                f"{first_few(missing)}. Add them; `kreinflow classify --landmarks` lists all."
-            )
-        columns = [place[id] for id in model.landmark_ids]
-    elif values.shape[1] == m:
-        columns = list(range(m))
+    kind = model.matrix_kind
+    if model.scheme is not None:
+        values = normalised_scores(model, batch.scores, batch.self_scores)
     else:
-        raise InputError(
-            f"{path}: has {counted(values.shape[1], 'column')} where the model has {m} landmarks. "
-            f"Give the {model.matrix_kind} of each new object (row) with each landmark (column)."
-        )
-    values = np.ascontiguousarray(values[:, columns])
-    wrong, why = ~np.isfinite(values), "is not a finite number. Fill it in."
-    if model.matrix_kind != "similarity" and not wrong.any():
-        wrong, why = values < 0, f"is negative, which no {model.matrix_kind} is."
-    if wrong.any():
-        row, column = np.argwhere(wrong)[0]
-        raise InputError(
-            f"{path}, row {row + 1} ({ids[row]}), column {columns[column] + 1}: "
-            f"{values[row, column]:.6g} {why}"
-        )
-    if model.matrix_kind == "dissimilarity":
-        values = values * values
-    return ids, values
+        values = batch.scores
+        if model.kernel is not None:
+            kind = make_kernel(model.kernel).kind
+    dissimilar = model.scheme is None and kind != "similarity"
+    order = -values if dissimilar else np.nan_to_num(values, nan=-np.inf)
+    nearest = order.argmax(axis=1)
+    score = np.take_along_axis(values, nearest[:, None], axis=1)[:, 0]
+    return nearest, np.sqrt(score) if kind == "dissimilarity" else score
 
 
-def _table(model: Model, path: Path, ids: Sequence[str], probabilities: FloatArray) -> pd.DataFrame:
+def _table(model: Model, batch: Batch) -> pd.DataFrame:
+    """Return the rows of a batch, adding to its faults the decisions that are not finite."""
+    n, scored = len(batch.ids), batch.scored
+    probabilities = model.classifier.predict_proba(batch.scores, batch.self_scores, batch.lengths)
     finite = np.isfinite(probabilities).all(axis=1)
-    if not finite.all():
-        raise InputError(
-            f"{path}, {ids[int(np.argmin(finite))]}: the model's decision for it is not finite. "
-            "Its scores are too large, or the model is damaged."
+    for place in scored[~finite].tolist():
+        batch.faults[place] = (
+            "the model's decision for it is not finite. Its scores are too large, or the model is "
+            "damaged."
         )
-    classes = np.array(model.classifier.classes, dtype=object)
     order = np.argsort(-probabilities, axis=1, kind="stable")[:, :2]
     top = np.take_along_axis(probabilities, order, axis=1)
-    rejected = top[:, 0] < model.classifier.reject_threshold
-    columns = (
-        list(ids),
-        classes[order[:, 0]],
-        top[:, 0],
-        classes[order[:, 1]],
-        top[:, 1],
-        np.where(rejected, "yes", "no"),
-    )
-    return pd.DataFrame(dict(zip(COLUMNS, columns, strict=True)))
+    classes = np.array(model.classifier.classes, dtype=object)
+    landmarks, landmark_scores = nearest_landmarks(model, batch)
+    found = {
+        "label": classes[order[:, 0]],
+        "probability": top[:, 0],
+        "runner_up": classes[order[:, 1]],
+        "runner_up_probability": top[:, 1],
+        "reject": np.where(top[:, 0] < model.classifier.reject_threshold, "yes", "no"),
+        "margin": top[:, 0] - top[:, 1],
+        "nearest_landmark": np.array(model.landmark_ids, dtype=object)[landmarks],
+        "landmark_score": landmark_scores,
+    }
+    if batch.strands is not None:
+        found["strand"] = batch.strands
+    columns: dict[str, object] = {"id": batch.ids}
+    for name, values in found.items():
+        number = values.dtype.kind == "f"
+        column = np.full(n, np.nan if number else "", dtype=np.float64 if number else object)
+        column[scored[finite]] = values[finite]
+        columns[name] = column
+    columns["problem"] = [batch.faults.get(place, "") for place in range(n)]
+    return pd.DataFrame(columns)

@@ -89,10 +89,11 @@ class Model:
         InputError
             If it is truncated, of another kind, or its parts do not fit together.
         """
-        header, arrays = read_arrays(path, KIND)
+        advice = "Give a model file that kreinflow wrote."
+        header, arrays = read_arrays(path, KIND, advice)
 
         def refuse(why: str) -> InputError:
-            return InputError(f"{path}: {why}. Give a model file that kreinflow wrote.")
+            return InputError(f"{path}: {why}. {advice}")
 
         try:
             classifier = LandmarkClassifier.from_parts(header["classifier"], arrays, str(path))

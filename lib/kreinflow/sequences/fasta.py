@@ -8,7 +8,7 @@ from typing import NamedTuple
 from Bio.SeqIO.FastaIO import SimpleFastaParser
 
 from kreinflow.errors import InputError
-from kreinflow.sequences.files import open_text
+from kreinflow.sequences.files import open_text, shown_name
 
 FASTA_ENDINGS = (".fasta", ".fa", ".faa", ".fna", ".ffn", ".fas", ".mpfa", ".seq", ".txt")
 
@@ -21,6 +21,13 @@ class FastaRecord(NamedTuple):
     residues: bytes
     place: str
     """File, record number and line, for messages."""
+    fault: str | None = None
+    """What makes it no record that can be used, and what to do; then it has no residues."""
+
+    @property
+    def named(self) -> str:
+        """Return its place and its id, if it has one, for messages."""
+        return f"{self.place}, {self.id}" if self.id else self.place
 
 
 def read_fasta(path: Path) -> Iterator[FastaRecord]:
@@ -35,30 +42,52 @@ def read_fasta(path: Path) -> Iterator[FastaRecord]:
         If the file is missing, empty, truncated or not FASTA, or a record has no id, no
         residues, or characters that are not text. The message names file, record and line.
     """
+    for record in read_any_fasta(path):
+        if record.fault is not None:
+            raise InputError(f"{record.named}: {record.fault}")
+        yield record
+
+
+def read_any_fasta(path: Path) -> Iterator[FastaRecord]:
+    """Yield the records as :func:`read_fasta` does, but those at fault too, with their fault.
+
+    Raises
+    ------
+    InputError
+        If the file is missing, empty, truncated or not FASTA.
+    """
+    name = shown_name(path)
     with open_text(path, errors="surrogateescape") as file:
         starts: deque[int] = deque()
         number = 0
         for number, (title, residues) in enumerate(
-            SimpleFastaParser(_numbered(file, path, starts)), start=1
+            SimpleFastaParser(_numbered(file, name, starts)), start=1
         ):
-            place = f"{path}, record {number} (line {starts.popleft()})"
+            place = f"{name}, record {number} (line {starts.popleft()})"
             header = title.strip()
-            if not header:
-                raise InputError(f"{place}: has no id. Write one behind the '>'.")
-            id = header.split(maxsplit=1)[0]
-            if not header.isascii():
-                _check_text(header, f"{place}, header")
-            if not residues:
-                raise InputError(f"{place}, {id}: has no residues. Add them or remove the record.")
-            if not residues.isascii():
-                position = next(i for i, c in enumerate(residues, start=1) if not c.isascii())
-                raise InputError(
-                    f"{place}, {id}: residue {position} is not an ASCII letter. "
-                    "Is this file damaged, or saved as something else than plain text?"
-                )
-            yield FastaRecord(id, header, residues.encode("ascii"), place)
+            readable = header.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
+            id = readable.split(maxsplit=1)[0] if header else ""
+            fault = _fault(id, readable == header, residues)
+            kept = b"" if fault else residues.encode("ascii")
+            yield FastaRecord(id, readable, kept, place, fault)
         if not number:
-            raise InputError(f"{path}: holds no records. Give the right file.")
+            raise InputError(f"{name}: holds no records. Give the right file.")
+
+
+def _fault(id: str, is_text: bool, residues: str) -> str | None:
+    if not id:
+        return "has no id. Write one behind the '>'."
+    if not is_text:
+        return "its header is not UTF-8 text. Save the file as UTF-8."
+    if not residues:
+        return "has no residues. Add them or remove the record."
+    if not residues.isascii():
+        position = next(i for i, c in enumerate(residues, start=1) if not c.isascii())
+        return (
+            f"residue {position} is not an ASCII letter. "
+            "Is this file damaged, or saved as something else than plain text?"
+        )
+    return None
 
 
 def check_begin(path: Path) -> None:
@@ -69,13 +98,13 @@ def check_begin(path: Path) -> None:
     InputError
     """
     with open_text(path, errors="surrogateescape") as file:
-        for line in _numbered(file, path, deque()):
+        for line in _numbered(file, str(path), deque()):
             if line.strip():
                 return
     raise InputError(f"{path}: holds no records. Give the right file.")
 
 
-def _numbered(lines: Iterable[str], path: Path, starts: deque[int]) -> Iterator[str]:
+def _numbered(lines: Iterable[str], name: str, starts: deque[int]) -> Iterator[str]:
     """Pass lines on, checking the first one and noting where records start."""
     begun = False
     for number, line in enumerate(lines, start=1):
@@ -85,14 +114,7 @@ def _numbered(lines: Iterable[str], path: Path, starts: deque[int]) -> Iterator[
         elif not begun and line.strip():
             shown = line.strip()[:30].encode("utf-8", "backslashreplace").decode()
             raise InputError(
-                f"{path}, line {number}: not FASTA, a record starts with '>' but this line "
+                f"{name}, line {number}: not FASTA, a record starts with '>' but this line "
                 f"with {shown!r}. Give a FASTA file."
             )
         yield line
-
-
-def _check_text(text: str, place: str) -> None:
-    try:
-        text.encode()
-    except UnicodeEncodeError as error:
-        raise InputError(f"{place}: is not UTF-8 text. Save the file as UTF-8.") from error

@@ -2,6 +2,7 @@
 
 import gzip
 import io
+import sys
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -24,12 +25,23 @@ def check_file(path: Path) -> None:
         raise InputError(
             f"{path}: no such file. Check the path; in a config, relative ones start at 'data'."
         )
+    if path.is_fifo():  # what is read of it is gone
+        return
     try:
         with path.open("rb") as file:
             if not file.read(1):
                 raise InputError(f"{path}: is empty. Give the right file.")
     except OSError as error:
         raise InputError(f"{path}: cannot be read ({error.strerror}).") from error
+
+
+STANDARD_INPUT = Path("-")
+"""What :func:`open_text` takes for standard input."""
+
+
+def shown_name(path: Path) -> str:
+    """Return what messages call a file, or standard input."""
+    return "standard input" if path == STANDARD_INPUT else str(path)
 
 
 @contextmanager
@@ -41,6 +53,7 @@ def open_text(path: Path, errors: str = "strict") -> Iterator[TextIO]:
     Parameters
     ----------
     path : Path
+        :data:`STANDARD_INPUT` for standard input; it is read once and to its end.
     errors : str
         What to do with bytes that are not UTF-8, as in :func:`open`.
 
@@ -49,25 +62,32 @@ def open_text(path: Path, errors: str = "strict") -> Iterator[TextIO]:
     InputError
         If the file is missing, empty, a truncated gzip file, or not UTF-8 text.
     """
-    check_file(path)
+    name = shown_name(path)
+    if path != STANDARD_INPUT:
+        check_file(path)
     try:
-        with path.open("rb") as raw:
-            packed = raw.read(2) == b"\x1f\x8b"
-            raw.seek(0)
+        with _binary(path) as raw:
+            packed = raw.peek(2)[:2] == b"\x1f\x8b"
             binary: IO[bytes] = gzip.GzipFile(fileobj=raw) if packed else raw  # type: ignore[assignment]
             with io.TextIOWrapper(binary, encoding="utf-8-sig", errors=errors) as text:
                 yield text
     except (EOFError, gzip.BadGzipFile, zlib.error) as error:
         raise InputError(
-            f"{path}: truncated or damaged gzip file ({error}). Copy or download it again."
+            f"{name}: truncated or damaged gzip file ({error}). Copy or download it again."
         ) from error
     except UnicodeDecodeError as error:
         raise InputError(
-            f"{path}: not UTF-8 text (byte {error.object[error.start]:#04x}). "
+            f"{name}: not UTF-8 text (byte {error.object[error.start]:#04x}). "
             "Save it as UTF-8 and give it again."
         ) from error
     except OSError as error:
-        raise InputError(f"{path}: cannot be read ({error.strerror or error}).") from error
+        raise InputError(f"{name}: cannot be read ({error.strerror or error}).") from error
+
+
+def _binary(path: Path) -> io.BufferedReader:
+    if path != STANDARD_INPUT:
+        return path.open("rb")
+    return open(sys.stdin.fileno(), "rb", closefd=False)
 
 
 def name_endings(path: Path) -> tuple[str, str]:
