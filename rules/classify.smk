@@ -20,6 +20,7 @@ rule classify_new:
         mem_mb=scale(700, 40),
         runtime=scale(30, 60),
     params:
+        backend=CONFIG["alignment"]["backend"],
         code=code("classify.py"),
     script:
         "../scripts/classify.py"

@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from kreinflow.alignment.backends import backend_named
 from kreinflow.artifacts import write_table
 from kreinflow.console import logged
 from kreinflow.models.classification import classify_file
@@ -13,6 +14,7 @@ with logged(snakemake.log[0]) as console:
         Path(snakemake.input.new),
         snakemake.threads,
         on_fault=lambda message: console.show(f"kreinflow: not classified: {message}"),
+        backend=backend_named(snakemake.params.backend),
     )
     write_table(snakemake.output[0], table)
     faults = int((table["problem"] != "").sum())

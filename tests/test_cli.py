@@ -463,19 +463,32 @@ def test_classify_keeps_the_order_and_agrees_with_the_library(run, trained, tmp_
     assert (table["label"] != table["runner_up"]).all()
 
 
-def test_a_record_does_not_depend_on_the_others_nor_on_threads(run, trained, tmp_path):
+def test_a_record_does_not_depend_on_the_others_threads_or_backend(run, trained, tmp_path):
     path, _, records, _ = trained
     whole = write_fasta(tmp_path / "whole.fasta", records)
     outputs = []
-    for name, new, threads in (("1", whole, 1), ("3", whole, 3)):
-        classified(run, path, new, "--threads", threads, "-o", tmp_path / name)
+    for name, threads, backend in (("1", 1, "parasail"), ("3", 3, "parasail"), ("o", 2, "pyopal")):
+        options = ("--threads", threads, "--backend", backend, "-o", tmp_path / name)
+        classified(run, path, whole, *options)
         outputs.append((tmp_path / name).read_bytes())
-    assert outputs[0] == outputs[1]
+    assert outputs[0] == outputs[1] == outputs[2]
     lines = outputs[0].splitlines()
     for place in (0, 17, 35):
         alone = write_fasta(tmp_path / "alone.fasta", [records[place]])
         classified(run, path, alone, "-o", tmp_path / "alone.tsv")
         assert (tmp_path / "alone.tsv").read_bytes().splitlines() == [lines[0], lines[place + 1]]
+
+
+def test_a_backend_that_cannot_align_as_the_model_does_is_refused(run, trained, tmp_path):
+    from dataclasses import replace
+
+    _, model, records, _ = trained
+    path = tmp_path / "global.safetensors"
+    replace(model, scheme=replace(model.scheme, mode="global")).save(path)
+    new = write_fasta(tmp_path / "new.fasta", records)
+    code, out, err = run("classify", path, new, "--backend", "pyopal")
+    assert (code, out) == (2, "")
+    assert "the model's alignments are global, which pyopal cannot make. Use parasail" in err
 
 
 def test_the_reject_flag(run, trained, tmp_path):

@@ -55,8 +55,8 @@ def imported_packages(path):
             yield node.module.split(".")[0]
 
 
-def test_environments_hold_what_their_scripts_import():
-    """Each third-party module that a rule's script reaches is in the environment of the rule."""
+def test_environments_hold_what_their_scripts_import_and_no_more():
+    """The packages of an environment are those that its rules' scripts reach, by whatever way."""
     import sys
 
     from kreinflow import provenance
@@ -71,11 +71,8 @@ def test_environments_hold_what_their_scripts_import():
         re.MULTILINE | re.DOTALL,
     )
     assert len(pairs) == len(re.findall(r"^ +script:", rules, re.MULTILINE)) >= 10
+    reached = {path.stem: {"python"} for path in ENVIRONMENTS}
     for environment, script in pairs:
-        content = yaml.safe_load((ROOT / "envs" / f"{environment}.yaml").read_text())
-        present = {
-            CONDA_NAMES.get(e.split(" ")[0], e.split(" ")[0]) for e in content["dependencies"]
-        }
         waiting, seen = [ROOT / "scripts" / script], set()
         while waiting:
             path = waiting.pop()
@@ -86,5 +83,29 @@ def test_environments_hold_what_their_scripts_import():
             for module in imported_packages(path):
                 if module in sys.stdlib_module_names or module == "kreinflow":
                     continue
-                name = names.get(module, module)
-                assert name in present, f"{environment}: {name}, which {path.name} imports"
+                reached[environment].add(names.get(module, module))
+    for path in ENVIRONMENTS:
+        content = yaml.safe_load(path.read_text())
+        present = {
+            CONDA_NAMES.get(e.split(" ")[0], e.split(" ")[0]) for e in content["dependencies"]
+        }
+        assert present == reached[path.stem], path.name
+
+
+def test_the_container_has_the_python_of_the_environments_and_the_packages_of_the_lock():
+    lines = (ROOT / "Containerfile").read_text().replace("\\\n", " ").splitlines()
+    steps = [line.split(None, 1) for line in lines if line and not line.startswith("#")]
+    (image,) = [rest for step, rest in steps if step == "FROM"]
+    for path in ENVIRONMENTS:
+        (python,) = [
+            entry.split("=")[1]
+            for entry in yaml.safe_load(path.read_text())["dependencies"]
+            if entry.startswith("python =")
+        ]
+        assert re.fullmatch(rf"docker\.io/library/python:{python}\.\d+-slim-bookworm", image)
+    lock, package = (rest for step, rest in steps if step == "RUN")
+    assert lock == "pip install --require-hashes -r requirements.lock"
+    # Nothing beside the lock: neither for the package nor for its building.
+    assert package == "pip install --no-deps --no-build-isolation -e ."
+    copied = [rest for step, rest in steps if step == "COPY"]
+    assert copied == ["requirements.lock .", ". ."]

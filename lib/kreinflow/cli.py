@@ -14,6 +14,9 @@ from typing import BinaryIO, cast
 from kreinflow import __version__
 from kreinflow.errors import InputError, KreinflowError
 
+BACKENDS = ("parasail", "pyopal")
+"""What can align, the default first; imported only when something is aligned."""
+
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command and return its exit code: 2 for the user's fault, 1 for ours."""
@@ -75,6 +78,12 @@ def _add_alignment_options(command: argparse.ArgumentParser) -> None:
         type=int,
         default=os.cpu_count() or 1,
         help="threads of the alignment (default: all); the result does not depend on them",
+    )
+    command.add_argument(
+        "--backend",
+        choices=BACKENDS,
+        default=BACKENDS[0],
+        help="library that aligns (default: parasail); the result does not depend on it, either",
     )
     command.add_argument(
         "--strand",
@@ -143,6 +152,7 @@ def _classify(options: argparse.Namespace) -> None:
     import numpy as np
     import pandas as pd
 
+    from kreinflow.alignment.backends import backend_named
     from kreinflow.artifacts import table_text
     from kreinflow.models.classification import classify_batches
     from kreinflow.models.model_file import Model
@@ -160,6 +170,11 @@ def _classify(options: argparse.Namespace) -> None:
             "classify: name the FASTA file, matrix or vectors to classify behind the model."
         )
     _check_threads(options)
+    if options.backend == "pyopal" and model.scheme is not None and model.scheme.mode != "local":
+        raise InputError(
+            f"--backend pyopal: the model's alignments are {model.scheme.mode}, which pyopal "
+            "cannot make. Use parasail."
+        )
 
     def tell(message: str) -> None:
         print(f"kreinflow: not classified: {message}", file=sys.stderr)
@@ -168,7 +183,12 @@ def _classify(options: argparse.Namespace) -> None:
     start, done, faults, flagged = time.monotonic(), 0, 0, 0
     with _output(options.output) as write:
         for table in classify_batches(
-            model, Path(options.input), options.threads, options.strand == "both", on_fault
+            model,
+            Path(options.input),
+            options.threads,
+            options.strand == "both",
+            on_fault,
+            backend_named(options.backend),
         ):
             write(table_text(table, header=done == 0))
             done += len(table)
