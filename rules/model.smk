@@ -62,6 +62,10 @@ rule choose_final_model:
             f"{RESULTS}/{wildcards.dataset}/landmarks/{{selector}}/all.tsv",
             selector=trained_selectors_of(wildcards.dataset),
         ),
+        factors=lambda wildcards: expand(
+            f"{RESULTS}/{wildcards.dataset}/factors/{{selector}}/all.tsv",
+            selector=trained_selectors_of(wildcards.dataset),
+        ),
     output:
         model=f"{RESULTS}/{{dataset}}/model.safetensors",
     log:

@@ -22,16 +22,29 @@ with logged(snakemake.log[0]) as console:
     recipe = choose_recipe(figures, params.order, params.recipe)
     (chosen,) = (row for row in figures if row["recipe"] == recipe)
     paths = {
-        Path(p).parent.name: (p, table)
-        for p, table in zip(snakemake.input.models, snakemake.input.landmarks, strict=True)
+        Path(files[0]).parent.name: files
+        for files in zip(
+            snakemake.input.models,
+            snakemake.input.landmarks,
+            snakemake.input.factors,
+            strict=True,
+        )
     }
-    path, landmarks = paths[chosen["selector"]]
+    path, landmarks, factors = paths[chosen["selector"]]
+    classifier = load_fold_model(path, recipe)
+    wanted = classifier.about["recipe"]
+    (factor,) = (
+        row
+        for row in read_table(factors, [], text=["rank_wanted"]).to_dict("records")
+        if (row["transform"], row["rank_wanted"]) == (wanted["transform"], str(wanted["rank"]))
+    )
     model = final_model(
         dataset,
-        load_fold_model(path, recipe),
+        classifier,
         read_scheme(dataset, params.scoring, params.data),
         params.source,
         chosen,
+        factor,
         read_landmark_table(landmarks)["row"].tolist(),
     )
     model.save(snakemake.output.model)

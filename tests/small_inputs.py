@@ -9,6 +9,7 @@ import pandas as pd
 from kreinflow.alignment.engine import align_pairs, pack
 from kreinflow.configuration import complete_configuration
 from kreinflow.landmarks.registry import make_selector
+from kreinflow.models.factor_file import factor_table
 from kreinflow.models.factors import Landmarks, TrainingPart, landmark_kernel, make_factors
 from kreinflow.models.run import final_model
 from kreinflow.models.training import inner_partition, train
@@ -168,7 +169,10 @@ def trained_model(config, data):
         config["seed"],
     )
     figures = {"recipe": recipe["name"]} | trained.figures
-    model = final_model(dataset, trained.classifier, scheme, part["source"], figures, rows.tolist())
+    (factor,) = factor_table([entry]).to_dict("records")
+    model = final_model(
+        dataset, trained.classifier, scheme, part["source"], figures, factor, rows.tolist()
+    )
     probabilities = trained.classifier.predict_proba(
         landmarks.scores[dataset.rows],
         landmarks.self_scores[dataset.rows],

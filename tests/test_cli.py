@@ -611,6 +611,66 @@ def test_what_classify_needs(run, trained, tmp_path):
     assert (code, "the model is not one of nucleotides" in err) == (2, True)
 
 
+# inspect, export, explain
+
+
+def test_inspect(run, trained):
+    path, model, records, _ = trained
+    code, out, err = run("inspect", path)
+    assert (code, err) == (0, "")
+    for line in ("objects: sequences", f"records: {len(records)}", "  matrix: blosum62"):
+        assert line in out.splitlines()
+    code, out, _ = run("inspect", path, "--json")
+    content = json.loads(out)
+    assert (code, content["landmarks"]) == (0, len(model.landmark_ids))
+    code, _, err = run("inspect", path.parent / "x.fasta")
+    assert (code, "Give a model file that kreinflow wrote." in err) == (2, True)
+
+
+def test_export(run, trained, tmp_path):
+    path, model, _, _ = trained
+    code, out, err = run("export", path, "--landmarks", tmp_path / "landmarks.fasta")
+    assert (code, out, err) == (0, "", "")
+    text = (tmp_path / "landmarks.fasta").read_text()
+    assert text.count(">") == len(model.landmark_ids)
+    assert model.landmarks[0].decode() in text
+    # Each landmark is its own nearest landmark.
+    table = classified(run, path, tmp_path / "landmarks.fasta").splitlines()[1:]
+    for line, id in zip(table, model.landmark_ids, strict=True):
+        assert line.split("\t")[7:9] == [id, "1.0"]
+    for bad in (tmp_path, "/dev/null", path / "x.fasta"):
+        code, out, err = run("export", path, "--landmarks", bad)
+        assert (code, out, err.count("\n")) == (2, "", 1)
+        assert f"--landmarks {bad}: " in err
+
+
+def test_explain(run, trained, tmp_path):
+    path, model, records, _ = trained
+    new = write_fasta(tmp_path / "new.fasta.gz", records)
+    code, out, err = run(
+        *("explain", path, new, "--id", "b3", "--show", 2, "--alignment"),
+        *("-o", tmp_path / "table.tsv"),
+    )
+    assert (code, err) == (0, "")
+    table = pd.read_csv(tmp_path / "table.tsv", sep="\t")
+    assert len(table) == len(model.landmark_ids) + 1
+    lines = out.splitlines()
+    assert lines[0].startswith("b3: b, probability ")
+    assert f"... and {len(model.landmark_ids) - 2} more" in lines
+    for landmark, score in table[["landmark", "score"]].head(2).itertuples(index=False):
+        assert out.count(f"b3 and {landmark}: score {score:.0f}, ") == 1
+    assert out.count(" columns identical (") == 2
+    for more, message in (
+        (("--id", "nobody"), f"{new}: none of its 36 records has the id 'nobody'"),
+        (("--id", "b3", "--show", 0), "--show 0: give at least 1"),
+        (("--id", "b3", "--threads", 0), "--threads 0: give at least 1"),
+        (("--id", "b3", "-o", tmp_path), f"-o {tmp_path}: is a folder"),
+    ):
+        code, out, err = run("explain", path, new, *more)
+        assert (code, out, err.count("\n")) == (2, "", 1)
+        assert message in err
+
+
 # classify: damaged models
 
 

@@ -108,19 +108,19 @@ def _read_bytes(path: str | os.PathLike[str]) -> bytes:
         raise InputError(f"{path}: cannot be read ({error.strerror}).") from error
 
 
-def write_table(path: str | os.PathLike[str], table: pd.DataFrame) -> None:
+def write_table(path: str | os.PathLike[str], table: pd.DataFrame, separator: str = "\t") -> None:
     """Write a TSV (gzip if the name ends in ``.gz``), floats with all their digits, atomically."""
-    data = table_text(table).encode()
+    data = table_text(table, separator=separator).encode()
     if str(path).endswith(".gz"):
         data = gzip.compress(data, compresslevel=6, mtime=0)
     with replacing(path) as part:
         part.write_bytes(data)
 
 
-def table_text(table: pd.DataFrame, header: bool = True) -> str:
+def table_text(table: pd.DataFrame, header: bool = True, separator: str = "\t") -> str:
     """Return a table as the text of a TSV, floats with all their digits."""
     return table.to_csv(
-        sep="\t", index=False, header=header, lineterminator="\n", float_format=_repr_float
+        sep=separator, index=False, header=header, lineterminator="\n", float_format=_repr_float
     )
 
 

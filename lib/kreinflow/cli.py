@@ -4,6 +4,7 @@ import argparse
 import gzip
 import os
 import sys
+import tempfile
 import time
 import traceback
 from collections.abc import Callable, Iterator, Sequence
@@ -49,15 +50,45 @@ def main(arguments: Sequence[str] | None = None) -> int:
     classify.add_argument(
         "--landmarks", action="store_true", help="list the landmarks of the model, classify nothing"
     )
+
+    inspect = commands.add_parser("inspect", help="tell what a model is and how it was made")
+    inspect.add_argument("model", metavar="MODEL")
+    inspect.add_argument("--json", action="store_true", help="as JSON, with all digits")
+
+    export = commands.add_parser("export", help="write the landmarks of a model to a file")
+    export.add_argument("model", metavar="MODEL")
+    export.add_argument(
+        "--landmarks",
+        metavar="FILE",
+        required=True,
+        help="FASTA; or, for vectors and strings, a file of them",
+    )
+
+    explain = commands.add_parser("explain", help="tell which landmarks carried one decision")
+    explain.add_argument("model", metavar="MODEL")
+    explain.add_argument("input", metavar="INPUT", help="as for classify")
+    explain.add_argument("--id", required=True, help="the record to explain")
+    explain.add_argument(
+        "--show", type=int, default=10, metavar="N", help="landmarks to show (default: 10)"
+    )
+    explain.add_argument(
+        "--alignment", action="store_true", help="show the alignments with these landmarks too"
+    )
+    explain.add_argument("-o", "--output", metavar="TSV", help="write the table of all landmarks")
+    _add_alignment_options(explain)
+
     commands.add_parser("schema", help="print the JSON schema of the config: all keys, defaults")
     options = parser.parse_args(arguments)
+    actions = {
+        "check": _check,
+        "schema": _print_schema,
+        "classify": _classify,
+        "inspect": _inspect,
+        "export": _export,
+        "explain": _explain,
+    }
     try:
-        if options.command == "check":
-            _check(options)
-        elif options.command == "schema":
-            _print_schema()
-        else:
-            _classify(options)
+        actions[options.command](options)
     except KreinflowError as error:
         kind = "input error" if isinstance(error, InputError) else "error"
         print(f"kreinflow {kind}: {error}", file=sys.stderr)
@@ -140,7 +171,7 @@ def _check(options: argparse.Namespace) -> None:
         )
 
 
-def _print_schema() -> None:
+def _print_schema(options: argparse.Namespace) -> None:
     import json
 
     from kreinflow.configuration import schema
@@ -204,6 +235,50 @@ def _classify(options: argparse.Namespace) -> None:
     )
 
 
+def _inspect(options: argparse.Namespace) -> None:
+    import json
+
+    from kreinflow.models.inspection import describe_model, description_text
+    from kreinflow.models.model_file import Model
+
+    description = describe_model(Model.load(options.model))
+    if options.json:
+        print(json.dumps(description, indent=2, ensure_ascii=False))
+    else:
+        print(description_text(description), end="")
+
+
+def _export(options: argparse.Namespace) -> None:
+    from kreinflow.models.inspection import export_landmarks
+    from kreinflow.models.model_file import Model
+
+    path = Path(options.landmarks)
+    model = Model.load(options.model)
+    _check_writable("--landmarks", path)
+    export_landmarks(model, path)
+
+
+def _explain(options: argparse.Namespace) -> None:
+    from kreinflow.artifacts import table_text
+    from kreinflow.models.explanation import alignments, explain, explanation_text
+    from kreinflow.models.model_file import Model
+
+    _check_threads(options)
+    if options.show < 1:
+        raise InputError(f"--show {options.show}: give at least 1.")
+    model = Model.load(options.model)
+    path, both = Path(options.input), options.strand == "both"
+    found = explain(model, path, options.id, options.threads, both)
+    text = explanation_text(found, options.show)
+    if options.alignment:
+        for id, alignment in alignments(model, found, options.show):
+            text += "\n" + "\n".join(alignment.lines((found.id, id))) + "\n"
+    if options.output is not None:
+        with _output(options.output) as write:
+            write(table_text(found.table))
+    print(text, end="")
+
+
 def _check_threads(options: argparse.Namespace) -> None:
     if options.threads < 1:
         raise InputError(f"--threads {options.threads}: give at least 1.")
@@ -226,22 +301,36 @@ def _output(path: str | None) -> Iterator[Callable[[str], None]]:
         yield lambda text: print(text, end="")
         return
     target = Path(os.path.realpath(path))  # a link stays one
-    if target.is_dir():
-        raise InputError(f"-o {path}: is a folder. Name a file in it.")
     with ExitStack() as stack:
         part = target
-        if not target.exists() or target.is_file():  # else a device or a pipe: nothing to replace
-            try:
-                part = stack.enter_context(replacing(target))
-            except KreinflowError as error:
-                raise InputError(
-                    f"-o {path}: cannot be written ({error.__cause__}). Name another file."
-                ) from error
+        if not _is_device(target):  # there is nothing to replace then
+            _check_writable("-o", Path(path))
+            part = stack.enter_context(replacing(target))
         file: BinaryIO = stack.enter_context(part.open("wb"))
         if target.suffix == ".gz":
             packed = gzip.GzipFile("", "wb", 6, file, mtime=0)
             file = stack.enter_context(cast(BinaryIO, packed))
         yield lambda text: _write(file, text)
+
+
+def _is_device(path: Path) -> bool:
+    return path.exists() and not path.is_file() and not path.is_dir()
+
+
+def _check_writable(option: str, path: Path) -> None:
+    """Refuse what cannot be a new file, before the work is done."""
+    if path.is_dir():
+        raise InputError(f"{option} {path}: is a folder. Name a file in it.")
+    if _is_device(path):
+        raise InputError(f"{option} {path}: is not a plain file. Name another one.")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=path.parent):
+            pass
+    except OSError as error:
+        raise InputError(
+            f"{option} {path}: cannot be written ({error.strerror}). Name another file."
+        ) from error
 
 
 def _write(file: BinaryIO, text: str) -> None:

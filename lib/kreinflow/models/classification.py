@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -104,6 +105,11 @@ def classify_batches(
                     raise InputError(message)
                 on_fault(message)
             yield table
+
+
+def classes_of(model: Model) -> NDArray[Any]:
+    """Return the class of each landmark, by name."""
+    return np.array(model.classifier.classes, dtype=object)[model.classifier.landmark_classes]
 
 
 def nearest_landmarks(model: Model, batch: Batch) -> tuple[NDArray[np.int64], FloatArray]:

@@ -136,9 +136,14 @@ def final_model(
     scheme: ScoringScheme | None,
     source: Mapping[str, Any],
     figures: Mapping[str, Any],
+    factor: Mapping[str, Any],
     landmark_rows: Sequence[int],
 ) -> Model:
-    """Put a classifier trained on everything and its landmarks together."""
+    """Put a classifier trained on everything and its landmarks together.
+
+    ``figures`` and ``factor`` are for people: what the training said, and the row of
+    :func:`~kreinflow.models.factor_file.factor_table`.
+    """
     first = {row: place for place, row in reversed(list(enumerate(dataset.rows.tolist())))}
     landmarks: tuple[bytes, ...] | Objects | None = None
     if dataset.sequences is not None:
@@ -156,6 +161,11 @@ def final_model(
         about={
             "training": {
                 key: value for key, value in figures.items() if key not in ("repeat", "fold")
+            },
+            "factor": {
+                key: None if isinstance(value, float) and not np.isfinite(value) else value
+                for key, value in factor.items()
+                if key not in ("transform", "rank_wanted", "landmarks")
             },
             "records": len(dataset.ids),
             "versions": package_versions(),

@@ -1,0 +1,117 @@
+"""One alignment itself, not only its score."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import parasail
+
+from kreinflow.alignment.scoring import ScoringScheme
+
+_TRACED = {
+    "local": parasail.sw_trace_scan_32,
+    "global": parasail.nw_trace_scan_32,
+    "semiglobal": parasail.sg_trace_scan_32,
+}
+
+
+@dataclass(frozen=True)
+class Alignment:
+    """Two sequences, column by column; gaps are ``-``. Free end gaps are left out.
+
+    Attributes
+    ----------
+    first, second : str
+        Of equal length.
+    marks : str
+        ``|`` where the residues are equal, ``+`` where they score above 0, else a space.
+    first_start, second_start : int
+        Position of the first residue shown, from 1.
+    score : int
+    """
+
+    first: str
+    second: str
+    marks: str
+    first_start: int
+    second_start: int
+    score: int
+
+    @property
+    def identical(self) -> int:
+        """Columns with equal residues."""
+        return self.marks.count("|")
+
+    def lines(self, names: tuple[str, str], width: int = 60) -> list[str]:
+        """Return the alignment as text, ``width`` columns a block, with positions.
+
+        Parameters
+        ----------
+        names : (str, str)
+        width : int
+        """
+        columns = len(self.first)
+        if not columns:
+            return [f"{names[0]} and {names[1]}: score {self.score}, no residues are aligned"]
+        share = 100 * self.identical / columns
+        out = [
+            f"{names[0]} and {names[1]}: score {self.score}, "
+            f"{self.identical} of {columns} columns identical ({share:.0f} %)"
+        ]
+        margin = max(map(len, names))
+        places = [self.first_start, self.second_start]
+        digits = len(str(max(places) + columns))
+        for start in range(0, columns, width):
+            rows = [row[start : start + width] for row in (self.first, self.second)]
+            texts = []
+            for i, row in enumerate(rows):
+                residues = len(row) - row.count("-")
+                # A row of gaps alone shows the residue before it, on both sides.
+                begin, end = places[i] if residues else places[i] - 1, places[i] + residues - 1
+                texts.append(f"{names[i]:<{margin}} {begin:>{digits}} {row} {end}")
+                places[i] += residues
+            marks = " " * (margin + digits + 2) + self.marks[start : start + width]
+            out += ["", texts[0], marks.rstrip(), texts[1]]
+        return out
+
+
+def trace(first: bytes, second: bytes, scheme: ScoringScheme) -> Alignment:
+    """Align two sequences and trace the alignment back.
+
+    Where several alignments have the same score this is one of them. The score is that of
+    :func:`~kreinflow.alignment.engine.align_pairs`.
+
+    Parameters
+    ----------
+    first, second : bytes
+        Letters of the matrix, nothing else.
+    scheme : ScoringScheme
+        The memory is in proportion to the product of the lengths.
+    """
+    table = scheme.matrix
+    letters = [(letter, i) for i, letter in enumerate(table.alphabet) if letter != "*"]
+    matrix: Any = parasail.matrix_create("".join(letter for letter, _ in letters), 0, 0)
+    for row, (_, i) in enumerate(letters):
+        for column, (_, j) in enumerate(letters):
+            matrix[row, column] = int(table.scores[i, j])
+    result = _TRACED[scheme.mode](
+        first.decode(), second.decode(), scheme.gap_open, scheme.gap_extend, matrix
+    )
+    rows = [result.traceback.query, result.traceback.ref]
+    starts = [1, 1]
+    if scheme.mode == "local":
+        ends = (result.end_query, result.end_ref)
+        starts = [end + 2 - len(r) + r.count("-") for end, r in zip(ends, rows, strict=True)]
+    elif scheme.mode == "semiglobal":
+        leading = max(len(r) - len(r.lstrip("-")) for r in rows)
+        trailing = max(len(r) - len(r.rstrip("-")) for r in rows)
+        starts = [1 + leading - r[:leading].count("-") for r in rows]
+        rows = [r[leading : max(leading, len(r) - trailing)] for r in rows]
+    places = {letter: i for i, letter in enumerate(table.alphabet)}
+
+    def mark(a: str, b: str) -> str:
+        if "-" in (a, b):
+            return " "
+        return "|" if a == b else "+" if table.scores[places[a], places[b]] > 0 else " "
+
+    marks = "".join(mark(a, b) for a, b in zip(*rows, strict=True))
+    return Alignment(rows[0], rows[1], marks, starts[0], starts[1], int(result.score))
