@@ -45,6 +45,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     classify.add_argument("-o", "--output", metavar="TSV", help="file to write; else to the screen")
     _add_alignment_options(classify)
     classify.add_argument(
+        "--backend",
+        choices=BACKENDS,
+        default=BACKENDS[0],
+        help="library that aligns (default: parasail); the result does not depend on it, either",
+    )
+    classify.add_argument(
         "--strict", action="store_true", help="end at the first record that cannot be classified"
     )
     classify.add_argument(
@@ -109,12 +115,6 @@ def _add_alignment_options(command: argparse.ArgumentParser) -> None:
         type=int,
         default=os.cpu_count() or 1,
         help="threads of the alignment (default: all); the result does not depend on them",
-    )
-    command.add_argument(
-        "--backend",
-        choices=BACKENDS,
-        default=BACKENDS[0],
-        help="library that aligns (default: parasail); the result does not depend on it, either",
     )
     command.add_argument(
         "--strand",
