@@ -10,6 +10,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import yaml
 from jsonschema import ValidationError
 
@@ -19,7 +20,7 @@ from kreinflow.kernels.registry import KERNELS
 from kreinflow.landmarks.registry import SELECTORS
 from kreinflow.models.registry import LEARNERS
 from kreinflow.sequences.dataset import ALIGNED
-from kreinflow.settings import strict_validator
+from kreinflow.settings import Configured, strict_validator
 
 _FOLDERS = (Path(__file__).parent / "schemas", Path(__file__).parents[2] / "schemas")
 
@@ -110,6 +111,56 @@ def load_configuration(path: str | Path) -> dict[str, Any]:
     return complete_configuration(content, str(path))
 
 
+def complete_method(
+    known: Mapping[str, type[Configured]], content: Mapping[str, Any], what: str, name: str
+) -> dict[str, Any]:
+    """Check the settings of one learner, selector or kernel, and return them with all defaults.
+
+    Parameters
+    ----------
+    known : mapping
+        The registry: classes by their names.
+    content : mapping
+        As in the config: the name of the method, and its settings.
+    what, name : str
+        What they are, and whose, for messages.
+
+    Raises
+    ------
+    InputError
+        As :func:`complete_configuration`.
+
+    Examples
+    --------
+    >>> complete_method(LEARNERS, {"method": "ikqd"}, "learner", "mine")
+    {'method': 'ikqd', 'ridge': 'inner'}
+    >>> complete_method(LEARNERS, {"method": "ikqd", "rigde": 0.1}, "learner", "mine")
+    Traceback (most recent call last):
+    kreinflow.errors.InputError: mine: learner: unknown key 'rigde'; did you mean 'ridge'?
+    """
+    key = next(iter(known.values())).named_by
+    part = _variants(key, {method: kind.settings_schema for method, kind in known.items()})
+    whole = _complete({what: dict(content)}, {"properties": {what: part}}, name)
+    completed: dict[str, Any] = whole[what]
+    return completed
+
+
+def _complete(content: Mapping[str, Any], part: Mapping[str, Any], name: str) -> dict[str, Any]:
+    """Check an object against its schema and return a copy with the defaults filled in."""
+    copied: dict[str, Any] = json.loads(json.dumps(content, default=_plain))
+    _refuse_non_finite(copied, name, ())
+    errors = sorted(_flat(_Validator(part).iter_errors(copied)), key=_order)
+    if errors:
+        raise InputError(f"{name}: {_explain(errors[0])}")
+    _fill(copied, part)
+    return copied
+
+
+def _plain(value: object) -> object:
+    """Return what JSON can hold in place of a value that it cannot, such as numpy's integers."""
+    return value.item() if isinstance(value, np.generic) else str(value)
+
+
 def complete_configuration(content: Mapping[str, Any], name: str = "config") -> dict[str, Any]:
     """Check a configuration and return a copy with all defaults filled in.
 
@@ -126,12 +177,7 @@ def complete_configuration(content: Mapping[str, Any], name: str = "config") -> 
         At the first thing wrong: an unknown key (with the nearest right one), a value outside
         its range, a name that refers to nothing.
     """
-    config: dict[str, Any] = json.loads(json.dumps(content, default=str))
-    _refuse_non_finite(config, name, ())
-    errors = sorted(_flat(_Validator(schema()).iter_errors(config)), key=_order)
-    if errors:
-        raise InputError(f"{name}: {_explain(errors[0])}")
-    _fill(config, schema())
+    config = _complete(content, schema(), name)
     _check_references(config, name)
     return config
 
@@ -283,6 +329,16 @@ def _fill(value: Any, part: Mapping[str, Any]) -> None:
                 _fill(value[key], part["additionalProperties"])
 
 
+def correction_fault(learner: str, correction: str) -> str | None:
+    """Return why a learner, by its method, cannot use a correction; None if it can."""
+    if not LEARNERS[learner].needs_positive or correction not in ("none", "landmark_basis"):
+        return None
+    return (
+        f"{learner} cannot learn from negative eigenvalues, which correction {correction!r} keeps. "
+        "Use flip, clip, square or shift."
+    )
+
+
 def _check_references(config: dict[str, Any], name: str) -> None:
     def refuse(place: str, why: str) -> InputError:
         return InputError(f"{name}: {place}: {why}")
@@ -308,13 +364,11 @@ def _check_references(config: dict[str, Any], name: str) -> None:
                     f"{kind} {recipe[kind]!r} is not defined"
                     f"{nearest(recipe[kind], config[f'{kind}s'])}",
                 )
-        learner = LEARNERS[config["learners"][recipe["learner"]]["method"]]
-        if learner.needs_positive and recipe["correction"] in ("none", "landmark_basis"):
-            raise refuse(
-                place,
-                f"{learner.method} cannot learn from negative eigenvalues, which correction "
-                f"{recipe['correction']!r} keeps. Use flip, clip, square or shift.",
-            )
+        fault = correction_fault(
+            config["learners"][recipe["learner"]]["method"], recipe["correction"]
+        )
+        if fault:
+            raise refuse(place, fault)
     for key, selector in config["selectors"].items():
         budget = selector.get("budget")
         if isinstance(budget, str) and (

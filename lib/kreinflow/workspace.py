@@ -248,12 +248,8 @@ class KernelScores:
     """The kernel of vectors or strings, computed when it is asked for."""
 
     dataset: Dataset
+    kernel: Kernel
     dtype = np.dtype(np.float64)
-
-    @cached_property
-    def _kernel(self) -> Kernel:
-        assert self.dataset.kernel is not None
-        return make_kernel(self.dataset.kernel)
 
     def rectangle(self, rows: Rows, columns: Rows) -> NDArray[Any]:
         """Return the kernel of rows x columns."""
@@ -266,7 +262,7 @@ class KernelScores:
         assert self.dataset.objects is not None
         others = self.dataset.objects[columns]
         for part in tiles(len(rows)):
-            values = self._kernel.columns(self.dataset.objects[rows[part]], others)
+            values = self.kernel.columns(self.dataset.objects[rows[part]], others)
             wrong = np.argwhere(~np.isfinite(values))
             if len(wrong):
                 i, j = wrong[0].tolist()
@@ -276,7 +272,7 @@ class KernelScores:
     def self_scores(self) -> FloatArray:
         """Return the kernel of each distinct row with itself."""
         assert self.dataset.objects is not None
-        values = self._kernel.diagonal(self.dataset.objects)
+        values = self.kernel.diagonal(self.dataset.objects)
         wrong = np.flatnonzero(~np.isfinite(values))
         if len(wrong):
             raise self._overflow(int(wrong[0]), int(wrong[0]))
@@ -287,7 +283,7 @@ class KernelScores:
             self.dataset.ids[int(np.flatnonzero(self.dataset.rows == row)[0])] for row in rows
         )
         return InputError(
-            f"{self._kernel.describe()} of {first} and {second} is not finite. Give vectors with "
+            f"{self.kernel.describe()} of {first} and {second} is not finite. Give vectors with "
             "smaller numbers, or change the kernel's settings."
         )
 
@@ -296,7 +292,9 @@ def open_scores(dataset: Dataset, scheme: ScoringScheme | None, folder: Path) ->
     """Return where the scores of a data set are; ``folder`` is that of the score stores."""
     if scheme is not None:
         return StoredScores(dataset, scheme, folder)
-    return MatrixScores(dataset) if dataset.kernel is None else KernelScores(dataset)
+    if dataset.kernel is None:
+        return MatrixScores(dataset)
+    return KernelScores(dataset, make_kernel(dataset.kernel))
 
 
 def list_candidates(

@@ -28,7 +28,7 @@ from kreinflow.randomness import stream
 from kreinflow.sequences.dataset import Dataset, load_dataset
 from kreinflow.sequences.folds import assign_folds
 from kreinflow.sequences.partition import Partition, partition_of
-from kreinflow.workspace import KernelScores, MatrixScores, selection_problem
+from kreinflow.workspace import MatrixScores, open_scores, selection_problem
 
 Settings = Mapping[str, Any]
 Rows = NDArray[np.int64]
@@ -66,7 +66,7 @@ def generated(generator: Settings, kernel: Settings, seed: int) -> Dataset:
     source = {"type": "generated", "generator": generator, "kernel": kernel, "min_class_size": 2}
     dataset = load_dataset(source, Path(), None, seed)
     rows = np.arange(len(dataset.digests))
-    matrix = KernelScores(dataset).rectangle(rows, rows)
+    matrix = open_scores(dataset, None, Path()).rectangle(rows, rows)
     return replace(dataset, matrix=matrix, kernel=None)
 
 
