@@ -1,0 +1,225 @@
+"""A classifier over the scores with landmarks that are given."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_array, validate_data
+
+from kreinflow.errors import InputError
+from kreinflow.estimators.base import KINDS, LandmarkDecisions, checked_name, encoded
+from kreinflow.models.factors import Landmarks, TrainingPart
+from kreinflow.numerics import FloatArray
+from kreinflow.sequences.dataset import digest
+from kreinflow.sequences.matrices import check_matrix
+
+SYMMETRY = 1e-6
+"""Largest difference of k_ij and k_ji, as a share of the largest entry, as in the config."""
+
+
+class NystroemClassifier(LandmarkDecisions, BaseEstimator):  # type: ignore[misc]
+    r"""A classifier of indefinite similarities from m columns of their matrix.
+
+    From the columns C = K[:, S] of the landmarks S and W = K[S, S] it makes the Nyström factor
+    with W = U diag(l) U' over the ``rank`` largest \|l\|,
+
+    .. math:: Z = C U |l|^{-1/2}, \qquad \tilde K = Z \, diag(sign(l)) \, Z' ,
+
+    corrects its spectrum, and fits a learner to its rows. Nothing of the size of K is ever made.
+    New objects need their scores with the m landmarks alone.
+
+    Parameters
+    ----------
+    landmark_matrix : array-like of shape (m, m)
+        W, the scores among the landmarks.
+    kind : {"similarity", "dissimilarity", "squared_dissimilarity"}
+        What the entries of W and C are. Dissimilarities are squared and centred at linear cost.
+    rank : "misfit", int or float
+        Eigenvalues of W that are kept: so many, or that share of them; "misfit" chooses by the
+        self-similarities (:class:`~kreinflow.krein.factor.KreinFactor`).
+    correction : str
+        none, flip, clip, square or shift; or landmark_basis, flip_landmark_matrix, landmark_mds
+        (:mod:`kreinflow.krein.correction`).
+    learner : str
+        A method of :data:`kreinflow.models.registry.LEARNERS`.
+    learner_params : mapping, optional
+        Its settings, as in the config; those left out have the config's defaults.
+    inner_folds : int
+        Folds of the training records on which hyper-parameters and temperature are chosen.
+    random_state : int
+        The seed of inner folds and of learners that draw.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+    n_features_in_ : int
+        m.
+    landmark_classifier_ : LandmarkClassifier
+        The trained function of the scores (:mod:`kreinflow.models.classifier`), with temperature
+        and reject threshold: at most 1 % errors, on the inner folds, above it.
+    training_ : dict
+        What the training said: rank, hyper_parameters, inner_accuracy, converged and more.
+
+    Notes
+    -----
+    A row of C that equals a row of W in all its entries is taken for that landmark. A landmark
+    knows itself, as no new object does, so inner folds do not measure on it. ``ny_pcvm`` and
+    ``ny_epcvm`` with their basis at the landmarks need some of them among the rows, and
+    ``nearest_landmark`` knows the classes of those alone.
+
+    References
+    ----------
+    .. [1] Schleif, F.-M., Gisbrecht, A., Tino, P.: Supervised low rank indefinite kernel
+       approximation using minimum enclosing balls. Neurocomputing 318, 213-226 (2018).
+       doi:10.1016/j.neucom.2018.08.057
+    .. [2] Oglic, D., Gärtner, T.: Scalable learning in reproducing kernel Krein spaces.
+       ICML 2019, PMLR 97.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kreinflow.estimators import NystroemClassifier
+    >>> X = np.random.default_rng(0).normal(size=(60, 3)) + np.repeat([[0], [3]], 30, axis=0)
+    >>> K = np.tanh(X @ X.T / 4 - 1)  # indefinite
+    >>> y, landmarks = np.repeat(["a", "b"], 30), np.arange(0, 60, 5)
+    >>> model = NystroemClassifier(landmark_matrix=K[np.ix_(landmarks, landmarks)])
+    >>> model.fit(K[:, landmarks], y, self_similarities=np.diagonal(K)).training_["rank"]
+    6
+    >>> model.score(K[:, landmarks], y) > 0.9
+    True
+    """
+
+    def __init__(
+        self,
+        landmark_matrix: ArrayLike | None = None,
+        *,
+        kind: str = "similarity",
+        rank: str | int | float = "misfit",
+        correction: str = "none",
+        learner: str = "krein_lsm",
+        learner_params: Mapping[str, Any] | None = None,
+        inner_folds: int = 3,
+        random_state: int = 0,
+    ) -> None:
+        self.landmark_matrix = landmark_matrix
+        self.kind = kind
+        self.rank = rank
+        self.correction = correction
+        self.learner = learner
+        self.learner_params = learner_params
+        self.inner_folds = inner_folds
+        self.random_state = random_state
+
+    def fit(
+        self, C: ArrayLike, y: ArrayLike, self_similarities: ArrayLike | None = None
+    ) -> "NystroemClassifier":
+        """Fit the factor and the learner.
+
+        Parameters
+        ----------
+        C : array-like of shape (n, m)
+            Scores of the training records with the landmarks.
+        y : array-like of shape (n,)
+            Labels.
+        self_similarities : array-like of shape (n,), optional
+            Scores of the records with themselves, which choose the rank. If they are not given,
+            the mean of W's diagonal stands for all: exact where all objects are as similar to
+            themselves, as normalised scores are. Dissimilarities do not need them.
+
+        Raises
+        ------
+        InputError
+            If W does not fit, or the records cannot be learned from.
+        ValueError
+            If scikit-learn refuses C or y.
+        """
+        kind = checked_name(self, "kind", KINDS)
+        given, y = validate_data(self, C, y, dtype=np.float64, order="C")
+        self.classes_, codes = encoded(y)
+        plain, W = self._landmark_matrix(given.shape[1])
+        scores = self._checked(given)
+        n, m = scores.shape
+        own = np.concatenate([self._self_similarities(self_similarities, W, n), np.diagonal(W)])
+        # Distinct objects are the records, then the landmarks; a record may be a landmark.
+        landmark_of = _places(plain)
+        rows = np.array(
+            [n + landmark_of.get(row.tobytes(), i - n) for i, row in enumerate(given)],
+            dtype=np.int64,
+        )
+        landmark_classes = np.full(m, -1, dtype=np.int64)
+        landmark_classes[rows[rows >= n] - n] = codes[rows >= n]
+        # Landmarks that are alike have one class.
+        landmark_classes = landmark_classes[[landmark_of[row.tobytes()] for row in plain]]
+        landmarks = Landmarks(
+            scores=np.concatenate([scores, W]),
+            self_scores=own,
+            lengths=np.zeros(n + m),
+            rows=np.arange(n, n + m, dtype=np.int64),
+            classes=landmark_classes,
+            kind="similarity" if kind == "similarity" else "squared_dissimilarity",
+        )
+        part = TrainingPart(
+            rows=rows,
+            labels=codes,
+            groups=_groups(given),
+            classes=tuple(map(str, self.classes_)),
+        )
+        self._train(landmarks, part)
+        return self
+
+    def _landmark_matrix(self, m: int) -> tuple[FloatArray, FloatArray]:
+        """Return W as it was given, and symmetric with dissimilarities squared."""
+        if self.landmark_matrix is None:
+            raise InputError(
+                "NystroemClassifier: landmark_matrix: give the scores among the landmarks; "
+                "KreinClassifier chooses its own."
+            )
+        given = check_array(
+            self.landmark_matrix, dtype=np.float64, order="C", input_name="landmark_matrix"
+        )
+        if given.shape != (m, m):
+            raise InputError(
+                f"NystroemClassifier: landmark_matrix: is of shape {given.shape}, but C has {m} "
+                f"columns. Give the scores among these {m} landmarks, in the order of the columns."
+            )
+        return given, check_matrix(Path("landmark_matrix"), given, self.kind, SYMMETRY)[0]
+
+    def _checked(self, C: FloatArray) -> FloatArray:
+        """Return the scores with dissimilarities squared."""
+        if self.kind != "similarity" and (C < 0).any():
+            row, column = np.argwhere(C < 0)[0]
+            raise InputError(
+                f"NystroemClassifier: C, row {row}, column {column}: {C[row, column]:.6g} is "
+                f"negative, which no {self.kind} is."
+            )
+        return C * C if self.kind == "dissimilarity" else C
+
+    def _self_similarities(self, given: ArrayLike | None, W: FloatArray, n: int) -> FloatArray:
+        if given is None:
+            return np.full(n, np.diagonal(W).mean())
+        own: NDArray[Any] = check_array(given, dtype=np.float64, ensure_2d=False)
+        if own.shape != (n,):
+            raise InputError(
+                f"NystroemClassifier: self_similarities: of shape {own.shape}, but C has {n} rows."
+            )
+        return own
+
+    def _landmark_scores(self, X: Any) -> FloatArray:
+        return self._checked(validate_data(self, X, dtype=np.float64, order="C", reset=False))
+
+
+def _places(rows: FloatArray) -> dict[bytes, int]:
+    """Return the first place of each distinct row, by its bytes."""
+    return {row.tobytes(): i for i, row in reversed(list(enumerate(rows)))}
+
+
+def _groups(rows: FloatArray) -> NDArray[np.str_]:
+    """Return the group of each row, which identical rows share, under names that do not drift.
+
+    They are those of the records of a matrix without ids, so that inner folds are the workflow's.
+    """
+    places = _places(rows)
+    return np.array([digest(str(places[row.tobytes()] + 1).encode()) for row in rows])

@@ -1,0 +1,507 @@
+"""Estimators that choose their landmarks: from a matrix, vectors with a kernel, or sequences."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils.validation import (
+    check_consistent_length,
+    check_is_fitted,
+    column_or_1d,
+    validate_data,
+)
+
+from kreinflow.alignment.kernel import AlignmentKernel
+from kreinflow.alignment.transforms import make_transform
+from kreinflow.configuration import complete_method, nearest
+from kreinflow.errors import InputError
+from kreinflow.estimators.base import (
+    KINDS,
+    LandmarkDecisions,
+    checked_name,
+    checked_seed,
+    encoded,
+    fit_factor,
+)
+from kreinflow.estimators.columns import SYMMETRY
+from kreinflow.kernels.kernel import Kernel, Objects
+from kreinflow.kernels.registry import KERNELS
+from kreinflow.landmarks.given import Given
+from kreinflow.landmarks.registry import SELECTORS
+from kreinflow.models.factors import Landmarks, TrainingPart
+from kreinflow.models.run import Run
+from kreinflow.numerics import FloatArray, tiles
+from kreinflow.sequences.dataset import Dataset, digest
+from kreinflow.sequences.matrices import check_matrix
+from kreinflow.sequences.objects import refuse_unfit
+from kreinflow.sequences.partition import ALL, Partition
+from kreinflow.workspace import KernelScores, MatrixScores, Scores, selection_problem
+
+PRECOMPUTED = "precomputed"
+
+COMPARED: Mapping[str, type[Kernel]] = {**KERNELS, AlignmentKernel.name: AlignmentKernel}
+"""The kernels that estimators can compute, by name."""
+
+CHOSEN = {name: kind for name, kind in SELECTORS.items() if kind is not Given}
+"""The selectors that choose, by name."""
+
+
+class LandmarkChoice(BaseEstimator):  # type: ignore[misc] # scikit-learn has no types
+    """The parameters by which landmarks are chosen, and the choice.
+
+    Attributes
+    ----------
+    landmark_indices_ : ndarray of shape (n_landmarks,)
+        Places of the landmarks among the training objects.
+    """
+
+    landmark_indices_: NDArray[np.int64]
+    kernel: str
+    kernel_params: Mapping[str, Any] | None
+    kind: str
+    selector: str
+    selector_params: Mapping[str, Any] | None
+    n_landmarks: int | None
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.pairwise = self.kernel == PRECOMPUTED
+        strings = self.kernel in COMPARED and COMPARED[self.kernel].strings
+        tags.input_tags.string = strings
+        tags.input_tags.two_d_array = not strings
+        return tags
+
+    def _make_kernel(self) -> Kernel | None:
+        """Return the kernel, None if its values are given."""
+        name = type(self).__name__
+        if self.kernel == PRECOMPUTED:
+            if self.kernel_params:
+                raise InputError(f"{name}: kernel_params: a precomputed matrix takes none.")
+            return None
+        if self.kernel not in COMPARED:
+            known = [PRECOMPUTED, *COMPARED]
+            raise InputError(
+                f"{name}: kernel: {self.kernel!r} is unknown{nearest(str(self.kernel), known)}"
+            )
+        content = {**(self.kernel_params or {}), "name": self.kernel}
+        return COMPARED[self.kernel](complete_method(COMPARED, content, "kernel", name))
+
+    def _selector_settings(self) -> dict[str, Any]:
+        """Return the settings of the selector, checked and complete."""
+        name, params = type(self).__name__, dict(self.selector_params or {})
+        for key, why in (
+            ("budget", "give n_landmarks"),
+            ("transform", "the kernel is what it is; of alignments give it in kernel_params"),
+        ):
+            if key in params:
+                raise InputError(f"{name}: selector_params: {key!r} is none of them: {why}.")
+        known = CHOSEN[self.selector].settings_schema if self.selector in CHOSEN else {}
+        content = {**params, "method": self.selector}
+        if "transform" in known:
+            content["transform"] = "raw"
+        if self.n_landmarks is not None:
+            content["budget"] = self.n_landmarks
+        elif "budget" in known and "default" not in known["budget"]:
+            raise InputError(
+                f"{name}: n_landmarks: the selector {self.selector!r} needs a number of landmarks."
+            )
+        return complete_method(CHOSEN, content, "selector", name)
+
+    def _read(self, X: Any, y: Any = None, *, reset: bool) -> tuple[Any, Any]:
+        """Return objects and labels as arrays, checked by scikit-learn.
+
+        Raises
+        ------
+        InputError
+            If they are no list of strings where the kernel compares strings.
+        ValueError
+            If scikit-learn refuses them, or a precomputed matrix to fit is not square.
+        """
+        if self.kernel in COMPARED and COMPARED[self.kernel].strings:
+            objects = _strings(X)
+            if y is not None:
+                y = column_or_1d(y, warn=True)
+                check_consistent_length(objects, y)
+            return objects, y
+        given = {"X": X} if y is None else {"X": X, "y": y}
+        read = validate_data(
+            self, **given, dtype=np.float64, order="C", reset=reset, ensure_min_samples=1 + reset
+        )
+        objects, labels = (read, None) if y is None else read
+        if reset and self.kernel == PRECOMPUTED and objects.shape[0] != objects.shape[1]:
+            raise ValueError(
+                f"X is of shape {objects.shape}. With kernel 'precomputed' it must be square, the "
+                "scores of the training objects with each other."
+            )
+        return objects, labels
+
+    def _choose(
+        self, X: Any, codes: NDArray[np.int64], classes: tuple[str, ...]
+    ) -> tuple[Landmarks, TrainingPart]:
+        """Choose the landmarks, and return them with the scores of all training objects.
+
+        Parameters
+        ----------
+        X : ndarray
+            See :meth:`_read`.
+        codes : ndarray of shape (n,)
+            Classes, for selectors that look at them.
+        classes : tuple of str
+        """
+        kernel = self._make_kernel()
+        if kernel is None:
+            dataset = _matrix_dataset(X, checked_name(self, "kind", KINDS), codes, classes)
+            scores: Scores = MatrixScores(dataset)
+        else:
+            dataset = _objects_dataset(X, kernel, codes, classes)
+            scores = KernelScores(dataset, kernel)
+        settings = self._selector_settings()
+        selector = CHOSEN[settings["method"]](settings)
+        everything = np.ones(len(codes), dtype=bool)
+        problem = selection_problem(
+            selector, dataset, everything, scores, make_transform("raw"), checked_seed(self), ALL
+        )
+        table = selector.select(problem)
+        rows = table["row"].to_numpy(np.int64)
+        columns = scores.rectangle(np.arange(len(dataset.digests)), rows)
+        partition = Partition(dataset.rows, np.empty((0, len(codes)), dtype=np.int64))
+        run = Run(dataset, partition, columns, rows, scores.self_scores())
+        first = np.unique(dataset.rows, return_index=True)[1]
+        self.landmark_indices_ = first[rows]
+        self._kernel = kernel
+        self._landmark_objects = None if dataset.objects is None else dataset.objects[rows]
+        return run.landmarks(table), run.training_part(ALL)
+
+    def _landmark_scores(self, X: Any) -> FloatArray:
+        """Return the scores of new objects with the landmarks, dissimilarities squared."""
+        objects, _ = self._read(X, reset=False)
+        if self._kernel is None:
+            columns: FloatArray = np.ascontiguousarray(objects[:, self.landmark_indices_])
+            if self.kind != "similarity" and (columns < 0).any():
+                row, column = np.argwhere(columns < 0)[0]
+                raise InputError(
+                    f"{type(self).__name__}: X, row {row}, column "
+                    f"{self.landmark_indices_[column]}: {columns[row, column]:.6g} is negative, "
+                    f"which no {self.kind} is."
+                )
+            return columns * columns if self.kind == "dissimilarity" else columns
+        assert self._landmark_objects is not None
+        objects = _compared(objects, self._kernel)
+        out = np.empty((len(objects), len(self.landmark_indices_)))
+        with np.errstate(over="ignore", invalid="ignore"):  # what is not finite is refused
+            for part in tiles(len(objects)):
+                out[part] = self._kernel.columns(objects[part], self._landmark_objects)
+        wrong = ~np.isfinite(out).all(axis=1)
+        if wrong.any():
+            raise InputError(
+                f"{type(self).__name__}: X, row {int(wrong.argmax())}: {self._kernel.describe()} "
+                "is not finite for it. Its numbers are too large."
+            )
+        return out
+
+
+def _strings(X: Any) -> Objects:
+    """Return a list of strings as an array of them."""
+    values = [X] if isinstance(X, str | bytes) else list(X)
+    wrong = [i for i, value in enumerate(values) if not isinstance(value, str | bytes)]
+    if isinstance(X, str | bytes) or not values or wrong:
+        found = repr(values[wrong[0]]) if wrong else repr(X)
+        raise InputError(f"X: {found[:60]} is no list of strings. Give one string an object.")
+    objects = np.empty(len(values), dtype=object)
+    objects[:] = values
+    return objects
+
+
+def _compared(X: Any, kernel: Kernel) -> Objects:
+    """Return vectors or strings as the kernel takes them."""
+    if isinstance(kernel, AlignmentKernel):
+        return kernel.read(X)
+    objects: Objects = X if kernel.strings else X + 0.0  # -0.0 is 0.0
+    refuse_unfit("X", kernel, objects)
+    return objects
+
+
+def _matrix_dataset(
+    X: FloatArray, kind: str, codes: NDArray[np.int64], classes: tuple[str, ...]
+) -> Dataset:
+    """Return the data set that the workflow makes of a matrix without ids."""
+    ids = tuple(str(i) for i in range(1, len(X) + 1))
+    return Dataset(
+        ids=ids,
+        labels=codes,
+        classes=classes,
+        rows=np.arange(len(ids), dtype=np.int64),
+        digests=tuple(digest(id.encode()) for id in ids),
+        sequences=None,
+        kind="similarity" if kind == "similarity" else "squared_dissimilarity",
+        matrix=check_matrix(Path("X"), X, kind, SYMMETRY)[0],
+        statistics={},
+    )
+
+
+def _objects_dataset(
+    X: Any, kernel: Kernel, codes: NDArray[np.int64], classes: tuple[str, ...]
+) -> Dataset:
+    """Return the data set of vectors or strings, identical ones of a class once.
+
+    Those of different classes stay apart, but share their random numbers and inner folds.
+    """
+    objects = _compared(X, kernel)
+    contents = [x.encode() if isinstance(x, str) else bytes(x) for x in objects]
+    row_of: dict[tuple[bytes, int], int] = {}
+    rows = [
+        row_of.setdefault(key, len(row_of)) for key in zip(contents, codes.tolist(), strict=True)
+    ]
+    first = np.unique(rows, return_index=True)[1]
+    return Dataset(
+        ids=tuple(str(i) for i in range(1, len(objects) + 1)),
+        labels=codes,
+        classes=classes,
+        rows=np.array(rows, dtype=np.int64),
+        digests=tuple(digest(content) for content, _ in row_of),
+        sequences=None,
+        kind=kernel.kind,
+        matrix=None,
+        statistics={},
+        objects=objects[first],
+        kernel={"name": kernel.name, **kernel.settings},
+    )
+
+
+class KreinClassifier(LandmarkDecisions, LandmarkChoice):
+    r"""A classifier that chooses its landmarks.
+
+    It chooses objects of the training part as landmarks, makes the Nyström factor of their
+    columns, corrects its spectrum, and fits a learner to its rows, as the workflow makes a final
+    model. New objects are compared with the landmarks alone.
+
+    Parameters
+    ----------
+    kernel : str
+        "precomputed" (X is a square matrix of scores; for new objects, a row each with a column
+        for each training object); a kernel of :data:`kreinflow.kernels.registry.KERNELS` (X holds
+        vectors, or for ``edit_distance`` strings); or "alignment" (X is a list of sequences, see
+        :class:`~kreinflow.alignment.kernel.AlignmentKernel`).
+    kernel_params : mapping, optional
+        Its settings, as in the config; of alignments also ``transform``, ``molecule`` and
+        ``threads``.
+    kind : {"similarity", "dissimilarity", "squared_dissimilarity"}
+        What the entries of a precomputed matrix are.
+    selector : str
+        A method of :data:`kreinflow.landmarks.registry.SELECTORS`, but for ``given``; "meb" are
+        class-wise minimum enclosing balls.
+    selector_params : mapping, optional
+        Its settings, as in the config, without budget and transform.
+    n_landmarks : int, optional
+        The budget; "meb" and "all" know a number of their own.
+    rank, correction, learner, learner_params, inner_folds
+        See :class:`~kreinflow.estimators.NystroemClassifier`.
+    random_state : int
+        The seed of all random draws.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+    n_features_in_ : int
+        Columns of X; not there for strings.
+    landmark_indices_ : ndarray of shape (n_landmarks,)
+        Places of the landmarks among the training objects.
+    landmark_classifier_ : LandmarkClassifier
+        The trained function of the scores with the landmarks.
+    training_ : dict
+        What the training said: rank, hyper_parameters, inner_accuracy, converged and more.
+
+    References
+    ----------
+    .. [1] Schleif, F.-M., Gisbrecht, A., Tino, P.: Supervised low rank indefinite kernel
+       approximation using minimum enclosing balls. Neurocomputing 318, 213-226 (2018).
+       doi:10.1016/j.neucom.2018.08.057
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.model_selection import cross_val_score
+    >>> from kreinflow.estimators import KreinClassifier
+    >>> X = np.random.default_rng(0).normal(size=(60, 3)) + np.repeat([[0], [3]], 30, axis=0)
+    >>> K, y = np.tanh(X @ X.T / 4 - 1), np.repeat(["a", "b"], 30)
+    >>> cross_val_score(KreinClassifier(), K, y, cv=3).mean() > 0.9
+    np.True_
+    >>> model = KreinClassifier("sigmoid", kernel_params={"slope": 0.25}).fit(X, y)
+    >>> np.array_equal(model.predict(X), KreinClassifier().fit(K, y).predict(K))
+    True
+    """
+
+    def __init__(
+        self,
+        kernel: str = PRECOMPUTED,
+        *,
+        kernel_params: Mapping[str, Any] | None = None,
+        kind: str = "similarity",
+        selector: str = "meb",
+        selector_params: Mapping[str, Any] | None = None,
+        n_landmarks: int | None = None,
+        rank: str | int | float = "misfit",
+        correction: str = "none",
+        learner: str = "krein_lsm",
+        learner_params: Mapping[str, Any] | None = None,
+        inner_folds: int = 3,
+        random_state: int = 0,
+    ) -> None:
+        self.kernel = kernel
+        self.kernel_params = kernel_params
+        self.kind = kind
+        self.selector = selector
+        self.selector_params = selector_params
+        self.n_landmarks = n_landmarks
+        self.rank = rank
+        self.correction = correction
+        self.learner = learner
+        self.learner_params = learner_params
+        self.inner_folds = inner_folds
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: ArrayLike) -> "KreinClassifier":
+        """Choose the landmarks, and fit the factor and the learner.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, n), (n, n_features) or (n,)
+            A matrix of scores, vectors or strings; see ``kernel``.
+        y : array-like of shape (n,)
+            Labels.
+
+        Raises
+        ------
+        InputError
+            If a parameter is wrong, or X cannot be compared or learned from.
+        ValueError
+            If scikit-learn refuses X or y.
+        """
+        if y is None:
+            raise ValueError(
+                f"{type(self).__name__} requires y to be passed, but the target y is None."
+            )
+        objects, labels = self._read(X, y, reset=True)
+        self.classes_, codes = encoded(labels)
+        self._train(*self._choose(objects, codes, tuple(map(str, self.classes_))))
+        return self
+
+
+class KreinNystroem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, LandmarkChoice):  # type: ignore[misc]
+    r"""The corrected embedding of an indefinite kernel, from the columns of landmarks.
+
+    .. math:: Z^* = C_e |a^*|^{1/2}, \qquad Z^* diag(s) \, Z^{*\prime} = C_e diag(a^*) C_e'
+
+    with the eigenpairs C_e, a of the Nyström approximation of the training kernel and the
+    corrected eigenvalues a*. scikit-learn's ``Nystroem`` flips the eigenvalues of the landmark
+    matrix instead, silently, which is not the flipped kernel (here
+    ``correction="flip_landmark_matrix"``).
+
+    Parameters
+    ----------
+    kernel, kernel_params, kind, selector, selector_params, n_landmarks, random_state
+        See :class:`~kreinflow.estimators.KreinClassifier`.
+    rank : "misfit", int or float
+        Eigenvalues of the landmark matrix that are kept.
+    correction : str
+        "flip" and others but for none and landmark_basis make inner products of the rows the
+        corrected kernel, so that what follows in a pipeline may be Euclidean. With "none" they are
+        indefinite: k(x, y) is the sum of z(x) z(y) with the signs ``signs_``.
+
+    Attributes
+    ----------
+    n_features_in_ : int
+        Columns of X; not there for strings.
+    landmark_indices_ : ndarray of shape (n_landmarks,)
+        Places of the landmarks among the training objects.
+    eigenvalues_ : ndarray
+        Those of the approximated kernel, before the correction.
+    signs_ : ndarray of shape (rank,)
+        s, each +1 or -1.
+
+    References
+    ----------
+    .. [1] Gisbrecht, A., Schleif, F.-M.: Metric and non-metric proximity transformations at
+       linear costs. Neurocomputing 167, 643-657 (2015). doi:10.1016/j.neucom.2015.04.017
+    .. [2] Oglic, D., Gärtner, T.: Scalable learning in reproducing kernel Krein spaces.
+       ICML 2019, PMLR 97, section 2.2.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kreinflow.estimators import KreinNystroem
+    >>> X = np.random.default_rng(0).normal(size=(40, 3))
+    >>> K = np.tanh(X @ X.T / 4 - 1)
+    >>> map = KreinNystroem(selector="all", rank=1.0, correction="none").fit(K)
+    >>> Z = map.transform(K)
+    >>> bool(np.allclose((Z * map.signs_) @ Z.T, K)), int((map.signs_ < 0).sum()) > 0
+    (True, True)
+    """
+
+    def __init__(
+        self,
+        kernel: str = PRECOMPUTED,
+        *,
+        kernel_params: Mapping[str, Any] | None = None,
+        kind: str = "similarity",
+        selector: str = "meb",
+        selector_params: Mapping[str, Any] | None = None,
+        n_landmarks: int | None = None,
+        rank: str | int | float = "misfit",
+        correction: str = "flip",
+        random_state: int = 0,
+    ) -> None:
+        self.kernel = kernel
+        self.kernel_params = kernel_params
+        self.kind = kind
+        self.selector = selector
+        self.selector_params = selector_params
+        self.n_landmarks = n_landmarks
+        self.rank = rank
+        self.correction = correction
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: ArrayLike | None = None) -> "KreinNystroem":
+        """Choose the landmarks and fit the factor.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, n), (n, n_features) or (n,)
+            A matrix of scores, vectors or strings; see ``kernel``.
+        y : array-like of shape (n,), optional
+            Labels, for selectors that choose in each class; without them all are one class.
+
+        Raises
+        ------
+        InputError
+            If a parameter is wrong, or X cannot be compared.
+        ValueError
+            If scikit-learn refuses X or y.
+        """
+        objects, labels = self._read(X, y, reset=True)
+        if labels is None:
+            labels = np.zeros(len(objects), dtype=np.int64)
+        classes, codes = np.unique(labels, return_inverse=True)
+        landmarks, part = self._choose(objects, codes, tuple(map(str, classes)))
+        kernel, pairs, self._embedding = fit_factor(self, landmarks, part)
+        self._centring = kernel.centring
+        self.eigenvalues_, self.signs_ = pairs.values, self._embedding.signs
+        self._n_features_out = self._embedding.rank
+        return self
+
+    def transform(self, X: Any) -> FloatArray:
+        """Return the rows z*(x), of shape (n, rank); each depends on its own object alone.
+
+        Parameters
+        ----------
+        X : array-like
+            As for :meth:`fit`; of a precomputed matrix, of shape (n, n_training).
+        """
+        check_is_fitted(self)
+        scores = self._landmark_scores(X)
+        return self._embedding.transform(
+            scores if self._centring is None else self._centring.columns(scores)
+        )

@@ -1,0 +1,49 @@
+"""scikit-learn's own checks of the estimators; those that must fail are named, with the reason."""
+
+import numpy as np
+import pytest
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from kreinflow.estimators import KreinClassifier, KreinNystroem, NystroemClassifier
+
+pytestmark = [
+    pytest.mark.filterwarnings("ignore:the factor misses"),
+    pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning"),
+]
+
+
+class WithMadeUpLandmarks(NystroemClassifier):
+    """The checks choose the number of columns: a landmark matrix is made for each."""
+
+    def _landmark_matrix(self, m):
+        made = np.linalg.qr(np.random.default_rng(m).normal(size=(m, m)))[0]
+        W = (made * np.where(np.arange(m) % 3 == 1, -1.0, 1.0)) @ made.T + 2 * np.eye(m)
+        return W, (W + W.T) / 2
+
+
+EXPECTED = {
+    "precomputed": {
+        "check_decision_proba_consistency": "it gives vectors to estimators of a square matrix too"
+    },
+}
+"""Checks that fail, and why, by kernel."""
+
+
+@parametrize_with_checks(
+    [
+        KreinClassifier(),
+        KreinClassifier("gaussian"),
+        KreinClassifier("multiquadric", correction="flip", learner="ny_ikfd"),
+        KreinNystroem(),
+        KreinNystroem("gaussian"),
+        WithMadeUpLandmarks(),
+    ],
+    expected_failed_checks=lambda estimator: (
+        EXPECTED.get(getattr(estimator, "kernel", ""), {})
+        if isinstance(estimator, KreinClassifier)
+        else {}
+    ),
+    xfail_strict=True,
+)
+def test_scikit_learn_accepts_it(estimator, check):
+    check(estimator)

@@ -1,0 +1,430 @@
+"""The estimators against dense formulas, other libraries, each other and the workflow's path."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.decomposition import KernelPCA
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GridSearchCV, KFold, cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import SVC
+
+import kreinflow
+from kreinflow.alignment.engine import align_pairs, pack
+from kreinflow.alignment.scoring import ScoringScheme, load_substitution_matrix
+from kreinflow.configuration import complete_configuration
+from kreinflow.errors import InputError
+from kreinflow.estimators import KreinClassifier, KreinNystroem, NystroemClassifier
+from kreinflow.landmarks.registry import make_selector
+from kreinflow.models.factors import landmark_kernel, make_factors
+from kreinflow.models.run import Run
+from kreinflow.models.training import inner_partition, train
+from kreinflow.sequences.dataset import load_dataset
+from kreinflow.sequences.partition import ALL, Partition
+from kreinflow.workspace import (
+    alphabet_of,
+    open_scores,
+    read_scheme,
+    selection_problem,
+    transforms_of,
+)
+from small_inputs import DenseScores, families, matrix_of, points, write_fasta, write_labels
+
+pytestmark = pytest.mark.filterwarnings("ignore:the factor misses")
+
+PAGES = Path(__file__).parents[2]
+KINDS = ("similarity", "dissimilarity", "squared_dissimilarity")
+LEARNERS = {
+    "ny_ikfd": {"scatter": "pooled", "bias": "least_squares", "ridge": "inner"},
+    "ny_pcvm": {"max_iter": 60},
+    "krein_lsm": {},
+    "nearest_landmark": {},
+    "dissimilarity_space": {"penalty": 1.0},
+}
+
+
+def scores(kind="similarity", each=20, seed=1):
+    X, labels = points(seed, each=each)
+    return matrix_of(kind, X, X), np.array(labels), X
+
+
+# The workflow's path: files in, the pieces that its scripts are made of.
+
+
+def workflow(folder, source, learner, *, transform="raw", correction="none", selector=None):
+    """The decisions of the final model for its own training records, and its landmarks."""
+    config = complete_configuration(
+        {
+            "seed": 0,
+            "datasets": {"mine": {"source": source, "folds": {"k": 2}}},
+            "selectors": {"it": selector or {"method": "meb", "transform": transform}},
+            "learners": {"it": {"method": learner, **LEARNERS[learner]}},
+            "recipes": [
+                {
+                    "name": "it",
+                    "transform": transform,
+                    "correction": correction,
+                    "selector": "it",
+                    "learner": "it",
+                }
+            ],
+        }
+    )
+    settings, recipe = config["datasets"]["mine"], config["recipes"][0]
+    alphabet = alphabet_of(settings["source"], settings["scoring"], folder)
+    dataset = load_dataset(settings["source"], folder, alphabet, 0)
+    scheme = read_scheme(dataset, settings["scoring"], folder)
+    given = DenseScores(dataset, scheme) if scheme else open_scores(dataset, None, folder)
+    transforms = transforms_of([transform], config["transforms"], scheme)
+    chooser = make_selector(config["selectors"]["it"])
+    everything = np.ones(len(dataset.ids), dtype=bool)
+    table = chooser.select(
+        selection_problem(chooser, dataset, everything, given, transforms[transform], 0, ALL)
+    )
+    rows = table["row"].to_numpy(np.int64)
+    columns = given.rectangle(np.arange(len(dataset.digests)), rows)
+    partition = Partition(dataset.rows, np.empty((0, len(dataset.ids)), dtype=np.int64))
+    run = Run(dataset, partition, columns, rows, given.self_scores())
+    landmarks, part = run.landmarks(table), run.training_part(ALL)
+    (entry,) = make_factors(landmarks, part, transforms, [recipe])
+    classifier = train(
+        recipe,
+        config["learners"]["it"],
+        entry.corrected[correction],
+        landmark_kernel(landmarks, part, transforms[transform]),
+        landmarks,
+        part,
+        inner_partition(rows, part, config["inner_folds"], 0, ALL),
+        config["reject_error"],
+        0,
+    ).classifier
+    seen = (
+        landmarks.scores[dataset.rows],
+        landmarks.self_scores[dataset.rows],
+        landmarks.lengths[dataset.rows],
+    )
+    return (
+        classifier.decision_function(*seen),
+        classifier.predict_proba(*seen),
+        np.unique(dataset.rows, return_index=True)[1][rows],
+    )
+
+
+def matrix_files(folder, kind):
+    K, labels, _ = scores(kind)
+    np.save(folder / "matrix.npy", K)
+    (folder / "labels.txt").write_text("\n".join(labels) + "\n")
+    labelled = {"labels": {"lines": "labels.txt"}}
+    return {"type": "matrix", "matrix": "matrix.npy", "kind": kind, **labelled}, K, labels
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("learner", LEARNERS)
+def test_a_matrix_gives_the_decisions_of_the_workflow(tmp_path, kind, learner):
+    source, K, labels = matrix_files(tmp_path, kind)
+    decisions, probabilities, landmarks = workflow(tmp_path, source, learner)
+    settings = {"kind": kind, "learner": learner, "learner_params": LEARNERS[learner]}
+    model = KreinClassifier(**settings).fit(K, labels)
+    assert model.landmark_indices_.tolist() == landmarks.tolist()
+    np.testing.assert_allclose(model.decision_function(K), decisions, rtol=0, atol=1e-10)
+    np.testing.assert_allclose(model.predict_proba(K), probabilities, rtol=0, atol=1e-10)
+    # And the classifier over the columns of the same landmarks.
+    over = NystroemClassifier(K[np.ix_(landmarks, landmarks)], **settings)
+    C, own = K[:, landmarks], np.diagonal(K)
+    over.fit(C, labels, self_similarities=own if kind == "similarity" else None)
+    np.testing.assert_allclose(over.decision_function(C), decisions, rtol=0, atol=1e-10)
+    np.testing.assert_allclose(over.predict_proba(C), probabilities, rtol=0, atol=1e-10)
+
+
+@pytest.mark.parametrize("selector", ["uniform", "leverage", "kmeans++"])
+def test_other_selectors_choose_what_the_workflow_chooses(tmp_path, selector):
+    source, K, labels = matrix_files(tmp_path, "similarity")
+    settings = {"method": selector, "budget": 9}
+    if selector != "uniform":
+        settings["transform"] = "raw"
+    decisions, _, landmarks = workflow(
+        tmp_path, source, "krein_lsm", selector=settings, correction="clip"
+    )
+    model = KreinClassifier(selector=selector, n_landmarks=np.int64(9), correction="clip")
+    model.fit(K, labels)
+    assert model.landmark_indices_.tolist() == landmarks.tolist()
+    np.testing.assert_allclose(model.decision_function(K), decisions, rtol=0, atol=1e-10)
+
+
+def test_vectors_give_the_decisions_of_the_workflow_duplicates_too(tmp_path):
+    _, labels, X = scores()
+    X, labels = np.concatenate([X, X[:5]]), np.concatenate([labels, labels[:5]])
+    np.save(tmp_path / "vectors.npy", X)
+    (tmp_path / "labels.txt").write_text("\n".join(labels) + "\n")
+    kernel = {"name": "difference_of_gaussians", "width": 2.0, "subtracted_width": 6.0}
+    source = {"type": "vectors", "vectors": "vectors.npy", "kernel": kernel}
+    source["labels"] = {"lines": "labels.txt"}
+    decisions, _, landmarks = workflow(tmp_path, source, "krein_lsm")
+    params = {key: value for key, value in kernel.items() if key != "name"}
+    model = KreinClassifier(kernel["name"], kernel_params=params).fit(X, labels)
+    assert model.landmark_indices_.tolist() == landmarks.tolist()
+    np.testing.assert_allclose(model.decision_function(X), decisions, rtol=0, atol=1e-10)
+
+
+def test_sequences_give_the_decisions_of_the_workflow(tmp_path):
+    records = families(2, each=12)
+    records.append(("again", "a", records[0][2].lower()))
+    write_fasta(tmp_path / "all.fasta", records)
+    write_labels(tmp_path / "labels.tsv", records)
+    labelled = {"table": "labels.tsv", "id_column": "id", "label_column": "label"}
+    source = {"type": "fasta", "fasta": "all.fasta", "labels": labelled}
+    decisions, probabilities, landmarks = workflow(tmp_path, source, "krein_lsm", transform="log")
+    sequences, labels = [r[2] for r in records], [r[1] for r in records]
+    model = KreinClassifier("alignment").fit(sequences, labels)
+    assert model.landmark_indices_.tolist() == landmarks.tolist()
+    np.testing.assert_allclose(model.decision_function(sequences), decisions, rtol=0, atol=1e-10)
+    np.testing.assert_allclose(model.predict_proba(sequences), probabilities, rtol=0, atol=1e-10)
+    assert model.predict([sequences[3]]) == [labels[3]]
+
+
+# Dense formulas and other libraries.
+
+
+@pytest.mark.parametrize("correction", ["none", "flip", "clip", "square", "shift"])
+def test_with_all_landmarks_the_embedding_is_the_dense_one(correction):
+    values = np.concatenate([np.linspace(1, 5, 20), np.linspace(-3, -0.5, 10)])
+    V = np.linalg.qr(np.random.default_rng(3).normal(size=(30, 30)))[0]
+    corrected = {
+        "none": values,
+        "flip": np.abs(values),
+        "clip": np.maximum(values, 0),
+        "square": values**2,
+        "shift": values - values.min(),
+    }[correction]
+    K = (V * values) @ V.T
+    map = KreinNystroem(selector="all", rank=1.0, correction=correction)
+    Z = map.fit_transform(K)
+    np.testing.assert_allclose((Z * map.signs_) @ Z.T, (V * corrected) @ V.T, atol=1e-12)
+    np.testing.assert_allclose(np.sort(map.eigenvalues_), np.sort(values), atol=1e-12)
+    assert (map.signs_ < 0).any() == (correction == "none")
+    assert map.get_feature_names_out()[0] == "kreinnystroem0"
+
+
+def test_dissimilarities_are_embedded_as_by_classical_scaling():
+    D, _, X = scores("dissimilarity")
+    Z = KreinNystroem(kind="dissimilarity", selector="uniform", n_landmarks=5).fit_transform(D)
+    gaps = np.linalg.norm(Z[:, None] - Z, axis=2)
+    np.testing.assert_allclose(gaps, D, atol=1e-6)
+    centred = KernelPCA(2, kernel="linear").fit_transform(X)
+    np.testing.assert_allclose(np.abs(Z[:, :2]), np.abs(centred), atol=1e-6)
+
+
+def test_the_fisher_discriminant_is_that_of_scikit_learn():
+    # The same for any regular linear map of the rows: the discriminant of the columns themselves.
+    K, labels, _ = scores()
+    two, S = np.flatnonzero(labels != "c"), np.arange(0, 40, 8)
+    C, y, W = K[two][:, S], labels[two], K[np.ix_(S, S)]
+    model = NystroemClassifier(W, rank=1.0, learner="ny_ikfd").fit(C, y)
+    dense = LinearDiscriminantAnalysis(solver="lsqr", priors=[0.5, 0.5]).fit(C, y)
+    # The scatter as published is the sum of both classes', twice their mean.
+    np.testing.assert_allclose(
+        2 * model.decision_function(C), dense.decision_function(C), rtol=1e-6, atol=1e-8
+    )
+    assert (model.predict(C) == dense.predict(C)).all()
+
+
+def test_the_krein_svm_is_that_of_the_dense_flipped_matrix():
+    K, labels, _ = scores()
+    two = labels != "c"
+    K, y = K[np.ix_(two, two)], labels[two]
+    values, V = np.linalg.eigh(K)
+    flipped = (V * np.abs(values)) @ V.T
+    flipped /= np.diagonal(flipped).mean()
+    model = KreinClassifier(
+        selector="all", rank=1.0, correction="flip", learner="svc", learner_params={"penalty": 0.5}
+    ).fit(K, y)
+    dense = SVC(kernel="precomputed", C=0.5, tol=1e-6).fit(flipped, y).decision_function(flipped)
+    np.testing.assert_allclose(model.decision_function(K), dense, atol=1e-4)
+
+
+# What scikit-learn does with them.
+
+
+def test_folds_slice_rows_and_columns():
+    K, labels, _ = scores()
+    model = KreinClassifier(n_landmarks=8)
+    folds = KFold(3, shuffle=True, random_state=0)
+    by_hand = [
+        clone(model)
+        .fit(K[np.ix_(known, known)], labels[known])
+        .score(K[np.ix_(new, known)], labels[new])
+        for known, new in folds.split(K)
+    ]
+    np.testing.assert_array_equal(cross_val_score(model, K, labels, cv=folds), by_hand)
+    assert min(by_hand) > 0.7
+
+
+def test_pipelines_and_searches():
+    _, labels, X = scores()
+    pipeline = make_pipeline(StandardScaler(), KreinClassifier("gaussian"))
+    grid = {
+        "kreinclassifier__n_landmarks": [6, 12],
+        "kreinclassifier__kernel_params": [{"width": w} for w in np.array([0.3, 1.0])],
+        "kreinclassifier__correction": ["none", "flip"],
+    }
+    search = GridSearchCV(pipeline, grid, cv=2, error_score="raise").fit(X, labels)
+    assert search.best_score_ > 0.8
+    embedded = make_pipeline(
+        KreinNystroem("difference_of_gaussians", n_landmarks=12), LogisticRegression()
+    )
+    assert cross_val_score(embedded, X, labels, cv=3).mean() > 0.8
+
+
+def test_lists_of_strings_are_cross_validated():
+    records = families(4, classes=("a", "b"), each=10, changed=0.2)
+    sequences, labels = [r[2] for r in records], [r[1] for r in records]
+    folds = KFold(2, shuffle=True, random_state=0)
+    for kernel in ("alignment", "edit_distance"):
+        model = KreinClassifier(kernel, selector="uniform", n_landmarks=6)
+        assert cross_val_score(model, sequences, labels, cv=folds).mean() == 1
+
+
+def test_self_similarities_are_sliced_with_the_rows():
+    K, labels, _ = scores()
+    S = np.arange(0, 60, 5)
+    model = NystroemClassifier(K[np.ix_(S, S)])
+    given = {"self_similarities": np.diagonal(K)}
+    found = cross_val_score(model, K[:, S], labels, cv=3, params=given, error_score="raise")
+    assert found.mean() > 0.7
+
+
+def test_probabilities_and_decisions_belong_together():
+    K, labels, _ = scores()
+    model = KreinClassifier().fit(K, labels)
+    p = model.predict_proba(K)
+    np.testing.assert_allclose(p.sum(axis=1), 1, rtol=1e-14)
+    assert (model.classes_[p.argmax(axis=1)] == model.predict(K)).all()
+    two = labels != "c"
+    model = KreinClassifier(learner="nearest_landmark").fit(K[np.ix_(two, two)], labels[two])
+    f, p = model.decision_function(K[np.ix_(two, two)]), model.predict_proba(K[np.ix_(two, two)])
+    T = model.landmark_classifier_.temperature
+    np.testing.assert_allclose(p[:, 1], 1 / (1 + np.exp(-2 * f / T)), rtol=1e-10)
+
+
+def test_new_rows_do_not_change_others():
+    K, labels, _ = scores()
+    model = KreinClassifier(n_landmarks=9).fit(K, labels)
+    both = model.decision_function(K)
+    alone = np.concatenate([model.decision_function(row[None]) for row in K])
+    assert both.tobytes() == alone.tobytes()
+
+
+# The alignment kernel.
+
+
+def test_the_alignment_kernel_is_the_transformed_score():
+    records = families(5, classes=("a", "b"), each=3)
+    model = KreinNystroem(
+        "alignment", kernel_params={"transform": "normalised"}, selector="all", rank=1.0
+    )
+    kernel = model._make_kernel()
+    X = kernel.read([r[2] for r in records])
+    n = len(X)
+    left, right = np.divmod(np.arange(n * n, dtype=np.int32), np.int32(n))
+    scheme = ScoringScheme(load_substitution_matrix("blosum62"), 11, 1, "local")
+    s = align_pairs(pack(list(X)), left, right, scheme, 1).reshape(n, n)
+    own = np.diagonal(s)
+    np.testing.assert_allclose(
+        kernel.columns(X, X[:2]), s[:, :2] / np.sqrt(np.outer(own, own[:2])), rtol=1e-14
+    )
+    assert kernel.diagonal(X).tolist() == [1.0] * n
+    assert "local alignment scores (blosum62, gaps 11 and 1)" in kernel.describe()
+
+
+# Errors.
+
+K3, Y3, X3 = scores(each=8)
+
+
+@pytest.mark.parametrize(
+    ("model", "X", "message"),
+    [
+        (KreinClassifier("gausian"), X3, "kernel: 'gausian' is unknown; did you mean 'gaussian'"),
+        (KreinClassifier("gaussian", kernel_params={"w": 1}), X3, "kernel: unknown key 'w'"),
+        (KreinClassifier(kernel_params={"w": 1}), K3, "a precomputed matrix takes none"),
+        (KreinClassifier(learner="pcvm"), K3, "learner.method: 'pcvm' is none .* 'ny_pcvm'"),
+        (KreinClassifier(learner_params={"x": 1}), K3, "KreinClassifier: learner: unknown key 'x'"),
+        (KreinClassifier(learner="svc"), K3, "svc cannot learn from negative eigenvalues"),
+        (KreinClassifier(correction="flop"), K3, "correction: 'flop' is none .* 'flip'"),
+        (KreinClassifier(selector="given"), K3, "selector.method: 'given' is none of"),
+        (KreinClassifier(selector="uniform"), K3, "'uniform' needs a number of landmarks"),
+        (KreinClassifier(selector_params={"budget": 3}), K3, "'budget' .*: give n_landmarks"),
+        (KreinClassifier(selector_params={"transform": "log"}), K3, "give it in kernel_params"),
+        (KreinClassifier(n_landmarks=1), K3, "selector.budget: 1 is not at least 2"),
+        (KreinClassifier(inner_folds=1), K3, "inner_folds: 1 is not a whole number"),
+        (KreinClassifier(random_state=None), K3, "random_state: None is not a whole number"),
+        (KreinClassifier(kind="distance"), K3, "kind: 'distance' is none of similarity"),
+        (KreinClassifier(kind="dissimilarity"), -K3, "X, row 1, column 1: .* negative dissimil"),
+        (KreinClassifier(), np.triu(K3), "X: not symmetric"),
+        (KreinClassifier("alignment"), ["MKV1"] * 24, "residue 4 is '1', which the substitution"),
+        (KreinClassifier("alignment"), ["*"] * 24, "sequence 1: has no residues"),
+        (KreinClassifier("alignment"), ["XX"] * 24, "sequence 1: scores too little with itself"),
+        (KreinClassifier("alignment"), [3] * 24, "X: 3 is no list of strings"),
+        (KreinClassifier("alignment"), "MKV", "X: 'MKV' is no list of strings"),
+        (NystroemClassifier(), K3, "landmark_matrix: give the scores among the landmarks"),
+        (NystroemClassifier(K3), K3[:, :5], r"shape \(24, 24\), but C has 5 columns"),
+    ],
+)
+def test_mistakes_are_named(model, X, message):
+    with pytest.raises(InputError, match=message):
+        model.fit(X, Y3)
+
+
+def test_what_is_refused_after_the_fit():
+    D, labels, _ = scores("dissimilarity", each=8)
+    model = KreinClassifier(kind="dissimilarity").fit(D, labels)
+    column = model.landmark_indices_[0]
+    D[2, column] = -1
+    with pytest.raises(InputError, match=f"X, row 2, column {column}: -1 is negative"):
+        model.predict(D)
+    S = model.landmark_indices_
+    D = np.abs(D)
+    over = NystroemClassifier(D[np.ix_(S, S)] * (1 - np.eye(len(S))), kind="dissimilarity")
+    with pytest.raises(InputError, match=r"self_similarities: of shape \(3,\), but C has 24 rows"):
+        over.fit(D[:, S], labels, self_similarities=[1, 2, 3])
+    with pytest.raises(InputError, match="C, row 0, column 0: -1 is negative, which no dissimil"):
+        over.fit(D[:, S] * 0 - 1, labels)
+    vectors = KreinClassifier("polynomial", kernel_params={"degree": 9}).fit(X3, Y3)
+    with pytest.raises(InputError, match="X, row 1: .* is not finite for it"):
+        vectors.predict(np.array([[1.0, 1.0], [1e200, 1.0]]))
+
+
+# Where they can be had, and what the pages say of them.
+
+
+def test_the_package_does_not_import_scikit_learn_before_it_is_asked():
+    code = "import sys, kreinflow; assert 'sklearn' not in sys.modules"
+    subprocess.run([sys.executable, "-c", code], check=True)
+    assert kreinflow.NystroemClassifier is NystroemClassifier
+    with pytest.raises(AttributeError, match="has no attribute 'KreinClasifier'"):
+        kreinflow.KreinClasifier  # noqa: B018
+
+
+@pytest.mark.parametrize("page", ["README.md", "docs/estimators.md"])
+def test_the_examples_of_the_pages_run(page):
+    blocks = re.findall(
+        r"<!-- runs -->\n```python\n(.*?)```", (PAGES / page).read_text(), re.DOTALL
+    )
+    assert len(blocks) >= 2
+    records = families(6, classes=("kinase", "globin"), each=12)
+    K, labels, X = scores()
+    for block in blocks:
+        names = {"K": K, "X": X, "y": labels}
+        if "sequences" in block:
+            names = {"sequences": [r[2] for r in records], "y": [r[1] for r in records]}
+        shown = {**names, "print": lambda *_: None}
+        exec(block, shown)
+        score = shown.get("accuracy")
+        assert score is None or np.mean(score) > 0.8
