@@ -26,10 +26,11 @@ rule collect_times:
         "../envs/report.yaml"
     threads: 1
     resources:
-        mem_mb=500,
-        runtime=5,
+        mem_mb=scale(BASE_MB, 0),
+        runtime=scale(5, 0),
     params:
-        folder=lambda wildcards: f"{RESULTS}/{wildcards.dataset}/times",
+        times=lambda wildcards: f"{RESULTS}/{wildcards.dataset}/times",
+        logs=lambda wildcards: f"{RESULTS}/{wildcards.dataset}/logs",
         jobs=lambda wildcards: timed_jobs(wildcards.dataset),
         code=code("times.py"),
     script:
@@ -66,7 +67,7 @@ rule draw_figures:
         "../envs/report.yaml"
     threads: 1
     resources:
-        mem_mb=scale(600, 40),
+        mem_mb=scale(BASE_MB, 40),
         runtime=scale(10, 1),
     params:
         code=code("figures.py"),
@@ -93,7 +94,7 @@ rule write_report:
         "../envs/report.yaml"
     threads: 1
     resources:
-        mem_mb=scale(600, 40),
+        mem_mb=scale(BASE_MB, 40),
         runtime=scale(10, 1),
     params:
         config=CONFIG,

@@ -32,7 +32,7 @@ with logged(snakemake.log[0]):
         ),
         "reject": draw.reject_figure(tables["reject_curve"], best),
         "calibration": draw.calibration_figure(tables["calibration"], best),
-        "times": draw.times_figure(read_table(files.times, ["stage", "seconds"])),
+        "times": draw.times_figure(read_table(files.times, ["stage", "seconds"], ["stage", "job"])),
     }
     for path in snakemake.output:
         draw.save_figure(drawn[Path(path).stem], path)

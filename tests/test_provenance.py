@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from kreinflow.provenance import code_digest, package_versions
+from kreinflow.provenance import code_digest, job_record, package_versions
 
 ROOT = Path(__file__).parents[1]
 
@@ -80,3 +80,19 @@ def test_versions_name_what_matters():
     assert versions["numpy"][0].isdigit()
     assert "not installed" not in versions.values()
     assert len(code_digest(__file__)) == 64
+
+
+def test_a_record_says_where_a_job_ran_and_what_it_took(monkeypatch):
+    import platform
+
+    import numpy as np
+
+    block = np.ones(30_000_000)  # 240 MB
+    monkeypatch.delenv("SLURMD_NODENAME", raising=False)
+    record = job_record()
+    assert record["host"] == platform.node()
+    assert record["numpy"] == np.__version__
+    assert record["cpu_kernel"]
+    assert block.nbytes / 2**20 < record["peak_mb"] < 20_000
+    monkeypatch.setenv("SLURMD_NODENAME", "n2")
+    assert job_record()["host"] == "n2"

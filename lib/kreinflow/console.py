@@ -9,7 +9,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TextIO
 
+from kreinflow.artifacts import write_json
 from kreinflow.errors import InputError, KreinflowError
+from kreinflow.provenance import job_record
 
 
 class Console:
@@ -40,6 +42,7 @@ def logged(path: str | Path) -> Iterator[Console]:
 
     A :class:`~kreinflow.errors.KreinflowError` ends the process with its exit code and one
     message; anything else with exit code 1, the traceback in the log, and a request to report it.
+    A job that ends well leaves its :func:`~kreinflow.provenance.job_record` beside its log.
     """
     terminal = sys.stderr
     Path(path).parent.mkdir(parents=True, exist_ok=True)
@@ -53,6 +56,7 @@ def logged(path: str | Path) -> Iterator[Console]:
         console = Console(terminal)
         try:
             yield console
+            write_json(Path(path).with_suffix(".json"), job_record())
         except KreinflowError as error:
             kind = "input error" if isinstance(error, InputError) else "error"
             console.show(f"kreinflow {kind}: {error}")

@@ -1,12 +1,15 @@
-"""What a result came from: digests of code and files, and the versions of packages."""
+"""What a result came from: digests of code and files, versions of packages, and the machine."""
 
 import ast
 import hashlib
 import importlib.metadata
+import os
 import platform
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
+
+from threadpoolctl import threadpool_info
 
 from kreinflow import __version__
 
@@ -98,3 +101,30 @@ def package_versions() -> dict[str, str]:
         except importlib.metadata.PackageNotFoundError:
             versions[name] = "not installed"
     return versions
+
+
+def job_record() -> dict[str, str | float]:
+    """Return what a job adds to Snakemake's benchmark of it: where it ran, and with what.
+
+    Returns
+    -------
+    dict
+        host (as Slurm calls the node, if it was Slurm); kreinflow and numpy, their versions;
+        cpu_kernel, the code that BLAS chose for this processor, on which last digits depend;
+        peak_mb, the largest resident memory of this process, which short jobs reach between two
+        looks of Snakemake.
+    """
+    kernels = {
+        str(library["architecture"])
+        for library in threadpool_info()
+        if library.get("user_api") == "blas" and "architecture" in library
+    }
+    status = Path("/proc/self/status").read_text(encoding="ascii", errors="replace")
+    (peak,) = (line.split()[1] for line in status.splitlines() if line.startswith("VmHWM:"))
+    return {
+        "host": os.environ.get("SLURMD_NODENAME") or platform.node(),
+        "kreinflow": __version__,
+        "numpy": importlib.metadata.version("numpy"),
+        "cpu_kernel": " ".join(sorted(kernels)),
+        "peak_mb": round(int(peak) / 1024, 1),
+    }

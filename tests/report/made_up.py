@@ -13,6 +13,7 @@ from kreinflow.evaluation.metrics import (
     reject_curve,
     summary,
 )
+from kreinflow.report.times import COLUMNS
 
 SELECTORS = {"meb": "meb", "kmeans": "kmeans++", "uniform": "uniform"}
 RECIPES = (
@@ -169,8 +170,9 @@ def run_tables(n_classes=30, n_folds=10, repeats=1, n=1500, n_recipes=9, seed=0)
         "files": {"proteins.fasta.gz": "ab" * 32, "labels.tsv": "cd" * 32},
     }
     stages = ("alignment", "class_scores", "landmarks", "factor", "model", "evaluation", "dataset")
+    machine = ("node1", "0.1.0", "2.4.6", "Haswell")
     times = [
-        (stage, f"job{i}", rng.gamma(2, 9), rng.gamma(2, 8), 200 + rng.random() * 400)
+        (stage, f"job{i}", rng.gamma(2, 9), rng.gamma(2, 8), 200 + rng.random() * 400, *machine)
         for stage in stages
         for i in range(1 if stage in ("dataset", "evaluation") else n_folds)
     ]
@@ -198,9 +200,7 @@ def run_tables(n_classes=30, n_folds=10, repeats=1, n=1500, n_recipes=9, seed=0)
         "confusion": confusion(predictions),
         "reject_curve": reject_curve(predictions),
         "calibration": calibration_bins(predictions),
-        "times": pd.DataFrame(
-            times, columns=["stage", "job", "seconds", "cpu_seconds", "max_rss_mb"]
-        ),
+        "times": pd.DataFrame(times, columns=list(COLUMNS)),
     }
 
 

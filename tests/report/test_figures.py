@@ -113,23 +113,6 @@ def test_landmarks_are_counted_by_class_and_fold():
     np.testing.assert_allclose(axes.lines[0].get_xdata(), [1.5, 0.5])
 
 
-def test_times_are_added_by_stage():
-    table = pd.DataFrame(
-        {
-            "stage": ["a", "b", "a"],
-            "job": ["1", "", "2"],
-            "seconds": [1.0, 5.0, 2.0],
-            "cpu_seconds": ["", 4.0, 2.0],
-            "max_rss_mb": [100, "", 300],
-        }
-    )
-    stages = f.times_by_stage(table)
-    assert stages["stage"].tolist() == ["b", "a"]
-    assert stages["jobs"].tolist() == [1, 2]
-    assert stages["seconds"].tolist() == [5.0, 3.0]
-    assert stages["max_rss_mb"].iloc[1] == 300
-
-
 def test_styles_differ_for_many_recipes():
     styles = f._styles([str(i) for i in range(28)])
     assert len({(s["color"], s["linestyle"]) for s in styles.values()}) == 28

@@ -172,10 +172,19 @@ def test_times_can_be_taken_out(tables, html):
         start = text.index('<section class="times">')
         return text[:start] + text[text.index("</section>", start) :]
 
-    slower = tables["times"].assign(seconds=tables["times"]["seconds"] * 2)
+    slower = tables["times"].assign(seconds=tables["times"]["seconds"] * 2, host="another")
     other = render_report([report_of(tables, times=slower)], CONTEXT)
     assert other != html
     assert without_times(other) == without_times(html)
+
+
+def test_jobs_of_more_than_one_kind_of_processor_are_told(tables, html):
+    assert "OPENBLAS_CORETYPE" not in html
+    times = tables["times"].copy()
+    times.loc[0, ["host", "cpu_kernel"]] = ["node2", "SkylakeX"]
+    page = render_report([report_of(tables, times=times)], CONTEXT)
+    assert "OPENBLAS_CORETYPE" in page
+    assert "node2" in page
 
 
 def test_several_data_sets(tables):

@@ -25,6 +25,7 @@ from kreinflow.artifacts import write_text
 from kreinflow.evaluation.comparison import SIGNIFICANCE
 from kreinflow.evaluation.metrics import CALIBRATION_BINS, INNER_CHOICE
 from kreinflow.numerics import FloatArray
+from kreinflow.report.times import times_by_stage
 
 BLUE, VERMILION, GREEN, ORANGE = "#0072B2", "#D55E00", "#009E73", "#E69F00"
 PURPLE, SKY, BLACK, GREY = "#CC79A7", "#56B4E9", "#222222", "#767676"
@@ -547,38 +548,23 @@ def calibration_figure(calibration: pd.DataFrame, best: str) -> Figure:
 
 @drawing_style()
 def times_figure(times: pd.DataFrame) -> Figure:
-    """Draw the time of each stage, summed over its jobs.
+    """Draw where the time went: that of each stage, summed over its jobs.
 
     Parameters
     ----------
     times : DataFrame
-        With columns stage, job, seconds, cpu_seconds, max_rss_mb.
+        With the columns of :mod:`kreinflow.report.times`.
     """
     table = times_by_stage(times)
     figure = _figure(_rows_height(len(table) * 1.5, 1.8))
     axes = figure.subplots()
     at = np.arange(len(table))
     axes.barh(at, table["seconds"], height=0.66, color=BLUE)
-    for i, (seconds, jobs) in enumerate(zip(table["seconds"], table["jobs"], strict=True)):
-        text = f" {seconds:,.1f} s, {jobs} job{'s' if jobs != 1 else ''}"
-        axes.text(seconds, i, text, va="center", fontsize=8)
+    for i, row in enumerate(table.to_dict("records")):
+        jobs = f"{row['jobs']} job{'s' if row['jobs'] != 1 else ''}"
+        text = f" {row['share']:.0%}: {row['seconds']:,.1f} s, {jobs}"
+        axes.text(row["seconds"], i, text, va="center", fontsize=8)
     _name_rows(axes, table["stage"].tolist())
-    axes.set_xlim(0, max(float(table["seconds"].max()) * 1.3, 1e-3))
+    axes.set_xlim(0, max(float(table["seconds"].max()) * 1.4, 1e-3))
     axes.set_xlabel("seconds, summed over jobs (jobs may run side by side)")
     return figure
-
-
-def times_by_stage(times: pd.DataFrame) -> pd.DataFrame:
-    """Return jobs, seconds, processor seconds and largest memory of each stage, longest first."""
-    table = pd.DataFrame(
-        {
-            "stage": times["stage"].astype(str),
-            "jobs": 1,
-            "seconds": numbers(times["seconds"]),
-            "cpu_seconds": numbers(times["cpu_seconds"]),
-            "max_rss_mb": numbers(times["max_rss_mb"]),
-        }
-    )
-    parts = {"jobs": "sum", "seconds": "sum", "cpu_seconds": "sum", "max_rss_mb": "max"}
-    by_stage = table.groupby("stage", sort=True).agg(parts).reset_index()
-    return by_stage.sort_values("seconds", ascending=False, kind="stable", ignore_index=True)

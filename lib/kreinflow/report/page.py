@@ -15,8 +15,9 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from kreinflow.evaluation.metrics import INNER_CHOICE
 from kreinflow.references import REFERENCES
 from kreinflow.report.advice import warnings_of
-from kreinflow.report.figures import flags, measured, numbers, times_by_stage
+from kreinflow.report.figures import flags, measured, numbers
 from kreinflow.report.methods import methods_text
+from kreinflow.report.times import MACHINE, times_by_machine, times_by_stage
 from kreinflow.sequences.dataset import ALIGNED
 
 CAPTIONS: dict[str, str] = {
@@ -32,7 +33,7 @@ CAPTIONS: dict[str, str] = {
     "reject": "Errors among the predictions that are kept when the least certain are set aside.",
     "calibration": "How often predictions of a given probability are right (best recipe), above "
     "how many there are.",
-    "times": "Time of each stage, summed over its jobs.",
+    "times": "Where the time went: seconds of each stage, summed over its jobs.",
 }
 """What each figure shows; also the figures that the page expects."""
 
@@ -67,7 +68,7 @@ class DatasetReport:
     summary, comparison, per_class : DataFrame
         Of :mod:`kreinflow.evaluation`.
     times : DataFrame
-        Columns stage, job, seconds, cpu_seconds, max_rss_mb.
+        With the columns of :mod:`kreinflow.report.times`.
     final_recipe : str
         The recipe of the final model.
     figures : mapping of str to str
@@ -204,6 +205,8 @@ def _view(number: int, data: DatasetReport, config: Mapping[str, Any]) -> dict[s
         "recipe_table": _recipes(models),
         "per_class": _per_class(data.per_class[data.per_class["recipe"].astype(str) == best]),
         "times": _times(data.times),
+        "machines": _machines(data.times),
+        "kernels": data.times["cpu_kernel"].astype(str).nunique(),
         "figures": {name: _image(data.figures[name]) for name in CAPTIONS},
         "captions": CAPTIONS,
         "methods": methods_text(data.settings, config, data.final_recipe),
@@ -470,9 +473,25 @@ def _times(times: pd.DataFrame) -> Table:
             str(row["stage"]),
             str(row["jobs"]),
             f"{row['seconds']:,.1f}",
+            f"{row['share']:.1%}",
             f"{row['cpu_seconds']:,.1f}",
             f"{row['max_rss_mb']:,.0f}",
         )
         for row in times_by_stage(times).to_dict("records")
     ]
-    return _table(["stage", "jobs", "seconds", "processor seconds", "largest memory, MB"], rows)
+    head = ["stage", "jobs", "seconds", "share", "processor seconds", "largest memory, MB"]
+    return _table(head, rows)
+
+
+def _machines(times: pd.DataFrame) -> Table:
+    rows = [
+        (
+            *(str(row[key]) for key in MACHINE),
+            str(row["jobs"]),
+            f"{row['seconds']:,.1f}",
+            f"{row['cpu_seconds']:,.1f}",
+        )
+        for row in times_by_machine(times).to_dict("records")
+    ]
+    head = ["host", "kreinflow", "numpy", "CPU kernel", "jobs", "seconds", "processor seconds"]
+    return _table(head, rows, text={0, 1, 2, 3})

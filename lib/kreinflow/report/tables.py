@@ -10,11 +10,13 @@ import pandas as pd
 from kreinflow.artifacts import read_json, read_table
 from kreinflow.models.model_file import Model
 from kreinflow.report.page import CAPTIONS, DatasetReport
+from kreinflow.report.times import COLUMNS, MACHINE
 from kreinflow.sequences.partition import ALL, fold_name, fold_numbers
 
 _TEXT = (
     *("recipe", "selector", "transform", "rank_wanted", "correction", "learner"),
     *("class", "true", "predicted", "id", "stage", "job"),
+    *MACHINE,
 )
 """Columns that stay text whatever they hold: 01 and NA are labels."""
 
@@ -69,7 +71,7 @@ def read_dataset_report(folder: Path, name: str, settings: Mapping[str, Any]) ->
         summary=evaluation["summary"],
         comparison=evaluation["comparison"],
         per_class=evaluation["per_class"],
-        times=read_table(folder / "times.tsv", ["stage", "seconds"], _TEXT),
+        times=read_table(folder / "times.tsv", COLUMNS, _TEXT),
         final_recipe=str(model.about["training"]["recipe"]),
         figures={name: (folder / "figures" / f"{name}.svg").read_text() for name in CAPTIONS},
     )

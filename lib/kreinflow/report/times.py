@@ -1,0 +1,76 @@
+"""What the jobs of a run took, where, and with what."""
+
+from collections.abc import Iterable
+from pathlib import Path
+
+import pandas as pd
+
+from kreinflow.artifacts import read_json, read_table
+
+MACHINE = ("host", "kreinflow", "numpy", "cpu_kernel")
+"""Columns of times.tsv that say where a job ran and with what."""
+COLUMNS = ("stage", "job", "seconds", "cpu_seconds", "max_rss_mb", *MACHINE)
+"""Columns of times.tsv."""
+
+
+def collect_times(benchmarks: Path, records: Path, jobs: Iterable[str]) -> pd.DataFrame:
+    """Return one row a job, with :data:`COLUMNS`.
+
+    Parameters
+    ----------
+    benchmarks : Path
+        Folder with Snakemake's benchmark of each job, ``NAME.tsv``.
+    records : Path
+        Folder with the :func:`~kreinflow.provenance.job_record` of each job, ``NAME.json``.
+    jobs : iterable of str
+        Names: the stage, a dot, and which job of it. One without a benchmark is left out, and a
+        record that is missing leaves its cells empty: times are worth no new run.
+    """
+    rows = []
+    for name in jobs:
+        path = benchmarks / f"{name}.tsv"
+        if not path.exists():
+            continue
+        stage, _, job = name.partition(".")
+        record = records / f"{name}.json"
+        about = read_json(record) if record.exists() else {}
+        measured = read_table(path, ["s", "cpu_time", "max_rss"])
+        for line in measured.apply(pd.to_numeric, errors="coerce").to_dict("records"):
+            peaks = pd.Series([line["max_rss"], about.get("peak_mb")], dtype=float)
+            rows.append(
+                {
+                    "stage": stage,
+                    "job": job,
+                    "seconds": line["s"],
+                    "cpu_seconds": line["cpu_time"],
+                    "max_rss_mb": peaks.max(),
+                    **{key: about.get(key, "") for key in MACHINE},
+                }
+            )
+    return pd.DataFrame(rows, columns=list(COLUMNS))
+
+
+def times_by_stage(times: pd.DataFrame) -> pd.DataFrame:
+    """Return jobs, seconds, share, processor seconds, largest memory of stages, longest first."""
+    table = _as_numbers(times).assign(stage=times["stage"].astype(str))
+    parts = {"jobs": "sum", "seconds": "sum", "cpu_seconds": "sum", "max_rss_mb": "max"}
+    by_stage = table.groupby("stage", sort=True).agg(parts).reset_index()
+    by_stage["share"] = by_stage["seconds"] / max(by_stage["seconds"].sum(), 1e-9)
+    return by_stage.sort_values("seconds", ascending=False, kind="stable", ignore_index=True)
+
+
+def times_by_machine(times: pd.DataFrame) -> pd.DataFrame:
+    """Return jobs, seconds and processor seconds of each host, by :data:`MACHINE`."""
+    keys = list(MACHINE)
+    table = _as_numbers(times).assign(**{key: times[key].astype(str) for key in keys})
+    parts = {"jobs": "sum", "seconds": "sum", "cpu_seconds": "sum"}
+    return table.groupby(keys, sort=True).agg(parts).reset_index()
+
+
+def _as_numbers(times: pd.DataFrame) -> pd.DataFrame:
+    """Return the measured columns as numbers (empty cells are text in a file) and a count."""
+    columns = {
+        name: pd.to_numeric(times[name], errors="coerce")
+        for name in ("seconds", "cpu_seconds", "max_rss_mb")
+    }
+    return pd.DataFrame({"jobs": 1, **columns}, index=times.index)

@@ -1,0 +1,55 @@
+import json
+
+import pandas as pd
+
+from kreinflow.report import times as t
+
+
+def test_benchmarks_and_records_are_joined_by_the_name_of_the_job(tmp_path):
+    benchmark = "s\th:m:s\tmax_rss\tcpu_time\n{}\t0:00:01\t{}\t{}\n"
+    (tmp_path / "dataset.tsv").write_text(benchmark.format(1.5, 90.0, 1.25))
+    (tmp_path / "model.meb.r0f1.tsv").write_text(benchmark.format(0.25, "NA", "-"))
+    record = {"host": "n2", "kreinflow": "1", "numpy": "2", "cpu_kernel": "Zen", "peak_mb": 120.5}
+    (tmp_path / "dataset.json").write_text(json.dumps(record))
+    table = t.collect_times(tmp_path, tmp_path, ["dataset", "folds", "model.meb.r0f1"])
+    assert table.columns.tolist() == list(t.COLUMNS)
+    assert table["stage"].tolist() == ["dataset", "model"]  # no benchmark of folds
+    assert table["job"].tolist() == ["", "meb.r0f1"]
+    assert table["max_rss_mb"].iloc[0] == 120.5  # the record saw more than Snakemake
+    assert table.loc[0, ["host", "cpu_kernel"]].tolist() == ["n2", "Zen"]
+    assert table["seconds"].tolist() == [1.5, 0.25]
+    assert table.loc[1, ["cpu_seconds", "max_rss_mb"]].isna().all()  # too short to be seen
+    assert table.loc[1, "host"] == ""
+
+
+def times():
+    return pd.DataFrame(
+        {
+            "stage": ["a", "b", "a"],
+            "job": ["1", "", "2"],
+            "seconds": [1.0, 5.0, 2.0],
+            "cpu_seconds": ["", 4.0, 2.0],
+            "max_rss_mb": [100, "", 300],
+            "host": ["n1", "n2", "n1"],
+            "kreinflow": "0.1.0",
+            "numpy": "2.0",
+            "cpu_kernel": ["Haswell", "Zen", "Haswell"],
+        }
+    )
+
+
+def test_times_are_added_by_stage():
+    stages = t.times_by_stage(times())
+    assert stages["stage"].tolist() == ["b", "a"]
+    assert stages["jobs"].tolist() == [1, 2]
+    assert stages["seconds"].tolist() == [5.0, 3.0]
+    assert stages["share"].tolist() == [5 / 8, 3 / 8]
+    assert stages["max_rss_mb"].iloc[1] == 300
+
+
+def test_times_are_added_by_machine():
+    machines = t.times_by_machine(times())
+    assert machines["host"].tolist() == ["n1", "n2"]
+    assert machines["cpu_kernel"].tolist() == ["Haswell", "Zen"]
+    assert machines["jobs"].tolist() == [2, 1]
+    assert machines["seconds"].tolist() == [3.0, 5.0]
