@@ -23,7 +23,7 @@ rule list_candidates:
         "../envs/alignment.yaml"
     threads: 1
     resources:
-        mem_mb=scale(500, 40),
+        mem_mb=scale(BASE_MB, 40),
         runtime=scale(10, 0.1),
     params:
         candidates=lambda wildcards: most_wanted(wildcards.dataset, "candidates"),
@@ -56,8 +56,8 @@ rule align_class_scores:
     threads: CONFIG["alignment"]["threads"]
     resources:
         alignment_memory_mb=CONFIG["alignment"]["memory_mb"],
-        mem_mb=scale(500 + CONFIG["alignment"]["memory_mb"], 40),
-        runtime=scale(60, 60),
+        mem_mb=scale(BASE_MB + CONFIG["alignment"]["memory_mb"], 40),
+        runtime=alignment_minutes(class_pairs),
     params:
         scoring=lambda wildcards: CONFIG["datasets"][wildcards.dataset]["scoring"],
         data=str(DATA),
@@ -84,8 +84,8 @@ rule align_columns:
     threads: CONFIG["alignment"]["threads"]
     resources:
         alignment_memory_mb=CONFIG["alignment"]["memory_mb"],
-        mem_mb=scale(500 + CONFIG["alignment"]["memory_mb"], 40),
-        runtime=scale(60, 60),
+        mem_mb=scale(BASE_MB + CONFIG["alignment"]["memory_mb"], 40),
+        runtime=alignment_minutes(column_pairs),
     params:
         scoring=lambda wildcards: CONFIG["datasets"][wildcards.dataset]["scoring"],
         data=str(DATA),
@@ -116,8 +116,8 @@ rule gather_columns:
     threads: 1
     resources:
         alignment_memory_mb=CONFIG["alignment"]["memory_mb"],
-        mem_mb=scale(500 + CONFIG["alignment"]["memory_mb"], 40),
-        runtime=scale(20, 5),
+        mem_mb=scale(BASE_MB + CONFIG["alignment"]["memory_mb"], 40),
+        runtime=scale(10, 0.5),
     params:
         scoring=lambda wildcards: CONFIG["datasets"][wildcards.dataset]["scoring"],
         data=str(DATA),

@@ -17,8 +17,8 @@ rule classify_new:
         "../envs/learning.yaml"
     threads: CONFIG["alignment"]["threads"]
     resources:
-        mem_mb=scale(700, 40),
-        runtime=scale(30, 60),
+        mem_mb=scale(BASE_MB, 40),
+        runtime=scale(10, 10),
     params:
         backend=CONFIG["alignment"]["backend"],
         code=code("classify.py"),

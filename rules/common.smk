@@ -11,6 +11,7 @@ _before = [dict(os.environ)["PYTHONPATH"]] if "PYTHONPATH" in os.environ else []
 os.environ.update(PYTHONPATH=os.pathsep.join([LIBRARY, *filter(None, _before)]))
 sys.path.insert(0, LIBRARY)
 
+from kreinflow.artifacts import read_json
 from kreinflow.configuration import complete_configuration
 from kreinflow.errors import InputError
 from kreinflow.kernels.registry import KERNELS
@@ -224,12 +225,46 @@ def fold_table(dataset):
 
 
 def scale(base, per_mb):
-    """A resource that grows with the size of the inputs, and with each attempt."""
+    """A resource that grows with the size of the inputs, which have N, m and the lengths in them,
+    and with each attempt."""
     return lambda wildcards, input, attempt: int((base + per_mb * input.size_mb) * attempt)
 
 
-BASE_MB = 800
-"""Memory of a learning job beside its matrices with a row for each sequence."""
+BASE_MB = 1000
+"""Memory of a job beside its matrices: 200 to 400 MB for the libraries that it imports, and on a
+cluster 3 x 200 MB for the Snakemakes that stand around it: those of the batch script, of the
+step, and, in a group, of the job itself."""
+
+CELLS = 2e9
+"""Cells of alignment a second and thread that run times are asked for by. Less than half of what
+benchmarks/alignment.py measures: machines differ, and so do lengths."""
+
+
+def alignment_minutes(pairs):
+    """Run time of a block, for a function of the inputs that counts the pairs of all blocks."""
+
+    def minutes(wildcards, input, attempt, threads):
+        statistics = read_json(input.summary)["statistics"]
+        cells = pairs(input, statistics) * statistics["lengths"]["mean"] ** 2 / len(BLOCKS)
+        return int((10 + cells / (60 * CELLS * threads)) * attempt)
+
+    return minutes
+
+
+def class_pairs(input, statistics):
+    """Members x candidates of each class, and all x the sketch, which has no class."""
+    with open(input.candidates) as table:
+        classes = [line.partition("\t")[0] for line in table][1:]
+    return sum(statistics["class_sizes"].get(name, statistics["distinct"]) for name in classes)
+
+
+def column_pairs(input, statistics):
+    """All x the union of the landmarks, which is not larger than their sum."""
+    landmarks = 0
+    for path in input.landmarks:
+        with open(path) as table:
+            landmarks += sum(1 for line in table) - 1
+    return statistics["distinct"] * min(landmarks, statistics["distinct"])
 
 
 def learning_memory(tiled):

@@ -22,7 +22,7 @@ rule read_dataset:
         "../envs/alignment.yaml"
     threads: 1
     resources:
-        mem_mb=scale(500, 40),
+        mem_mb=scale(BASE_MB, 40),
         runtime=scale(10, 0.1),
     params:
         settings=lambda wildcards: CONFIG["datasets"][wildcards.dataset]["source"],

@@ -27,7 +27,7 @@ rule evaluate:
         "../envs/report.yaml"
     threads: 1
     resources:
-        mem_mb=scale(600, 60),
+        mem_mb=scale(BASE_MB, 60),
         runtime=scale(10, 1),
     params:
         recipes=lambda wildcards: CONFIG["datasets"][wildcards.dataset]["recipes"],

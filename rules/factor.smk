@@ -26,7 +26,7 @@ rule make_factor:
     threads: CONFIG["learning"]["threads"]
     resources:
         mem_mb=learning_memory(tiled=lambda wildcards: True),
-        runtime=scale(10, 1),
+        runtime=scale(10, 0.2),
     params:
         recipes=lambda wildcards: recipes_of(wildcards.dataset, wildcards.selector),
         transforms=CONFIG["transforms"],

@@ -17,7 +17,7 @@ rule assign_folds:
         "../envs/alignment.yaml"
     threads: 1
     resources:
-        mem_mb=scale(500, 40),
+        mem_mb=scale(BASE_MB, 40),
         runtime=scale(10, 1),
     params:
         settings=lambda wildcards: CONFIG["datasets"][wildcards.dataset]["folds"],

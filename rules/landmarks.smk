@@ -21,8 +21,8 @@ rule select_landmarks:
         "../envs/learning.yaml"
     threads: 1
     resources:
-        mem_mb=scale(700, 100),
-        runtime=scale(30, 10),
+        mem_mb=scale(BASE_MB, 100),
+        runtime=scale(10, 2),
     params:
         selector=lambda wildcards: CONFIG["selectors"][wildcards.selector],
         transforms=CONFIG["transforms"],

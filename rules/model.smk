@@ -31,7 +31,7 @@ rule train_models:
     threads: CONFIG["learning"]["threads"]
     resources:
         mem_mb=learning_memory(tiled=learns_by_tiles),
-        runtime=scale(30, 5),
+        runtime=scale(10, 1),
     params:
         recipes=lambda wildcards: recipes_of(wildcards.dataset, wildcards.selector),
         learners=lambda wildcards: {
@@ -76,7 +76,7 @@ rule choose_final_model:
         "../envs/learning.yaml"
     threads: 1
     resources:
-        mem_mb=scale(500, 10),
+        mem_mb=scale(BASE_MB, 10),
         runtime=scale(5, 0.1),
     params:
         recipe=lambda wildcards: CONFIG["datasets"][wildcards.dataset]["final"],

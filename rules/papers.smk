@@ -27,8 +27,8 @@ rule run_experiment:
         "../envs/learning.yaml"
     threads: 1
     resources:
-        mem_mb=4000,
-        runtime=60,
+        mem_mb=scale(4000, 0),
+        runtime=scale(60, 0),
     params:
         config=lambda wildcards: EXPERIMENTS[wildcards.experiment].config,
         one_against_rest=lambda wildcards: EXPERIMENTS[wildcards.experiment].one_against_rest,
@@ -56,8 +56,8 @@ rule draw_paper_figure:
         "../envs/report.yaml"
     threads: 1
     resources:
-        mem_mb=2000,
-        runtime=20,
+        mem_mb=scale(2000, 0),
+        runtime=scale(20, 0),
     params:
         data=str(DATA),
         seed=CONFIG["seed"],
@@ -84,8 +84,8 @@ rule write_paper_page:
         "../envs/report.yaml"
     threads: 1
     resources:
-        mem_mb=500,
-        runtime=5,
+        mem_mb=scale(BASE_MB, 0),
+        runtime=scale(5, 0),
     params:
         files=[file_sha256(path) for path in sorted(PAPER_DATA.iterdir())],
         code=code("papers_page.py"),
