@@ -7,7 +7,8 @@
     python benchmarks/alignment.py --check          100,000 pairs and long ones: scores identical?
 
 Speed is in GCUPS, billions of cells of the dynamic programming matrices a second. Repeats are
-interleaved, so that a slow minute of the machine hits all alike. Needs a C compiler with OpenMP
+interleaved, so that a slow minute of the machine hits all alike; --ways and --peak, of one thread,
+count its processor's seconds, which other jobs disturb less. Needs a C compiler with OpenMP
 (gcc) for the bare loop. Ratios are asked for; the exit code is 1 if one is missed.
 """
 
@@ -134,16 +135,19 @@ def opal(rows: list[str], columns: list[str], threads: int, by_length: bool) -> 
 
 
 def interleaved(
-    runs: dict[str, Callable[[], Scores]], repeats: int, expected: Scores
+    runs: dict[str, Callable[[], Scores]],
+    repeats: int,
+    expected: Scores,
+    clock: Callable[[], float] = time.perf_counter,
 ) -> tuple[dict[str, list[float]], bool]:
     """Return the seconds of each run, and whether all scores are the same in all of them."""
     seconds: dict[str, list[float]] = {name: [] for name in runs}
     same, reference = True, None
     for _ in range(repeats):
         for name, run in runs.items():
-            start = time.perf_counter()
+            start = clock()
             scores = run()
-            seconds[name].append(time.perf_counter() - start)
+            seconds[name].append(clock() - start)
             reference = scores if reference is None else reference
             same &= bool(np.array_equal(scores, reference))
             same &= bool(np.array_equal(scores[:, : expected.shape[1]], expected))
@@ -320,6 +324,7 @@ def ways(rows: int, columns: int, median: float, repeats: int) -> bool:
         {f"{b} | {way}": run for b, part in tried.items() for way, run in part.items()},
         repeats,
         expected,
+        time.process_time,
     )
     for name, times in seconds.items():
         base = seconds[f"{name.split(' | ')[0]} | as it is"]
@@ -347,9 +352,9 @@ def peak(lengths: tuple[int, ...], repeats: int) -> bool:
         def a_second(function: Any, count: int) -> float:
             best = 0.0
             for _ in range(repeats):
-                start = time.perf_counter()
+                start = time.process_time()
                 function(ctypes.c_int64(count))
-                best = max(best, count / (time.perf_counter() - start))
+                best = max(best, count / (time.process_time() - start))
             return best / 1e9
 
         clock = a_second(library.dependent_additions, 400_000_000)
@@ -377,7 +382,7 @@ def peak(lengths: tuple[int, ...], repeats: int) -> bool:
                 packed, rows, 2, 1, opal_backend.align_pairs
             ),
         }
-        seconds, equal = interleaved(runs, repeats, ours(packed, rows, 1, 1))
+        seconds, equal = interleaved(runs, repeats, ours(packed, rows, 1, 1), time.process_time)
         same &= equal
         for name, times in seconds.items():
             every, calculating = STEPS[name]
