@@ -449,7 +449,7 @@ def main() -> int:
     if given.peak:
         return 0 if peak((150,) if given.quick else (75, 150, 350, 1000, 3000), repeats) else 1
     if given.ways:
-        shapes = [(300, 20, 150.0)] if given.quick else [(2000, 60, 130.0), (1000, 40, 330.0)]
+        shapes = [(300, 20, 150.0)] if given.quick else [(1000, 60, 130.0), (500, 40, 330.0)]
         return 0 if all([ways(*shape, repeats=repeats) for shape in shapes]) else 1
     sizes = [(800, 40, 150.0)] if given.quick else [(4000, 40, 130.0), (2000, 40, 330.0)]
     sizes += [] if given.quick else [(1000, 300, 130.0)]
