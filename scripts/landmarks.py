@@ -12,6 +12,7 @@ from kreinflow.workspace import (
     open_scores,
     read_scheme,
     selection_problem,
+    training_parts,
     transforms_of,
 )
 
@@ -19,6 +20,7 @@ with logged(snakemake.log[0]) as console:
     params, fold = snakemake.params, snakemake.wildcards.fold
     folder = Path(snakemake.input.records).parent
     dataset = read_dataset(folder)
+    partition = read_partition(snakemake.input.folds, dataset)
     scheme = read_scheme(dataset, params.scoring, params.data)
     selector = make_selector(params.selector)
     name = selector.settings.get("transform", "raw")
@@ -26,13 +28,14 @@ with logged(snakemake.log[0]) as console:
     problem = selection_problem(
         selector,
         dataset,
-        read_partition(snakemake.input.folds, dataset).training(fold),
+        partition.training(fold),
         open_scores(dataset, scheme, folder.parent / "scores"),
         transforms_of([name], params.transforms, scheme)[name],
         params.seed,
         fold,
         len(read_table(match, ["row"])) if match else None,
         given_landmarks(dataset, selector.settings, params.data),
+        training_parts(partition),
     )
     table = selector.select(problem)
     console.say(f"{len(table)} landmarks of {table['class'].nunique()} classes")

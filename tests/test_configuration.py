@@ -183,6 +183,12 @@ MISTAKES = [
     (_set(["selectors", "uniform"], {"method": "uniform"}), "the key 'budget' is missing"),
     (_set(["selectors", "uniform", "budget"], {"rnak": 3}), "'rnak'; did you mean 'rank'"),
     (_set(["selectors", "uniform", "budget"], {"rank": 0}), "selectors.uniform.budget.rank: 0 is"),
+    (_set(["selectors", "uniform", "budget"], {}), "selectors.uniform.budget: {} is empty"),
+    (_set(["selectors", "uniform", "budget"], {"share": 1.5}), "budget.share: 1.5 is not at most"),
+    (_set(["recipes"], "atuo"), "recipes: 'atuo' is not a list or auto"),
+    (_set(["recipes"], "auto"), "selectors and learners cannot be given beside auto"),
+    (_set(["auto"], {}), "selectors, learners and recipes cannot be given beside auto"),
+    (_set(["auto"], {"alignmnts": 3}), "auto: unknown key 'alignmnts'; did you mean 'alignments'"),
     (_set(["selectors", "meb", "sketch"], 9), "selectors.meb: unknown key 'sketch'"),
     (_set(["selectors", "meb", "method"], "leverge"), "did you mean 'leverage'"),
     (_set(["datasets", "demo", "source"], {"type": "fasta"}), "the key 'fasta' is missing"),
@@ -312,3 +318,55 @@ def test_ranks_keep_their_type(content, rank):
     content["recipes"][0]["rank"] = rank
     found = complete_configuration(content)["recipes"][0]["rank"]
     assert (type(found), found) == (type(rank), rank)
+
+
+@pytest.mark.parametrize("key", ["selectors", "learners", "recipes"])
+def test_a_comparison_is_given_whole_or_left_out(content, key):
+    del content[key]
+    with pytest.raises(InputError, match=f"'{key}' is missing. Give selectors, learners and rec"):
+        complete_configuration(content)
+
+
+MATRIX = {"type": "matrix", "matrix": "x.npy", "labels": {"lines": "y.txt"}}
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        {"datasets": {"mine": {"source": FASTA}}},
+        {"datasets": {"mine": {"source": FASTA}}, "recipes": "auto", "auto": {"alignments": 9}},
+        {"datasets": {"mine": {"source": MATRIX}}},
+        {"datasets": {"mine": {"source": BALL | {"kernel": {"name": "ball"}}}}},
+        {
+            "datasets": {
+                "mine": {"source": FASTA, "scoring": {"mode": "global"}},
+                "other": {"source": FASTA},
+                "matrix": {"source": MATRIX},
+            }
+        },
+    ],
+)
+def test_data_alone_are_a_configuration(content):
+    config = complete_configuration(content)
+    recipes = {recipe["name"]: recipe for recipe in config["recipes"]}
+    assert len(recipes) == len(config["recipes"])
+    for key, dataset in config["datasets"].items():
+        own = [recipes[name] for name in dataset["recipes"]]
+        assert 8 <= len(own) <= 14, key
+        assert len({recipe["selector"] for recipe in own}) == 3
+        assert dataset["final"] is None
+    used = {name for dataset in config["datasets"].values() for name in dataset["recipes"]}
+    assert used == set(recipes)
+    # What the report prints of it is a configuration too, and the same one.
+    assert complete_configuration(config) == config
+    changed = copy.deepcopy(config)
+    changed["recipes"][0]["correction"] = "flip"
+    with pytest.raises(InputError, match="cannot be given beside auto"):
+        complete_configuration(changed)
+
+
+def test_the_alignments_of_an_automatic_choice_are_those_of_its_landmarks():
+    bare = {"datasets": {"mine": {"source": FASTA}}, "auto": {"alignments": 1_000_000}}
+    selectors = complete_configuration(bare)["selectors"]
+    paid = [selector["budget"]["alignments"] for selector in selectors.values()]
+    assert sum(paid) == 900_000

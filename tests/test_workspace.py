@@ -11,12 +11,15 @@ from kreinflow.errors import InputError, KreinflowError
 from kreinflow.kernels.registry import make_kernel
 from kreinflow.landmarks.registry import SELECTORS, make_selector
 from kreinflow.sequences.dataset import Dataset
+from kreinflow.sequences.partition import Partition
 from kreinflow.workspace import (
     MatrixScores,
     alignment_account,
+    check_budgets,
     class_scores,
     open_scores,
     selection_problem,
+    training_parts,
     transforms_of,
     write_columns,
 )
@@ -186,3 +189,54 @@ def test_selectors_look_at_no_record_that_is_tested(method, kind):
     assert tables[0].equals(tables[1])
     assert not tested[tables[0]["row"]].any()
     assert len(tables[0]) == (40 if method == "all" else 8)
+
+
+@pytest.mark.parametrize("alignments", [1000, 1799, 1800, 5000])
+def test_landmarks_of_all_parts_stay_within_the_alignments_of_the_budget(alignments):
+    """Even if no two training parts share a landmark; and all that it pays for are taken."""
+    n, codes = 60, np.arange(60) % 2
+    K = np.random.default_rng(7).standard_normal((n, 5))
+    dataset = Dataset(
+        ids=tuple(f"o{i}" for i in range(n)),
+        labels=codes,
+        classes=("x", "y"),
+        rows=np.arange(n),
+        digests=tuple(f"{i:032x}" for i in range(n)),
+        sequences=None,
+        kind="similarity",
+        matrix=K @ K.T,
+        statistics={},
+    )
+    partition = Partition(groups=np.arange(n), folds=np.array([np.arange(n) % 4]))
+    parts = training_parts(partition)
+    assert parts == 5
+    settings = {"method": "kmeans++", "transform": "raw", "budget": {"alignments": alignments}}
+    check_budgets(dataset, partition, {"s": settings})
+    selector = make_selector(settings)
+    counts = []
+    for name in [*partition.names, "all"]:
+        problem = selection_problem(
+            selector,
+            dataset,
+            partition.training(name),
+            MatrixScores(dataset),
+            transforms_of(["raw"], {}, None)["raw"],
+            1,
+            name,
+            parts=parts,
+        )
+        counts.append(len(selector.select(problem)))
+    assert sum(counts) * n <= alignments
+    assert min(counts) == min(alignments // (n * parts), 45)
+
+
+def test_alignments_that_pay_for_too_few_landmarks_are_refused(dataset):
+    partition = Partition(groups=np.arange(6), folds=np.array([[0, 1, 0, 1, 0, 1]]))
+    selectors = {"s": {"method": "uniform", "budget": {"alignments": 35}}}
+    with pytest.raises(
+        InputError,
+        match="35 pay for 1 landmarks in each of 3 training parts of 6 distinct sequences, fewer "
+        "than the 2 classes. Give at least 36, or use fewer folds",
+    ):
+        check_budgets(dataset, partition, selectors)
+    check_budgets(dataset, partition, {"s": {"method": "uniform", "budget": {"alignments": 36}}})

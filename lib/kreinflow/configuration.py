@@ -5,7 +5,7 @@ import difflib
 import json
 import math
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -14,6 +14,7 @@ import numpy as np
 import yaml
 from jsonschema import ValidationError
 
+from kreinflow import automatic
 from kreinflow.errors import InputError
 from kreinflow.kernels.generators import GENERATORS
 from kreinflow.kernels.registry import KERNELS
@@ -178,8 +179,52 @@ def complete_configuration(content: Mapping[str, Any], name: str = "config") -> 
         its range, a name that refers to nothing.
     """
     config = _complete(content, schema(), name)
+    _complete_comparison(config, name)
     _check_references(config, name)
     return config
+
+
+_COMPARISON = ("selectors", "learners", "recipes")
+
+
+def _complete_comparison(config: dict[str, Any], name: str) -> None:
+    """Put selectors, learners and recipes into a config that leaves them to ``auto``, in place.
+
+    A config that was completed before, such as the one that the report prints, has them already.
+    """
+    given = [key for key in _COMPARISON if config.get(key, "auto") != "auto"]
+    if given and "auto" not in config and config.get("recipes") != "auto":
+        missing = [key for key in _COMPARISON if key not in given]
+        if missing:
+            raise InputError(
+                f"{name}: top level: the key {missing[0]!r} is missing. Give {_and(_COMPARISON)}, "
+                "or none of them to have the recipe chosen automatically."
+            )
+        return
+    _fill(config.setdefault("auto", {}), schema()["properties"]["auto"])
+    kinds = {key: _kind(dataset) for key, dataset in config["datasets"].items()}
+    made = automatic.comparison(kinds.values(), config["auto"]["alignments"])
+    _fill(made, {"properties": {key: schema()["properties"][key] for key in _COMPARISON}})
+    if any(config[key] != made[key] for key in given):
+        raise InputError(
+            f"{name}: {_and(given)} cannot be given beside auto, which brings its own. Leave "
+            "out the one or the other."
+        )
+    config |= made
+    for key, kind in kinds.items():
+        dataset = config["datasets"][key]
+        dataset["recipes"] = dataset["recipes"] or automatic.names(kind)
+
+
+def _kind(dataset: Mapping[str, Any]) -> automatic.Kind:
+    if dataset["source"]["type"] not in ALIGNED:
+        return automatic.GIVEN
+    negative = dataset["scoring"]["mode"] == "global"
+    return automatic.GLOBAL if negative else automatic.SEQUENCES
+
+
+def _and(words: Sequence[str]) -> str:
+    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
 
 
 def _refuse_non_finite(value: Any, name: str, place: tuple[str, ...]) -> None:

@@ -70,13 +70,29 @@ def check_budgets(
     InputError
     """
     fewest = min(len(np.unique(dataset.rows[partition.training(name)])) for name in partition.names)
+    classes, pairs = len(dataset.classes), len(dataset.digests) * training_parts(partition)
     for name, selector in selectors.items():
-        wanted = landmarks_wanted(selector.get("budget"), fewest)
+        budget = selector.get("budget")
+        wanted = landmarks_wanted(budget, fewest, classes=classes, pairs=pairs)
+        paid = budget.get("alignments") if isinstance(budget, Mapping) else None
+        if paid is not None and paid // pairs < classes:
+            raise InputError(
+                f"selectors.{name}.budget.alignments: {paid:,} pay for {paid // pairs} landmarks "
+                f"in each of {training_parts(partition)} training parts of "
+                f"{len(dataset.digests):,} distinct sequences, fewer than the "
+                f"{classes} classes. Give at least {classes * pairs:,}, or use fewer folds; "
+                "where the recipes are automatic, raise auto.alignments by the same factor."
+            )
         if wanted is not None and wanted > fewest:
             raise InputError(
                 f"selectors.{name}.budget: {wanted} landmarks are more than the {fewest} distinct "
                 f"sequences of the smallest training part. Give at most {fewest}."
             )
+
+
+def training_parts(partition: Partition) -> int:
+    """Return how many sets of landmarks a selector chooses: one a fold, and the final model's."""
+    return len(partition.names) + 1
 
 
 def given_landmarks(
@@ -459,6 +475,7 @@ def selection_problem(
     fold: str,
     matched: int | None = None,
     given: Rows | None = None,
+    parts: int = 1,
 ) -> SelectionProblem:
     """Return what a selector chooses the landmarks of one fold from.
 
@@ -479,6 +496,8 @@ def selection_problem(
         The number of landmarks of the selector that the budget names.
     given : ndarray of int, optional
         See :func:`given_landmarks`.
+    parts : int
+        Training parts that a budget of alignments has to suffice for; see :func:`training_parts`.
 
     Examples
     --------
@@ -505,7 +524,13 @@ def selection_problem(
         digests=dataset.digests,
         seed=seed,
         fold=fold,
-        budget=landmarks_wanted(settings.get("budget"), n, matched),
+        budget=landmarks_wanted(
+            settings.get("budget"),
+            n,
+            matched,
+            classes=len(dataset.classes),
+            pairs=len(dataset.digests) * parts,
+        ),
         sketch=sketch_scores(dataset, training, scores, transform, settings["sketch"], seed)
         if selector.needs == "sketch"
         else None,

@@ -55,6 +55,15 @@ def test_a_budget_of_the_natural_number_changes_nothing():
     assert select(len(natural)).equals(natural)
 
 
+def test_a_budget_that_is_a_limit_is_not_filled():
+    natural = select()
+    assert select(len(natural) + 20, grow=False).equals(natural)
+    assert select(len(natural) - 3, grow=False).equals(select(len(natural) - 3))
+    assert "shrunk, where they are more, to 9 of" in EnclosingBalls(
+        {"budget": 9, "grow": False}
+    ).describe("scores")
+
+
 def test_larger_budgets_contain_smaller_ones_and_all_are_met():
     before = set()
     for budget in range(7, N + 1, 4):  # 7: two of each class, one of the class of one

@@ -109,6 +109,20 @@ def test_a_budget_in_ranks_is_k_log_n():
     assert landmarks_wanted(None, 1000) is None
 
 
+def test_a_budget_is_the_smallest_of_what_its_keys_say():
+    def wanted(n=1000, **budget):
+        return landmarks_wanted(budget, n, classes=30, pairs=5000)
+
+    assert wanted(share=0.25) == 250
+    assert wanted(share=0.25, n=102) == 60, "two of each class"
+    assert wanted(share=0.25, n=50) == 50
+    assert wanted(share=1.0) == wanted(most=1000) == wanted(most=2000) == 1000
+    assert wanted(alignments=499_999) == 99
+    assert wanted(alignments=499_999, n=80) == 80
+    assert wanted(share=0.25, most=70, alignments=499_999) == 70
+    assert wanted(rank=5, most=2000) == landmarks_wanted({"rank": 5}, 1000) == 35
+
+
 @pytest.mark.parametrize("method", CHOOSING)
 def test_descriptions_tell_the_budget_and_the_scores(method):
     def text(**settings):
@@ -120,6 +134,8 @@ def test_descriptions_tell_the_budget_and_the_scores(method):
     assert "5 of them" in text()
     assert "as many as other took" in text(budget="other")
     assert "25 ln n of n training objects" in text(budget={"rank": 25})
+    limits = text(budget={"share": 0.2, "most": 500, "alignments": 60_000})
+    assert "the share 0.2 of the training objects, at most 500, at most what 60,000 al" in limits
     if SELECTORS[method].needs == "sketch":
         assert "from the alignments with 40 training objects drawn" in text(sketch=40)
         assert "from all alignments" in text(sketch=None)

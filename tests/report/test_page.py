@@ -1,3 +1,4 @@
+import re
 from html.parser import HTMLParser
 
 import numpy as np
@@ -240,3 +241,37 @@ def test_small_with_sixty_classes():
     assert len(html.encode()) < 3_000_000 / 2
     images = [a for tag, a in Page(html).elements if tag == "img"]
     assert all("width:" in image["style"] for image in images)
+
+
+def test_an_automatic_choice_has_a_section_with_the_runners_up(tables):
+    inner = dict(
+        zip(tables["models"]["recipe"].unique(), [0.91, 0.97, 0.96] + 6 * [0.9], strict=True)
+    )
+    models = tables["models"].assign(inner_accuracy=tables["models"]["recipe"].map(inner))
+    # In one fold another recipe is ahead.
+    swapped = (models["fold"] == 0) & (models["recipe"] == "ikfd-pooled-meb-normalised")
+    models.loc[swapped, "inner_accuracy"] = 0.98
+    context = RunContext(config() | {"auto": {"alignments": 5_000_000}}, CONTEXT.versions)
+    report = report_of(tables, models=models, final_recipe="ikfd-pooled-meb")
+    html = render_report([report], context)
+    page = Page(html)
+    assert page.faults == []
+    assert ("h3", {"id": "data-1-automatic"}) in page.elements
+    text = page.all_text
+    assert "9 recipes were compared in 4 training parts" in text
+    # Four recipes with 9 ridges on 3 inner folds, five with nothing to choose, each once on all.
+    assert "with 132 fits in each, 528 in all" in text
+    assert "limited by 5,000,000 alignments" in text
+    assert "Nothing of a test fold was seen by a choice" in text
+    section = html[html.index('id="data-1-automatic"') : html.index('id="data-1-input"')]
+    rows = re.findall(r'<th scope="row">(.*?)</th>(.*?)</tr>', section)
+    assert [name for name, _ in rows][:3] == [
+        "ikfd-pooled-meb",
+        "ikfd-pooled-meb-normalised",
+        "ikfd-meb",
+    ]
+    assert "<td>97.00 %</td>" in rows[0][1]
+    assert "<td>2 of 3</td>" in rows[0][1]
+    assert "<td>1 of 3</td>" in rows[1][1]
+    assert len(rows) == 9
+    assert 'data-1-automatic"' not in render_report([report_of(tables)], CONTEXT)

@@ -35,11 +35,32 @@ def with_inner_choice(
     if len(order) < 2:
         return ordered.reset_index(drop=True)
     parts = [ordered]
-    tested = models[models["repeat"] >= 0]  # the others are the final model's
-    for repeat, fold in sorted(set(zip(tested["repeat"], tested["fold"], strict=True))):
-        figures = tested[(tested["repeat"] == repeat) & (tested["fold"] == fold)]
-        rows = [{str(k): v for k, v in row.items()} for row in figures.to_dict("records")]
-        recipe = choose_recipe(rows, order)
+    for (repeat, fold), recipe in chosen_recipes(models, order).items():
         chosen = (ordered["recipe"] == recipe) & (ordered["repeat"] == repeat)
         parts.append(ordered[chosen & (ordered["fold"] == fold)].assign(recipe=INNER_CHOICE))
     return pd.concat(parts, ignore_index=True)
+
+
+def chosen_recipes(models: pd.DataFrame, order: Sequence[str]) -> dict[tuple[int, int], str]:
+    """Return the recipe that the inner folds of each tested fold preferred.
+
+    Parameters
+    ----------
+    models : DataFrame
+        With recipe, repeat, fold, inner_accuracy, inner_log_loss; rows of the final model, with a
+        negative repeat, are left out.
+    order : sequence of str
+        The recipes as the config lists them.
+
+    Returns
+    -------
+    dict of (int, int) to str
+        By repeat and fold, sorted.
+    """
+    found = {}
+    tested = models[models["repeat"] >= 0]
+    for repeat, fold in sorted(set(zip(tested["repeat"], tested["fold"], strict=True))):
+        figures = tested[(tested["repeat"] == repeat) & (tested["fold"] == fold)]
+        rows = [{str(k): v for k, v in row.items()} for row in figures.to_dict("records")]
+        found[int(repeat), int(fold)] = choose_recipe(rows, order)
+    return found

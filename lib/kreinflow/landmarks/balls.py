@@ -172,6 +172,12 @@ class EnclosingBalls(Selector):
             "type": [*BUDGET["type"], "null"],
             "default": None,
         },
+        "grow": {
+            "description": "whether a budget larger than the balls need is filled; if not, it is "
+            "a limit",
+            "type": "boolean",
+            "default": True,
+        },
     }
     references = ("schleif2018", "badoiu2008")
 
@@ -188,14 +194,18 @@ class EnclosingBalls(Selector):
             f"{self.settings['epsilon']}, {block}"
         )
         budget = self.settings["budget"]
-        return text if budget is None else f"{text}, fitted to {how_many(budget)}"
+        if budget is None:
+            return text
+        how = "fitted to" if self.settings["grow"] else "shrunk, where they are more, to"
+        return f"{text}, {how} {how_many(budget)}"
 
     def select(self, problem: SelectionProblem) -> pd.DataFrame:
         """Choose the support; see :func:`fit_budget` for what a budget makes of it."""
         features = class_features(problem.classes)
         balls = [minimum_enclosing_ball(F, self.settings["epsilon"]) for F in features]
         chosen = [ball.support for ball in balls]
-        if problem.budget is not None:
+        found = sum(map(len, chosen))
+        if problem.budget is not None and (self.settings["grow"] or found > problem.budget):
             if problem.wanted < len(balls):
                 raise InputError(
                     f"fold {problem.fold}: a budget of {problem.budget} landmarks is smaller than "
@@ -212,5 +222,5 @@ class EnclosingBalls(Selector):
                 "reached": ball.reached,
             }
             parts.append(pd.DataFrame(part))
-        found = pd.concat(parts).sort_values("row", ignore_index=True)
-        return problem.table(found["row"].to_numpy()).assign(**found)
+        table = pd.concat(parts).sort_values("row", ignore_index=True)
+        return problem.table(table["row"].to_numpy()).assign(**table)

@@ -21,15 +21,36 @@ from kreinflow.settings import Configured, SettingsSchema
 Needs = Literal["nothing", "class_scores", "sketch", "table"]
 
 BUDGET: Mapping[str, Any] = {
-    "description": "landmarks in all; or the name of a selector, to take as many as it did; or "
-    "{rank: K}, for K ln n of n distinct training objects",
+    "description": "landmarks in all; or the name of a selector, to take as many as it did; or the "
+    "smallest of what the keys rank, share, most and alignments say",
     "type": ["integer", "string", "object"],
     "minimum": 2,
     "additionalProperties": False,
     "properties": {
-        "rank": {"description": "K of the budget K ln n", "type": "integer", "minimum": 1}
+        "rank": {
+            "description": "K of the budget K ln n, for n distinct training objects",
+            "type": "integer",
+            "minimum": 1,
+        },
+        "share": {
+            "description": "share of the n distinct training objects, but two of each class",
+            "type": "number",
+            "exclusiveMinimum": 0,
+            "maximum": 1,
+        },
+        "most": {
+            "description": "landmarks at most; all training objects, if they are fewer",
+            "type": "integer",
+            "minimum": 2,
+        },
+        "alignments": {
+            "description": "alignments of all objects with the landmarks of all folds and the "
+            "final model, together at most; even if no two folds share a landmark",
+            "type": "integer",
+            "minimum": 1,
+        },
     },
-    "required": ["rank"],
+    "minProperties": 1,
 }
 """The schema of the key ``budget``; see :func:`landmarks_wanted`."""
 
@@ -50,22 +71,30 @@ CANDIDATES: Mapping[str, Any] = {
 """The schema of the key ``candidates``."""
 
 
-Budget = int | str | Mapping[str, int] | None
+Budget = int | str | Mapping[str, float] | None
 
 
-def landmarks_wanted(budget: Budget, n: int, matched: int | None = None) -> int | None:
+def landmarks_wanted(
+    budget: Budget, n: int, matched: int | None = None, classes: int = 1, pairs: int = 1
+) -> int | None:
     """Return the number of landmarks that a budget of the config means in a fold.
 
     Parameters
     ----------
     budget : int, str, mapping or None
-        A number; the name of another selector; ``{"rank": K}``, the K ln n landmarks from which
-        the one-shot Nyström method makes an approximation of rank K; None leaves it to the
-        selector.
+        A number; the name of another selector; a mapping, of which the smallest number counts:
+        ``rank``, the K ln n landmarks from which the one-shot Nyström method makes an
+        approximation of rank K; ``share`` of n, but two of each class; ``most``, or n;
+        ``alignments`` divided by what a landmark costs, or n. None leaves it to the selector.
     n : int
         Distinct rows that the fold trains on.
     matched : int, optional
         The number of landmarks of the selector that is named.
+    classes : int
+        The number of classes.
+    pairs : int
+        Alignments that a landmark costs, if each fold and the final model have landmarks of their
+        own: distinct rows of the data set times the number of training parts.
 
     References
     ----------
@@ -76,21 +105,38 @@ def landmarks_wanted(budget: Budget, n: int, matched: int | None = None) -> int 
     --------
     >>> landmarks_wanted({"rank": 25}, 200)
     133
+    >>> landmarks_wanted({"share": 0.5, "most": 1000, "alignments": 600_000}, 800, pairs=6000)
+    100
     """
     if isinstance(budget, str):
         return matched
-    if isinstance(budget, Mapping):
-        return math.ceil(budget["rank"] * math.log(n))
-    return budget
+    if not isinstance(budget, Mapping):
+        return budget
+    limits = []
+    if "rank" in budget:
+        limits.append(math.ceil(budget["rank"] * math.log(n)))
+    if "share" in budget:
+        limits.append(min(max(math.floor(budget["share"] * n), 2 * classes), n))
+    if "most" in budget:
+        limits.append(min(int(budget["most"]), n))
+    if "alignments" in budget:
+        limits.append(min(int(budget["alignments"]) // pairs, n))
+    return min(limits)
 
 
 def how_many(budget: Budget) -> str:
     """Return a budget in words."""
     if isinstance(budget, str):
         return f"as many as {budget} took"
-    if isinstance(budget, Mapping):
-        return f"{budget['rank']} ln n of n training objects"
-    return f"{budget} of them"
+    if not isinstance(budget, Mapping):
+        return f"{budget} of them"
+    words = {
+        "rank": "{} ln n of n training objects",
+        "share": "the share {} of the training objects",
+        "most": "at most {:,}",
+        "alignments": "at most what {:,} alignments pay for in all folds together",
+    }
+    return ", ".join(words[key].format(value) for key, value in budget.items())
 
 
 @dataclass(frozen=True, eq=False)

@@ -162,6 +162,7 @@ class _Fold:
             self.seed,
             self.name,
             matched,
+            parts=len(self.partition.names),
         )
         return selector.select(problem)
 

@@ -12,6 +12,8 @@ import pandas as pd
 import yaml
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
+from kreinflow.automatic import fits
+from kreinflow.evaluation.choice import chosen_recipes
 from kreinflow.evaluation.metrics import INNER_CHOICE
 from kreinflow.references import REFERENCES
 from kreinflow.report.advice import warnings_of
@@ -203,6 +205,7 @@ def _view(number: int, data: DatasetReport, config: Mapping[str, Any]) -> dict[s
         "factors": _factors(measured(data.factors)),
         "comparison": _comparison(data, cost),
         "recipe_table": _recipes(models),
+        "automatic": _automatic(data, config, cost) if "auto" in config else None,
         "per_class": _per_class(data.per_class[data.per_class["recipe"].astype(str) == best]),
         "times": _times(data.times),
         "machines": _machines(data.times),
@@ -432,6 +435,47 @@ def _recipes(models: pd.DataFrame) -> Table:
     head = ["recipe", "transform", "selector", "correction", "learner", "landmarks", "rank"]
     head += ["points used", "steps", "converged", "hyper-parameters", "temperature", "reject below"]
     return _table([*head, "accuracy on inner folds"], rows, text={0, 1, 2, 3, 4})
+
+
+def _automatic(
+    data: DatasetReport, config: Mapping[str, Any], cost: Mapping[str, float]
+) -> dict[str, Any] | None:
+    """Return what there is to say of the automatic choice: what was tried, and what it gave."""
+    listed = [r for r in config["recipes"] if r["name"] in data.settings["recipes"]]
+    final = data.models[numbers(data.models["repeat"]) < 0]
+    if len(listed) < 2 or final.empty:
+        return None
+    order = [recipe["name"] for recipe in listed]
+    chosen = list(chosen_recipes(data.models, order).values())
+    accuracies = dict(
+        zip(data.summary["recipe"].astype(str), _pairs(data, "accuracy"), strict=True)
+    )
+    ranked = final.sort_values(
+        ["inner_accuracy", "inner_log_loss"], ascending=[False, True], kind="stable"
+    )
+    rows = [
+        (
+            str(row["recipe"]),
+            f"{_percent(float(row['inner_accuracy']))} %",
+            _plain(float(row["inner_log_loss"])),
+            f"{chosen.count(str(row['recipe']))} of {len(chosen)}",
+            accuracies[str(row["recipe"])],
+            f"{cost[str(row['recipe'])]:,.0f}",
+        )
+        for row in ranked.to_dict("records")
+    ]
+    head = ["recipe", "inner accuracy", "inner log loss", "chosen in outer folds"]
+    head += ["accuracy on outer folds", f"{_unit(data)} per query"]
+    of_one = fits(listed, config["learners"], config["inner_folds"])
+    marked = {i for i, row in enumerate(rows) if row[0] == data.final_recipe}
+    return {
+        "table": _table(head, rows, marked=marked),
+        "alignments": f"{config['auto']['alignments']:,}",
+        "fits": f"{of_one * (len(chosen) + 1):,}",
+        "fits_of_one": f"{of_one:,}",
+        "recipes": len(order),
+        "parts": len(chosen) + 1,
+    }
 
 
 def _per_class(table: pd.DataFrame) -> Table:

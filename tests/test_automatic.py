@@ -1,0 +1,175 @@
+"""The automatic choice: what it may cost, and that it looks at no record that is tested."""
+
+import numpy as np
+import pytest
+
+from kreinflow import automatic
+from kreinflow.configuration import complete_configuration
+from kreinflow.evaluation.choice import chosen_recipes
+from kreinflow.landmarks.registry import make_selector
+from kreinflow.models.factors import landmark_kernel, make_factors
+from kreinflow.models.model_file import choose_recipe
+from kreinflow.models.run import Run
+from kreinflow.models.training import inner_partition, train
+from kreinflow.sequences.dataset import Dataset
+from kreinflow.sequences.partition import Partition
+from kreinflow.workspace import MatrixScores, selection_problem, training_parts, transforms_of
+
+pytestmark = pytest.mark.filterwarnings("ignore")  # tiny factors miss self-scores, and say so
+
+N = 96
+CLASSES = ("a", "b", "c", "d")
+SOURCE = {"type": "simulated"}
+
+
+def made_up(seed, spread=0.7):
+    """Positive scores of unbalanced classes, and their codes."""
+    random = np.random.default_rng(seed)
+    codes = np.repeat(np.arange(4), [48, 27, 15, 6])[random.permutation(N)]
+    centres = 2 * random.standard_normal((4, 6))
+    X = centres[codes] + spread * random.standard_normal((N, 6))
+    K = np.round(400 * np.exp(-((X[:, None] - X) ** 2).sum(axis=2) / 12))
+    return K, codes
+
+
+def dataset_of(K, codes):
+    return Dataset(
+        ids=tuple(f"s{i}" for i in range(N)),
+        labels=codes,
+        classes=CLASSES,
+        rows=np.arange(N),
+        digests=tuple(f"{i:032x}" for i in range(N)),
+        sequences=tuple(b"M" * 80 for _ in range(N)),
+        kind="sequences",
+        matrix=K,
+        statistics={},
+    )
+
+
+def inner_figures(K, codes, partition, fold):
+    """What the training part of a fold says of each recipe, and the landmarks of all."""
+    config = complete_configuration({"datasets": {"mine": {"source": SOURCE}}})
+    dataset = dataset_of(K, codes)
+    scores = MatrixScores(dataset)
+    transforms = transforms_of(["log", "sqrt", "normalised"], config["transforms"], None)
+    tables = {}
+    for name, settings in config["selectors"].items():
+        selector = make_selector(settings)
+        problem = selection_problem(
+            selector,
+            dataset,
+            partition.training(fold),
+            scores,
+            transforms[settings["transform"]],
+            config["seed"],
+            fold,
+            parts=training_parts(partition),
+        )
+        tables[name] = selector.select(problem)
+    rows = {name: table["row"].to_numpy(np.int64) for name, table in tables.items()}
+    union = np.unique(np.concatenate(list(rows.values())))
+    figures = []
+    for name, table in tables.items():
+        columns = scores.rectangle(np.arange(N), rows[name])
+        run = Run(dataset, partition, columns, rows[name], scores.self_scores())
+        landmarks, part = run.landmarks(table), run.training_part(fold)
+        inner = inner_partition(union, part, config["inner_folds"], config["seed"], fold)
+        own = [recipe for recipe in config["recipes"] if recipe["selector"] == name]
+        for entry in make_factors(landmarks, part, transforms, own):
+            kernel = landmark_kernel(landmarks, part, entry.transform)
+            for recipe in own:
+                if recipe["transform"] == entry.transform.name:
+                    trained = train(
+                        recipe,
+                        config["learners"][recipe["learner"]],
+                        entry.corrected[recipe["correction"]],
+                        kernel,
+                        landmarks,
+                        part,
+                        inner,
+                        config["reject_error"],
+                        config["seed"],
+                    )
+                    figures.append({"recipe": recipe["name"], **trained.figures})
+    order = [recipe["name"] for recipe in config["recipes"]]
+    return tables, figures, choose_recipe(figures, order)
+
+
+def test_the_choice_is_the_same_when_the_tested_records_are_scrambled():
+    """Their scores and labels are others; landmarks, inner figures and recipe stay."""
+    K, codes = made_up(1)
+    random = np.random.default_rng(3)
+    partition = Partition(groups=np.arange(N), folds=np.arange(N)[None, :] % 3)
+    tested = partition.testing("r0f1")
+    noise, _ = made_up(5, spread=3.0)
+    scrambled = np.where(tested[:, None] | tested, noise, K)
+    np.fill_diagonal(scrambled, np.diagonal(K))
+    others = np.where(tested, random.permutation(codes), codes)
+    assert (others != codes).any()
+    plain, again = (
+        inner_figures(scores, labels, partition, "r0f1")
+        for scores, labels in ((K, codes), (scrambled, others))
+    )
+    for name, table in plain[0].items():
+        assert table.equals(again[0][name])
+        assert not tested[table["row"]].any()
+    assert plain[1:] == again[1:]
+    assert len(plain[1]) == len(automatic.names(automatic.SEQUENCES))
+    assert len({figures["landmarks"] for figures in plain[1]}) > 1, "budgets differ"
+    # What is learned where everything is trained on does depend on these records.
+    assert inner_figures(K, codes, partition, "all")[1] != plain[1]
+    assert (
+        inner_figures(K, codes, partition, "all")[1]
+        != inner_figures(scrambled, others, partition, "all")[1]
+    )
+
+
+def test_fits_are_counted_as_they_are_made(monkeypatch):
+    """A training part costs what the report says."""
+    from kreinflow.models import baselines, fisher, similarity_features
+
+    made = []
+    for learner in (
+        fisher.FisherLearner,
+        similarity_features.SimilarityFeaturesLearner,
+        baselines.LinearSVCLearner,
+    ):
+        original = learner.fit
+
+        def counting(self, problem, choices, original=original):
+            made.append(len(choices))
+            return original(self, problem, choices)
+
+        monkeypatch.setattr(learner, "fit", counting)
+    K, codes = made_up(1)
+    partition = Partition(groups=np.arange(N), folds=np.arange(N)[None, :] % 3)
+    inner_figures(K, codes, partition, "r0f0")
+    config = complete_configuration({"datasets": {"mine": {"source": SOURCE}}})
+    inner = config["inner_folds"]
+    assert sum(made) == automatic.fits(config["recipes"], config["learners"], inner)
+
+
+@pytest.mark.parametrize("n", [100, 3000, 20_000, 100_000])
+@pytest.mark.parametrize("k", [5, 10])
+def test_there_are_landmarks_for_every_size_within_the_alignments(n, k):
+    from kreinflow.landmarks.selector import landmarks_wanted
+
+    config = complete_configuration({"datasets": {"mine": {"source": SOURCE}}})
+    training, parts = n * (k - 1) // k, k + 1
+    wanted = {
+        name: landmarks_wanted(selector["budget"], training, classes=50, pairs=n * parts)
+        for name, selector in config["selectors"].items()
+    }
+    assert min(wanted.values()) >= 50
+    assert wanted["some"] <= wanted["many"] <= training
+    assert sum(wanted.values()) * n * parts <= config["auto"]["alignments"]
+
+
+def test_the_recipe_of_each_fold_is_that_of_its_own_inner_folds():
+    import pandas as pd
+
+    models = pd.DataFrame(
+        [("x", 0, 0, 0.9), ("y", 0, 0, 0.8), ("x", 0, 1, 0.7), ("y", 0, 1, 0.8), ("x", -1, -1, 1)],
+        columns=["recipe", "repeat", "fold", "inner_accuracy"],
+    ).assign(inner_log_loss=0.1)
+    assert chosen_recipes(models, ["x", "y"]) == {(0, 0): "x", (0, 1): "y"}
