@@ -116,12 +116,6 @@ def test_the_choice_is_the_same_when_the_tested_records_are_scrambled():
     assert plain[1:] == again[1:]
     assert len(plain[1]) == len(automatic.names(automatic.SEQUENCES))
     assert len({figures["landmarks"] for figures in plain[1]}) > 1, "budgets differ"
-    # What is learned where everything is trained on does depend on these records.
-    assert inner_figures(K, codes, partition, "all")[1] != plain[1]
-    assert (
-        inner_figures(K, codes, partition, "all")[1]
-        != inner_figures(scrambled, others, partition, "all")[1]
-    )
 
 
 def test_fits_are_counted_as_they_are_made(monkeypatch):
