@@ -1,8 +1,8 @@
 """The comparison that is made when a config names no recipes: what ``auto`` stands for.
 
 Everything is chosen by the inner folds, as between any recipes. A few score transforms,
-corrections and learners share three sets of landmarks; what never won on simulated families and
-on parts of pfam30 is not among them (``docs/own-fasta.md`` has the figures).
+corrections and learners share three sets of landmarks; what was never ahead on simulated families
+is not among them (``docs/own-fasta.md`` has the figures).
 """
 
 from collections.abc import Iterable, Mapping, Sequence
