@@ -54,7 +54,7 @@ def test_the_commands_leave_a_report_with_the_choice_and_a_model_that_classifies
     classified = pd.read_csv(clone / "classified.tsv", sep="\t")
     truth = classified["id"].str.split("_").str[0]
     assert len(classified) == 21
-    assert (classified["label"] == truth).mean() > 0.8
+    assert (classified["label"] == truth).mean() > 0.7
 
 
 def test_the_configuration_that_the_report_prints_repeats_the_run(clone):
