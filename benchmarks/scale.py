@@ -572,9 +572,15 @@ def plot(table: pd.DataFrame, path: Path) -> None:
 
     shown = table[table["part"].isin(["learners", "landmarks", "alignment"])]
     figure, axes = plt.subplots(1, 2, figsize=(13, 5.5), sharex=True)
-    for (stage, m), rows in shown.groupby(["stage", "m"], sort=True):
+    stages, counts = list(dict.fromkeys(shown["stage"])), sorted(set(shown["m"]))
+    for (stage, m), rows in shown.groupby(["stage", "m"], sort=False):
+        style = {
+            "color": f"C{stages.index(stage)}",
+            "linestyle": ("-", "--", ":", "-.")[counts.index(m) % 4],
+            "marker": "os^D"[counts.index(m) % 4],
+        }
         for axis, column in zip(axes, ("seconds", "peak_mb"), strict=True):
-            axis.plot(rows["N"], rows[column], marker="o", label=f"{stage}, m = {m}")
+            axis.plot(rows["N"], rows[column], label=f"{stage}, m = {m}", **style)
     for axis, title in zip(axes, ("seconds", "largest resident memory, MB"), strict=True):
         axis.set(xscale="log", yscale="log", xlabel="sequences N", title=title)
         axis.grid(which="both", alpha=0.3)
