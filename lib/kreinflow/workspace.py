@@ -15,7 +15,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from kreinflow.alignment.scoring import ScoringScheme, load_substitution_matrix
+from kreinflow.alignment.scoring import ScoringScheme, load_substitution_matrix, sums_over_letters
 from kreinflow.alignment.store import ScoreStore
 from kreinflow.alignment.transforms import ScoreTransform, make_transform
 from kreinflow.artifacts import read_table, replacing
@@ -169,10 +169,10 @@ def check_self_scores(
     """
     if scheme is None or dataset.sequences is None:
         return
-    gain = np.zeros(256)
+    gain = np.zeros(256, dtype=np.int64)
     letters = np.frombuffer(scheme.matrix.alphabet.encode(), dtype=np.uint8)
     gain[letters] = np.maximum(np.diagonal(scheme.matrix.scores), 0)
-    bounds = np.array([gain[np.frombuffer(s, dtype=np.uint8)].sum() for s in dataset.sequences])
+    bounds = sums_over_letters(dataset.sequences, gain).astype(np.float64)
     for name, transform in transforms.items():
         row = transform.first_unusable(bounds, dataset.lengths)
         if row is not None:

@@ -52,7 +52,9 @@ class PackedSequences:
     @cached_property
     def present(self) -> NDArray[np.bool_]:
         """Return which of the 256 characters occur."""
-        return np.asarray(np.bincount(self.letters, minlength=256) > 0)
+        found = np.zeros(256, dtype=bool)
+        found[self.letters] = True  # np.bincount would copy all letters as 64-bit integers
+        return found
 
 
 Backend = Callable[

@@ -283,7 +283,7 @@ class ScoringScheme:
         best = np.zeros(256, dtype=np.int64)
         letters = np.frombuffer(self.matrix.alphabet.encode(), dtype=np.uint8)
         best[letters] = np.maximum(self.matrix.scores.max(axis=1), 0)
-        gain = max((int(best[np.frombuffer(s, np.uint8)].sum()) for s in sequences), default=0)
+        gain = int(sums_over_letters(sequences, best).max(initial=0))
         longest = max((len(s) for s in sequences), default=0)
         loss = 2 * (self.gap_open + longest * self.gap_extend) if self.mode != "local" else 0
         bound = max(gain, loss)
@@ -293,3 +293,26 @@ class ScoringScheme:
                 "Scale the substitution matrix down or leave the sequence out."
             )
         return bound
+
+
+def sums_over_letters(sequences: Sequence[bytes], values: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return for each sequence the sum of what its letters are worth.
+
+    Parameters
+    ----------
+    sequences : sequence of bytes
+    values : ndarray of shape (256,), int64
+        Of each byte.
+
+    Examples
+    --------
+    >>> sums_over_letters([b"AB", b"", b"B"], np.arange(256) - 64).tolist()
+    [3, 0, 2]
+    """
+    parts = [np.empty(0, dtype=np.int64)]
+    for start in range(0, len(sequences), 10_000):
+        batch = sequences[start : start + 10_000]
+        sums = np.append(0, np.cumsum(values[np.frombuffer(b"".join(batch), dtype=np.uint8)]))
+        ends = np.cumsum([len(sequence) for sequence in batch])
+        parts.append(np.diff(sums[ends], prepend=0))
+    return np.concatenate(parts)

@@ -666,11 +666,12 @@ def read_dataset(folder: Path) -> Dataset:
     kind, kernel, classes = summary["kind"], summary["kernel"], tuple(summary["classes"])
     code = {label: i for i, label in enumerate(classes)}
     rows = records["row"].to_numpy()
+    labels, texts = records["label"].tolist(), distinct["sequence"].tolist()  # fast to iterate
     sequences: tuple[bytes, ...] | None = None
     matrix: FloatArray | None = None
     objects: Objects | None = None
     if kind == "sequences":
-        sequences = tuple(sequence.encode("ascii") for sequence in distinct["sequence"])
+        sequences = tuple(sequence.encode("ascii") for sequence in texts)
     elif kernel is None:
         matrix = open_array(folder / "matrix.npy", ndim=2)
     elif make_kernel(kernel).strings:
@@ -678,7 +679,7 @@ def read_dataset(folder: Path) -> Dataset:
     else:
         objects = open_array(folder / "vectors.npy", ndim=2)
     fits = (
-        set(records["label"]) == set(classes)
+        set(labels) == set(classes)
         and rows.dtype.kind == "i"
         and set(rows.tolist()) == set(range(len(distinct)))
         and (matrix is None or matrix.shape == (len(distinct), len(distinct)))
@@ -690,11 +691,11 @@ def read_dataset(folder: Path) -> Dataset:
             "Delete the folder and run again."
         )
     return Dataset(
-        ids=tuple(records["id"]),
-        labels=np.array([code[label] for label in records["label"]], dtype=np.intp),
+        ids=tuple(records["id"].tolist()),
+        labels=np.array([code[label] for label in labels], dtype=np.intp),
         classes=classes,
         rows=rows.astype(np.int64),
-        digests=tuple(distinct["digest"]),
+        digests=tuple(distinct["digest"].tolist()),
         sequences=sequences,
         kind=str(kind),
         matrix=matrix,
