@@ -22,6 +22,10 @@ LEARNERS: Mapping[str, Mapping[str, Any]] = {
     "svc": {"method": "linear_svc"},
 }
 
+STRONG = {"ikfd-strong": {**LEARNERS["ikfd"], "ridge": 1.0}}
+"""Ny-iKFD where most training objects are landmarks: those that the inner folds hold out lie in the
+span of the factor, so that they do not show what a small ridge makes of a new object."""
+
 
 class Kind(NamedTuple):
     """What may be done to the scores of a data set.
@@ -72,7 +76,7 @@ def comparison(kinds: Iterable[Kind], alignments: int) -> dict[str, Any]:
             f"{kind.prefix}few": {
                 "method": "meb",
                 **chosen,
-                "budget": {"share": 0.5, "alignments": budgets["few"]},
+                "budget": {"share": 0.25, "alignments": budgets["few"]},
                 "grow": False,
             },
             f"{kind.prefix}some": {
@@ -89,7 +93,7 @@ def comparison(kinds: Iterable[Kind], alignments: int) -> dict[str, Any]:
         recipes += _recipes(kind)
     return {
         "selectors": selectors,
-        "learners": {name: dict(settings) for name, settings in LEARNERS.items()},
+        "learners": {name: dict(settings) for name, settings in {**LEARNERS, **STRONG}.items()},
         "recipes": recipes,
     }
 
@@ -122,10 +126,12 @@ def _recipes(kind: Kind) -> list[dict[str, str]]:
     lines = [
         *((first, "few", "none", learner) for learner in LEARNERS),
         *((first, "some", "none", learner) for learner in LEARNERS),
-        *((first, "many", "none", learner) for learner in LEARNERS),
-        (first, "many", "clip", "ikfd"),
-        *((other, "many", "none", "ikfd") for other in others),
-        *((other, "many", "none", "sf-lsm") for other in others[-1:]),
+        (first, "many", "none", "sf-lsm"),
+        (first, "many", "none", "svc"),
+        (first, "many", "none", "ikfd-strong"),
+        (first, "many", "clip", "ikfd-strong"),
+        *((other, "many", "none", "sf-lsm") for other in others),
+        *((other, "many", "none", "ikfd-strong") for other in others[:1]),
     ]
     return [
         {
