@@ -6,9 +6,11 @@ import sys
 from pathlib import Path
 
 import numpy as np
+import pytest
+from threadpoolctl import threadpool_info, threadpool_limits
 
 import kreinflow
-from kreinflow.numerics import TILE, tiled_product, tiles
+from kreinflow.numerics import TILE, limited, tile_map, tiled_product, tiles
 
 
 def test_rows_do_not_depend_on_their_neighbours():
@@ -18,6 +20,26 @@ def test_rows_do_not_depend_on_their_neighbours():
     np.testing.assert_allclose(whole, A @ B, rtol=1e-12, atol=1e-12)
     for rows in (slice(0, 1), slice(5, 8), slice(TILE - 1, TILE + 2), slice(TILE, None)):
         np.testing.assert_array_equal(tiled_product(A[rows], B), whole[rows])
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("n", [10, TILE, 2 * TILE + 1])
+def test_blas_has_one_thread_in_every_tile(n, threads):
+    def blas_threads(rows):
+        return {x["num_threads"] for x in threadpool_info() if x["user_api"] == "blas"}
+
+    with limited(threads), threadpool_limits(2, "blas"):
+        assert blas_threads(None) == {2}
+        assert all(found == {1} for found in tile_map(blas_threads, n))
+        assert blas_threads(None) == {2}
+
+
+def test_rows_do_not_depend_on_the_threads_of_blas():
+    rng = np.random.default_rng(0)
+    A, B = rng.normal(size=(TILE + 5, 1000)), rng.normal(size=(1000, 30))
+    with threadpool_limits(2, "blas"):
+        short, whole = tiled_product(A[:100], B), tiled_product(A, B)
+    np.testing.assert_array_equal(short, whole[:100])
 
 
 def test_tiles_cover_all_rows_once():

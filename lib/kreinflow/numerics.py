@@ -125,7 +125,10 @@ def tile_map(function: Callable[[slice], T], n: int) -> Iterator[T]:
     >>> list(tile_map(lambda rows: rows.stop - rows.start, 5000))
     [4096, 904]
     """
-    return ordered_map(function, tiles(n)) if n > TILE else map(function, tiles(n))
+    if n > TILE:
+        return ordered_map(function, tiles(n))
+    with single_threaded():  # a single tile needs no pool, but the same BLAS
+        return iter([function(rows) for rows in tiles(n)])
 
 
 def tiled_product(A: NDArray[np.floating], B: FloatArray) -> FloatArray:
