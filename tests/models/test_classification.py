@@ -1,5 +1,7 @@
 """Classifying new sequences with a model: in all modes, with as few alignments as it says."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import parasail
@@ -177,6 +179,20 @@ def test_the_better_strand(tmp_path):
     pd.testing.assert_frame_equal(table.drop(columns="strand"), plain, check_exact=True)
     # Without being asked to turn it, the other strand is a stranger.
     assert (classify_file(model, new)["landmark_score"] < plain["landmark_score"]).sum() == 10
+
+
+def test_a_landmark_that_scores_nothing_with_itself_hides_no_strand(tmp_path):
+    records = families(5, letters=DNA, changed=0.2)
+    write_fasta(tmp_path / "x.fasta", records)
+    source = SOURCE | {"molecule": "nucleotide"}
+    scoring = {"matrix": "dnafull", "gap_open": 10}
+    model, *_ = trained_model(configuration(source, "raw", scoring=scoring), tmp_path)
+    own = model.classifier.landmark_self_scores.copy()
+    own[0] = 0.0
+    model = replace(model, classifier=replace(model.classifier, landmark_self_scores=own))
+    turned = [(i, label, str(Seq(s).reverse_complement())) for i, label, s in records]
+    new = write_fasta(tmp_path / "new.fasta", turned)
+    assert set(classify_file(model, new, both_strands=True)["strand"]) == {"-"}
 
 
 def test_reverse_complement():

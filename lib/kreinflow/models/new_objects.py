@@ -170,9 +170,8 @@ def _aligned(
     scores, own = _align(model, sequences, threads, backend)
     strands = None
     if both_strands:
-        best = np.nan_to_num(
-            normalised_scores(model, scores, own).max(axis=1, initial=-np.inf), nan=-np.inf
-        )
+        normalised = np.nan_to_num(normalised_scores(model, scores, own), nan=-np.inf)
+        best = normalised.max(axis=1, initial=-np.inf)
         other = best[n:] > best[:n]
         chosen = np.arange(n) + n * other
         strands = np.where(other, "-", "+")
