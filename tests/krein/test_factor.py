@@ -145,7 +145,7 @@ def test_rank_as_number_and_fraction():
     assert fit(K, np.arange(20), rank=5)[0].rank == 5
     assert fit(K, np.arange(20), rank=0.5)[0].rank == 6  # half the numerical rank
     assert fit(K, np.arange(20), rank=10**6)[0].rank == 12
-    for wrong in (0, -3, 0.0, 1.5, "half"):
+    for wrong in (0, -3, 0.0, 1.5, "half", True):
         with pytest.raises(ValueError, match="give 'misfit', a whole number"):
             fit(K, np.arange(20), rank=wrong)
 

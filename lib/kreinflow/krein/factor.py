@@ -249,7 +249,7 @@ def _candidate_ranks(rank: Rank, numerical_rank: int) -> list[int]:
     """Return the ranks to try, the largest first."""
     if rank == "misfit":
         return sorted({max(1, round(f * numerical_rank)) for f in RANK_FRACTIONS}, reverse=True)
-    if isinstance(rank, int) and rank >= 1:
+    if isinstance(rank, int) and not isinstance(rank, bool) and rank >= 1:
         return [min(rank, numerical_rank)]
     if isinstance(rank, float) and 0 < rank <= 1:
         return [max(1, round(rank * numerical_rank))]
