@@ -148,3 +148,18 @@ def test_learners_of_whole_matrices_take_tiles_too(method):
             (fitted,) = learner.fit(problem, learner.choices()[:1])
             decisions.append(learner.decide(fitted, problem))
     np.testing.assert_array_equal(*decisions)
+
+
+def test_no_record_of_any_tile_finds_itself_among_the_landmarks():
+    problem = problem_of("similarity")
+    learner = make_learner({"method": "nearest_landmark"})
+    (fitted,) = learner.fit(problem, [{}])
+    C, classes = np.array(problem.C), problem.landmarks.classes
+    own = problem.part.rows[:, None] == problem.landmarks.rows
+    assert own[:4096].any()
+    assert own[4096:].any()
+    C[own] = -np.inf
+    wanted = [C[:, classes == c].max(axis=1) for c in np.unique(classes)]
+    found = learner.decide(fitted, problem)[:, np.unique(classes)]
+    others = np.isfinite(wanted).T  # but for the landmark that is alone in its class
+    np.testing.assert_array_equal(found[others], np.transpose(wanted)[others])

@@ -33,11 +33,11 @@ class NearestLandmarkLearner(Learner):
 
     def decide(self, fitted: Fitted, problem: Problem) -> FloatArray:
         """See :meth:`Learner.decide`; a record does not find itself among the landmarks."""
-        near, itself = problem.nearness, problem.itself
+        near = problem.nearness
 
         def decide(tile: slice) -> FloatArray:
             rows = near[tile]
-            others = np.where(itself[tile], rows.min(axis=1, keepdims=True), rows)
+            others = np.where(problem.itself(tile), rows.min(axis=1, keepdims=True), rows)
             return fitted.decision.decide(others)
 
         return np.concatenate([np.empty((0, problem.n_classes)), *tile_map(decide, len(near))])

@@ -126,10 +126,9 @@ class Problem:
         places = [first[row] for row in self.landmarks.rows.tolist() if row in first]
         return np.array(places, dtype=np.int64)
 
-    @property
-    def itself(self) -> NDArray[np.bool_]:
-        """Where a record is the landmark, of shape (N, n_landmarks)."""
-        found: NDArray[np.bool_] = self._rows(self.part.rows)[:, None] == self.landmarks.rows
+    def itself(self, tile: slice) -> NDArray[np.bool_]:
+        """Return where a record of a tile is the landmark, a row each, a column a landmark."""
+        found: NDArray[np.bool_] = self._rows(self.part.rows)[tile, None] == self.landmarks.rows
         return found
 
 
