@@ -19,7 +19,7 @@ from kreinflow.models.registry import LEARNERS
 from kreinflow.provenance import code_digest, file_sha256
 from kreinflow.sequences.dataset import ALIGNED, check_source
 from kreinflow.sequences.files import check_file
-from kreinflow.sequences.folds import count_folds
+from kreinflow.sequences.folds import check_groups, count_folds
 from kreinflow.sequences.partition import ALL, fold_name
 
 
@@ -35,6 +35,7 @@ try:
     DATA = Path(CONFIG["data"])
     for _dataset in CONFIG["datasets"].values():
         check_source(_dataset["source"], DATA)
+        check_groups(_dataset["folds"], _dataset["source"], DATA)
         # The content of a user's substitution matrix is a parameter of all rules that score.
         _file = DATA / _dataset["scoring"]["matrix"]
         if _file.is_file():
@@ -62,6 +63,11 @@ VECTORS = [
     if "kernel" in source and not KERNELS[source["kernel"]["name"]].strings
 ]
 BLOCKS = range(CONFIG["alignment"]["blocks"])
+DOWNLOADS = {
+    str(DATA / source["swissprot"]): source["download"]
+    for source in SOURCES.values()
+    if source.get("download")
+}
 RECIPES = {recipe["name"]: recipe for recipe in CONFIG["recipes"]}
 
 
@@ -203,10 +209,14 @@ def dataset_files(wildcards):
     }
 
 
+PATHS = ("fasta", "swissprot", "matrix", "vectors")
+"""The keys of a source that name its files."""
+
+
 def source_files(dataset):
     """The user's files of a data set, as inputs of the rule that reads them."""
     source = SOURCES[dataset]
-    paths = next((source[key] for key in ("fasta", "matrix", "vectors") if key in source), [])
+    paths = next((source[key] for key in PATHS if key in source), [])
     paths = [paths] if isinstance(paths, str) else list(paths)
     labels = source.get("labels", {})
     paths += [p for p in (labels.get("table"), labels.get("lines")) if p]
@@ -219,9 +229,12 @@ def source_files(dataset):
 
 
 def fold_table(dataset):
-    """The user's table of folds, if there is one."""
-    folds = CONFIG["datasets"][dataset]["folds"]
-    return [str(DATA / folds["table"])] if folds["method"] == "table" else []
+    """The user's table of folds, or of labels with a column of groups, if there is one."""
+    folds, labels = CONFIG["datasets"][dataset]["folds"], SOURCES[dataset].get("labels", {})
+    table = folds["table"] if folds["method"] == "table" else None
+    if folds["method"] == "grouped" and folds["column"] is not None:
+        table = labels.get("table")
+    return [str(DATA / table)] if table else []
 
 
 def scale(base, per_mb):

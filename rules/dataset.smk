@@ -1,7 +1,30 @@
 # Reads and checks the input.
-# needs: the user's files, or nothing (simulated, generated)
+# needs: the user's files (one that the config gives a URL for is downloaded), or nothing
+#        (simulated, generated)
 # makes: dataset/records.tsv (id, label, distinct row), dataset/distinct.tsv, dataset/summary.json;
 #        for a matrix also dataset/matrix.npy, for vectors dataset/vectors.npy
+
+
+# Downloads what the config names and is not there, on the machine that has the network. No digest
+# of code is a parameter: a changed module is no reason to download again.
+rule download:
+    output:
+        "{file}",
+    log:
+        f"{RESULTS}/logs/download/{{file}}.log",
+    wildcard_constraints:
+        file="|".join(map(re.escape, DOWNLOADS)) or "(?!)",
+    localrule: True
+    conda:
+        "../envs/alignment.yaml"
+    threads: 1
+    resources:
+        mem_mb=500,
+        runtime=720,
+    params:
+        download=lambda wildcards: DOWNLOADS[wildcards.file],
+    script:
+        "../scripts/download.py"
 
 
 rule read_dataset:

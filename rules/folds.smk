@@ -1,6 +1,6 @@
 # Puts each record into a fold; identical sequences share one.
-# needs: dataset, the user's table if there is one
-# makes: folds.tsv (id, group, repeat, fold)
+# needs: dataset, the user's table of folds, or of labels with a column of groups, if there is one
+# makes: folds.tsv (id, group, repeat, fold), folds.json (how groups were made, and how many)
 
 
 rule assign_folds:
@@ -8,7 +8,8 @@ rule assign_folds:
         unpack(dataset_files),
         table=lambda wildcards: fold_table(wildcards.dataset),
     output:
-        f"{RESULTS}/{{dataset}}/folds.tsv",
+        table=f"{RESULTS}/{{dataset}}/folds.tsv",
+        summary=f"{RESULTS}/{{dataset}}/folds.json",
     log:
         f"{RESULTS}/{{dataset}}/logs/folds.log",
     benchmark:
@@ -21,6 +22,7 @@ rule assign_folds:
         runtime=scale(10, 1),
     params:
         settings=lambda wildcards: CONFIG["datasets"][wildcards.dataset]["folds"],
+        source=lambda wildcards: CONFIG["datasets"][wildcards.dataset]["source"],
         data=str(DATA),
         seed=CONFIG["seed"],
         code=code("folds.py"),

@@ -2,12 +2,14 @@
 
 from pathlib import Path
 
-from kreinflow.artifacts import write_table
+from kreinflow.artifacts import write_json, write_table
 from kreinflow.console import logged
 from kreinflow.sequences.dataset import read_dataset
-from kreinflow.sequences.folds import assign_folds
+from kreinflow.sequences.folds import assign_folds, fold_summary
 
 with logged(snakemake.log[0]):
     dataset = read_dataset(Path(snakemake.input.records).parent)
     settings, data = snakemake.params.settings, Path(snakemake.params.data)
-    write_table(snakemake.output[0], assign_folds(settings, dataset, snakemake.params.seed, data))
+    folds = assign_folds(settings, dataset, snakemake.params.seed, data, snakemake.params.source)
+    write_table(snakemake.output.table, folds)
+    write_json(snakemake.output.summary, fold_summary(settings, folds))

@@ -14,6 +14,7 @@ from kreinflow.kernels.generators import GENERATORS
 from kreinflow.kernels.registry import KERNELS
 from kreinflow.landmarks.registry import SELECTORS
 from kreinflow.models.registry import LEARNERS
+from small_inputs import configuration
 
 ROOT = Path(__file__).parents[1]
 
@@ -370,3 +371,40 @@ def test_the_alignments_of_an_automatic_choice_are_those_of_its_landmarks():
     selectors = complete_configuration(bare)["selectors"]
     paid = [selector["budget"]["alignments"] for selector in selectors.values()]
     assert sum(paid) == 900_000
+
+
+@pytest.mark.parametrize(
+    ("download", "message"),
+    [
+        ({"url": "ftp://x/y", "md5": "0" * 32}, "download.url: 'ftp://x/y' is no http:// or"),
+        ({"url": "http://x/y"}, "source.download: give exactly one of sha256 and md5"),
+        (
+            {"url": "http://x/y", "md5": "0" * 32, "sha256": "0" * 64},
+            "source.download: give exactly one of sha256 and md5",
+        ),
+        ({"url": "http://x/y", "sha256": "12"}, "download.sha256: '12' is not 64 hexadecimal"),
+        ({"md5": "0" * 32}, "source.download: the key 'url' is missing"),
+    ],
+)
+def test_what_a_download_needs(download, message):
+    source = {"type": "swissprot", "swissprot": "x.dat", "labels": {"from": "prosite"}}
+    config = configuration(source | {"download": download})
+    with pytest.raises(InputError, match=re.escape(message)):
+        complete_configuration(config)
+
+
+def test_a_flat_file_has_its_defaults_and_downloads_nothing():
+    source = {"type": "swissprot", "swissprot": "x.dat", "labels": {"from": "ec", "levels": 3}}
+    complete = complete_configuration(configuration(source))["datasets"]["mine"]["source"]
+    assert complete["download"] is None
+    assert complete["labels"] == {"from": "ec", "levels": 3, "multiple": "drop", "classes": None}
+    with pytest.raises(InputError, match="labels.from: 'prosit' is none of .*mean 'prosite'"):
+        complete_configuration(configuration(source | {"labels": {"from": "prosit"}}))
+    with pytest.raises(InputError, match="source.labels: the key 'from' is missing"):
+        complete_configuration(configuration(source | {"labels": {}}))
+
+
+def test_a_column_of_groups_is_for_grouped_folds():
+    source = {"type": "simulated"}
+    with pytest.raises(InputError, match="folds.column: only the method grouped takes a column"):
+        complete_configuration(configuration(source, folds={"column": "species"}))

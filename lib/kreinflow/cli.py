@@ -149,7 +149,7 @@ def _check(options: argparse.Namespace) -> None:
         alphabet = alphabet_of(part["source"], part["scoring"], data)
         dataset = load_dataset(part["source"], data, alphabet, config["seed"])
         partition = partition_of(
-            assign_folds(part["folds"], dataset, config["seed"], data), dataset
+            assign_folds(part["folds"], dataset, config["seed"], data, part["source"]), dataset
         )
         selectors = {recipes[r]["selector"] for r in part["recipes"]}
         budgets = [config["selectors"][s].get("budget") for s in selectors]

@@ -454,7 +454,9 @@ def _check_dataset(
     dataset: dict[str, Any], recipes: list[Any], config: dict[str, Any], place: str, refuse: Any
 ) -> None:
     source, folds = dataset["source"], dataset["folds"]
-    if "labels" in source:
+    if source["type"] == "swissprot":
+        _check_download(source["download"], f"{place}.source.download", refuse)
+    elif "labels" in source:
         ways = ("table", "pattern", "from_file_names", "lines")
         given = [way for way in ways if source["labels"].get(way)]
         if len(given) != 1:
@@ -462,6 +464,8 @@ def _check_dataset(
             raise refuse(f"{place}.source.labels", f"give exactly one of {', '.join(known)}.")
     if folds["method"] == "table" and not folds["table"]:
         raise refuse(f"{place}.folds", "method table needs the path of a table.")
+    if folds["column"] is not None and folds["method"] != "grouped":
+        raise refuse(f"{place}.folds.column", "only the method grouped takes a column.")
     transforms = _transforms_used(recipes, config["selectors"])
     if source["type"] == "generated" and KERNELS[source["kernel"]["name"]].strings:
         raise refuse(
@@ -477,10 +481,11 @@ def _check_dataset(
                     f"{owner} has 'transform: {transform}', but only alignment scores are "
                     f"transformed. For {what} give recipes and their selectors 'transform: raw'.",
                 )
-        if folds["method"] == "grouped":
+        if folds["method"] == "grouped" and folds["column"] is None:
             raise refuse(
                 f"{place}.folds",
-                f"{what}: no sequences to group by identity. Use method stratified or table.",
+                f"{what}: no sequences to group by identity. Use method stratified or table, "
+                "or a column of the labels' table.",
             )
         return
     if dataset["scoring"]["gap_open"] < dataset["scoring"]["gap_extend"]:
@@ -498,6 +503,21 @@ def _check_dataset(
                 f"global alignments can score below 0, which the transform {transform} of {owner} "
                 "cannot take. Use raw or normalised there, or another mode.",
             )
+
+
+def _check_download(download: Mapping[str, Any] | None, place: str, refuse: Any) -> None:
+    if download is None:
+        return
+    if not download["url"].startswith(("http://", "https://")):
+        raise refuse(f"{place}.url", f"{download['url']!r} is no http:// or https:// address.")
+    given = [name for name in ("sha256", "md5") if download[name]]
+    if len(given) != 1:
+        raise refuse(place, "give exactly one of sha256 and md5.")
+    digits = {"sha256": 64, "md5": 32}[given[0]]
+    if not re.fullmatch(f"[0-9a-fA-F]{{{digits}}}", download[given[0]]):
+        raise refuse(
+            f"{place}.{given[0]}", f"{download[given[0]]!r} is not {digits} hexadecimal digits."
+        )
 
 
 def _transforms_used(recipes: list[Any], selectors: Mapping[str, Any]) -> dict[str, str]:

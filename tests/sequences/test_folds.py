@@ -6,7 +6,13 @@ import pytest
 from kreinflow.errors import InputError
 from kreinflow.randomness import hash_keys
 from kreinflow.sequences.dataset import Dataset, digest
-from kreinflow.sequences.folds import assign_folds, count_folds, inner_folds
+from kreinflow.sequences.folds import (
+    assign_folds,
+    check_groups,
+    count_folds,
+    fold_summary,
+    inner_folds,
+)
 
 
 def settings(**changes):
@@ -15,6 +21,8 @@ def settings(**changes):
         "k": 5,
         "repeats": 1,
         "identity": 0.9,
+        "clustering": "kmer",
+        "column": None,
         "table": None,
     } | changes
 
@@ -139,6 +147,101 @@ def test_a_matrix_cannot_be_grouped_by_identity(tmp_path):
     folds_of(data, tmp_path, k=2)
     with pytest.raises(InputError, match="no sequences to group by identity"):
         folds_of(data, tmp_path, method="grouped")
+
+
+def with_species(data, species):
+    return replace(data, organisms={"organism": tuple(species), "taxonomy": tuple(species)})
+
+
+def test_records_of_one_species_share_a_fold(tmp_path):
+    sequences, labels = random_data(90)
+    species = [f"s{i % 18}" for i in range(90)]
+    labels = [("A", "B")[i % 18 % 2] for i in range(90)]
+    data = with_species(dataset(sequences, labels), species)
+    table = folds_of(data, tmp_path, k=3, method="grouped", column="organism", repeats=2)
+    assert (table.groupby([table["repeat"], species * 2])["fold"].nunique() == 1).all()
+    assert table["group"].nunique() == 18
+    assert set(table["fold"]) == {0, 1, 2}
+
+
+def test_species_with_a_sequence_in_common_are_one_group(tmp_path):
+    """Else either a sequence or a species would be on both sides."""
+    sequences, _ = random_data(40)
+    sequences[5], sequences[9] = sequences[0], sequences[6]  # s0 with s5, s6 with s9
+    species = [f"s{i % 10}" for i in range(40)]
+    data = with_species(dataset(sequences, list("AB") * 20), species)
+    table = folds_of(data, tmp_path, k=2, method="grouped", column="taxonomy")
+    groups = dict(zip(species, table["group"], strict=True))
+    assert groups["s0"] == groups["s5"]
+    assert groups["s6"] == groups["s9"]
+    assert table["group"].nunique() == 8
+    assert (table.groupby("group")["fold"].nunique() == 1).all()
+
+
+def test_groups_of_many_classes_leave_their_shares_even(tmp_path):
+    """As species that all have each of the families, of very different sizes."""
+    random = np.random.default_rng(7)
+    sequences, labels = random_data(600)
+    species = [f"s{number}" for number in random.geometric(0.1, 600)]
+    data = with_species(dataset(sequences, labels), species)
+    for k in (2, 5):
+        fold = folds_of(data, tmp_path, k=k, method="grouped", column="organism")["fold"]
+        for code in range(3):
+            sizes = np.bincount(fold[data.labels == code], minlength=k)
+            assert sizes.min() > 0.5 * sizes.mean()
+        sizes = np.bincount(fold, minlength=k)
+        assert sizes.max() < 1.25 * sizes.mean()
+
+
+def test_columns_that_make_no_folds(tmp_path):
+    sequences, _ = random_data(40)
+    data = with_species(dataset(sequences, list("AB") * 20), ["x", "x", "y", "y"] * 10)
+    with pytest.raises(InputError, match=r"the records are in 2 groups, fewer than k = 3 folds"):
+        folds_of(data, tmp_path, k=3, method="grouped", column="organism")
+    data = with_species(data, ["x", "y", "z", "y"] * 10)
+    with pytest.raises(InputError, match=r"all of class 'B' is in one group, so it cannot be both"):
+        folds_of(data, tmp_path, k=2, method="grouped", column="organism")
+
+
+def test_groups_from_a_column_of_the_labels_table(tmp_path):
+    sequences, _ = random_data(24)
+    data = dataset(sequences, list("AABB") * 6)
+    lines = [f"s{i}\tL\t{'xyzw'[i % 4]}" for i in range(24)]
+    (tmp_path / "l.tsv").write_text("\n".join(["id\tlabel\tplace", *lines, "spare\tL\tx"]) + "\n")
+    source = {"labels": {"table": "l.tsv", "id_column": "id"}}
+    part = settings(method="grouped", column="place", k=2)
+    check_groups(part, source, tmp_path)
+    table = assign_folds(part, data, 1, tmp_path, source)
+    places = ["xyzw"[i % 4] for i in range(24)]
+    assert (table.groupby(places)["fold"].nunique() == 1).all()
+    assert table["group"].nunique() == 4
+    with pytest.raises(InputError, match=r"column 'plaice' is missing; did you mean 'place'"):
+        check_groups(part | {"column": "plaice"}, source, tmp_path)
+    assert fold_summary(part, table) == {
+        "method": "grouped",
+        "groups": 4,
+        "largest": 6,
+        "column": "place",
+    }
+
+
+def test_a_column_that_is_nowhere(tmp_path):
+    data = dataset(*random_data(30))
+    with pytest.raises(InputError, match=r"'organism' is no column .*OS= and OX=\); there is none"):
+        folds_of(data, tmp_path, method="grouped", column="organism")
+    with pytest.raises(InputError, match=r"'place' is no column .*; known are taxonomy, organism"):
+        folds_of(
+            replace(data, organisms={"taxonomy": ("1",) * 30, "organism": ("x",) * 30}),
+            tmp_path,
+            method="grouped",
+            column="place",
+        )
+
+
+def test_ids_of_the_users_table_may_be_short(tmp_path):
+    data = replace(SIX, ids=("sp|P12345|A_B", *SIX.ids[1:]))
+    lines = ["P12345 1", "s1 2", "s2 1", "s3 2", "s4 2", "s5 1"]
+    assert table_folds(tmp_path, lines, data)[0] == [0, 1, 0, 1, 1, 0]
 
 
 SIX = dataset([b"M" * i for i in range(1, 7)], list("AABBAB"))

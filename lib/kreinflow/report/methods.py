@@ -190,7 +190,9 @@ def _evaluation(
         scheme = "in the user's own folds"
     else:
         scheme = f"in {_e(folds['k'])} stratified folds"
-        if folds["method"] == "grouped":
+        if folds["method"] == "grouped" and folds.get("column"):
+            scheme += f" that keep sequences of the same {_e(folds['column'])} together"
+        elif folds["method"] == "grouped":
             scheme += (
                 f" that keep sequences of at least {100 * folds['identity']:g} % identity together"
             )

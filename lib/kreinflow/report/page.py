@@ -281,6 +281,10 @@ def _counts(statistics: Mapping[str, Any]) -> Table:
         (f"length, {name.replace('_', ' ')}", f"{value:,.0f}")
         for name, value in statistics["lengths"].items()
     ]
+    if "several_labels" in statistics:
+        rows.append(("entries with several labels", f"{statistics['several_labels']:,}"))
+        if statistics["release"]:
+            rows.append(("release of the database", statistics["release"]))
     if statistics.get("asymmetry") is not None:
         rows.append(
             ("largest asymmetry (share of the largest entry)", f"{statistics['asymmetry']:.2g}")

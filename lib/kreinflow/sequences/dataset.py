@@ -3,7 +3,7 @@
 import hashlib
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -26,8 +26,10 @@ from kreinflow.kernels.registry import make_kernel
 from kreinflow.numerics import FloatArray
 from kreinflow.provenance import file_sha256
 from kreinflow.sequences.alphabet import ResidueAlphabet
+from kreinflow.sequences.download import check_checksum
 from kreinflow.sequences.fasta import FASTA_ENDINGS, check_begin, read_fasta
 from kreinflow.sequences.files import check_file, counted, first_few, name_endings
+from kreinflow.sequences.headers import known_by, organism
 from kreinflow.sequences.labels import (
     HeaderPattern,
     check_columns,
@@ -38,8 +40,9 @@ from kreinflow.sequences.labels import (
 from kreinflow.sequences.matrices import check_ending, check_matrix, read_matrix
 from kreinflow.sequences.objects import check_objects_file, read_objects, refuse_unfit
 from kreinflow.sequences.simulation import simulate_families
+from kreinflow.sequences.swissprot import check_flat_file, label_source, read_swissprot
 
-ALIGNED = ("fasta", "simulated")
+ALIGNED = ("fasta", "swissprot", "simulated")
 """The types of source whose objects are sequences, which are aligned."""
 
 EXAMPLES = 20
@@ -75,6 +78,8 @@ class Dataset:
     """Vectors or strings of the distinct rows, if a kernel compares them."""
     kernel: Mapping[str, Any] | None = None
     """That kernel, as in the config."""
+    organisms: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """Of each record, where the input says it: ``taxonomy`` (NCBI's number) and ``organism``."""
 
     @property
     def lengths(self) -> NDArray[np.int64]:
@@ -144,6 +149,10 @@ def check_source(source: Mapping[str, Any], data_folder: Path) -> None:
             check_begin(path)
         if labels.get("pattern"):
             HeaderPattern(labels["pattern"])
+    if source["type"] == "swissprot":
+        path = resolve(source["swissprot"], data_folder)
+        if path.exists() or source["download"] is None:
+            check_flat_file(path)
     if source["type"] == "matrix":
         path = resolve(source["matrix"], data_folder)
         check_ending(path)
@@ -210,7 +219,8 @@ def load_dataset(
         ``class_sizes`` (label to records), ``lengths`` (``minimum``, ``lower_quartile``,
         ``median``, ``upper_quartile``, ``maximum``, ``mean`` of the distinct sequences; else
         empty), ``asymmetry`` (of a matrix: largest, as a share of the largest entry; else None)
-        and ``files`` (name to sha256).
+        and ``files`` (name to sha256); of a UniProtKB flat file also ``several_labels`` (entries
+        with more than one) and ``release`` (as in the config, or None).
 
     Raises
     ------
@@ -227,6 +237,8 @@ def load_dataset(
         raise InputError("sequences need the letters of a substitution matrix.")
     if source["type"] == "simulated":
         return _load_simulated(source, seed)
+    if source["type"] == "swissprot":
+        return _load_swissprot(source, data_folder, alphabet)
     return _load_fasta(source, data_folder, alphabet)
 
 
@@ -256,6 +268,7 @@ def _load_fasta(source: Mapping[str, Any], data_folder: Path, alphabet: str) -> 
     drops, substitutions = _Drops(), Counter[str]()
     places: dict[str, str] = {}
     kept: list[tuple[str, bytes]] = []
+    organisms: dict[str, tuple[str, str]] = {}
     for path in paths:
         for record in read_fasta(path):
             id = record.id
@@ -279,7 +292,11 @@ def _load_fasta(source: Mapping[str, Any], data_folder: Path, alphabet: str) -> 
             if _is_illegal(residues, residues_of, source, record.place, id, drops):
                 continue
             kept.append((id, residues))
+            if found := organism(record.header):
+                organisms[id] = found
             substitutions += residues_of.substitutions(record.residues)
+    if table:
+        labels = known_by(places, labels, str(table))
     if source["unmatched"] == "refuse":
         where = f"{table}" if table else f"labels.pattern {way.get('pattern')!r}"
         check_matched(places, labels, where)
@@ -290,7 +307,7 @@ def _load_fasta(source: Mapping[str, Any], data_folder: Path, alphabet: str) -> 
     without_sequence = [id for id in labels if id not in places]
     for id in without_sequence:
         drops.add("label without sequence", id)
-    return _collapse(
+    collapsed = _collapse(
         [id for id, _ in kept],
         [labels[id] for id, _ in kept],
         [residues for _, residues in kept],
@@ -301,6 +318,86 @@ def _load_fasta(source: Mapping[str, Any], data_folder: Path, alphabet: str) -> 
         conflicting=source["conflicting_labels"],
         min_class_size=source["min_class_size"],
     )
+    return replace(collapsed, organisms=_organisms(collapsed.ids, organisms))
+
+
+def _load_swissprot(source: Mapping[str, Any], data_folder: Path, alphabet: str) -> Dataset:
+    path = resolve(source["swissprot"], data_folder)
+    way = source["labels"]
+    if source["download"] is not None:
+        if not path.exists():
+            raise InputError(
+                f"{path}: not there yet. `snakemake dataset` downloads it, or copy it there."
+            )
+        check_checksum(path, source["download"])
+    residues_of = ResidueAlphabet(alphabet, "protein")
+    drops, substitutions = _Drops(), Counter[str]()
+    places: dict[str, str] = {}
+    kept: list[tuple[str, str, bytes]] = []
+    organisms: dict[str, tuple[str, str]] = {}
+    several = 0
+    for entry in read_swissprot(path, way):
+        id = entry.id
+        if id in places:
+            raise InputError(
+                f"{entry.place}: accession {id!r} stands twice, first in {places[id]}. "
+                "Give a file that has each entry once."
+            )
+        places[id] = entry.place
+        several += len(entry.labels) > 1
+        if not entry.labels:
+            drops.add("no label", id)
+            continue
+        if entry.fragment and source["fragments"] == "drop":
+            drops.add("fragment", id)
+            continue
+        if len(entry.labels) > 1 and way["multiple"] == "drop":
+            drops.add("several labels", id)
+            continue
+        residues = residues_of.clean(entry.residues)
+        if not residues:
+            raise InputError(f"{entry.place}, {id}: has no residues. Remove the entry.")
+        if _is_too_long(residues, source, entry.place, id, drops):
+            continue
+        if _is_illegal(residues, residues_of, source, entry.place, id, drops):
+            continue
+        substitutions += residues_of.substitutions(entry.residues)
+        kept.append((id, entry.labels[0], residues))
+        organisms[id] = (entry.taxonomy, entry.organism)
+    if len(drops.by_reason.get("no label", ())) == len(places):
+        raise InputError(
+            f"{path}: none of {counted(len(places), 'entry', 'entries')} has "
+            f"{label_source(way)}. Take the labels from something else, or give another file."
+        )
+    collapsed = _collapse(
+        [id for id, _, _ in kept],
+        [label for _, label, _ in kept],
+        [residues for _, _, residues in kept],
+        drops,
+        substitutions,
+        records_read=len(places),
+        files=_checksums([path]),
+        conflicting=source["conflicting_labels"],
+        min_class_size=source["min_class_size"],
+    )
+    release = source["download"]["release"] if source["download"] is not None else None
+    return replace(
+        collapsed,
+        statistics=collapsed.statistics | {"several_labels": several, "release": release},
+        organisms=_organisms(collapsed.ids, organisms),
+    )
+
+
+def _organisms(
+    ids: tuple[str, ...], known: Mapping[str, tuple[str, str]]
+) -> dict[str, tuple[str, ...]]:
+    """Return the organisms as columns; none if one is missing."""
+    if not all(id in known and known[id][0] for id in ids):
+        return {}
+    return {
+        name: tuple(known[id][place] for id in ids)
+        for place, name in enumerate(("taxonomy", "organism"))
+    }
 
 
 def _is_too_long(
@@ -600,9 +697,10 @@ def _checksums(paths: list[Path]) -> dict[str, str]:
 def write_dataset(folder: Path, dataset: Dataset) -> None:
     """Write ``records.tsv``, ``distinct.tsv``, ``summary.json`` and the numbers, if there are any.
 
-    ``records.tsv`` has the columns id, label and row; ``distinct.tsv`` has digest, length and
-    sequence, one line for each row: the sequence, or with length 0 the string or nothing. The
-    numbers are ``matrix.npy`` or ``vectors.npy``.
+    ``records.tsv`` has the columns id, label and row, and taxonomy and organism where the input
+    says them of all records; ``distinct.tsv`` has digest, length and sequence, one line for each
+    row: the sequence, or with length 0 the string or nothing. The numbers are ``matrix.npy`` or
+    ``vectors.npy``.
     """
     write_table(
         folder / "records.tsv",
@@ -611,6 +709,7 @@ def write_dataset(folder: Path, dataset: Dataset) -> None:
                 "id": dataset.ids,
                 "label": [dataset.classes[code] for code in dataset.labels],
                 "row": dataset.rows,
+                **dataset.organisms,
             }
         ),
     )
@@ -653,7 +752,11 @@ def read_dataset(folder: Path) -> Dataset:
     InputError
         If a file is missing, truncated or does not fit the others.
     """
-    records = read_table(folder / "records.tsv", ("id", "label", "row"), text=("id", "label"))
+    records = read_table(
+        folder / "records.tsv",
+        ("id", "label", "row"),
+        text=("id", "label", "taxonomy", "organism"),
+    )
     distinct = read_table(
         folder / "distinct.tsv", ("digest", "length", "sequence"), text=("digest", "sequence")
     )
@@ -703,4 +806,7 @@ def read_dataset(folder: Path) -> Dataset:
         dropped=tuple(summary["dropped_ids"]),
         objects=objects,
         kernel=kernel,
+        organisms={
+            name: tuple(records[name]) for name in ("taxonomy", "organism") if name in records
+        },
     )

@@ -4,7 +4,7 @@ The fold of a sequence comes from a hash of its residues, so that added sequence
 others where they were.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,10 +16,15 @@ from kreinflow.errors import InputError
 from kreinflow.randomness import hash_keys
 from kreinflow.sequences.dataset import Dataset, resolve
 from kreinflow.sequences.files import first_few
-from kreinflow.sequences.labels import read_pairs
+from kreinflow.sequences.headers import known_by
+from kreinflow.sequences.labels import check_columns, read_pairs
+from kreinflow.sequences.mmseqs import find_mmseqs, mmseqs_clusters, mmseqs_version
 
 TRAIN = "train"
 """Fold of the user's table that is never tested."""
+
+ORGANISM = ("taxonomy", "organism")
+"""The columns that a UniProtKB flat file has, and UniProt's FASTA headers."""
 
 
 def count_folds(settings: Mapping[str, Any], data_folder: Path) -> list[tuple[int, int]]:
@@ -42,15 +47,38 @@ def count_folds(settings: Mapping[str, Any], data_folder: Path) -> list[tuple[in
     return [(r, fold) for r in range(settings["repeats"]) for fold in range(settings["k"])]
 
 
+def check_groups(settings: Mapping[str, Any], source: Mapping[str, Any], data_folder: Path) -> None:
+    """Refuse groups that cannot be made: a column or a program that is missing.
+
+    Raises
+    ------
+    InputError
+    """
+    if settings["method"] != "grouped":
+        return
+    column, table = settings["column"], source.get("labels", {}).get("table")
+    if column is None and settings["clustering"] == "mmseqs":
+        find_mmseqs()
+    if column is not None and table and column not in ORGANISM:
+        check_columns(resolve(table, data_folder), source["labels"]["id_column"], column)
+
+
 def assign_folds(
-    settings: Mapping[str, Any], dataset: Dataset, seed: int, data_folder: Path
+    settings: Mapping[str, Any],
+    dataset: Dataset,
+    seed: int,
+    data_folder: Path,
+    source: Mapping[str, Any] | None = None,
 ) -> pd.DataFrame:
     """Return the fold of each record.
 
     Units of the assignment are groups: records of one sequence and, with the method ``grouped``,
-    clusters of near-identical sequences. Each unit counts as one in the class of most of its
-    records. Its home is hash(seed, repeat, digest) mod k; units beyond a fold's share of the class
-    move on to the next fold with room, so that folds of a class differ by one unit at most.
+    clusters of near-identical sequences, or records with one value in a column. Values whose
+    records share a sequence are one group, however long the chain. Each unit counts as one in the
+    class of most of its records. Its home is hash(seed, repeat, digest) mod k; units beyond a
+    fold's share of the class move on to the next fold with room, so that folds of a class differ
+    by one unit at most. Groups by a column hold several classes each: they are given out from the
+    largest to the smallest, each to the fold where it leaves the shares of the classes most even.
 
     Parameters
     ----------
@@ -60,6 +88,8 @@ def assign_folds(
     seed : int
     data_folder : Path
         Where a relative path of the user's table starts.
+    source : mapping, optional
+        The part ``source`` of the configuration: its table of labels may have the column.
 
     Returns
     -------
@@ -73,13 +103,17 @@ def assign_folds(
         If a class has fewer units than there are folds, or the user's table does not fit.
     """
     groups = dataset.rows
-    if settings["method"] == "grouped":
-        groups = _identity_groups(dataset, settings["identity"])
+    if settings["method"] == "grouped" and settings["column"] is not None:
+        groups = _column_groups(dataset, settings["column"], source or {}, data_folder)
+    elif settings["method"] == "grouped":
+        groups = _identity_groups(dataset, settings["identity"], settings["clustering"])
     if settings["method"] == "table":
         folds = [_table_folds(settings, dataset, data_folder)]
     else:
+        by_column = settings["method"] == "grouped" and settings["column"] is not None
+        spread = _balanced_folds if by_column else _hashed_folds
         folds = [
-            _hashed_folds(dataset, groups, settings["k"], seed, repeat)
+            spread(dataset, groups, settings["k"], seed, repeat)
             for repeat in range(settings["repeats"])
         ]
     return pd.concat(
@@ -89,6 +123,19 @@ def assign_folds(
         ],
         ignore_index=True,
     )
+
+
+def fold_summary(settings: Mapping[str, Any], folds: pd.DataFrame) -> dict[str, Any]:
+    """Return how the groups were made and how many there are, of how many records at most."""
+    sizes = folds[folds["repeat"] == 0].groupby("group").size()
+    summary = {"method": settings["method"], "groups": len(sizes), "largest": int(sizes.max())}
+    if settings["method"] == "grouped" and settings["column"] is not None:
+        return summary | {"column": settings["column"]}
+    if settings["method"] == "grouped":
+        summary |= {"clustering": settings["clustering"], "identity": settings["identity"]}
+        if settings["clustering"] == "mmseqs":
+            summary["version"] = mmseqs_version()
+    return summary
 
 
 def inner_folds(
@@ -167,16 +214,60 @@ def _spread(keys: NDArray[np.uint64], k: int, offset: int) -> NDArray[np.intp]:
     return folds
 
 
-def _identity_groups(dataset: Dataset, threshold: float) -> NDArray[np.int64]:
+def _identity_groups(dataset: Dataset, threshold: float, clustering: str) -> NDArray[np.int64]:
     if dataset.sequences is None:
         raise InputError(
             "folds: a matrix has no sequences to group by identity. "
             "Use the method stratified, or a table."
         )
-    from kreinflow.sequences.identity import identity_clusters  # loads parasail
+    clusters: NDArray[np.intp]
+    if clustering == "mmseqs":
+        clusters = mmseqs_clusters(dataset.sequences, threshold)
+    else:
+        from kreinflow.sequences.identity import identity_clusters  # loads parasail
 
-    groups: NDArray[np.int64] = identity_clusters(dataset.sequences, threshold)[dataset.rows]
+        clusters = identity_clusters(dataset.sequences, threshold)
+    groups: NDArray[np.int64] = clusters[dataset.rows]
     return groups
+
+
+def _column_groups(
+    dataset: Dataset, column: str, source: Mapping[str, Any], data_folder: Path
+) -> NDArray[np.int64]:
+    """Return groups by a column: the connected components of its values and the distinct rows."""
+    values = _column(dataset, column, source, data_folder)
+    parent = list(range(len(dataset.digests)))
+
+    def root(i: int) -> int:
+        while parent[i] != i:
+            parent[i] = parent[parent[i]]
+            i = parent[i]
+        return i
+
+    first: dict[str, int] = {}
+    for row, value in zip(dataset.rows.tolist(), values, strict=True):
+        a, b = root(row), root(first.setdefault(value, row))
+        parent[max(a, b)] = min(a, b)
+    return np.array([root(row) for row in dataset.rows.tolist()], dtype=np.int64)
+
+
+def _column(
+    dataset: Dataset, column: str, source: Mapping[str, Any], data_folder: Path
+) -> Sequence[str]:
+    """Return the value of each record: what the input says of its organism, or of the table."""
+    if column in dataset.organisms:
+        return dataset.organisms[column]
+    way = source.get("labels", {})
+    if not way.get("table"):
+        why = f"known are {', '.join(dataset.organisms)}" if dataset.organisms else "there is none"
+        also = " (not all headers have OS= and OX=)" if column in ORGANISM else ""
+        raise InputError(
+            f"folds.column: {column!r} is no column of the input{also}; {why}. "
+            "Give the labels in a table that has the column."
+        )
+    path = resolve(way["table"], data_folder)
+    table = known_by(dataset.ids, read_pairs(path, way["id_column"], column), str(path))
+    return [table[id] for id in dataset.ids]
 
 
 def _hashed_folds(
@@ -200,6 +291,47 @@ def _hashed_folds(
             )
         offset = int(hash_keys(seed, _name("fold offset", repeat), [label])[0] % k)
         unit_fold[members] = _spread(keys[members], k, offset)
+    folds: NDArray[np.intp] = unit_fold[unit_of]
+    return folds
+
+
+def _balanced_folds(
+    dataset: Dataset, groups: NDArray[np.int64], k: int, seed: int, repeat: int
+) -> NDArray[np.intp]:
+    units, first, unit_of = np.unique(groups, return_index=True, return_inverse=True)
+    if len(units) < k:
+        raise InputError(
+            f"folds.column: the records are in {len(units)} groups, fewer than k = {k} folds "
+            "(values whose records share a sequence are one group). Lower 'folds.k', or take "
+            "another column."
+        )
+    counts = np.zeros((len(units), len(dataset.classes)))
+    np.add.at(counts, (unit_of, dataset.labels), 1)
+    lonely = np.flatnonzero((counts > 0).sum(axis=0) < 2)
+    if len(lonely):
+        raise InputError(
+            f"folds.column: all of class {dataset.classes[lonely[0]]!r} is in one group, so it "
+            "cannot be both learned and tested. Drop such classes, or take another column."
+        )
+    shares = counts / counts.sum(axis=0)
+    digests = [dataset.digests[dataset.rows[record]] for record in first]
+    keys = hash_keys(seed, _name("fold", repeat), digests)
+    of_fold = np.zeros((k, len(dataset.classes)))
+    size = np.zeros(k)
+    unit_fold = np.empty(len(units), dtype=np.intp)
+    for unit in np.lexsort((keys, -counts.sum(axis=1))):
+        # The sum of squares of all shares grows by this; of equal folds, the smallest.
+        growth = np.round((shares[unit] * (2 * of_fold + shares[unit])).sum(axis=1), 12)
+        fold = int(np.lexsort((size, growth))[0])
+        unit_fold[unit] = fold
+        of_fold[fold] += shares[unit]
+        size[fold] += counts[unit].sum()
+    whole = np.argwhere(of_fold > 1 - 1e-9)
+    if len(whole):
+        raise InputError(
+            f"folds.column: all of class {dataset.classes[whole[0, 1]]!r} would be in one fold, "
+            "so it could not be learned there. Drop such classes, or take another column."
+        )
     folds: NDArray[np.intp] = unit_fold[unit_of]
     return folds
 
@@ -228,6 +360,7 @@ def _table_folds(
 ) -> NDArray[np.intp]:
     path = resolve(settings["table"], data_folder)
     table, numbers = _read_table(settings, data_folder)
+    table = known_by([*dataset.ids, *dataset.dropped], table, str(path))
     missing = [id for id in dataset.ids if id not in table]
     if missing:
         raise InputError(

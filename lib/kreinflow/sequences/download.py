@@ -1,0 +1,192 @@
+"""Download of a file that the config names, continued where it broke off, checked at the end."""
+
+import hashlib
+import http.client
+import os
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from kreinflow import __version__
+from kreinflow.errors import InputError, KreinflowError
+
+_PIECE = 1 << 20
+_FRUITLESS = 6
+"""Tries in a row that bring no byte before the download is given up."""
+_LONGEST_WAIT = 60.0
+_TIMEOUT = 60.0
+
+
+def checksum(path: Path, name: str) -> str:
+    """Return the ``sha256`` or ``md5`` of a file, in hexadecimal digits."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, name).hexdigest()
+
+
+def wanted_checksum(download: Mapping[str, Any]) -> tuple[str, str]:
+    """Return name and value of the checksum in the part ``download`` of a source."""
+    name = "sha256" if download["sha256"] else "md5"
+    return name, str(download[name]).lower()
+
+
+def check_checksum(path: Path, download: Mapping[str, Any]) -> None:
+    """Refuse a file whose checksum is not that of the config.
+
+    Parameters
+    ----------
+    path : Path
+    download : mapping
+        The part ``download`` of the source: ``sha256`` or ``md5``.
+
+    Raises
+    ------
+    InputError
+        Naming both checksums.
+    """
+    name, wanted = wanted_checksum(download)
+    found = checksum(path, name)
+    if found != wanted:
+        raise InputError(
+            f"{path}: its {name} is {found}, not {wanted} as download.{name} says. "
+            "Another release, or damaged: correct the config, or remove the file to have it "
+            "downloaded again."
+        )
+
+
+def fetch(
+    target: Path,
+    download: Mapping[str, Any],
+    say: Callable[[str], None] = lambda line: None,
+    wait: float = 1.0,
+) -> None:
+    """Download a file; what a broken connection or a kill left is continued, not begun again.
+
+    The bytes go to ``target`` with the ending ``.part`` until they are all there and have the
+    right checksum. A wrong file is thrown away and downloaded once more, whole.
+
+    Parameters
+    ----------
+    target : Path
+    download : mapping
+        The part ``download`` of the source: ``url`` and ``sha256`` or ``md5``.
+    say : callable
+        Is told, in words, what happens.
+    wait : float
+        Seconds before the second of several fruitless tries; each further wait is twice as long.
+
+    Raises
+    ------
+    InputError
+        If the server refuses, or sends a file with another checksum twice.
+    KreinflowError
+        If the server cannot be reached, or the file cannot be written.
+    """
+    url, (name, wanted) = download["url"], wanted_checksum(download)
+    part = target.with_name(f"{target.name}.part")
+    found = ""
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        for _ in range(2):
+            _fetch_part(url, part, say, wait)
+            found = checksum(part, name)
+            if found == wanted:
+                os.replace(part, target)
+                say(f"{target}: {target.stat().st_size} bytes, {name} {found}")
+                return
+            part.unlink()
+            say(f"{url}: {name} is {found}, not {wanted}; thrown away")
+    except urllib.error.HTTPError as error:
+        said = f"{url}: the server says {error.code} {error.reason}."
+        if _may_pass(error):
+            raise KreinflowError(f"{said} Run again later.") from error
+        raise InputError(f"download.url {said} Correct the URL.") from error
+    except _NETWORK as error:
+        raise KreinflowError(
+            f"{url}: cannot be downloaded ({_reason(error)}). Run again to continue, or put the "
+            f"file at {target} yourself."
+        ) from error
+    except OSError as error:
+        raise KreinflowError(
+            f"{part}: could not be written ({error.strerror or error}). "
+            "Free some space, then run again to continue."
+        ) from error
+    raise InputError(
+        f"download.url {url}: the file's {name} is {found}, not {wanted}. "
+        f"Correct download.{name} or the URL: it may have another release by now."
+    )
+
+
+_NETWORK = (urllib.error.URLError, http.client.HTTPException, ConnectionError, TimeoutError)
+
+
+def _may_pass(error: urllib.error.HTTPError) -> bool:
+    return error.code >= 500 or error.code in (408, 429)  # too slow, too many requests
+
+
+def _reason(error: Exception) -> str:
+    return str(getattr(error, "reason", "") or error or type(error).__name__)
+
+
+def _fetch_part(url: str, part: Path, say: Callable[[str], None], wait: float) -> None:
+    """Download to ``part``, behind the bytes that it has, until nothing is missing."""
+    fruitless = 0
+    while True:
+        before = _size(part)
+        fault: Exception | None = None
+        try:
+            if _one_connection(url, part):
+                return
+        except urllib.error.HTTPError as error:
+            if not _may_pass(error):
+                raise
+            fault = error
+        except _NETWORK as error:
+            fault = error
+        after = _size(part)
+        fruitless = 0 if after > before else fruitless + 1
+        if fruitless >= _FRUITLESS:
+            raise fault or ConnectionError("the connection closes before the file ends")
+        say(f"{url}: {_reason(fault) if fault else 'broke off'} at byte {after}; going on")
+        if fruitless:
+            time.sleep(min(wait * 2 ** (fruitless - 1), _LONGEST_WAIT))
+
+
+def _size(part: Path) -> int:
+    return part.stat().st_size if part.exists() else 0
+
+
+def _one_connection(url: str, part: Path) -> bool:
+    """Append what one connection brings; return whether the file is complete."""
+    have = _size(part)
+    # Compressed on the way it would have another length, and no ranges.
+    headers = {"User-Agent": f"kreinflow/{__version__}", "Accept-Encoding": "identity"}
+    if have:
+        headers["Range"] = f"bytes={have}-"
+    request = urllib.request.Request(url, headers=headers)
+    try:
+        response = urllib.request.urlopen(request, timeout=_TIMEOUT)
+    except urllib.error.HTTPError as error:
+        if error.code == 416 and have:  # nothing behind what we have: the checksum will tell
+            return True
+        raise
+    with response:
+        total = _total(response)
+        continued = response.status == 206
+        if continued and not response.headers.get("Content-Range", "").startswith(f"bytes {have}-"):
+            raise ConnectionError("the server sends another range than was asked for")
+        with part.open("ab" if continued else "wb") as file:
+            while piece := response.read(_PIECE):
+                file.write(piece)
+    return total is None or _size(part) >= total
+
+
+def _total(response: http.client.HTTPResponse) -> int | None:
+    """Return the length of the whole file, if the server says it."""
+    if response.status == 206:
+        text = response.headers.get("Content-Range", "").rpartition("/")[2]
+    else:
+        text = response.headers.get("Content-Length", "")
+    return int(text) if text.isdigit() else None

@@ -1,0 +1,105 @@
+"""Clusters of similar sequences by MMseqs2, if it is installed."""
+
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kreinflow.errors import InputError, KreinflowError
+
+
+def find_mmseqs() -> str:
+    """Return the path of the program ``mmseqs``.
+
+    Raises
+    ------
+    InputError
+        If it is not on the PATH.
+    """
+    found = shutil.which("mmseqs")
+    if found is None:
+        raise InputError(
+            "folds.clustering: the program mmseqs is not on the PATH. Install it (conda install "
+            "-c conda-forge -c bioconda mmseqs2), or set 'clustering: kmer'."
+        )
+    return found
+
+
+def mmseqs_version() -> str:
+    """Return the version that the program gives itself."""
+    return _run([find_mmseqs(), "version"]).strip()
+
+
+def mmseqs_clusters(sequences: Sequence[bytes], threshold: float) -> NDArray[np.intp]:
+    """Return clusters by single linkage of sequences of at least ``threshold`` identity.
+
+    ``mmseqs easy-linclust`` with connected components, and identity as in
+    :func:`kreinflow.sequences.identity.identity_clusters`: identical residues as a share of the
+    shorter sequence. Its work grows linearly with the number of sequences; which pairs share a
+    word is up to it. One thread, so that the result does not depend on the machine.
+
+    Parameters
+    ----------
+    sequences : sequence of bytes
+        Distinct, upper case.
+    threshold : float
+        From 0 (excluded) to 1.
+
+    Returns
+    -------
+    ndarray of shape (n,)
+        The cluster of each sequence: the index of its first member.
+
+    Raises
+    ------
+    InputError
+        If the program is missing.
+    KreinflowError
+        If it fails; the message has its last lines.
+
+    References
+    ----------
+    Steinegger & Soeding (2018), Nat. Commun. 9:2542, doi 10.1038/s41467-018-04964-5.
+    """
+    program = find_mmseqs()
+    members = np.arange(len(sequences))
+    if not len(sequences):
+        return members
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        fasta = folder / "sequences.fasta"
+        with fasta.open("wb") as file:
+            for number, sequence in enumerate(sequences):
+                file.write(b">%d\n%s\n" % (number, sequence))
+        options = {
+            "--min-seq-id": f"{threshold:g}",
+            "--seq-id-mode": "1",  # of the shorter sequence
+            "-c": "0",  # which also says how much of it is covered
+            "--cluster-mode": "1",  # connected components
+            "--kmer-per-seq": "80",  # words of a sequence: its default of 21 is for near-identity
+            "--threads": "1",
+            "-v": "1",
+        }
+        _run(
+            [program, "easy-linclust", str(fasta), str(folder / "of"), str(folder / "work")]
+            + [word for option in options.items() for word in option]
+        )
+        for line in (folder / "of_cluster.tsv").read_text().splitlines():
+            representative, member = map(int, line.split("\t"))
+            members[member] = representative
+    first = np.full(len(sequences), len(sequences))
+    np.minimum.at(first, members, np.arange(len(sequences)))
+    clusters: NDArray[np.intp] = first[members]
+    return clusters
+
+
+def _run(command: list[str]) -> str:
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode:
+        last = " ".join((done.stderr + done.stdout).split()[-40:])
+        raise KreinflowError(f"{' '.join(command[:2])}: failed with {done.returncode}: {last}")
+    return done.stdout

@@ -1,0 +1,194 @@
+"""Reading UniProtKB flat files (Swiss-Prot, TrEMBL), one entry after the other."""
+
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple, TextIO
+
+from kreinflow.errors import InputError
+from kreinflow.sequences.files import open_text
+
+LABEL_SOURCES = ("prosite", "pfam", "interpro", "ec", "keyword")
+
+_DATABASES = {"prosite": "PROSITE", "pfam": "Pfam", "interpro": "InterPro"}
+_WHAT = {
+    "prosite": "a PROSITE cross-reference",
+    "pfam": "a Pfam cross-reference",
+    "interpro": "an InterPro cross-reference",
+    "ec": "an EC number",
+    "keyword": "a keyword",
+}
+_NEEDED = frozenset(("ID", "AC", "DE", "OS", "OX", "DR", "KW", "SQ", "  ", "//"))
+"""The lines that are read. References, comments and features are most of a file, and where its
+format changes over the years."""
+
+
+class Entry(NamedTuple):
+    """What is wanted of one entry."""
+
+    id: str
+    """Its primary accession."""
+    residues: bytes
+    labels: tuple[str, ...]
+    """In the order of the entry, each once."""
+    fragment: bool
+    organism: str
+    taxonomy: str
+    """NCBI's number of the organism."""
+    place: str
+    """File, entry number and line, for messages."""
+
+
+def read_swissprot(path: Path, way: Mapping[str, Any]) -> Iterator[Entry]:
+    """Yield the entries of a UniProtKB flat file, plain or gzip, without holding more than one.
+
+    Parameters
+    ----------
+    path : Path
+    way : mapping
+        The part ``labels`` of the source: ``from`` (one of :data:`LABEL_SOURCES`), ``levels`` of
+        EC numbers, and ``classes``: the labels that count, or None for all.
+
+    Raises
+    ------
+    InputError
+        If the file is missing, empty, truncated or no UniProtKB flat file. The message names
+        file, entry and line.
+
+    Notes
+    -----
+    A cross-reference to PROSITE whose status is ``UNKNOWN`` is no label. An EC number that is not
+    known to the wanted level (``3.6.5.-``) is none either.
+    """
+    from Bio import SwissProt
+
+    wanted = None if way["classes"] is None else frozenset(way["classes"])
+    with open_text(path) as file:
+        lines = _Lines(file, path)
+        records = SwissProt.parse(lines)
+        while True:
+            try:
+                record = next(records, None)
+            except (ValueError, AssertionError, IndexError) as error:
+                why = " ".join(str(error).split())
+                if "end of stream" in why:
+                    raise InputError(
+                        f"{lines.place()}: the file ends inside this entry (no line '//'). "
+                        "Copy or download it again."
+                    ) from error
+                raise InputError(
+                    f"{lines.place()}: not an entry of UniProtKB ({why}). Give a UniProtKB flat "
+                    "file, whole."
+                ) from error
+            if record is None:
+                return
+            place = lines.place()
+            if not record.accessions:
+                raise InputError(f"{place}: has no accession (line AC). Give the file whole.")
+            if record.sequence_length != len(record.sequence):
+                raise InputError(
+                    f"{place}, {record.accessions[0]}: has {len(record.sequence)} residues, its "
+                    f"line ID says {record.sequence_length}. Copy or download the file again."
+                )
+            labels = _labels(record, way["from"], way["levels"])
+            yield Entry(
+                id=record.accessions[0],
+                residues=record.sequence.encode("ascii"),
+                labels=tuple(label for label in labels if wanted is None or label in wanted),
+                fragment=_is_fragment(record.description),
+                organism=record.organism.rstrip("."),
+                taxonomy=record.taxonomy_id[0] if record.taxonomy_id else "",
+                place=place,
+            )
+
+
+def check_flat_file(path: Path) -> None:
+    """Refuse a file that cannot be read or does not begin as UniProtKB, by its first line alone.
+
+    Raises
+    ------
+    InputError
+    """
+    with open_text(path) as file:
+        next(iter(_Lines(file, path)), None)
+
+
+def label_source(way: Mapping[str, Any]) -> str:
+    """Return what the labels are, for messages.
+
+    Examples
+    --------
+    >>> label_source({"from": "ec", "levels": 3, "classes": None})
+    'an EC number known to 3 levels'
+    >>> label_source({"from": "pfam", "levels": 4, "classes": ["PF00009"]})
+    'a Pfam cross-reference to one of labels.classes'
+    """
+    text = _WHAT[way["from"]]
+    if way["from"] == "ec":
+        text += f" known to {way['levels']} levels"
+    if way["classes"] is not None:
+        text += " to one of labels.classes" if way["from"] in _DATABASES else " of labels.classes"
+    return text
+
+
+class _Lines:
+    """The lines of a flat file that are needed, as Biopython wants them, and where it is."""
+
+    def __init__(self, file: TextIO, path: Path) -> None:
+        self._path = path
+        self._entry, self._start = 0, 1
+        self._lines = self._needed(file)
+
+    def place(self) -> str:
+        return f"{self._path}, entry {max(self._entry, 1)} (line {self._start})"
+
+    def read(self, size: int) -> str:
+        """Biopython asks for no characters, to see whether they are text."""
+        return ""
+
+    def __iter__(self) -> Iterator[str]:
+        return self._lines
+
+    def __next__(self) -> str:
+        return next(self._lines)
+
+    def _needed(self, file: TextIO) -> Iterator[str]:
+        for number, line in enumerate(file, start=1):
+            key = line[:2]
+            if key == "ID":
+                self._entry += 1
+                self._start = number
+            elif not self._entry:
+                if not line.strip():
+                    continue
+                shown = line.strip()[:30]
+                raise InputError(
+                    f"{self._path}, line {number}: not a UniProtKB flat file, an entry starts "
+                    f"with 'ID' but this line with {shown!r}. Give a .dat file of UniProtKB."
+                )
+            if key in _NEEDED:
+                yield line
+
+
+def _labels(record: Any, source: str, levels: int) -> list[str]:
+    if source in _DATABASES:
+        found = [
+            reference[1]
+            for reference in record.cross_references
+            if reference[0] == _DATABASES[source]
+            and not (source == "prosite" and reference[-1].startswith("UNKNOWN"))
+        ]
+    elif source == "keyword":
+        found = [keyword for keyword in record.keywords if keyword]
+    else:
+        found = []
+        for number in re.findall(r"\bEC=([\w.-]+)", record.description):
+            parts = number.split(".")[:levels]
+            if len(parts) == levels and "-" not in parts:
+                found.append(".".join(parts))
+    return list(dict.fromkeys(found))
+
+
+def _is_fragment(description: str) -> bool:
+    flags = re.search(r"\bFlags: (.*)", description)
+    return flags is not None and re.search(r"\bFragments?;", flags[1]) is not None
