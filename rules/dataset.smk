@@ -27,6 +27,12 @@ rule download:
         "../scripts/download.py"
 
 
+def reading_memory(wildcards, input, attempt):
+    """A flat file is read entry by entry, packed tightly, and little of it is kept."""
+    per_mb = 6 if SOURCES[wildcards.dataset]["type"] == "swissprot" else 40
+    return int((BASE_MB + per_mb * input.size_mb) * attempt)
+
+
 rule read_dataset:
     input:
         lambda wildcards: source_files(wildcards.dataset),
@@ -45,7 +51,7 @@ rule read_dataset:
         "../envs/alignment.yaml"
     threads: 1
     resources:
-        mem_mb=scale(BASE_MB, 40),
+        mem_mb=reading_memory,
         runtime=scale(10, 0.1),
     params:
         settings=lambda wildcards: CONFIG["datasets"][wildcards.dataset]["source"],

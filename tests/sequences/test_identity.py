@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 from scipy.sparse.csgraph import connected_components
 
+from kreinflow.sequences import identity as module
 from kreinflow.sequences.identity import identity, identity_clusters
 
 PROTEIN = np.frombuffer(b"ACDEFGHIKLMNPQRSTVWY", dtype=np.uint8)
@@ -94,3 +95,39 @@ def test_does_not_depend_on_the_order():
 def test_short_and_no_sequences():
     assert identity_clusters([b"MKV", b"MK", b"W"], 0.5).tolist() == [0, 1, 2]
     assert identity_clusters([], 0.5).tolist() == []
+
+
+@pytest.mark.parametrize("letters", [PROTEIN, NUCLEOTIDE], ids=["protein", "nucleotide"])
+@pytest.mark.parametrize("threshold", [0.95, 0.85, 0.75])
+def test_what_is_told_before_the_alignment_loses_no_pair(letters, threshold, monkeypatch):
+    """Among pairs on both sides of the threshold, with substitutions, gaps and fragments."""
+    random = np.random.default_rng(6)
+    sequences = []
+    for _ in range(20):
+        ancestor = random_sequence(random, letters, int(random.integers(40, 300)))
+        for share in random.uniform(0, 1 - threshold, 6):
+            child = mutant(random, ancestor, letters, share)
+            for _ in range(random.integers(3)):
+                start = random.integers(len(child) - 5)
+                child = np.delete(child, slice(start, start + random.integers(1, 4)))
+            sequences.append(child.tobytes())
+    clusters = identity_clusters(sequences, threshold)
+    aligned = len(module._candidates(sequences, letters is NUCLEOTIDE, threshold))
+
+    def all_pairs(codes, starts, length, pairs, word, threshold):
+        return np.ones(len(pairs), dtype=bool)
+
+    monkeypatch.setattr(module, "_enough_words", all_pairs)
+    np.testing.assert_array_equal(clusters, identity_clusters(sequences, threshold))
+    every = len(module._candidates(sequences, letters is NUCLEOTIDE, threshold))
+    assert every > aligned or (letters is NUCLEOTIDE and threshold < 0.9)
+    assert len(set(clusters.tolist())) < len(sequences)
+
+
+def test_words_shared_by_chance_are_not_aligned(monkeypatch):
+    """3,000 unrelated sequences: nearly all pairs with a common word are told from relatives."""
+    random = np.random.default_rng(7)
+    sequences = [random_sequence(random, PROTEIN, 300).tobytes() for _ in range(3000)]
+    aligned = len(module._candidates(sequences, False, 0.5))
+    monkeypatch.setattr(module, "_PROTEIN_GAIN", 0)  # any diagonal will do
+    assert aligned < 0.1 * len(module._candidates(sequences, False, 0.5))

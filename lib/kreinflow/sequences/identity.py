@@ -17,6 +17,10 @@ _NUCLEOTIDE_ALPHABET = b"ACGT"
 # lambda .32) or 80 (2/-3, lambda .63).
 _PROTEIN_GAIN = 12
 _NUCLEOTIDE_GAIN = 8
+# Words that are counted before a pair is aligned, and how many are told apart.
+_PROTEIN_COUNTED = 3
+_NUCLEOTIDE_COUNTED = 6
+_CODES = 1 << 15
 _SHARED_WORDS = 20
 _MOST_WORDS = 100
 _NEIGHBOURS = 4
@@ -28,9 +32,10 @@ def identity_clusters(sequences: Sequence[bytes], threshold: float) -> NDArray[n
     Candidate pairs share one of their lowest-hashed words of 5 residues (10 nucleotides), as in
     Linclust: each sequence is compared with the longest that has the word, and with the next
     longer ones. In 100,000 sequences most words are shared by chance, so the word is first
-    extended without gaps, and only a pair whose diagonal scores more than chance is verified by
-    an alignment, the most alike pairs first, unless both are in one cluster already. So the work
-    grows linearly with the number of sequences. A pair that shares no such word is missed; see
+    extended without gaps, and only a pair whose diagonal scores more than chance, and which has
+    as many short words in common as its identity makes certain, is verified by an alignment, the
+    most alike pairs first, unless both are in one cluster already. So the work grows linearly
+    with the number of sequences. A pair that shares no such word is missed; see
     the tests for the share found. Sequences shorter than a word stay alone.
 
     Identity is the number of identical pairs in the best local alignment (BLOSUM62, or 2/-3 for
@@ -126,6 +131,12 @@ def _candidates(
     pairs = pairs[np.lexsort((-pairs[:, 2], pairs[:, 1], pairs[:, 0]))]
     first = np.r_[True, (pairs[1:, :2] != pairs[:-1, :2]).any(axis=1)][: len(pairs)]
     pairs = pairs[first]
+    word = _NUCLEOTIDE_COUNTED if nucleotides else _PROTEIN_COUNTED
+    if word * (1 - threshold) < 1:
+        words = [_word_hashes(s, word) & np.uint64(_CODES - 1) for s in sequences]
+        codes = np.concatenate(words).astype(np.uint16)
+        ends = np.cumsum([len(w) for w in words])
+        pairs = pairs[_enough_words(codes, np.r_[0, ends], length, pairs, word, threshold)]
     alike: NDArray[np.int64] = pairs[np.argsort(-pairs[:, 2], kind="stable"), :2]
     return alike
 
@@ -189,6 +200,38 @@ def _extend(
         if best >= of_word + gain or matches >= threshold * shorter:
             result[pair] = max(best, 1)
     return result
+
+
+@numba.njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+def _enough_words(
+    codes: NDArray[np.uint16],
+    starts: NDArray[np.int64],
+    length: NDArray[np.int64],
+    pairs: NDArray[np.int64],
+    word: int,
+    threshold: float,
+) -> NDArray[np.bool_]:
+    """Return whether a pair, sorted by its first, shares as many words as the threshold asks for.
+
+    Of the n - word + 1 words of the shorter sequence, each residue without an identical partner
+    takes ``word`` at most, and each gap ``word`` - 1: one in 25 residues, and two, are allowed.
+    """
+    enough = np.zeros(len(pairs), dtype=np.bool_)
+    present = np.full(_CODES, -1, dtype=np.int64)  # the last first of a pair that has the word
+    last = -1
+    for p in range(len(pairs)):
+        i, j = pairs[p, 0], pairs[p, 1]
+        if i != last:
+            for place in range(starts[i], starts[i + 1]):
+                present[codes[place]] = i
+            last = i
+        shared = 0
+        for place in range(starts[j], starts[j + 1]):
+            shared += present[codes[place]] == i
+        n = min(length[i], length[j])
+        gaps = n / 25 + 2
+        enough[p] = shared >= n - word + 1 - word * (1 - threshold) * n - (word - 1) * gaps
+    return enough
 
 
 def _word_hashes(sequence: bytes, word: int) -> NDArray[np.uint64]:
