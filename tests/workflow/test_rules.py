@@ -33,6 +33,8 @@ def test_every_rule_with_a_script_has_all_that_it_should():
         name = rule.split(":")[0]
         for part in ("log", "threads", "resources", "mem_mb", "runtime", "conda"):
             assert part in rule, f"{name} has no {part}"
+        if name == "download":  # checked by its checksum; new code is no reason to download again
+            continue
         assert re.search(r"code=(lambda wildcards: \[\s*)?code\(", rule), (
             f"{name} has no digest of its code"
         )
