@@ -15,7 +15,7 @@ from kreinflow.artifacts import read_json
 from kreinflow.configuration import complete_configuration
 from kreinflow.errors import InputError
 from kreinflow.kernels.registry import KERNELS
-from kreinflow.models.registry import LEARNERS
+from kreinflow.models.registry import make_learner
 from kreinflow.provenance import code_digest, file_sha256
 from kreinflow.sequences.dataset import ALIGNED, check_source
 from kreinflow.sequences.files import check_file
@@ -295,11 +295,8 @@ def learning_memory(tiled):
 
 def learns_by_tiles(wildcards):
     """Whether all learners of a selector's recipes read the factor tile by tile."""
-    methods = {
-        CONFIG["learners"][recipe["learner"]]["method"]
-        for recipe in recipes_of(wildcards.dataset, wildcards.selector)
-    }
-    return all(LEARNERS[method].by_tiles for method in methods)
+    names = {recipe["learner"] for recipe in recipes_of(wildcards.dataset, wildcards.selector)}
+    return all(make_learner(CONFIG["learners"][name]).by_tiles for name in names)
 
 
 def _hold_lock():

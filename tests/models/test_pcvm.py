@@ -8,7 +8,7 @@ from scipy.stats import norm
 from sklearn.exceptions import ConvergenceWarning
 
 from kreinflow.errors import InputError
-from kreinflow.models.pcvm import NystroemPCVM, _Machine
+from kreinflow.models.pcvm import NystroemPCVM, PCVMLearner, _Machine
 
 THRESHOLD = 1e-3
 
@@ -284,3 +284,8 @@ def test_bad_input_is_refused():
         NystroemPCVM("all").fit(Z, signs, y, 4)
     with pytest.raises(InputError, match="all similarities are zero"):
         NystroemPCVM("all").fit(Z * 0, signs, y, 3)
+
+
+def test_functions_at_all_records_are_held_in_memory_and_the_workflow_knows():
+    assert PCVMLearner({}).by_tiles
+    assert not PCVMLearner({"basis": "all"}).by_tiles

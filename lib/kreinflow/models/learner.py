@@ -169,7 +169,7 @@ class Learner(Configured, ABC):
         Its name in the config.
     by_tiles : bool
         Whether it reads the rows of the factor a tile at a time. If not, it holds all of them in
-        memory, and more.
+        memory, and more. It may depend on the settings.
     references : tuple of str
         Keys of :data:`kreinflow.references.REFERENCES`.
     needs_positive : bool
@@ -179,7 +179,7 @@ class Learner(Configured, ABC):
 
     method: ClassVar[str]
     needs_positive: ClassVar[bool] = False
-    by_tiles: ClassVar[bool] = False
+    by_tiles: bool = False
     references: ClassVar[tuple[str, ...]] = ()
 
     @abstractmethod

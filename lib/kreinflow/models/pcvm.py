@@ -1,9 +1,9 @@
 """The probabilistic classification vector machine on a Krein factor (Ny-PCVM), exactly."""
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import scipy.linalg
@@ -245,6 +245,11 @@ class PCVMLearner(Learner):
             "default": 500,
         },
     }
+
+    def __init__(self, settings: Mapping[str, Any]) -> None:
+        super().__init__(settings)
+        # Else there is a basis function, with r numbers, for each record.
+        self.by_tiles = self.settings["basis"] == "landmarks"
 
     def describe(self) -> str:
         """See :meth:`Learner.describe`."""
