@@ -11,6 +11,7 @@ import safetensors.numpy
 import scipy.io
 import yaml
 
+from flat_files import entry, write_flat_file
 from kreinflow.cli import main
 from kreinflow.models.classification import COLUMNS
 from small_inputs import (
@@ -100,6 +101,19 @@ def test_check_of_gzip_a_list_and_a_folder(check, tmp_path):
     code, said = check(configuration(fasta_source("all", {"from_file_names": True})))
     assert code == 0
     assert "30 records (0 dropped), 30 distinct, 3 classes" in said
+
+
+def test_check_of_a_flat_file(check, tmp_path):
+    records = families(1, classes=("PF00009", "PF00069"))
+    entries = [entry(f"P{i:05}", r[2], pfam=[r[1]]) for i, r in enumerate(records)]
+    entries.append(entry("Q00001", records[0][2][3:], pfam=["PF00009"], flags="Fragment"))
+    write_flat_file(tmp_path / "x.dat.gz", entries)
+    source = {"type": "swissprot", "swissprot": "x.dat.gz", "labels": {"from": "pfam"}}
+    code, said = check(configuration(source))
+    assert code == 0
+    assert "20 records (1 dropped), 20 distinct, 2 classes" in said
+    message = refused(check, configuration(source | {"labels": {"from": "interpro"}}))
+    assert "x.dat.gz: none of 21 entries has an InterPro cross-reference" in message
 
 
 def test_check_counts_what_is_dropped_by_request(check, tmp_path):
