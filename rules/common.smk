@@ -1,6 +1,7 @@
 # What all stages share: the checked configuration, names of folds and files, digests of code.
 # needs: config          makes: nothing
 import fcntl
+import json
 import os
 import sys
 from pathlib import Path
@@ -11,7 +12,6 @@ _before = [dict(os.environ)["PYTHONPATH"]] if "PYTHONPATH" in os.environ else []
 os.environ.update(PYTHONPATH=os.pathsep.join([LIBRARY, *filter(None, _before)]))
 sys.path.insert(0, LIBRARY)
 
-from kreinflow.artifacts import read_json
 from kreinflow.configuration import complete_configuration
 from kreinflow.errors import InputError
 from kreinflow.kernels.registry import KERNELS
@@ -257,7 +257,8 @@ def alignment_minutes(pairs):
     """Run time of a block, for a function of the inputs that counts the pairs of all blocks."""
 
     def minutes(wildcards, input, attempt, threads):
-        statistics = read_json(input.summary)["statistics"]
+        # In a dry run the file is not there yet: Snakemake takes that, as FileNotFoundError alone.
+        statistics = json.loads(Path(input.summary).read_text())["statistics"]
         cells = pairs(input, statistics) * statistics["lengths"]["mean"] ** 2 / len(BLOCKS)
         return int((10 + cells / (60 * CELLS * threads)) * attempt)
 
