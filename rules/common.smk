@@ -281,6 +281,12 @@ def column_pairs(input, statistics):
     return statistics["distinct"] * min(landmarks, statistics["distinct"])
 
 
+def reading_memory(wildcards, input, attempt):
+    """A flat file is read entry by entry, packed tightly, and little of it is kept."""
+    per_mb = 6 if SOURCES[wildcards.dataset]["type"] == "swissprot" else 40
+    return int((BASE_MB + per_mb * input.size_mb) * attempt)
+
+
 def learning_memory(tiled):
     """Memory of a learning job. What reads tiles stays below learning.memory_mb, whatever the
     number of sequences; other learners hold all rows, in float64 and a few times."""

@@ -27,12 +27,6 @@ rule download:
         "../scripts/download.py"
 
 
-def reading_memory(wildcards, input, attempt):
-    """A flat file is read entry by entry, packed tightly, and little of it is kept."""
-    per_mb = 6 if SOURCES[wildcards.dataset]["type"] == "swissprot" else 40
-    return int((BASE_MB + per_mb * input.size_mb) * attempt)
-
-
 rule read_dataset:
     input:
         lambda wildcards: source_files(wildcards.dataset),
