@@ -24,6 +24,7 @@ include: "rules/model.smk"
 include: "rules/evaluation.smk"
 include: "rules/report.smk"
 include: "rules/classify.smk"
+include: "rules/compare.smk"
 include: "rules/papers.smk"
 
 
@@ -40,6 +41,7 @@ localrules:
     final_model,
     classify,
     paper,
+    compare,
 
 
 rule all:
@@ -104,3 +106,8 @@ rule paper:
     input:
         f"{PAPER}/paper.html",
         f"{PAPER}/paper.tsv",
+
+
+rule compare:
+    input:
+        f"{RESULTS}/compare.html",

@@ -12,6 +12,7 @@ _before = [dict(os.environ)["PYTHONPATH"]] if "PYTHONPATH" in os.environ else []
 os.environ.update(PYTHONPATH=os.pathsep.join([LIBRARY, *filter(None, _before)]))
 sys.path.insert(0, LIBRARY)
 
+from kreinflow.competitors.kinds import HOMOLOGY, kind_of_folds, twins_of
 from kreinflow.configuration import complete_configuration
 from kreinflow.errors import InputError
 from kreinflow.kernels.registry import KERNELS
@@ -33,6 +34,12 @@ def refuse(error):
 try:
     CONFIG = complete_configuration(config, ", ".join(map(str, workflow.configfiles)))
     DATA = Path(CONFIG["data"])
+    ASKED = dict(CONFIG)  # as the user has it: nothing of the target `compare`
+    DATASETS = list(CONFIG["datasets"])
+    TWINS = twins_of(CONFIG["datasets"])
+    CONFIG["datasets"] = CONFIG["datasets"] | {
+        twin: part for twins in TWINS.values() for twin, part in twins.items()
+    }
     for _dataset in CONFIG["datasets"].values():
         check_source(_dataset["source"], DATA)
         check_groups(_dataset["folds"], _dataset["source"], DATA)
@@ -53,7 +60,6 @@ except InputError as error:
     refuse(error)
 
 RESULTS = CONFIG["results"].rstrip("/")
-DATASETS = list(CONFIG["datasets"])
 SOURCES = {name: part["source"] for name, part in CONFIG["datasets"].items()}
 SEQUENCES = [name for name, source in SOURCES.items() if source["type"] in ALIGNED]
 MATRICES = [name for name, source in SOURCES.items() if source["type"] == "matrix"]
@@ -68,11 +74,16 @@ DOWNLOADS = {
     for source in SOURCES.values()
     if source.get("download")
 }
+KINDS = {
+    name: {twin: kind_of_folds(CONFIG["datasets"][twin]["folds"]) for twin in [name, *twins]}
+    for name, twins in TWINS.items()
+}
+HOMOLOGY_TWINS = [f"{name}+{HOMOLOGY}" for name in TWINS if f"{name}+{HOMOLOGY}" in TWINS[name]]
 RECIPES = {recipe["name"]: recipe for recipe in CONFIG["recipes"]}
 
 
 wildcard_constraints:
-    dataset="|".join(map(re.escape, DATASETS)),
+    dataset="|".join(map(re.escape, SOURCES)),
     selector="|".join(map(re.escape, CONFIG["selectors"])),
     fold=r"r\d+f\d+|all",
     block=r"\d+",

@@ -39,7 +39,7 @@ rule read_dataset:
     benchmark:
         f"{RESULTS}/{{dataset}}/times/dataset.tsv"
     wildcard_constraints:
-        dataset="|".join(map(re.escape, [d for d in DATASETS if d not in MATRICES + VECTORS]))
+        dataset="|".join(map(re.escape, [d for d in SOURCES if d not in MATRICES + VECTORS]))
         or "(?!)",
     conda:
         "../envs/alignment.yaml"

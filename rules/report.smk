@@ -97,7 +97,7 @@ rule write_report:
         mem_mb=scale(BASE_MB, 40),
         runtime=scale(10, 1),
     params:
-        config=CONFIG,
+        config=ASKED,
         code=code("report.py"),
     script:
         "../scripts/report.py"

@@ -1,0 +1,1 @@
+"""What people classify sequences with today, run on the same folds as the workflow."""

@@ -1,0 +1,69 @@
+"""The kinds of folds of the comparison, and the data sets once more for those that lack."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from kreinflow.errors import InputError
+from kreinflow.sequences.dataset import ALIGNED
+
+RANDOM = "random"
+HOMOLOGY = "homology-aware"
+IDENTITY = 0.4
+"""Sequences of at least this identity share a homology-aware fold."""
+
+
+def kind_of_folds(folds: Mapping[str, Any]) -> str:
+    """Return what the comparison calls the folds of a data set's configuration.
+
+    Examples
+    --------
+    >>> kind_of_folds({"method": "stratified", "k": 5})
+    'random'
+    """
+    if folds["method"] == "stratified":
+        return RANDOM
+    if folds["method"] == "table":
+        return "own table"
+    if folds["column"] is not None:
+        return f"grouped by {folds['column']}"
+    if folds["identity"] <= IDENTITY:
+        return HOMOLOGY
+    return f"grouped at {folds['identity']:.0%} identity"
+
+
+def twins_of(datasets: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str, dict[str, Any]]]:
+    """Return, for each data set of sequences, itself once more with each kind of folds it lacks.
+
+    Parameters
+    ----------
+    datasets : mapping
+        That part of a complete configuration.
+
+    Returns
+    -------
+    dict
+        By the names of the data sets, then of the twins, which end in ``+`` and the kind.
+
+    Raises
+    ------
+    InputError
+        If a data set has the name of another's twin.
+    """
+    found = {}
+    for name, part in datasets.items():
+        if part["source"]["type"] not in ALIGNED:
+            continue
+        folds = {**part["folds"], "column": None, "table": None}
+        kinds = {
+            RANDOM: folds | {"method": "stratified"},
+            HOMOLOGY: folds | {"method": "grouped", "identity": IDENTITY, "clustering": "kmer"},
+        }
+        kinds.pop(kind_of_folds(part["folds"]), None)
+        found[name] = {f"{name}+{kind}": {**part, "folds": own} for kind, own in kinds.items()}
+        for twin in found[name]:
+            if twin in datasets:
+                raise InputError(
+                    f"datasets: {twin!r} is the name that the comparison gives to {name!r} with "
+                    "other folds. Choose another name."
+                )
+    return found

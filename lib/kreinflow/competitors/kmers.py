@@ -1,0 +1,55 @@
+"""Counts of k-mers with a linear support vector machine."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from kreinflow.competitors.competitor import Competitor, Records, package_version
+
+
+class KmerSvm(Competitor):
+    """scikit-learn's LinearSVC, C = 1, on counts of words scaled to unit length.
+
+    Words have 3 residues, or 6 nucleotides (spectrum kernel: Leslie, Eskin & Noble 2002).
+    """
+
+    name = "kmer_svm"
+
+    @classmethod
+    def version(cls) -> str:
+        """Return the version of scikit-learn."""
+        return package_version("scikit-learn")
+
+    def fit(self, train: Records, folder: Path, threads: int) -> None:
+        """Count the words of the training sequences, and fit one class against the rest."""
+        from sklearn.feature_extraction.text import CountVectorizer
+        from sklearn.svm import LinearSVC
+
+        k = 3 if self.molecule == "protein" else 6
+        self._words = CountVectorizer(
+            analyzer="char", ngram_range=(k, k), lowercase=False, dtype=np.float64
+        )
+        counts = self._words.fit_transform([s.decode() for s in train.sequences])
+        self._classifier = LinearSVC(C=1.0, random_state=0).fit(_unit(counts), list(train.labels))
+
+    def predict(self, queries: Sequence[bytes]) -> list[str | None]:
+        """Return the class of the largest decision value: each query has one."""
+        counts = self._words.transform([query.decode() for query in queries])
+        return [str(label) for label in self._classifier.predict(_unit(counts))]
+
+    def model_bytes(self) -> int:
+        """Return the size of the weights and the words."""
+        words = sum(len(word) for word in self._words.vocabulary_)
+        return int(self._classifier.coef_.nbytes + self._classifier.intercept_.nbytes) + words
+
+    def alignments_per_query(self) -> float:
+        """Return 0."""
+        return 0.0
+
+
+def _unit(counts: Any) -> Any:
+    from sklearn.preprocessing import normalize
+
+    return normalize(counts)

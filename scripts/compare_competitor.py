@@ -1,0 +1,33 @@
+"""Trains and tests one competitor on one fold."""
+
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import pandas as pd
+
+from kreinflow.artifacts import write_table
+from kreinflow.competitors.registry import COMPETITORS
+from kreinflow.competitors.run import run_competitor
+from kreinflow.console import logged
+from kreinflow.numerics import limited
+from kreinflow.sequences.dataset import read_dataset
+from kreinflow.sequences.partition import read_partition
+from kreinflow.workspace import read_scheme
+
+with logged(snakemake.log[0]) as console, limited(snakemake.threads):
+    files, params, wildcards = snakemake.input, snakemake.params, snakemake.wildcards
+    dataset = read_dataset(Path(files.records).parent)
+    scheme = read_scheme(dataset, params.scoring, params.data)
+    competitor = COMPETITORS[wildcards.competitor](scheme, params.molecule)
+    with TemporaryDirectory() as folder:
+        figures, predictions = run_competitor(
+            competitor,
+            dataset,
+            read_partition(files.folds, dataset),
+            wildcards.fold,
+            Path(folder),
+            snakemake.threads,
+        )
+    console.say(f"{figures}")
+    write_table(snakemake.output.figures, pd.DataFrame([figures]))
+    write_table(snakemake.output.predictions, predictions)

@@ -1,0 +1,59 @@
+"""Measures the run's own classifier of one fold, the choice of its inner folds."""
+
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import pandas as pd
+
+from kreinflow.artifacts import read_table, write_table
+from kreinflow.competitors.ours import run_ours
+from kreinflow.console import logged
+from kreinflow.models.model_file import choose_recipe, load_fold_model
+from kreinflow.models.run import final_model, read_landmark_table
+from kreinflow.numerics import limited
+from kreinflow.sequences.dataset import read_dataset
+from kreinflow.sequences.partition import fold_numbers, read_partition
+from kreinflow.workspace import read_scheme
+
+with logged(snakemake.log[0]) as console, limited(snakemake.threads):
+    files, params, fold = snakemake.input, snakemake.params, snakemake.wildcards.fold
+    dataset = read_dataset(Path(files.records).parent)
+    repeat, number = fold_numbers(fold)
+    models = read_table(files.models, ["recipe", "repeat", "fold"], ["recipe"])
+    rows = models[(models["repeat"] == repeat) & (models["fold"] == number)].to_dict("records")
+    recipe = choose_recipe(rows, params.order)
+    (chosen,) = (row for row in rows if row["recipe"] == recipe)
+    selector = chosen["selector"]
+    (landmarks,) = (p for p in files.landmarks if Path(p).parent.name == selector)
+    (fitted,) = (p for p in files.fold_models if Path(p).parent.name == selector)
+    model = final_model(
+        dataset,
+        load_fold_model(fitted, recipe),
+        read_scheme(dataset, params.scoring, params.data),
+        params.source,
+        {},
+        {},
+        read_landmark_table(landmarks)["row"].tolist(),
+    )
+    table = read_table(files.predictions, ["recipe", "id", "predicted"], ["id", "predicted"])
+    own = table[
+        (table["recipe"] == recipe) & (table["repeat"] == repeat) & (table["fold"] == number)
+    ]
+    times = [Path(params.times) / f"{s}.{selector}.{fold}.tsv" for s in params.stages]
+    seconds = sum(float(read_table(p, ["s"])["s"].iloc[0]) for p in times if p.is_file())
+    with TemporaryDirectory() as folder:
+        figures, predictions = run_ours(
+            model,
+            dict(zip(own["id"], own["predicted"], strict=True)),
+            dataset,
+            read_partition(files.folds, dataset),
+            fold,
+            params.selectors[selector],
+            seconds,
+            float(chosen["alignments_per_query"]),
+            Path(folder),
+            snakemake.threads,
+        )
+    console.say(f"{figures}")
+    write_table(snakemake.output.figures, pd.DataFrame([figures]))
+    write_table(snakemake.output.predictions, predictions)

@@ -1,0 +1,81 @@
+"""Kinds of folds, and folds between which no sequences are alike."""
+
+import pytest
+
+from kreinflow.competitors.homology import homology_folds
+from kreinflow.competitors.kinds import HOMOLOGY, kind_of_folds, twins_of
+from kreinflow.errors import InputError
+from kreinflow.sequences.dataset import load_dataset
+from kreinflow.sequences.folds import assign_folds
+
+OTHERS = {"k": 3, "repeats": 2, "identity": 0.9, "column": None, "table": None}
+OTHERS |= {"clustering": "kmer"}
+PART = {"source": {"type": "simulated"}, "folds": {"method": "stratified", **OTHERS}}
+
+
+def test_a_data_set_has_a_twin_for_each_kind_that_it_lacks():
+    twins = twins_of({"a": PART, "m": {"source": {"type": "matrix"}, "folds": {}}})
+    assert list(twins) == ["a"]
+    (twin,) = twins["a"]
+    assert twin == "a+homology-aware"
+    folds = twins["a"][twin]["folds"]
+    assert kind_of_folds(folds) == HOMOLOGY
+    assert (folds["k"], folds["repeats"]) == (3, 2)
+    own = {**PART, "folds": PART["folds"] | {"method": "grouped"}}
+    assert kind_of_folds(own["folds"]) == "grouped at 90% identity"
+    assert list(twins_of({"a": own})["a"]) == ["a+random", "a+homology-aware"]
+    alike = {**PART, "folds": own["folds"] | {"identity": 0.3}}
+    assert list(twins_of({"a": alike})["a"]) == ["a+random"]
+    by_column = own["folds"] | {"column": "taxonomy"}
+    assert kind_of_folds(by_column) == "grouped by taxonomy"
+    assert kind_of_folds(own["folds"] | {"method": "table"}) == "own table"
+
+
+def test_a_name_that_a_twin_has_is_refused():
+    with pytest.raises(InputError, match=r"'a\+homology-aware' is the name that the comparison"):
+        twins_of({"a": PART, "a+homology-aware": PART})
+
+
+@pytest.fixture
+def dataset(tmp_path):
+    """Two classes of three clusters each, one of a single cluster, one of two."""
+    import random
+
+    drawn = random.Random(1)
+    lines, labels = [], ["id\tlabel\n"]
+    for name, clusters in {"a": 3, "b": 3, "c": 1, "d": 2}.items():
+        for cluster in range(clusters):
+            first = drawn.choices("ACDEFGHIKLMNPQRSTVWY", k=60)
+            for copy in range(3):
+                other = first.copy()
+                other[10 * copy + 5] = "W"
+                lines.append(f">{name}{cluster}{copy}\n{''.join(other)}\n")
+                labels.append(f"{name}{cluster}{copy}\t{name}\n")
+    (tmp_path / "x.fasta").write_text("".join(lines))
+    (tmp_path / "x.tsv").write_text("".join(labels))
+    source = {"type": "fasta", "fasta": "x.fasta", "molecule": "protein", "min_class_size": 2}
+    source |= {"unmatched": "refuse", "conflicting_labels": "drop", "max_length": 100}
+    source |= {"too_long": "refuse", "invalid_residues": "refuse"}
+    source |= {"labels": {"table": "x.tsv", "id_column": "id", "label_column": "label"}}
+    return load_dataset(source, tmp_path, "ARNDCQEGHILKMFPSTWYVBZX*", 1)
+
+
+def test_clusters_share_a_fold_and_each_class_is_known_where_it_is_tested(dataset):
+    with pytest.raises(InputError, match="fewer than k = 3 folds"):
+        assign_folds({**OTHERS, "method": "grouped", "identity": 0.4}, dataset, 1, None)
+    table = homology_folds(dataset, 3, 2, 1)
+    assert table["id"].tolist() == [*dataset.ids, *dataset.ids]
+    table["cluster"] = table["id"].str[:2]
+    table["class"] = table["id"].str[:1]
+    for _, part in table.groupby("repeat"):
+        assert (part.groupby("cluster")["fold"].nunique() == 1).all()
+        assert part.groupby("group")["cluster"].nunique().tolist() == [1] * 9
+        by_class = part.groupby("class")["fold"].agg(lambda folds: sorted(set(folds)))
+        assert by_class["a"] == by_class["b"] == [0, 1, 2]
+        assert by_class["c"] == [-1]
+        assert len(by_class["d"]) == 2
+    assert table.equals(
+        homology_folds(dataset, 3, 2, 1).assign(
+            cluster=table["cluster"], **{"class": table["class"]}
+        )
+    )
