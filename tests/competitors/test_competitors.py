@@ -44,6 +44,7 @@ def made(name, folder, families, threads=1):
     except UnavailableError as reason:
         pytest.skip(str(reason))
     folder.mkdir(exist_ok=True)
+    competitor.load()
     competitor.fit(families[0], folder, threads)
     return competitor
 

@@ -56,6 +56,9 @@ class Competitor(ABC):
             If that is not installed.
         """
 
+    def load(self) -> None:  # noqa: B027, most have nothing to load
+        """Import what is slow to import: no second of it belongs to training or predicting."""
+
     @abstractmethod
     def fit(self, train: Records, folder: Path, threads: int) -> None:
         """Learn from a training part.

@@ -22,6 +22,10 @@ class KmerSvm(Competitor):
         """Return the version of scikit-learn."""
         return package_version("scikit-learn")
 
+    def load(self) -> None:
+        """Import scikit-learn."""
+        from sklearn import feature_extraction, preprocessing, svm  # noqa: F401
+
     def fit(self, train: Records, folder: Path, threads: int) -> None:
         """Count the words of the training sequences, and fit one class against the rest."""
         from sklearn.feature_extraction.text import CountVectorizer

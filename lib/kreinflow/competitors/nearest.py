@@ -26,6 +26,13 @@ class SmithWaterman(Competitor):
         """Return the version of parasail."""
         return f"parasail {PARASAIL_VERSION}"
 
+    def load(self) -> None:
+        """Load the compiled engine."""
+        from kreinflow.alignment.engine import align_pairs, pack
+
+        pair = np.array([0], dtype=np.int32)
+        align_pairs(pack([b"A"]), pair, pair, self.scheme, 1)
+
     def fit(self, train: Records, folder: Path, threads: int) -> None:
         """Keep the training sequences: there is nothing to learn."""
         self._train, self._threads = train, threads

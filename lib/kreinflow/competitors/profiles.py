@@ -29,6 +29,11 @@ class ProfileHmm(Competitor):
         """Return the versions of both packages."""
         return f"{package_version('pyhmmer')}, {package_version('pyfamsa')}"
 
+    def load(self) -> None:
+        """Import both packages."""
+        for name in ("pyfamsa", "pyhmmer.easel", "pyhmmer.hmmer", "pyhmmer.plan7"):
+            import_module(name)
+
     def fit(self, train: Records, folder: Path, threads: int) -> None:
         """Align the sequences of each class, and make its profile."""
         # By name, for these packages are no part of any environment of the workflow.

@@ -117,6 +117,7 @@ def run_competitor(
         if competitor.proteins_only and competitor.molecule != "protein":
             raise UnavailableError("for proteins only")
         figures["version"] = competitor.version()
+        competitor.load()
         start = clock()
         competitor.fit(training_records(dataset, partition, fold), folder, threads)
         trained = clock()
