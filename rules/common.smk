@@ -248,6 +248,14 @@ def fold_table(dataset):
     return [str(DATA / table)] if table else []
 
 
+def tool_version(wildcards):
+    """The version of a competitor, or why it cannot run: a tool that is installed later makes its
+    rows run again."""
+    from kreinflow.competitors.registry import version_or_reason
+
+    return version_or_reason(wildcards.competitor)
+
+
 def scale(base, per_mb):
     """A resource that grows with the size of the inputs, which have N, m and the lengths in them,
     and with each attempt."""

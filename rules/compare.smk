@@ -8,14 +8,6 @@
 from kreinflow.competitors.methods import COMPETITORS, OURS
 
 
-def tool_version(wildcards):
-    """The version of a competitor, or why it cannot run: a tool that is installed later makes its
-    rows run again."""
-    from kreinflow.competitors.registry import version_or_reason
-
-    return version_or_reason(wildcards.competitor)
-
-
 rule assign_homology_folds:
     input:
         unpack(dataset_files),
