@@ -1,0 +1,225 @@
+"""A real Slurm of two nodes on one machine, for the tests and for a look at a longer run.
+
+    python tests/two_nodes.py start FOLDER      # needs root, and Debian's slurmctld slurmd munge
+    python tests/two_nodes.py stop FOLDER
+
+Memory is accounted (a job that takes more than it asked for is killed). ``/etc/slurm/slurm.conf``
+is written, since the inner ``srun`` of a job looks nowhere else; one that is not ours is left
+alone, and then there is nothing to test with.
+"""
+
+import contextlib
+import os
+import re
+import shutil
+import signal
+import socket
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Iterable
+from pathlib import Path
+
+CONFIGURATION = Path("/etc/slurm/slurm.conf")
+MARK = "# Two nodes on one machine, written by tests/two_nodes.py of kreinflow.\n"
+PROGRAMS = ("slurmctld", "slurmd", "sbatch", "srun", "munged")
+NODES = ("n1", "n2")
+TEXT = """\
+ClusterName=onebox
+SlurmctldHost=localhost
+SlurmUser=root
+SlurmdUser=root
+AuthType=auth/munge
+StateSaveLocation={folder}/state
+SlurmdSpoolDir={folder}/spool/%n
+SlurmctldPidFile={folder}/run/slurmctld.pid
+SlurmdPidFile={folder}/run/slurmd-%n.pid
+SlurmctldLogFile={folder}/log/slurmctld.log
+SlurmdLogFile={folder}/log/slurmd-%n.log
+SlurmctldPort=16817
+ProctrackType=proctrack/linuxproc
+TaskPlugin=task/none
+SwitchType=switch/none
+MpiDefault=none
+JobAcctGatherType=jobacct_gather/linux
+JobAcctGatherFrequency=task=1
+JobAcctGatherParams=OverMemoryKill
+AccountingStorageType=accounting_storage/none
+SelectType=select/cons_tres
+SelectTypeParameters=CR_Core_Memory
+ReturnToService=2
+SchedulerParameters=sched_interval=2,batch_sched_delay=0
+JobCompType=jobcomp/filetxt
+JobCompLoc={folder}/jobs.txt
+MinJobAge=300
+KillWait=5
+SlurmdTimeout=10
+NodeName=n[1-2] NodeHostname={host} NodeAddr=127.0.0.1 Port=[17001-17002] CPUs=2 RealMemory=8000
+PartitionName=debug Nodes=n[1-2] Default=YES MaxTime=INFINITE State=UP
+"""
+
+
+def why_not() -> str | None:
+    """Return why a Slurm cannot be started here, if it cannot."""
+    missing = [name for name in PROGRAMS if _which(name) is None]
+    if missing:
+        return f"no {', '.join(missing)} here"
+    if os.geteuid() != 0:
+        return "slurmctld and slurmd need root"
+    if CONFIGURATION.exists() and not CONFIGURATION.read_text().startswith(MARK):
+        return f"{CONFIGURATION} belongs to another Slurm"
+    if _call("sinfo", check=False).returncode == 0:
+        return "a Slurm is running"
+    return None
+
+
+class TwoNodes:
+    """The nodes n1 and n2, of two cores and 8,000 MB each, with all their files in one folder."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder.resolve()
+
+    def start(self) -> None:
+        """Start munged if there is none, the controller and both nodes, and wait for them."""
+        if reason := why_not():
+            raise RuntimeError(reason)
+        for name in ("state", "log", "run", *(f"spool/{node}" for node in NODES)):
+            (self.folder / name).mkdir(parents=True, exist_ok=True)
+        CONFIGURATION.parent.mkdir(exist_ok=True)
+        CONFIGURATION.write_text(MARK + TEXT.format(folder=self.folder, host=socket.gethostname()))
+        if _call("munge", "-n", check=False).returncode != 0:
+            run = Path("/run/munge")
+            run.mkdir(exist_ok=True)
+            shutil.chown(run, "munge", "munge")
+            identity = ("--reuid=munge", "--regid=munge", "--clear-groups")
+            _call("setpriv", *identity, _found("munged"))
+        _call(_found("slurmctld"), "-c")
+        for node in NODES:
+            self.start_node(node)
+        self.wait_for(lambda: self.states() == {"idle"}, "both nodes to be idle")
+
+    def start_node(self, node: str) -> None:
+        """Start the daemon of a node."""
+        _call(_found("slurmd"), "-N", node)
+
+    def stop(self) -> None:
+        """Stop the daemons by their pid files, and take the configuration away."""
+        _call("scancel", "--user=root", check=False)
+        for path in (self.folder / "run").glob("*.pid"):
+            pid = int(path.read_text())
+            os.kill(pid, signal.SIGTERM)
+            self.wait_for(lambda pid=pid: _ended(pid), f"{path.name} to end")
+        if CONFIGURATION.exists() and str(self.folder) in CONFIGURATION.read_text():
+            CONFIGURATION.unlink()
+
+    def kill_node(self, node: str) -> None:
+        """Kill the daemon of a node and all that runs under it, as if its power had failed."""
+        # The daemon of the node and those of its steps hold its log open.
+        log = (self.folder / "log" / f"slurmd-{node}.log").resolve()
+        for pid in _with_children(pid for pid in _processes() if _holds_open(pid, log)):
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        (self.folder / "run" / f"slurmd-{node}.pid").unlink()
+
+    def states(self) -> set[str]:
+        """Return the states of the nodes."""
+        return set(_call("sinfo", "--noheader", "-N", "-o", "%t").stdout.split())
+
+    def jobs(self) -> list[dict[str, str]]:
+        """Return what is known of the jobs that ended: JobId, JobState, StartTime, EndTime ..."""
+        path = self.folder / "jobs.txt"
+        lines = path.read_text().splitlines() if path.exists() else []
+        return [dict(re.findall(r"(\w+)=(\S*)", line)) for line in lines]
+
+    def busy_nodes(self) -> list[str]:
+        """Return the nodes on which jobs run."""
+        return _call("squeue", "--noheader", "-t", "RUNNING", "-o", "%N").stdout.split()
+
+    @staticmethod
+    def summary(jobs: list[dict[str, str]]) -> str:
+        """Return how many jobs were submitted, and their median length."""
+        lengths = [_seconds(job["EndTime"]) - _seconds(job["StartTime"]) for job in jobs]
+        states = sorted({job["JobState"] for job in jobs})
+        counts = ", ".join(f"{sum(j['JobState'] == s for j in jobs)} {s}" for s in states)
+        return (
+            f"{len(jobs)} jobs submitted ({counts}), "
+            f"median {statistics.median(lengths):.0f} s, longest {max(lengths):.0f} s"
+        )
+
+    @staticmethod
+    def wait_for(condition, what: str, seconds: float = 60) -> None:
+        """Wait until a condition holds."""
+        end = time.monotonic() + seconds
+        while not condition():
+            if time.monotonic() > end:
+                raise RuntimeError(f"waited {seconds} s for {what}")
+            time.sleep(0.5)
+
+
+def _which(name: str) -> str | None:
+    return shutil.which(name, path=f"{os.environ.get('PATH', '')}:/usr/sbin:/sbin")
+
+
+def _found(name: str) -> str:
+    path = _which(name)
+    assert path is not None
+    return path
+
+
+def _call(*command: str, check: bool = True) -> subprocess.CompletedProcess[str]:
+    done = subprocess.run(command, capture_output=True, text=True)
+    if check and done.returncode != 0:
+        raise RuntimeError(f"{' '.join(command)}: {done.stdout}{done.stderr}")
+    return done
+
+
+def _processes() -> list[int]:
+    return [int(path.name) for path in Path("/proc").iterdir() if path.name.isdigit()]
+
+
+def _parents() -> dict[int, int]:
+    found = {}
+    for pid in _processes():
+        try:
+            stat = Path(f"/proc/{pid}/stat").read_text()
+        except OSError:
+            continue
+        found[pid] = int(stat.rpartition(")")[2].split()[1])
+    return found
+
+
+def _ended(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
+    except OSError:
+        return True
+
+
+def _holds_open(pid: int, file: Path) -> bool:
+    try:
+        return any(link.readlink() == file for link in Path(f"/proc/{pid}/fd").iterdir())
+    except OSError:  # it has ended
+        return False
+
+
+def _with_children(pids: Iterable[int]) -> list[int]:
+    parents = _parents()
+    family = list(pids)
+    for member in family:
+        family += [child for child, parent in parents.items() if parent == member]
+    return family
+
+
+def _seconds(stamp: str) -> float:
+    return time.mktime(time.strptime(stamp, "%Y-%m-%dT%H:%M:%S"))
+
+
+if __name__ == "__main__":
+    nodes = TwoNodes(Path(sys.argv[2]))
+    if sys.argv[1] == "start":
+        nodes.start()
+    else:
+        if jobs := nodes.jobs():
+            print(nodes.summary(jobs))
+        nodes.stop()

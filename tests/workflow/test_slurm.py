@@ -1,0 +1,104 @@
+"""A real Slurm of two nodes: the bytes of a local run, whatever happens to nodes and jobs.
+
+Where Slurm is not installed these tests are skipped; ``tests/two_nodes.py`` says what they need.
+``pytest -s tests/workflow/test_slurm.py`` prints the number of jobs and their median length.
+"""
+
+import subprocess
+import time
+
+import pytest
+import yaml
+
+from two_nodes import NODES, TwoNodes, why_not
+from workflow.conftest import ROOT
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(why_not() is not None, reason=f"no Slurm to test with: {why_not()}"),
+]
+# What a user says of a site, and shorter waits than a queue would have.
+SITE = (
+    *("--workflow-profile", str(ROOT / "profiles" / "slurm")),
+    *("--slurm-no-account", "--slurm-status-command", "squeue"),
+    *("--default-resources", "slurm_partition=debug", "mem_mb=1000", "runtime=30"),
+    *("--slurm-init-seconds-before-status-checks", "2", "--seconds-between-status-checks", "2"),
+)
+
+
+@pytest.fixture(scope="module")
+def slurm(tmp_path_factory):
+    nodes = TwoNodes(tmp_path_factory.mktemp("slurm"))
+    nodes.start()
+    yield nodes
+    nodes.stop()
+
+
+def run_and_tell(run, slurm, *arguments):
+    """Run under the profile, and return the jobs of this run."""
+    before = len(slurm.jobs())
+    begin = time.monotonic()
+    run.run(*SITE, *arguments)
+    jobs = slurm.jobs()[before:]
+    print(f"\n{time.monotonic() - begin:.0f} s: {slurm.summary(jobs)}")
+    return jobs
+
+
+def assert_same(run, reference):
+    ours, theirs = run.digests(), reference.digests()
+    assert sorted(ours) == sorted(theirs)
+    assert {name for name in ours if ours[name] != theirs[name]} == set()
+    assert "report.html" in ours
+    assert list((run.folder / "results").rglob("*.part")) == []
+
+
+def test_the_demonstration_on_two_nodes_gives_the_bytes_of_a_local_run(workflow, slurm):
+    config = yaml.safe_load((ROOT / "config.yaml").read_text())
+    local = workflow(config, "local")
+    local.run()
+    run = workflow(config)
+    jobs = run_and_tell(run, slurm)
+    assert_same(run, local)
+    assert {job["JobState"] for job in jobs} == {"COMPLETED"}
+    assert {job["NodeList"] for job in jobs} == set(NODES)
+    assert len(jobs) <= 16  # of 68 rules: the groups of the profile
+    times = (run.folder / "results" / "demo" / "times.tsv").read_text().splitlines()
+    host = times[0].split("\t").index("host")
+    assert {line.split("\t")[host] for line in times[1:]} == set(NODES)
+
+
+def test_a_node_that_dies_costs_its_jobs_and_nothing_else(workflow, small_config, reference, slurm):
+    run = workflow(small_config)
+    before = len(slurm.jobs())
+    process = subprocess.Popen(
+        run.command(*SITE, "--group-components", "landmarks=2", "models=2"),
+        cwd=run.folder,
+        stdout=(run.folder / "run.log").open("w"),
+        stderr=subprocess.STDOUT,
+    )
+    results = run.folder / "results" / "small"
+    slurm.wait_for(lambda: list(results.glob("factors/*/*.safetensors")), "a factor", 300)
+    (node, *_) = slurm.busy_nodes()
+    slurm.kill_node(node)
+    try:
+        assert process.wait(timeout=600) == 0, (run.folder / "run.log").read_text()
+    finally:
+        slurm.start_node(node)
+    states = [job["JobState"] for job in slurm.jobs()[before:]]
+    assert "NODE_FAIL" in states
+    assert_same(run, reference)
+    assert run.jobs() == {}
+    slurm.wait_for(lambda: slurm.states() == {"idle"}, "the node to be back")
+
+
+def test_a_job_that_exceeds_its_memory_is_submitted_with_more(
+    workflow, small_config, reference, slurm
+):
+    run = workflow(small_config)
+    # Snakemake and the script take about 400 MB; a rule's own request grows in the same way.
+    jobs = run_and_tell(run, slurm, "--set-resources", "gather_columns:mem_mb=250 * attempt")
+    asked = [job for job in jobs if "mem=250M" in job["Tres"] or "mem=500M" in job["Tres"]]
+    assert [job["JobState"] == "COMPLETED" for job in asked] == [False, True]
+    (log,) = run.folder.glob(f".snakemake/slurm_logs/rule_gather_columns/*/{asked[0]['JobId']}.log")
+    assert "exceeded memory limit" in log.read_text()
+    assert_same(run, reference)
