@@ -1,11 +1,13 @@
 """A real Slurm of two nodes on one machine, for the tests and for a look at a longer run.
 
-    python tests/two_nodes.py start FOLDER      # needs root, and Debian's slurmctld slurmd munge
-    python tests/two_nodes.py stop FOLDER
+    apt-get install --no-install-recommends slurmctld slurmd slurm-client munge
+    KREINFLOW_SLURM=1 python -m pytest -s tests/workflow/test_slurm.py
+    KREINFLOW_SLURM=1 python tests/two_nodes.py start FOLDER      # as root
+    KREINFLOW_SLURM=1 python tests/two_nodes.py stop FOLDER
 
 Memory is accounted (a job that takes more than it asked for is killed). ``/etc/slurm/slurm.conf``
-is written, since the inner ``srun`` of a job looks nowhere else; one that is not ours is left
-alone, and then there is nothing to test with.
+is written, since the inner ``srun`` of a job looks nowhere else: hence the variable, for a machine
+on which that may be done. A configuration that is not ours is left alone.
 """
 
 import contextlib
@@ -61,7 +63,9 @@ PartitionName=debug Nodes=n[1-2] Default=YES MaxTime=INFINITE State=UP
 
 
 def why_not() -> str | None:
-    """Return why a Slurm cannot be started here, if it cannot."""
+    """Return why no Slurm is to be started here, if so."""
+    if not os.environ.get("KREINFLOW_SLURM"):
+        return "KREINFLOW_SLURM is not set"
     missing = [name for name in PROGRAMS if _which(name) is None]
     if missing:
         return f"no {', '.join(missing)} here"

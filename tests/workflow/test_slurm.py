@@ -1,7 +1,7 @@
 """A real Slurm of two nodes: the bytes of a local run, whatever happens to nodes and jobs.
 
-Where Slurm is not installed these tests are skipped; ``tests/two_nodes.py`` says what they need.
-``pytest -s tests/workflow/test_slurm.py`` prints the number of jobs and their median length.
+``KREINFLOW_SLURM=1 python -m pytest -s tests/workflow/test_slurm.py`` runs them, on a machine that
+has what ``tests/two_nodes.py`` names, and prints the number of jobs and their median length.
 """
 
 import subprocess
@@ -13,9 +13,10 @@ import yaml
 from two_nodes import NODES, TwoNodes, why_not
 from workflow.conftest import ROOT
 
+REASON = why_not()
 pytestmark = [
     pytest.mark.slow,
-    pytest.mark.skipif(why_not() is not None, reason=f"no Slurm to test with: {why_not()}"),
+    pytest.mark.skipif(REASON is not None, reason=f"no Slurm to test with: {REASON}"),
 ]
 # What a user says of a site, and shorter waits than a queue would have.
 SITE = (
