@@ -256,10 +256,16 @@ def tool_version(wildcards):
     return version_or_reason(wildcards.competitor)
 
 
+def present_mb(input):
+    """Megabytes of the inputs, which have N, m and the lengths in them. In a group of rules that
+    follow each other some are yet to be made: they count nothing, but do not leave the rule without
+    resources, as `input.size_mb` would."""
+    return sum(os.path.getsize(path) for path in input if os.path.exists(path)) / 1e6
+
+
 def scale(base, per_mb):
-    """A resource that grows with the size of the inputs, which have N, m and the lengths in them,
-    and with each attempt."""
-    return lambda wildcards, input, attempt: int((base + per_mb * input.size_mb) * attempt)
+    """A resource that grows with the size of the inputs and with each attempt."""
+    return lambda wildcards, input, attempt: int((base + per_mb * present_mb(input)) * attempt)
 
 
 BASE_MB = 1000
@@ -311,7 +317,7 @@ def learning_memory(tiled):
     number of sequences; other learners hold all rows, in float64 and a few times."""
 
     def megabytes(wildcards, input, attempt):
-        rows = 24 * input.size_mb
+        rows = 24 * present_mb(input)
         if tiled(wildcards):
             rows = min(rows, CONFIG["learning"]["memory_mb"])
         return int((BASE_MB + rows) * attempt)

@@ -110,7 +110,9 @@ class TwoNodes:
     def stop(self) -> None:
         """Stop the daemons by their pid files, and take the configuration away."""
         _call("scancel", "--user=root", check=False)
-        for path in (self.folder / "run").glob("*.pid"):
+        self.wait_for(lambda: _call("squeue", "-h", check=False).stdout == "", "jobs to end")
+        # The controller last: a node that cannot reach it waits.
+        for path in sorted((self.folder / "run").glob("*.pid"), key=lambda p: "ctld" in p.name):
             pid = int(path.read_text())
             os.kill(pid, signal.SIGTERM)
             self.wait_for(lambda pid=pid: _ended(pid), f"{path.name} to end")
@@ -152,7 +154,7 @@ class TwoNodes:
         )
 
     @staticmethod
-    def wait_for(condition, what: str, seconds: float = 60) -> None:
+    def wait_for(condition, what: str, seconds: float = 1800) -> None:
         """Wait until a condition holds."""
         end = time.monotonic() + seconds
         while not condition():
