@@ -260,7 +260,7 @@ def present_mb(input):
     """Megabytes of the inputs, which have N, m and the lengths in them. In a group of rules that
     follow each other some are yet to be made: they count nothing, but do not leave the rule without
     resources, as `input.size_mb` would."""
-    return sum(os.path.getsize(path) for path in input if os.path.exists(path)) / 1e6
+    return sum(path.stat().st_size for path in map(Path, input) if path.exists()) / 1e6
 
 
 def scale(base, per_mb):
@@ -309,7 +309,7 @@ def column_pairs(input, statistics):
 def reading_memory(wildcards, input, attempt):
     """A flat file is read entry by entry, packed tightly, and little of it is kept."""
     per_mb = 6 if SOURCES[wildcards.dataset]["type"] == "swissprot" else 40
-    return int((BASE_MB + per_mb * input.size_mb) * attempt)
+    return int((BASE_MB + per_mb * present_mb(input)) * attempt)
 
 
 def learning_memory(tiled):
