@@ -155,3 +155,16 @@ def select(matrix: Tall, places: IntArray) -> Tall:
     if 8 * len(places) * matrix.shape[1] <= _COPIED:
         return matrix[places]
     return TallMatrix(matrix.shape, matrix.__getitem__).take(places)
+
+
+def gram_matrix(Z: Tall) -> FloatArray:
+    """Return Z'Z, of shape (r, r), summed in the order of the tiles."""
+
+    def product(rows: slice) -> FloatArray:
+        block = Z[rows]
+        return block.T @ block
+
+    total = np.zeros((Z.shape[1], Z.shape[1]))
+    for part in tile_map(product, Z.shape[0]):
+        total += part
+    return total

@@ -7,7 +7,7 @@ import scipy.linalg
 
 from kreinflow.krein.factor import DegenerateKernelError
 from kreinflow.numerics import RANK_TOLERANCE, FloatArray, single_threaded, tile_map, tiles
-from kreinflow.tall import Tall
+from kreinflow.tall import Tall, gram_matrix
 
 _CONDITION_LIMIT = 1e7
 """Above it CholeskyQR2 loses orthogonality, and no triangle is solved with."""
@@ -120,16 +120,8 @@ def triangular_factor(Z: Tall) -> FloatArray:
 
 def _cholesky_qr2(Z: Tall) -> FloatArray | None:
     rank = Z.shape[1]
-
-    def product(rows: slice) -> FloatArray:
-        block = Z[rows]
-        return block.T @ block
-
-    gram = np.zeros((rank, rank))
-    for part in tile_map(product, Z.shape[0]):
-        gram += part
     try:
-        first = scipy.linalg.cholesky(gram)
+        first = scipy.linalg.cholesky(gram_matrix(Z))
     except scipy.linalg.LinAlgError:
         return None
     if not _condition(first) < _CONDITION_LIMIT:

@@ -18,7 +18,7 @@ from kreinflow.models.linear import LinearEstimator
 from kreinflow.models.moments import class_counts
 from kreinflow.numerics import FloatArray, ordered_map, single_threaded, tile_map
 from kreinflow.settings import SettingsSchema
-from kreinflow.tall import Tall
+from kreinflow.tall import Tall, gram_matrix
 
 IntArray = NDArray[np.integer]
 
@@ -291,20 +291,9 @@ class _Expectation(NamedTuple):
 def _root_mean_square(Z: Tall, signs: FloatArray, basis: NDArray[np.intp]) -> float:
     """Return that of the entries of Z diag(s) Z_B', in O(N r^2)."""
     with single_threaded():
-        gram, functions = _gram(Z), Z[basis].T @ Z[basis]
+        gram, functions = gram_matrix(Z), Z[basis].T @ Z[basis]
         rows = gram * signs[:, None] * signs
     return float(np.sqrt(max(0.0, np.sum(rows * functions)) / (len(Z) * len(basis))))
-
-
-def _gram(Z: Tall) -> FloatArray:
-    def product(rows: slice) -> FloatArray:
-        block = Z[rows]
-        return block.T @ block
-
-    gram = np.zeros((Z.shape[1], Z.shape[1]))
-    for part in tile_map(product, len(Z)):
-        gram += part
-    return gram
 
 
 @dataclass(frozen=True)
