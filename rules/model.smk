@@ -40,6 +40,7 @@ rule train_models:
         },
         inner_folds=CONFIG["inner_folds"],
         reject_error=CONFIG["reject_error"],
+        reject_coverage=CONFIG["reject_coverage"],
         seed=CONFIG["seed"],
         base_mb=BASE_MB,
         code=code("model.py"),

@@ -38,6 +38,7 @@ with logged(snakemake.log[0]) as console, limited(snakemake.threads, memory_mb):
                 inner,
                 params.reject_error,
                 params.seed,
+                params.reject_coverage,
             )
             console.say(f"{recipe['name']}: {trained.figures}")
             classifiers[recipe["name"]] = trained.classifier

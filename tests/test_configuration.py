@@ -99,6 +99,16 @@ def test_defaults_written_in_config_are_those_of_the_schema(content):
     assert complete_configuration(bare) == explicit
 
 
+def test_a_coverage_replaces_the_error(content):
+    content.pop("reject_error")
+    config = complete_configuration(content | {"reject_coverage": 0.95})
+    assert (config["reject_error"], config["reject_coverage"]) == (None, 0.95)
+    assert complete_configuration(config) == config  # as the report prints it
+    config = complete_configuration(content)
+    assert (config["reject_error"], config["reject_coverage"]) == (0.01, None)
+    assert complete_configuration(config) == config
+
+
 def _set(path, value):
     def change(content):
         place = content
@@ -216,6 +226,9 @@ MISTAKES = [
     (_set(["learners", "svc"], {"method": "sf_lsm", "ridge": "1e-3"}), "the number is 1.0e-3"),
     (_set(["learners", "svc"], {"method": "sf_lsm", "ridge": "1e3"}), r"the number is 1\.0e\+3"),
     (_set(["reject_error"], float("nan")), "reject_error: nan is not a finite number"),
+    (_set(["reject_coverage"], 0.9), "reject_error and reject_coverage are two ways to choose one"),
+    (_set(["reject_error"], None), "reject_error: give a number, or reject_coverage instead"),
+    (_set(["reject_coverage"], 1.5), "reject_coverage: 1.5 is not at most 1"),
     (_set(["datasets", "demo", "recipes"], []), "demo.recipes: \\[\\] is empty"),
     (_set(["datasets", "demo", "final"], "pcvm"), "datasets.demo.final: recipe 'pcvm' is not"),
 ]

@@ -179,9 +179,23 @@ def complete_configuration(content: Mapping[str, Any], name: str = "config") -> 
         its range, a name that refers to nothing.
     """
     config = _complete(content, schema(), name)
+    _choose_threshold(config, content, name)
     _complete_comparison(config, name)
     _check_references(config, name)
     return config
+
+
+def _choose_threshold(config: dict[str, Any], given: Mapping[str, Any], name: str) -> None:
+    """Let a coverage replace the default error, in place."""
+    if config["reject_coverage"] is not None:
+        if given.get("reject_error") is not None:
+            raise InputError(
+                f"{name}: top level: reject_error and reject_coverage are two ways to choose one "
+                "threshold. Leave out the one or the other."
+            )
+        config["reject_error"] = None
+    elif config["reject_error"] is None:
+        raise InputError(f"{name}: reject_error: give a number, or reject_coverage instead.")
 
 
 _COMPARISON = ("selectors", "learners", "recipes")

@@ -6,7 +6,11 @@ from sklearn.calibration import _TemperatureScaling
 from sklearn.metrics import log_loss
 
 from kreinflow.errors import InputError
-from kreinflow.models.calibration import TemperatureCalibrator, reject_threshold
+from kreinflow.models.calibration import (
+    TemperatureCalibrator,
+    coverage_threshold,
+    reject_threshold,
+)
 
 
 def noisy_decisions(n=400, k=5, scale=1.0, seed=0):
@@ -105,3 +109,20 @@ def test_reject_threshold_at_its_ends():
     assert reject_threshold(probabilities, np.array([0, 1, 0])) == probabilities.max(axis=1).min()
     assert reject_threshold(probabilities, np.array([1, 0, 1])) == 1.0
     assert reject_threshold(probabilities, np.array([0, 1, 1])) == 0.8
+
+
+@pytest.mark.parametrize("coverage", [1e-6, 0.07, 0.5, 0.95, 0.999, 1.0])
+@pytest.mark.parametrize("n", [30, 100, 150])
+def test_coverage_threshold_equals_trying_all(coverage, n):
+    decisions, y = noisy_decisions(n=n, seed=n)
+    probabilities = np.round(TemperatureCalibrator().fit(decisions, y).probabilities(decisions), 2)
+    top = probabilities.max(axis=1)
+    enough = [t for t in top if round(n * coverage, 9) <= np.count_nonzero(top >= t)]
+    assert coverage_threshold(probabilities, coverage) == max(enough)
+
+
+def test_coverage_threshold_without_ties_accepts_the_share():
+    probabilities = np.linspace(0.5, 1, 100)[:, None] * [1, 0] + [0, 1e-9]
+    for coverage in (0.07, 0.29, 0.57, 0.95):
+        found = coverage_threshold(probabilities, coverage)
+        assert np.mean(probabilities.max(axis=1) >= found) == pytest.approx(coverage, abs=1e-12)

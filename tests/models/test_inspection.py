@@ -72,6 +72,7 @@ def test_a_model_is_described(tmp_path, kind):
         "classes: 3, with their landmarks",
         f"  negative: {factor['negative']}",
         "decision: linear",
+        "  error: 0.01",
     ):
         assert line in text.splitlines()
     assert "None" not in text

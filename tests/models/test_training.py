@@ -263,6 +263,17 @@ def test_calibration_and_threshold_come_from_held_out_decisions():
     if accepted.any():
         assert np.mean(p.argmax(axis=1)[accepted] != truth[accepted]) <= 0.05
     assert trained.figures["inner_accuracy"] == np.mean(p.argmax(axis=1) == truth)
+    assert trained.classifier.about["reject"] == {"error": 0.05}
+
+    landmarks = problem("sequences", 3)[0]
+    recipe = trained.classifier.about["recipe"]
+    covering = train(
+        recipe, LEARNERS["ikfd"], embedding, kernel, landmarks, part, inner, None, 1, 0.8
+    )
+    accepted = p.max(axis=1) >= covering.figures["reject_threshold"]
+    assert np.mean(accepted) == pytest.approx(0.8, abs=1 / len(truth))
+    assert covering.classifier.about["reject"] == {"coverage": 0.8}
+    assert covering.figures["temperature"] == best
 
 
 def test_hyper_parameters_have_the_fewest_errors_of_refits_on_the_inner_folds():

@@ -35,6 +35,11 @@ def test_it_tells_what_ran():
     assert "Dissimilarities" not in text
 
 
+def test_it_tells_what_the_threshold_was_chosen_for():
+    whole = config() | {"reject_error": None, "reject_coverage": 0.95}
+    assert "reject threshold (95 % of the predictions accepted) came" in text_of(settings(), whole)
+
+
 def test_it_tells_what_aligned():
     assert "aligned with parasail" in text_of(settings())
     whole = config() | {"alignment": {"backend": "pyopal"}}

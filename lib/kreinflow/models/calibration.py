@@ -139,3 +139,23 @@ def reject_threshold(probabilities: FloatArray, y: IntArray, error: float = 0.01
     if len(allowed) == 0:
         return 1.0
     return float(sorted_top[allowed[-1]])
+
+
+def coverage_threshold(probabilities: FloatArray, coverage: float) -> float:
+    """Return the largest top probability to accept so that a share of the rows is accepted.
+
+    A prediction is accepted if its top probability is at least the threshold: that of the row
+    number ceil(coverage N), the surest first. Rows of equal top probability are accepted together,
+    so the share may be larger.
+
+    Parameters
+    ----------
+    probabilities : ndarray of shape (N, n_classes)
+        Of inner out-of-fold predictions.
+    coverage : float
+        Above 0, at most 1.
+    """
+    top = np.sort(probabilities.max(axis=1))
+    # 0.07 x 100 is a little more than 7.
+    accepted = max(1, int(np.ceil(coverage * len(top) - 1e-9)))
+    return float(top[-accepted])

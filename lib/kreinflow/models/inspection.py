@@ -54,6 +54,7 @@ def describe_model(model: Model) -> dict[str, Any]:
         "training": about.get("training"),
         "temperature": classifier.temperature,
         "reject_threshold": classifier.reject_threshold,
+        "reject": classifier.about.get("reject"),
         "versions": about.get("versions"),
     }
 

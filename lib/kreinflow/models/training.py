@@ -12,7 +12,11 @@ from numpy.typing import NDArray
 
 from kreinflow.errors import InputError, named
 from kreinflow.krein.correction import CorrectedFactor
-from kreinflow.models.calibration import TemperatureCalibrator, reject_threshold
+from kreinflow.models.calibration import (
+    TemperatureCalibrator,
+    coverage_threshold,
+    reject_threshold,
+)
 from kreinflow.models.classifier import LandmarkClassifier
 from kreinflow.models.factors import LandmarkKernel, Landmarks, TrainingPart
 from kreinflow.models.learner import Choice, Learner, Problem
@@ -79,8 +83,9 @@ def train(
     landmarks: Landmarks,
     part: TrainingPart,
     inner: NDArray[np.int64],
-    reject_error: float,
+    reject_error: float | None,
     seed: int,
+    reject_coverage: float | None = None,
 ) -> Trained:
     """Train one recipe: hyper-parameters, calibration and threshold on inner folds, then on all.
 
@@ -96,10 +101,13 @@ def train(
         See the classes.
     inner : ndarray of shape (n,)
         Inner fold of each training record; -1 is always trained on.
-    reject_error : float
-        Errors allowed among predictions that are not flagged.
+    reject_error : float or None
+        Errors allowed among predictions that are not flagged; not looked at if there is a
+        ``reject_coverage``.
     seed : int
         For the learners that draw.
+    reject_coverage : float, optional
+        Share of the predictions that are not to be flagged.
 
     Raises
     ------
@@ -113,7 +121,14 @@ def train(
         (fitted,) = learner.fit(problem, [choice])
     truth = part.labels[inner >= 0]
     probabilities = calibrator.probabilities(decisions)
-    threshold = reject_threshold(probabilities, truth, error=reject_error)
+    if reject_coverage is not None:
+        stated = {"coverage": reject_coverage}
+        threshold = coverage_threshold(probabilities, reject_coverage)
+    elif reject_error is not None:
+        stated = {"error": reject_error}
+        threshold = reject_threshold(probabilities, truth, error=reject_error)
+    else:
+        raise ValueError("the threshold needs an error or a coverage")
     classifier = LandmarkClassifier(
         classes=part.classes,
         decision=fitted.decision,
@@ -124,7 +139,7 @@ def train(
         centring=kernel.centring,
         temperature=float(calibrator.temperature_),
         reject_threshold=float(threshold),
-        about={"recipe": dict(recipe), "learner": dict(settings)},
+        about={"recipe": dict(recipe), "learner": dict(settings), "reject": stated},
     )
     likely = np.clip(probabilities[np.arange(len(truth)), truth], 1e-15, 1.0)
     needs_self_score = landmarks.kind == "sequences" and kernel.transform.name != "raw"

@@ -56,7 +56,8 @@ def methods_text(
     settings : mapping
         The data set's part of the config: source, scoring, folds, recipes, final.
     config : mapping
-        The whole config: selectors, learners, recipes, transforms, inner_folds, reject_error.
+        The whole config: selectors, learners, recipes, transforms, inner_folds, reject_error,
+        reject_coverage.
     final_recipe : str
         The recipe of the final model.
 
@@ -182,6 +183,13 @@ def _learners(recipes: Sequence[Mapping[str, Any]], config: Mapping[str, Any]) -
     return Markup("Learners were " + "; ".join(texts) + ".")
 
 
+def threshold_text(config: Mapping[str, Any]) -> str:
+    """Return what the reject threshold was chosen for."""
+    if config.get("reject_coverage") is not None:
+        return f"{100 * float(config['reject_coverage']):g} % of the predictions accepted"
+    return f"at most {100 * float(config['reject_error']):g} % errors among accepted predictions"
+
+
 def _evaluation(
     settings: Mapping[str, Any], config: Mapping[str, Any], n_recipes: int, final_recipe: str
 ) -> Markup:
@@ -200,8 +208,8 @@ def _evaluation(
             scheme += f", drawn {_e(folds['repeats'])} times"
     text = (
         f"Recipes were measured {scheme}; identical sequences share a fold. Hyper-parameters, the "
-        f"temperature of the probabilities {cite('guo2017')} and the reject threshold (at most "
-        f"{100 * float(config['reject_error']):g} % errors among accepted predictions) came from "
+        f"temperature of the probabilities {cite('guo2017')} and the reject threshold "
+        f"({_e(threshold_text(config))}) came from "
         f"{_e(config['inner_folds'])} inner folds of each training part. "
     )
     if n_recipes > 1:

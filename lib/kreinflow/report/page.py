@@ -18,7 +18,7 @@ from kreinflow.evaluation.metrics import INNER_CHOICE
 from kreinflow.references import REFERENCES
 from kreinflow.report.advice import warnings_of
 from kreinflow.report.figures import flags, measured, numbers
-from kreinflow.report.methods import methods_text
+from kreinflow.report.methods import methods_text, threshold_text
 from kreinflow.report.times import MACHINE, times_by_machine, times_by_stage
 from kreinflow.sequences.dataset import ALIGNED
 
@@ -189,6 +189,7 @@ def _view(number: int, data: DatasetReport, config: Mapping[str, Any]) -> dict[s
         "final_recipe": data.final_recipe,
         "final_asked": bool(data.settings.get("final")),
         "final": _final(data),
+        "threshold": threshold_text(config),
         "aligned": data.settings["source"]["type"] in ALIGNED,
         "unit": _unit(data),
         "cost": f"{cost[best]:,.0f}",
