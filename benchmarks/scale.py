@@ -312,7 +312,9 @@ def stage_columns(folder: Path, count: int) -> dict[str, Any]:
     labels[dataset.rows] = dataset.labels
     np.save(folder / "labels.npy", labels)
     np.save(folder / "landmarks.npy", landmarks)
-    draw = np.random.default_rng(6).permutation(np.setdiff1d(np.arange(n), landmarks))
+    others = np.ones(n, dtype=bool)
+    others[landmarks] = False
+    draw = np.random.default_rng(6).permutation(np.flatnonzero(others))
     np.save(folder / "test.npy", np.sort(draw[: n // 11]))
     return {"gigabytes": (folder / "scores.npy").stat().st_size / 1e9}
 

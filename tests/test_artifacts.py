@@ -97,6 +97,25 @@ def test_truncated_tables_are_refused(tmp_path):
         artifacts.read_table(path, ["id"])
 
 
+def test_plain_columns_are_those_of_the_table(tmp_path):
+    path = tmp_path / "t.tsv"
+    table = pd.DataFrame({"digest": ["00", "1e5"], "length": [2, 3], "sequence": ["NA", "MKV"]})
+    artifacts.write_table(path, table)
+    columns = artifacts.read_plain_columns(path, ["sequence", "digest"])
+    assert columns == [[b"NA", b"MKV"], [b"00", b"1e5"]]
+    artifacts.write_table(path, table[:0])
+    assert artifacts.read_plain_columns(path, ["digest"]) == [[]]
+    for text, message in (
+        ("digest\tsequence\n00\tMKV", "truncated"),
+        ("digest\tlength\n00\t3\n", "column 'sequence' is missing"),
+        ("digest\tsequence\n00\tMKV\n01\n", "different numbers of columns"),
+        ("", "column 'digest' is missing"),
+    ):
+        path.write_text(text)
+        with pytest.raises(InputError, match=message):
+            artifacts.read_plain_columns(path, ["digest", "sequence"])
+
+
 def test_a_missing_column_is_named(tmp_path):
     path = tmp_path / "t.tsv"
     path.write_text("id\tx\na\t1\n")

@@ -152,8 +152,7 @@ def read_table(
             data = gzip.decompress(data)
         except (OSError, EOFError, ValueError) as error:
             raise InputError(f"{path}: truncated or not gzip ({error}). {_AGAIN}") from error
-    if data and not data.endswith(b"\n"):
-        raise InputError(f"{path}: truncated, its last line has no end. {_AGAIN}")
+    _refuse_open_end(path, data)
     try:
         table = pd.read_csv(
             io.BytesIO(data),
@@ -168,6 +167,34 @@ def read_table(
     if missing:
         raise InputError(f"{path}: column {missing[0]!r} is missing. {_AGAIN}")
     return table
+
+
+def read_plain_columns(path: str | os.PathLike[str], columns: Sequence[str]) -> list[list[bytes]]:
+    """Read columns of a TSV in which no entry is quoted, as bytes.
+
+    For a million sequences: pandas takes several times as long, and more than linearly longer.
+
+    Raises
+    ------
+    InputError
+        If the file is missing, truncated, lacks a column or has a line of another width.
+    """
+    data = _read_bytes(path)
+    _refuse_open_end(path, data)
+    header, _, body = data.partition(b"\n")
+    names = header.decode("utf-8", "replace").split("\t")
+    missing = [name for name in columns if name not in names]
+    if missing:
+        raise InputError(f"{path}: column {missing[0]!r} is missing. {_AGAIN}")
+    cells = body[:-1].replace(b"\n", b"\t").split(b"\t") if body else []
+    if len(cells) != body.count(b"\n") * len(names):
+        raise InputError(f"{path}: not a table (lines have different numbers of columns). {_AGAIN}")
+    return [cells[names.index(name) :: len(names)] for name in columns]
+
+
+def _refuse_open_end(path: str | os.PathLike[str], data: bytes) -> None:
+    if data and not data.endswith(b"\n"):
+        raise InputError(f"{path}: truncated, its last line has no end. {_AGAIN}")
 
 
 def write_array(path: str | os.PathLike[str], array: NDArray[Any]) -> None:

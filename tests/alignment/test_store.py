@@ -374,11 +374,30 @@ def test_damaged_segment_is_refused(tmp_path, name, change):
 
 @pytest.mark.parametrize(
     ("digests", "message"),
-    [(["aa" * 8, "aa" * 8], "all different"), (["aa" * 8, "b" * 15 + "x"], "not hexadecimal")],
+    [
+        (["aa" * 8, "aa" * 8], "all different"),
+        (["aa" * 8, "b" * 15 + "x"], "not hexadecimal"),
+        (["aa" * 8, "bb" * 9], "of one length"),
+        (["aa" * 8, "bb" * 7 + "  "], "of one length"),
+        (["aa" * 7, "bb" * 7], "at least 16"),
+    ],
 )
 def test_bad_digests_are_refused(tmp_path, digests, message):
     with pytest.raises(KreinflowError, match=message):
         ScoreStore(tmp_path, SCHEME, [b"ACD", b"ACE"], digests)
+
+
+def test_digests_that_share_their_first_bytes(tmp_path):
+    """They are told apart by the rest, also beside digests of sequences that are not ours."""
+    sequences = some_sequences(40)
+    names = [("00" * 8 if i % 2 else "ff" * 8) + f"{i:02x}" for i in range(40)]
+    whole = ScoreStore(tmp_path, SCHEME, sequences, names)
+    whole.fill([(np.arange(40), np.arange(40))])
+    some = np.array([31, 4, 7, 22, 9, 18])
+    part = ScoreStore(tmp_path, SCHEME, [sequences[i] for i in some], [names[i] for i in some])
+    everything = np.arange(len(some))
+    np.testing.assert_array_equal(part.gather(everything, everything), whole.gather(some, some))
+    np.testing.assert_array_equal(part.self_scores(everything), whole.self_scores(some))
 
 
 def test_folder_that_cannot_be_written(tmp_path):

@@ -120,6 +120,60 @@ class _Panel:
     columns: NDArray[np.int64]
 
 
+class _DigestTable:
+    """Finds the numbers of sequences by their digests.
+
+    Many are looked up at once in a sorted array and in sorted order: a dictionary of a million
+    digests is far larger than the processor's cache, and each question misses it.
+    """
+
+    def __init__(self, digests: Sequence[str]) -> None:
+        width = max(map(len, digests), default=16) // 2
+        try:
+            raw = bytes.fromhex("".join(digests))
+        except ValueError as error:
+            raise KreinflowError(f"score store: a digest is not hexadecimal ({error}).") from error
+        self.table = np.zeros((0, width), dtype=np.uint8)
+        uneven = (
+            width < 8
+            or any(len(digest) != 2 * width for digest in digests)
+            or len(raw) != width * len(digests)  # blanks between digits do not count
+        )
+        if not uneven:
+            self.table = np.frombuffer(raw, dtype=np.uint8).reshape(len(digests), width)
+        whole = self.table.view(f"S{width}").ravel()  # compared as bytes
+        self.order = np.argsort(whole, kind="stable")
+        if uneven or (whole[self.order[1:]] == whole[self.order[:-1]]).any():
+            raise KreinflowError(
+                "score store: give each sequence one digest, all different, of one length of at "
+                "least 16 hexadecimal digits."
+            )
+        self._words = self._first_words(self.table)[self.order]
+
+    @staticmethod
+    def _first_words(table: NDArray[np.uint8]) -> NDArray[np.uint64]:
+        return np.ascontiguousarray(table[:, :8]).view(">u8").ravel().astype(np.uint64)
+
+    def numbers(self, table: NDArray[np.uint8]) -> Indices:
+        """Return the number of each digest of a table, -1 for those of other sequences."""
+        found = np.full(len(table), -1, dtype=np.int64)
+        if table.shape[1] != self.table.shape[1]:
+            return found
+        words = self._first_words(table)
+        asked = np.argsort(words, kind="stable")
+        place = np.searchsorted(self._words, words[asked])
+        while asked.size:  # once, unless digests share their first 8 bytes
+            there = place < self._words.size
+            asked, place = asked[there], place[there]
+            there = self._words[place] == words[asked]
+            asked, place = asked[there], place[there]
+            number = self.order[place]
+            same = (self.table[number] == table[asked]).all(axis=1)
+            found[asked[same]] = number[same]
+            asked, place = asked[~same], place[~same] + 1
+        return found
+
+
 class ScoreStore:
     """The scores of one list of distinct sequences under one scoring scheme.
 
@@ -157,25 +211,13 @@ class ScoreStore:
         self._digests = list(digests)
         self._packed = pack(sequences)
         self._lengths = self._packed.lengths
-        try:
-            raw = [bytes.fromhex(digest) for digest in digests]
-        except ValueError as error:
-            raise KreinflowError(f"score store: a digest is not hexadecimal ({error}).") from error
-        self._number = {key: number for number, key in enumerate(raw)}
-        width = {len(key) for key in raw}
-        if len(self._number) != len(sequences) or len(width) > 1 or min(width, default=8) < 8:
-            raise KreinflowError(
-                "score store: give each sequence one digest, all different, of one length of at "
-                "least 16 hexadecimal digits."
-            )
-        table = np.frombuffer(b"".join(raw), dtype=np.uint8).reshape(len(raw), -1)
-        self._digest_table = table
+        self._known_digests = _DigestTable(digests)
         # For the rule of who aligns a pair: the order of the digests, and one bit of each.
-        self._rank = np.empty(len(raw), dtype=np.int64)
-        self._rank[sorted(range(len(raw)), key=raw.__getitem__)] = np.arange(len(raw))
-        self._bit = table[:, 0] >> 7 if len(raw) else np.empty(0, dtype=np.uint8)
+        self._rank = np.empty(len(digests), dtype=np.int64)
+        self._rank[self._known_digests.order] = np.arange(len(digests))
+        self._bit = self._known_digests.table[:, 0] >> 7
         self._panels: list[_Panel] = []
-        self._self: NDArray[np.int64] = np.full(len(raw), not_aligned(np.int32), dtype=np.int64)
+        self._self: NDArray[np.int64] = np.full(len(digests), not_aligned(np.int32), dtype=np.int64)
         self._seen: set[Path] = set()
         self._open: tuple[Path, NDArray[Any]] | None = None
         self.refresh()
@@ -217,20 +259,17 @@ class ScoreStore:
             raise damaged
         return arrays
 
-    def _numbers(self, table: NDArray[np.uint8]) -> Indices:
-        number = self._number
-        return np.array([number.get(row.tobytes(), -1) for row in table], dtype=np.int64)
-
     def _take_in(self, path: Path) -> None:
         arrays = self._read(path)
-        rows, columns = self._numbers(arrays["rows"]), self._numbers(arrays["columns"])
+        numbers = self._known_digests.numbers
+        rows, columns = numbers(arrays["rows"]), numbers(arrays["columns"])
         start = 0
         for r0, r1, c0, c1 in arrays["panels"].tolist():
             panel = _Panel(path, start, rows[r0:r1], columns[c0:c1])
             if (panel.rows >= 0).any() and (panel.columns >= 0).any():
                 self._panels.append(panel)
             start += (r1 - r0) * (c1 - c0)
-        ours = self._numbers(arrays["self_rows"])
+        ours = numbers(arrays["self_rows"])
         self._self[ours[ours >= 0]] = arrays["self_scores"][ours >= 0]
         self._seen.add(path)
 
@@ -269,7 +308,7 @@ class ScoreStore:
                 (to_row, from_row), (to_column, from_column) = positions
                 scores = self._scores_of(panel)
                 scores = scores.T if transposed else scores
-                yield to_row, to_column, scores[np.ix_(from_row, from_column)]
+                yield to_row, to_column, scores[_as_slice(from_row)][:, _as_slice(from_column)]
         self._open = None
 
     def self_scores(self, rows: Indices) -> NDArray[np.int64]:
@@ -348,8 +387,11 @@ class ScoreStore:
                 if out.dtype.itemsize < scores.dtype.itemsize and not fits(scores[there]):
                     raise KreinflowError(f"{self.folder}: a score does not fit {out.dtype}.")
                 scores = np.where(there, scores, absent).astype(out.dtype)
-            place = np.ix_(to_row, to_column)
-            out[place] = scores if there.all() else np.where(there, scores, out[place])
+            if there.all() and isinstance(among := _as_slice(to_column), slice):
+                out[to_row, among] = scores  # whole stretches of rows: several times as fast
+            else:
+                place = np.ix_(to_row, to_column)
+                out[place] = np.where(there, scores, out[place])
             release(out)
         for position, j in enumerate(columns.tolist()):
             same = np.flatnonzero(rows == j)
@@ -471,6 +513,13 @@ class ScoreStore:
         return mask
 
 
+def _as_slice(positions: Indices) -> slice | Indices:
+    """Return neighbouring positions as a slice, whose rows are copied whole; others as given."""
+    if positions.size and (np.diff(positions) == 1).all():
+        return slice(int(positions[0]), int(positions[-1]) + 1)
+    return positions
+
+
 @contextmanager
 def _writing(home: Path) -> Iterator[Path]:
     """Hold a block's folder: one writer at a time; the kernel lets go when the process dies."""
@@ -590,7 +639,7 @@ class _Writer:
         bounds[:, 3] = np.cumsum([columns.size for _, columns, _ in self._panels])
         bounds[1:, 0], bounds[1:, 2] = bounds[:-1, 1], bounds[:-1, 3]
         none = np.empty(0, dtype=np.int64)
-        table = self._store._digest_table
+        table = self._store._known_digests.table
         write_arrays(
             self._home / f"segment_{self._next:06d}.safetensors",
             _KIND,

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from kreinflow.artifacts import (
     open_array,
     read_json,
+    read_plain_columns,
     read_table,
     write_array,
     write_json,
@@ -744,6 +745,16 @@ def write_dataset(folder: Path, dataset: Dataset) -> None:
     )
 
 
+def _covers(numbers: NDArray[np.integer], count: int) -> bool:
+    """Return whether the numbers are all of 0 to count - 1, each at least once."""
+    return (
+        len(numbers) >= count > 0
+        and int(numbers.min()) >= 0
+        and int(numbers.max()) < count
+        and bool((np.bincount(numbers, minlength=count) > 0).all())
+    )
+
+
 def read_dataset(folder: Path) -> Dataset:
     """Read what :func:`write_dataset` wrote; matrix and vectors are read-only memory maps.
 
@@ -757,9 +768,6 @@ def read_dataset(folder: Path) -> Dataset:
         ("id", "label", "row"),
         text=("id", "label", "taxonomy", "organism"),
     )
-    distinct = read_table(
-        folder / "distinct.tsv", ("digest", "length", "sequence"), text=("digest", "sequence")
-    )
     summary = read_json(folder / "summary.json")
     if not {"kind", "kernel", "classes", "statistics", "dropped_ids"} <= summary.keys():
         raise InputError(
@@ -767,26 +775,33 @@ def read_dataset(folder: Path) -> Dataset:
             "Delete the folder and run again."
         )
     kind, kernel, classes = summary["kind"], summary["kernel"], tuple(summary["classes"])
-    code = {label: i for i, label in enumerate(classes)}
     rows = records["row"].to_numpy()
-    labels, texts = records["label"].tolist(), distinct["sequence"].tolist()  # fast to iterate
+    labels = pd.Index(classes).get_indexer(pd.Index(records["label"]))
     sequences: tuple[bytes, ...] | None = None
     matrix: FloatArray | None = None
     objects: Objects | None = None
     if kind == "sequences":
-        sequences = tuple(sequence.encode("ascii") for sequence in texts)
-    elif kernel is None:
-        matrix = open_array(folder / "matrix.npy", ndim=2)
-    elif make_kernel(kernel).strings:
-        objects = distinct["sequence"].to_numpy(dtype=object)
+        names, texts = read_plain_columns(folder / "distinct.tsv", ("digest", "sequence"))
+        digests, sequences = tuple(name.decode("ascii", "replace") for name in names), tuple(texts)
     else:
-        objects = open_array(folder / "vectors.npy", ndim=2)
+        distinct = read_table(
+            folder / "distinct.tsv",
+            ("digest", "length", "sequence"),
+            text=("digest", "sequence"),
+        )
+        digests = tuple(distinct["digest"].tolist())
+        if kernel is None:
+            matrix = open_array(folder / "matrix.npy", ndim=2)
+        elif make_kernel(kernel).strings:
+            objects = distinct["sequence"].to_numpy(dtype=object)
+        else:
+            objects = open_array(folder / "vectors.npy", ndim=2)
     fits = (
-        set(labels) == set(classes)
+        _covers(labels, len(classes))
         and rows.dtype.kind == "i"
-        and set(rows.tolist()) == set(range(len(distinct)))
-        and (matrix is None or matrix.shape == (len(distinct), len(distinct)))
-        and (objects is None or len(objects) == len(distinct))
+        and _covers(rows, len(digests))
+        and (matrix is None or matrix.shape == (len(digests), len(digests)))
+        and (objects is None or len(objects) == len(digests))
     )
     if not fits:
         raise InputError(
@@ -795,10 +810,10 @@ def read_dataset(folder: Path) -> Dataset:
         )
     return Dataset(
         ids=tuple(records["id"].tolist()),
-        labels=np.array([code[label] for label in labels], dtype=np.intp),
+        labels=labels,
         classes=classes,
         rows=rows.astype(np.int64),
-        digests=tuple(distinct["digest"].tolist()),
+        digests=digests,
         sequences=sequences,
         kind=str(kind),
         matrix=matrix,
