@@ -39,7 +39,7 @@ def test_the_lock_meets_the_ranges_and_has_hashes():
         assert requirement.specifier.contains(lock[requirement.name]), text
     tested = locked("requirements-test.lock")
     optional = project["optional-dependencies"]
-    for text in [*optional["test"], *optional["cluster"]]:
+    for text in [*optional["test"], *optional["cluster"], *optional["docs"]]:
         requirement = Requirement(text)
         assert requirement.specifier.contains(tested[requirement.name]), text
     assert {name: tested[name] for name in lock} == lock

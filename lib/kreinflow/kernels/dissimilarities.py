@@ -60,7 +60,7 @@ class SpectralInformationDivergence(Dissimilarity):
     r"""The symmetrised Kullback-Leibler divergence of spectra that are divided by their sum.
 
     .. math:: D(x, y) = \sum_f (p_f - q_f)(\ln p_f - \ln q_f), \qquad
-              p = x / \textstyle\sum x, \quad q = y / \textstyle\sum y
+              p = x / {\textstyle\sum} x, \quad q = y / {\textstyle\sum} y
 
     It counts as a squared dissimilarity as it is: of near spectra it is quadratic in their
     difference. Shares below :data:`SMALLEST_SHARE` are raised to it.

@@ -328,7 +328,7 @@ class Waveform(Generator):
     A vector is a random convex combination of two of three triangular waves
 
     .. math:: h_1(i) = \max(0, 6 - |i - 11|), \quad h_2(i) = h_1(i - 4), \quad
-              h_3(i) = h_1(i + 4), \qquad i = 1, \dots, 21
+              h_3(i) = h_1(i + 4), \qquad i = 1, \ldots, 21
 
     with noise of variance 1. Class ``first`` mixes h_1 and h_2; ``others`` are h_1 and h_3, and
     h_2 and h_3, a third of all points each. Coordinates are centred and scaled by mean and

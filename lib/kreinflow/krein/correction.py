@@ -27,7 +27,7 @@ def correct(values: FloatArray, method: Correction) -> FloatArray:
 
     ======  ==================================================================
     none    a
-    flip    |a|
+    flip    ``|a|``
     clip    max(a, 0)
     square  a^2
     shift   a + max(0, -min a), a *shift on the span* of the factor (gisbrecht2015 eq. 8)
@@ -196,7 +196,7 @@ def embed(
 
 
 def flip_landmark_matrix(factor: Embedding) -> Embedding:
-    r"""Return the baseline C |W|^(-1) C': the factor with all its signs taken as +1.
+    r"""Return the baseline ``C |W|^(-1) C'``: the factor with all its signs taken as +1.
 
     It is what scikit-learn's ``Nystroem`` makes of an indefinite W, silently. It is *not* the
     flipped kernel, and depends on the landmarks even where K~ = K.

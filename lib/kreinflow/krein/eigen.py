@@ -43,7 +43,7 @@ class Eigenpairs:
 
     @property
     def negative_fraction(self) -> float:
-        """The negative eigen-fraction, sum of |a| over a < 0 divided by the sum of all |a|."""
+        """The negative eigen-fraction, sum of ``|a|`` over a < 0 divided by that of all."""
         magnitudes = np.abs(self.values)
         return float(magnitudes[self.values < 0].sum() / magnitudes.sum())
 

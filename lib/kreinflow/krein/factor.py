@@ -98,7 +98,7 @@ class KreinFactor(Embedding):
     .. math:: P = U |l|^{-1/2}, \quad Z = C P, \quad s = sign(l), \quad
               \tilde K = Z \, diag(s) \, Z' = C W^+ C',
 
-    over the ``rank`` largest |l|. An indefinite W has tiny |l| in the middle of its
+    over the ``rank`` largest ``|l|``. An indefinite W has tiny ``|l|`` in the middle of its
     spectrum, where the untruncated form blows up; so the rank is chosen by the smallest misfit
     of the self-scores, which are known:
 
@@ -113,7 +113,7 @@ class KreinFactor(Embedding):
     landmark_eigenvalues : ndarray of shape (n_landmarks,)
         All l, by falling magnitude.
     misfit : float
-        Misfit of the rank taken, divided by the sum of |k_ii| (of N mean |C| where all k_ii
+        Misfit of the rank taken, divided by the sum of ``|k_ii|`` (of N mean ``|C|`` where all k_ii
         are zero, as in a matrix of dissimilarities).
     misfits : dict of int to float
         The misfit of each rank that was tried.
@@ -164,7 +164,7 @@ class KreinFactor(Embedding):
             k_ii of the training rows.
         rank : "misfit", int or float
             A whole number, or a fraction of the numerical rank of W; never more than the
-            number of |l| above :data:`~kreinflow.numerics.RANK_TOLERANCE` times the largest.
+            number of ``|l|`` above :data:`~kreinflow.numerics.RANK_TOLERANCE` times the largest.
             The default takes the :data:`RANK_FRACTIONS` with the smallest misfit.
         centre : bool
             Subtract the mean of the training rows from Z, as dissimilarities want.

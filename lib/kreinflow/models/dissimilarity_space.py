@@ -45,7 +45,7 @@ _ELM_CORE = 8000  # rows of a core set, whose kernel matrix is held in memory
 class DissimilaritySpaceClassifier:
     r"""Core vector machines on the vector of comparisons with the landmarks.
 
-    An object is the point :math:`(d(x, l_1), \dots, d(x, l_m))` of a Euclidean space, whatever the
+    An object is the point :math:`(d(x, l_1), \ldots, d(x, l_m))` of a Euclidean space, whatever the
     comparisons d are; nothing is embedded and no eigenvalue corrected. Each feature is centred and
     divided by its standard deviation in the training rows. On the features u,
 

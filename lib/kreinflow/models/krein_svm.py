@@ -101,7 +101,7 @@ class KreinSquaredHinge(LinearEstimator):
     def fit(
         self, Z: FloatArray, signs: FloatArray, y: IntArray, n_classes: int
     ) -> "KreinSquaredHinge":
-        """Fit all classes, O(N r^2) for what they share and O(|changes of I| r^2 + r^3) a step.
+        """Fit all classes: O(N r^2) for what they share, O(c r^2 + r^3) for a step with c changes.
 
         Parameters
         ----------

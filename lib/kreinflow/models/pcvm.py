@@ -48,7 +48,7 @@ class NystroemPCVM(LinearEstimator):
     .. math::
         h &= f + y\,\phi(f)/\Phi(y f), \\
         w &\leftarrow M (I + M F'F M)^{-1} M F'(h - b 1), \\
-        b &\leftarrow t^2/(1 + t^2 N) \textstyle\sum (h - F w), \quad t = \sqrt 2 |b| .
+        b &\leftarrow t^2/(1 + t^2 N) {\textstyle\sum} (h - F w), \quad t = \sqrt 2 |b| .
 
     Weights that come out negative are dropped and the step is solved again until none is; those
     below ``threshold`` are pruned, the bias likewise. At a fixed set of weights,

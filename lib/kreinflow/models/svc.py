@@ -31,7 +31,7 @@ class FactorSVC(LinearEstimator):
     r"""scikit-learn's ``SVC`` on a factor without negative signs, one class against the rest.
 
     .. math:: \min_{w, b}\ w'w/2 + C \sum_i \max(0, 1 - y_i (w'z_i/\sqrt\kappa + b)),
-              \qquad \kappa = \textstyle\sum_i z_i'z_i / N .
+              \qquad \kappa = {\textstyle\sum}_i z_i'z_i / N .
 
     The same as with the N x N matrix :math:`Z Z'/\kappa` as a precomputed kernel, but in memory
     of Z; time grows between N^2 and N^3.

@@ -1,0 +1,49 @@
+"""How the pages are built: ``sphinx-build -W docs site``."""
+
+from docutils import nodes
+from docutils.utils.math import MathError
+from docutils.utils.math.latex2mathml import tex2mathml
+from sphinx.application import Sphinx
+from sphinx.util.logging import getLogger
+from sphinx.writers.html5 import HTML5Translator
+
+import kreinflow
+
+project = "kreinflow"
+author = "The kreinflow developers"
+release = kreinflow.__version__
+extensions = ["myst_parser", "numpydoc", "sphinx.ext.autodoc"]
+html_theme = "furo"
+html_title = f"kreinflow {release}"
+
+myst_enable_extensions = ["dollarmath"]
+myst_heading_anchors = 3  # links to headings, as GitHub makes them
+
+autodoc_typehints = "none"  # the docstrings say more than the types
+autodoc_member_order = "bysource"
+autodoc_default_options = {
+    "members": True,
+    "exclude-members": "set_fit_request, set_partial_fit_request, set_score_request",
+}
+numpydoc_show_class_members = False
+toc_object_entries = False  # the classes of the library are too many for the table of contents
+nitpicky = True
+nitpick_ignore_regex = [("py:.*", r"(?!kreinflow).*")]  # other packages' names lead nowhere offline
+
+html_math_renderer = "mathml"
+
+
+def write_mathml(translator: HTML5Translator, node: nodes.math | nodes.math_block) -> None:
+    """Write an equation as MathML, which browsers show without a script and without a network."""
+    try:
+        written = tex2mathml(node.astext(), as_block=isinstance(node, nodes.math_block))
+    except MathError as error:
+        getLogger(__name__).warning("%s in: %s", error, node.astext(), location=node)
+    else:
+        translator.body.append(written)
+    raise nodes.SkipNode
+
+
+def setup(app: Sphinx) -> None:
+    """Register the writer of equations, of those in a line and of those on lines of their own."""
+    app.add_html_math_renderer("mathml", (write_mathml, None), (write_mathml, None))
