@@ -38,7 +38,7 @@ import pyopal
 from numpy.typing import NDArray
 from scoring_matrices import ScoringMatrix
 
-from kreinflow.alignment import engine
+from kreinflow.alignment import engine, loop
 from kreinflow.alignment import opal as opal_backend
 from kreinflow.alignment.engine import Backend, PackedSequences, align_pairs, pack
 from kreinflow.alignment.scoring import ScoringScheme, load_substitution_matrix
@@ -246,7 +246,8 @@ def ways(rows: int, columns: int, median: float, repeats: int) -> bool:
         def run() -> Scores:
             with ExitStack() as changes:
                 for name, value in changed.items():
-                    changes.enter_context(patch.object(module, name, value))
+                    owner = loop if hasattr(loop, name) else module
+                    changes.enter_context(patch.object(owner, name, value))
                 found = backend(packed, a, b, SCHEME, 1)
             scores = np.empty_like(found)
             scores[chosen] = found
@@ -304,15 +305,15 @@ def ways(rows: int, columns: int, median: float, repeats: int) -> bool:
     tried: dict[str, dict[str, Callable[[], Scores]]] = {
         "parasail": {
             "as it is": scores_of(align_pairs),
-            "profile of the column always": scores_of(align_pairs, _longer_first=as_given),
+            "profile of the column always": scores_of(align_pairs, longer_first=as_given),
             "profile of the row always": scores_of(
-                align_pairs, by_row, swap=True, _longer_first=as_given
+                align_pairs, by_row, swap=True, longer_first=as_given
             ),
-            "a new profile for each pair": scores_of(align_pairs, by_row, _longer_first=as_given),
+            "a new profile for each pair": scores_of(align_pairs, by_row, longer_first=as_given),
             "rows by length": scores_of(align_pairs, by_length),
             "rows and columns by length": scores_of(align_pairs, both_by_length),
             "16 bits from the start": scores_of(align_pairs, _addresses=only_16_bits),
-            "pieces of 8 pairs": scores_of(align_pairs, _piece_ends=eight_pairs),
+            "pieces of 8 pairs": scores_of(align_pairs, piece_ends=eight_pairs),
             "through the score store, self-scores too, 16 MB": through_the_store(align_pairs, 16),
             "through the score store, self-scores too, 512 MB": through_the_store(align_pairs, 512),
         },

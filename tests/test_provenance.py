@@ -96,3 +96,12 @@ def test_a_record_says_where_a_job_ran_and_what_it_took(monkeypatch):
     assert block.nbytes / 2**20 < record["peak_mb"] < 20_000
     monkeypatch.setenv("SLURMD_NODENAME", "n2")
     assert job_record()["host"] == "n2"
+
+
+def test_without_proc_the_peak_is_what_the_system_says(monkeypatch):
+    def missing(*_, **__):
+        raise FileNotFoundError
+
+    with_proc = job_record()["peak_mb"]
+    monkeypatch.setattr(Path, "read_text", missing)
+    assert with_proc <= job_record()["peak_mb"] < 20_000

@@ -82,6 +82,15 @@ def test_a_mapped_file_gives_its_pages_back(tmp_path):
     assert resident() - before > 30e6  # as it is without
 
 
+def test_what_was_written_to_a_copy_of_a_file_is_not_given_back(tmp_path):
+    np.save(tmp_path / "scores.npy", np.zeros((500, 30)))
+    copied = np.load(tmp_path / "scores.npy", mmap_mode="c")
+    copied[:] = 1
+    kreinflow.tall.release(copied)
+    assert TallMatrix.mapped(copied) is copied
+    np.testing.assert_array_equal(copied, 1)
+
+
 def test_a_full_disk_is_the_users_to_mend(monkeypatch, tall):
     class Full:
         def __enter__(self):

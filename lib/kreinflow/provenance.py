@@ -5,6 +5,8 @@ import hashlib
 import importlib.metadata
 import os
 import platform
+import resource
+import sys
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -46,19 +48,24 @@ def code_digest(script: str) -> str:
     seen: set[Path] = set()
     while waiting:
         path = waiting.pop()
-        if path in seen:
-            continue
-        seen.add(path)
-        if path.suffix == ".py":
-            waiting.extend(_imported(path))
+        if path not in seen:
+            seen.add(path)
+            waiting.extend(_read(path)[1])
     total = hashlib.sha256()
     for path in sorted(seen):
-        total.update(path.name.encode() + b"\0" + hashlib.sha256(path.read_bytes()).digest())
+        total.update(path.name.encode() + b"\0" + _read(path)[0])
     return total.hexdigest()
 
 
-def _imported(path: Path) -> Iterator[Path]:
-    for node in ast.walk(ast.parse(path.read_bytes())):
+@cache  # scripts share most modules, and to parse one takes a few milliseconds
+def _read(path: Path) -> tuple[bytes, tuple[Path, ...]]:
+    """Return the sha256 of a file, and the files that it imports if it is a module."""
+    data = path.read_bytes()
+    return hashlib.sha256(data).digest(), tuple(_imported(data)) if path.suffix == ".py" else ()
+
+
+def _imported(code: bytes) -> Iterator[Path]:
+    for node in ast.walk(ast.parse(code)):
         names: list[str] = []
         if isinstance(node, ast.Import):
             names = [alias.name for alias in node.names]
@@ -71,19 +78,22 @@ def _imported(path: Path) -> Iterator[Path]:
                     yield from _files(_PACKAGE.joinpath(*parts[1 : depth + 1]))
 
 
-def _files(module: Path) -> Iterator[Path]:
+@cache
+def _files(module: Path) -> tuple[Path, ...]:
+    """Return the file of a module, or that of a package and the data files beside it."""
     file = module.with_suffix(".py") if module != _PACKAGE else module / "__init__.py"
     if file.is_file():
-        yield file
-    elif (module / "__init__.py").is_file():
-        yield from (
-            p
-            for p in module.iterdir()
-            if p.is_file()
-            and p.suffix not in (".py", ".pyc", ".nbi")
-            and not p.suffix.startswith(".nb")
-        )
-        yield module / "__init__.py"
+        return (file,)
+    if not (module / "__init__.py").is_file():  # a name inside a module
+        return ()
+    data = (
+        p
+        for p in module.iterdir()
+        if p.is_file()
+        and p.suffix not in (".py", ".pyc", ".nbi")
+        and not p.suffix.startswith(".nb")
+    )
+    return (module / "__init__.py", *data)
 
 
 def file_sha256(path: str | Path) -> str:
@@ -119,12 +129,21 @@ def job_record() -> dict[str, str | float]:
         for library in threadpool_info()
         if library.get("user_api") == "blas" and "architecture" in library
     }
-    status = Path("/proc/self/status").read_text(encoding="ascii", errors="replace")
-    (peak,) = (line.split()[1] for line in status.splitlines() if line.startswith("VmHWM:"))
     return {
         "host": os.environ.get("SLURMD_NODENAME") or platform.node(),
         "kreinflow": __version__,
         "numpy": importlib.metadata.version("numpy"),
         "cpu_kernel": " ".join(sorted(kernels)),
-        "peak_mb": round(int(peak) / 1024, 1),
+        "peak_mb": round(_peak_bytes() / 2**20, 1),
     }
+
+
+def _peak_bytes() -> int:
+    """Return the largest resident memory of this process."""
+    try:
+        status = Path("/proc/self/status").read_text(encoding="ascii", errors="replace")
+    except OSError:  # not Linux: there it may be that of the process that started this one
+        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        return peak if sys.platform == "darwin" else peak * 1024
+    (kilobytes,) = (line.split()[1] for line in status.splitlines() if line.startswith("VmHWM:"))
+    return int(kilobytes) * 1024

@@ -21,15 +21,18 @@ _COPIED = 64 << 20
 def release(array: NDArray[Any]) -> None:
     """Give the pages of a memory map back: else all that was touched counts as our memory.
 
-    What was written to a shared map stays in the file. Arrays that are not mapped are left alone.
+    What was written to a shared map stays in the file. Arrays that are not mapped are left alone,
+    and so are copy-on-write maps, which would lose what was written to them.
     """
     if (pages := _pages(array)) is not None:
         pages.madvise(mmap.MADV_DONTNEED)
 
 
 def _pages(array: NDArray[Any]) -> mmap.mmap | None:
-    base: Any = array.base
-    return base if isinstance(base, mmap.mmap) else None
+    if isinstance(array, np.memmap) and array.mode != "c":
+        base: Any = array.base
+        return base if isinstance(base, mmap.mmap) else None
+    return None
 
 
 class TallMatrix:

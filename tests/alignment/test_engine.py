@@ -2,7 +2,7 @@ import numpy as np
 import parasail
 import pytest
 
-from kreinflow.alignment import engine
+from kreinflow.alignment import engine, loop
 from kreinflow.alignment.engine import align_pairs, pack
 from kreinflow.errors import InputError, KreinflowError
 from sequence_pairs import AMINO_ACIDS, related_pair, scheme_of
@@ -99,7 +99,7 @@ def test_the_longer_sequence_gets_the_profile_where_that_pays():
     left = rng.integers(0, 50, 2_000).astype(np.int32)
     right = rng.integers(0, 50, 2_000).astype(np.int32)
     for cost in (0.0, 8.0, 1e9):
-        first, second, places = engine._longer_first(lengths, left, right, cost)
+        first, second, places = loop.longer_first(lengths, left, right, cost)
         assert np.array_equal(np.sort(places), np.arange(2_000))
         assert (np.diff(first) >= 0).all()  # one run, so one profile, for each sequence
         swapped = 0
@@ -116,14 +116,14 @@ def test_the_longer_sequence_gets_the_profile_where_that_pays():
 
 def test_pieces_shrink_so_that_threads_end_together(monkeypatch):
     sizes = []
-    piece = engine._align_piece
+    piece = loop.align_piece
 
     def counted(*arguments):
         left, right, start, stop = arguments[6:10]
         sizes.append(int((lengths[left[start:stop]] * lengths[right[start:stop]]).sum()))
         return piece(*arguments)
 
-    monkeypatch.setattr(engine, "_align_piece", counted)
+    monkeypatch.setattr(loop, "align_piece", counted)
     monkeypatch.setattr(engine, "_LEAST_CELLS", 100_000)
     packed = pack([b"A" * size for size in range(1, 201)])  # sorted: the worst case
     lengths = packed.lengths
@@ -154,7 +154,7 @@ def test_empty_sequence_is_refused():
 
 
 def test_saturation_of_32_bits_is_an_error_not_a_number(monkeypatch):
-    monkeypatch.setattr(engine, "_align_piece", lambda *arguments: 3)
+    monkeypatch.setattr(loop, "align_piece", lambda *arguments: 3)
     one = np.zeros(1, dtype=np.int32)
     with pytest.raises(KreinflowError, match="3 scores exceed 32 bits"):
         align_pairs(pack([b"ACD"]), one, one, scheme_of(), 1)

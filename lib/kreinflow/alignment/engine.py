@@ -11,13 +11,9 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 import parasail
-from llvmlite import ir
-from numba import njit, types
-from numba.extending import intrinsic
 from numpy.typing import NDArray
 
 from kreinflow.alignment.scoring import ScoringScheme, SubstitutionMatrix
@@ -171,109 +167,6 @@ def _addresses(scheme: ScoringScheme) -> NDArray[np.int64]:
     return np.array(found, dtype=np.int64)
 
 
-@intrinsic  # type: ignore[untyped-decorator]
-def _call(typing_context: Any, address: Any, arguments: Any) -> Any:
-    """Call the C function at ``address``; pointers travel as 64-bit integers."""
-    signature = types.int64(types.int64, arguments)
-
-    def codegen(context: Any, builder: Any, signature: Any, values: Any) -> Any:
-        unpacked = [builder.extract_value(values[1], i) for i in range(len(arguments))]
-        function = ir.FunctionType(ir.IntType(64), [value.type for value in unpacked])
-        return builder.call(builder.inttoptr(values[0], function.as_pointer()), unpacked)
-
-    return signature, codegen
-
-
-@njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
-def _align_piece(
-    functions: Any,
-    matrix: Any,
-    gap_open: Any,
-    gap_extend: Any,
-    letters: Any,
-    offsets: Any,
-    left: Any,
-    right: Any,
-    start: Any,
-    stop: Any,
-    scores: Any,
-) -> int:
-    """Score the pairs ``start`` to ``stop``; return how many saturated."""
-    create, align, free_profile = functions[0], functions[1], functions[2]
-    get_score, is_saturated, free_result = functions[3], functions[4], functions[5]
-    base = letters.ctypes.data
-    profile = np.int64(0)
-    saturated = 0
-    for pair in range(start, stop):
-        a, b = left[pair], right[pair]
-        if pair == start or a != left[pair - 1]:
-            if profile != 0:
-                _call(free_profile, (profile,))
-            length = np.int32(offsets[a + 1] - offsets[a])
-            profile = _call(create, (base + offsets[a], length, matrix))
-        length = np.int32(offsets[b + 1] - offsets[b])
-        result = _call(align, (profile, base + offsets[b], length, gap_open, gap_extend))
-        scores[pair] = np.int32(_call(get_score, (result,)))
-        if np.int32(_call(is_saturated, (result,))) != 0:
-            saturated += 1
-        _call(free_result, (result,))
-    if profile != 0:
-        _call(free_profile, (profile,))
-    return saturated
-
-
-@njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
-def _longer_first(lengths: Any, left: Any, right: Any, cost: Any) -> tuple[Any, Any, Any]:
-    """Give the profile to the longer sequence of a pair, where that pays for the profile.
-
-    The striped functions take some time for each column, whatever its height: with the longer
-    sequence along it there are fewer columns. A sequence of ``right`` gets a profile if the
-    columns that it saves, over all pairs in which it is the longer one, exceed ``cost`` times its
-    length. Returns the pairs by the number of the sequence with the profile, and their places
-    among the pairs given.
-    """
-    saved = np.zeros(lengths.size, dtype=np.int64)
-    for pair in range(left.size):
-        difference = lengths[right[pair]] - lengths[left[pair]]
-        if difference > 0:
-            saved[right[pair]] += difference
-    with_profile = np.empty_like(left)
-    other = np.empty_like(left)
-    starts = np.zeros(lengths.size + 1, dtype=np.int64)
-    for pair in range(left.size):
-        a, b = left[pair], right[pair]
-        if lengths[b] > lengths[a] and saved[b] > cost * lengths[b]:
-            a, b = b, a
-        with_profile[pair], other[pair] = a, b
-        starts[a + 1] += 1
-    starts = np.cumsum(starts)
-    places = np.empty(left.size, dtype=np.int64)
-    for pair in range(left.size):
-        a = with_profile[pair]
-        places[starts[a]] = pair
-        starts[a] += 1
-    return with_profile[places], other[places], places
-
-
-@njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
-def _piece_ends(lengths: Any, left: Any, right: Any, threads: Any, least: Any) -> NDArray[np.int64]:
-    """Cut the list of pairs by cells: large pieces first, small ones last for an even end."""
-    remaining = 0
-    for pair in range(left.size):
-        remaining += lengths[left[pair]] * lengths[right[pair]]
-    ends = []
-    cells = 0
-    size = max(remaining // (8 * threads), least)
-    for pair in range(left.size):
-        cells += lengths[left[pair]] * lengths[right[pair]]
-        if cells >= size or pair == left.size - 1:
-            ends.append(pair + 1)
-            remaining -= cells
-            cells = 0
-            size = max(remaining // (8 * threads), least)
-    return np.array(ends)
-
-
 def align_pairs(
     sequences: PackedSequences,
     left: NDArray[np.int32],
@@ -320,20 +213,22 @@ def align_pairs(
     M. Farrar, "Striped Smith-Waterman speeds database searches six times over other SIMD
     implementations", Bioinformatics 23:156 (2007).
     """
+    from kreinflow.alignment import loop  # slow to import, and many jobs align nothing
+
     native = _NativeMatrix(scheme.matrix, letter_codes(sequences, scheme.matrix))
     if not left.size:
         return np.empty(0, dtype=np.int32)
-    left, right, places = _longer_first(sequences.lengths, left, right, _PROFILE_COST)
+    left, right, places = loop.longer_first(sequences.lengths, left, right, _PROFILE_COST)
     ordered = np.empty(left.size, dtype=np.int32)
     functions = _addresses(scheme)
-    ends = _piece_ends(sequences.lengths, left, right, threads, _LEAST_CELLS)
+    ends = loop.piece_ends(sequences.lengths, left, right, threads, _LEAST_CELLS)
     # All workers draw from one iterator: who is done early takes more. Drawing from the iterator of
     # a list is one step under the interpreter's lock.
     pieces = iter(list(zip([0, *ends[:-1].tolist()], ends.tolist(), strict=True)))
 
     def work(_: int) -> int:
         return sum(
-            _align_piece(
+            loop.align_piece(
                 functions,
                 native.address,
                 np.int32(scheme.gap_open),

@@ -22,7 +22,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.optimize import brentq
 
 from kreinflow.alignment.scoring import ScoringScheme, SubstitutionMatrix, load_substitution_matrix
 from kreinflow.errors import InputError
@@ -120,6 +119,8 @@ def ungapped_constants(matrix: SubstitutionMatrix) -> tuple[float, float]:
     ----------
     S. Karlin and S. F. Altschul, PNAS 87:2264 (1990), eqs. 4 and 5.
     """
+    from scipy.optimize import brentq  # slow to import, and seldom needed
+
     rows, p = _background(matrix)
     scores = matrix.scores[np.ix_(rows, rows)].astype(int)
     weights = np.outer(p, p)

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pandas as pd
-from scipy import stats
+from scipy.special import stdtr
 
 from kreinflow.errors import InputError
 from kreinflow.evaluation.metrics import INNER_CHOICE
@@ -67,7 +67,7 @@ def corrected_t_test(
         return (0.0, 1.0) if abs(mean) <= 1e-12 else (float(np.copysign(np.inf, mean)), 0.0)
     factor = 1.0 / J + float(np.mean(n_test / n_train))
     t = mean / np.sqrt(factor * variance)
-    return float(t), float(2.0 * stats.t.sf(abs(t), J - 1))
+    return float(t), float(2.0 * stdtr(J - 1, -abs(t)))
 
 
 def holm(p: FloatArray) -> FloatArray:

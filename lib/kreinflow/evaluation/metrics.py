@@ -12,13 +12,6 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from sklearn.metrics import (
-    f1_score,
-    log_loss,
-    matthews_corrcoef,
-    precision_recall_fscore_support,
-    recall_score,
-)
 
 from kreinflow.errors import InputError
 from kreinflow.numerics import FloatArray
@@ -187,6 +180,9 @@ def fold_metrics(predictions: pd.DataFrame) -> pd.DataFrame:
 
 
 def _measure(part: _Part) -> tuple[float, ...]:
+    # scikit-learn is slow to import, and the report takes only names from here.
+    from sklearn.metrics import f1_score, log_loss, matthews_corrcoef, recall_score
+
     true, predicted, p = part.true, part.predicted, part.probabilities
     present = np.unique(true)
     single = len(present) == 1 and np.array_equal(np.unique(predicted), present)
@@ -274,6 +270,8 @@ def per_class(predictions: pd.DataFrame) -> pd.DataFrame:
     InputError
         See :func:`class_names`.
     """
+    from sklearn.metrics import precision_recall_fscore_support  # slow to import
+
     classes = class_names(predictions)
     tables = []
     for recipe, of_recipe in _by_recipe(predictions):

@@ -2,7 +2,6 @@
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import brentq
 
 from kreinflow.landmarks.race import arrivals
 from kreinflow.landmarks.selector import SketchSelector
@@ -41,6 +40,8 @@ def ridge_leverage_scores(
     .. [2] Alaoui, A., Mahoney, M. W.: Fast randomized kernel ridge regression with statistical
        guarantees. NIPS 2015, definition 1.
     """
+    from scipy.optimize import brentq  # slow to import
+
     magnitudes = np.abs(eigenvalues) / np.abs(eigenvalues).max()
     ridge = 0.0
     if count < len(magnitudes):

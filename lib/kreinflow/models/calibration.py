@@ -2,7 +2,6 @@
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import brentq
 from scipy.special import log_softmax, softmax
 
 from kreinflow.errors import InputError
@@ -63,6 +62,8 @@ class TemperatureCalibrator:
         InputError
             If there are no rows, or a decision is not finite.
         """
+        from scipy.optimize import brentq  # slow to import, and not needed to classify
+
         if len(decisions) == 0 or not np.isfinite(decisions).all():
             raise InputError("calibration: it needs at least one row, and finite decisions only.")
         deviations = decisions - decisions.mean(axis=1, keepdims=True)

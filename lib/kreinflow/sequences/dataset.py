@@ -27,7 +27,6 @@ from kreinflow.kernels.registry import make_kernel
 from kreinflow.numerics import FloatArray
 from kreinflow.provenance import file_sha256
 from kreinflow.sequences.alphabet import ResidueAlphabet
-from kreinflow.sequences.download import check_checksum
 from kreinflow.sequences.fasta import FASTA_ENDINGS, check_begin, read_fasta
 from kreinflow.sequences.files import check_file, counted, first_few, name_endings
 from kreinflow.sequences.headers import known_by, organism
@@ -330,6 +329,8 @@ def _load_swissprot(source: Mapping[str, Any], data_folder: Path, alphabet: str)
             raise InputError(
                 f"{path}: not there yet. `snakemake dataset` downloads it, or copy it there."
             )
+        from kreinflow.sequences.download import check_checksum  # slow to import, seldom needed
+
         check_checksum(path, source["download"])
     residues_of = ResidueAlphabet(alphabet, "protein")
     drops, substitutions = _Drops(), Counter[str]()

@@ -5,8 +5,6 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from Bio.SeqIO.FastaIO import SimpleFastaParser
-
 from kreinflow.errors import InputError
 from kreinflow.sequences.files import open_text, shown_name
 
@@ -56,6 +54,8 @@ def read_any_fasta(path: Path) -> Iterator[FastaRecord]:
     InputError
         If the file is missing, empty, truncated or not FASTA.
     """
+    from Bio.SeqIO.FastaIO import SimpleFastaParser  # slow to import
+
     name = shown_name(path)
     with open_text(path, errors="surrogateescape") as file:
         starts: deque[int] = deque()
