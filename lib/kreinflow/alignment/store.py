@@ -160,7 +160,7 @@ class _DigestTable:
         if table.shape[1] != self.table.shape[1]:
             return found
         words = self._first_words(table)
-        asked = np.argsort(words, kind="stable")
+        asked = np.argsort(words)
         place = np.searchsorted(self._words, words[asked])
         while asked.size:  # once, unless digests share their first 8 bytes
             there = place < self._words.size
@@ -366,9 +366,9 @@ class ScoreStore:
         rows, columns = np.asarray(rows, dtype=np.int64), np.asarray(columns, dtype=np.int64)
         self._gather(out, rows, columns)
         for tile in tiles(len(rows)):
-            missing = np.argwhere(out[tile] == not_aligned(out.dtype))
-            if missing.size:
-                i, j = missing[0]
+            missing = out[tile] == not_aligned(out.dtype)
+            if missing.any():
+                i, j = np.argwhere(missing)[0]
                 self._refuse(rows[tile.start + i], columns[j])
             release(out)
 
@@ -382,23 +382,28 @@ class ScoreStore:
             return bool(scores.size == 0 or np.abs(scores.astype(np.int64)).max() <= largest)
 
         for to_row, to_column, scores in self._known(rows, columns):
-            there = scores != not_aligned(scores.dtype)
             if out.dtype != scores.dtype:
+                there = scores != not_aligned(scores.dtype)
                 if out.dtype.itemsize < scores.dtype.itemsize and not fits(scores[there]):
                     raise KreinflowError(f"{self.folder}: a score does not fit {out.dtype}.")
-                scores = np.where(there, scores, absent).astype(out.dtype)
-            if there.all() and isinstance(among := _as_slice(to_column), slice):
-                out[to_row, among] = scores  # whole stretches of rows: several times as fast
-            else:
-                place = np.ix_(to_row, to_column)
-                out[place] = np.where(there, scores, out[place])
+                scores = np.where(there, scores.astype(out.dtype), out.dtype.type(absent))
+            # Rows are written whole, which is several times as fast, and the few with a hole
+            # again: another segment may have filled it.
+            holes = np.unique(np.flatnonzero(scores == absent) // max(to_column.size, 1))
+            hollow = np.ix_(to_row[holes], to_column)
+            before = out[hollow]
+            among = _as_slice(to_column)
+            whole = (to_row, among) if isinstance(among, slice) else np.ix_(to_row, among)
+            out[whole] = scores
+            out[hollow] = np.where(scores[holes] == absent, before, scores[holes])
             release(out)
-        for position, j in enumerate(columns.tolist()):
-            same = np.flatnonzero(rows == j)
-            if same.size and self._self[j] != not_aligned(np.int32):
-                if not fits(self._self[j : j + 1]):
-                    raise KreinflowError(f"{self.folder}: a score does not fit {out.dtype}.")
-                out[same, position] = self._self[j]
+        wanted = np.zeros(len(self._digests), dtype=bool)
+        wanted[columns] = self._self[columns] != not_aligned(np.int32)
+        for i in np.flatnonzero(wanted[rows]):
+            same = np.flatnonzero(columns == rows[i])
+            if not fits(self._self[rows[i : i + 1]]):
+                raise KreinflowError(f"{self.folder}: a score does not fit {out.dtype}.")
+            out[i, same] = self._self[rows[i]]
 
     # ---- writing -------------------------------------------------------------------------------
 
