@@ -1,10 +1,12 @@
 # Draws the figures and writes the page.
-# needs: everything above          makes: figures/*.svg, times.tsv, report.html
+# needs: everything above
+# makes: map.tsv, map.json (the plane of the landmark map), figures/*.svg, times.tsv, report.html
 
 FIGURES = [
     "classes",
     "landmarks",
     "spectrum",
+    "map",
     "comparison",
     "confusion",
     "alignments",
@@ -37,6 +39,43 @@ rule collect_times:
         "../scripts/times.py"
 
 
+rule map_landmarks:
+    input:
+        unpack(dataset_files),
+        folds=f"{RESULTS}/{{dataset}}/folds.tsv",
+        columns=f"{RESULTS}/{{dataset}}/columns/scores.npy",
+        union=f"{RESULTS}/{{dataset}}/columns/landmarks.tsv",
+        self_scores=f"{RESULTS}/{{dataset}}/columns/self_scores.npy",
+        landmarks=lambda wildcards: expand(
+            f"{RESULTS}/{wildcards.dataset}/landmarks/{{selector}}/all.tsv",
+            selector=trained_selectors_of(wildcards.dataset),
+        ),
+        factors=lambda wildcards: expand(
+            f"{RESULTS}/{wildcards.dataset}/factors/{{selector}}/all.safetensors",
+            selector=trained_selectors_of(wildcards.dataset),
+        ),
+        model=f"{RESULTS}/{{dataset}}/model.safetensors",
+    output:
+        points=f"{RESULTS}/{{dataset}}/map.tsv",
+        summary=f"{RESULTS}/{{dataset}}/map.json",
+    log:
+        f"{RESULTS}/{{dataset}}/logs/map.log",
+    benchmark:
+        f"{RESULTS}/{{dataset}}/times/map.tsv"
+    conda:
+        "../envs/learning.yaml"
+    threads: CONFIG["learning"]["threads"]
+    resources:
+        mem_mb=learning_memory(tiled=lambda wildcards: True),
+        runtime=scale(5, 0.1),
+    params:
+        seed=CONFIG["seed"],
+        base_mb=BASE_MB,
+        code=code("landmark_map.py"),
+    script:
+        "../scripts/landmark_map.py"
+
+
 rule draw_figures:
     input:
         summary=f"{RESULTS}/{{dataset}}/dataset/summary.json",
@@ -48,6 +87,8 @@ rule draw_figures:
             f"{RESULTS}/{{{{dataset}}}}/evaluation/{{table}}.tsv",
             table=["models", "summary", "comparison", "confusion", "reject_curve", "calibration"],
         ),
+        points=f"{RESULTS}/{{dataset}}/map.tsv",
+        map=f"{RESULTS}/{{dataset}}/map.json",
         times=f"{RESULTS}/{{dataset}}/times.tsv",
     output:
         [

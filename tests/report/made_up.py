@@ -13,7 +13,16 @@ from kreinflow.evaluation.metrics import (
     reject_curve,
     summary,
 )
+from kreinflow.report import figures as f
+from kreinflow.report.map import map_svg
+from kreinflow.report.page import DatasetReport
 from kreinflow.report.times import COLUMNS
+
+TABLES = (
+    *("statistics", "alignments", "landmarks", "factors", "models", "summary", "comparison"),
+    *("per_class", "times", "landmark_map"),
+)
+"""What the page needs beside figures, of :func:`run_tables`."""
 
 SELECTORS = {"meb": "meb", "kmeans": "kmeans++", "uniform": "uniform"}
 RECIPES = (
@@ -41,6 +50,14 @@ LEARNERS = {
 }
 
 
+def many_recipes(n):
+    """Return the recipes, again under other names if there are more."""
+    return [
+        (RECIPES[i % 9][0] + (f"-{i // 9 + 1}" if i >= 9 else ""), *RECIPES[i % 9][1:])
+        for i in range(n)
+    ]
+
+
 def class_labels(n_classes):
     names = [
         f"PF{7 * i:05d}" if i % 3 else f"family {i} of some length, subfamily {i}"
@@ -56,13 +73,13 @@ def run_tables(n_classes=30, n_folds=10, repeats=1, n=1500, n_recipes=9, seed=0)
     classes = class_labels(n_classes)
     share = rng.dirichlet(np.full(n_classes, 2.0))
     true = np.concatenate([np.arange(n_classes), rng.choice(n_classes, n - n_classes, p=share)])
-    recipes = RECIPES[:n_recipes]
+    recipes = many_recipes(n_recipes)
     parts = []
     for r, (name, *_) in enumerate(recipes):
         for repeat in range(repeats):
             fold = rng.permutation(n) % n_folds
             decisions = rng.normal(size=(n, n_classes))
-            decisions[np.arange(n), true] += 4.6 - 0.25 * r
+            decisions[np.arange(n), true] += 4.6 - 2.25 * r / max(n_recipes, 9)
             p = np.exp(decisions * 1.4)
             p /= p.sum(axis=1, keepdims=True)
             part = pd.DataFrame(
@@ -146,6 +163,25 @@ def run_tables(n_classes=30, n_folds=10, repeats=1, n=1500, n_recipes=9, seed=0)
             for correction, shown in (("none", values), ("flip", np.abs(values))):
                 part = pd.DataFrame({"index": np.arange(1, rank + 1), "eigenvalue": shown})
                 spectrum.append(part.assign(**place, correction=correction))
+    angle = np.arange(n_classes)[true] * 2 * np.pi / n_classes + rng.normal(0, 0.2, n)
+    points = pd.DataFrame(
+        {
+            "id": [f"s{i}" for i in range(n)],
+            "class": np.array(classes)[true],
+            "landmark": np.arange(n) < budget["meb"],
+            "x": np.cos(angle) * rng.gamma(9, 0.1, n),
+            "y": np.sin(angle) * rng.gamma(9, 0.1, n),
+        }
+    )[: budget["meb"] + 2000]
+    landmark_map = {
+        "eigenvalues": [812.5, -40.25],
+        "all_eigenvalues": 1000.0,
+        "distinct": n - 20,
+        "landmarks": budget["meb"],
+        "shown_objects": len(points) - budget["meb"],
+        "shown_landmarks": budget["meb"],
+        "similar_classes": classes[1::2] + classes[::2],
+    }
     labels, counts = np.unique(np.array(classes)[true], return_counts=True)
     lengths = rng.gamma(4, 60, n).astype(int) + 30
     statistics = {
@@ -201,6 +237,8 @@ def run_tables(n_classes=30, n_folds=10, repeats=1, n=1500, n_recipes=9, seed=0)
         "reject_curve": reject_curve(predictions),
         "calibration": calibration_bins(predictions),
         "times": pd.DataFrame(times, columns=list(COLUMNS)),
+        "points": points,
+        "landmark_map": landmark_map,
     }
 
 
@@ -219,8 +257,8 @@ def config(n_recipes=9):
             for name, method in SELECTORS.items()
         },
         "learners": LEARNERS,
-        "recipes": [dict(zip(keys, r, strict=True)) | {"rank": "misfit"} for r in RECIPES][
-            :n_recipes
+        "recipes": [
+            dict(zip(keys, r, strict=True)) | {"rank": "misfit"} for r in many_recipes(n_recipes)
         ],
     }
 
@@ -233,6 +271,33 @@ def settings(n_folds=10, repeats=1):
         "recipes": [r[0] for r in RECIPES],
         "final": None,
     }
+
+
+def all_figures(tables):
+    """Return the text of the SVG of each figure of the page, by name."""
+    best = best_recipe(tables)
+    classes = tables["landmark_map"]["similar_classes"]
+    distinct = tables["statistics"]["distinct"]
+    drawn = {
+        "classes": f.classes_figure(tables["statistics"]["class_sizes"], tables["lengths"]),
+        "landmarks": f.landmarks_figure(tables["landmarks"]),
+        "spectrum": f.spectrum_figure(tables["spectrum"]),
+        "comparison": f.comparison_figure(tables["comparison"]),
+        "confusion": f.confusion_figure(tables["confusion"], best, classes),
+        "alignments": f.alignments_figure(tables["summary"], tables["models"], best, distinct),
+        "reject": f.reject_figure(tables["reject_curve"], tables["comparison"]),
+        "calibration": f.calibration_figure(tables["calibration"], best),
+        "times": f.times_figure(tables["times"]),
+    }
+    svgs = {name: f.figure_svg(figure) for name, figure in drawn.items()}
+    return svgs | {"map": map_svg(tables["points"], tables["landmark_map"])}
+
+
+def dataset_report(tables, name="demo", **changes):
+    """Return what the page needs of these tables; ``changes`` replace parts of it."""
+    values = {key: tables[key] for key in TABLES}
+    values |= {"name": name, "settings": settings(), "final_recipe": "ikfd-meb"}
+    return DatasetReport(**(values | changes))
 
 
 def best_recipe(tables):

@@ -5,25 +5,13 @@ import matplotlib
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.stats import binomtest
 
+from kreinflow.evaluation.metrics import INNER_CHOICE
 from kreinflow.report import figures as f
-from report.made_up import best_recipe, run_tables
-
-
-def all_figures(tables):
-    best = best_recipe(tables)
-    distinct = tables["statistics"]["distinct"]
-    return {
-        "classes": f.classes_figure(tables["statistics"]["class_sizes"], tables["lengths"]),
-        "landmarks": f.landmarks_figure(tables["landmarks"]),
-        "spectrum": f.spectrum_figure(tables["spectrum"]),
-        "comparison": f.comparison_figure(tables["comparison"]),
-        "confusion": f.confusion_figure(tables["confusion"], best, tables["classes"]),
-        "alignments": f.alignments_figure(tables["summary"], tables["models"], best, distinct),
-        "reject": f.reject_figure(tables["reject_curve"], best),
-        "calibration": f.calibration_figure(tables["calibration"], best),
-        "times": f.times_figure(tables["times"]),
-    }
+from kreinflow.report import map as m
+from kreinflow.report.map import map_svg
+from report.made_up import all_figures, run_tables
 
 
 @pytest.fixture(scope="module")
@@ -31,36 +19,39 @@ def tables():
     return run_tables(n_classes=4, n_folds=3, n=120)
 
 
-def test_all_figures_are_svg_and_deterministic(tables):
+@pytest.fixture(scope="module")
+def svgs(tables):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        first = {name: f.figure_svg(figure) for name, figure in all_figures(tables).items()}
+        return all_figures(tables)
+
+
+def test_all_figures_are_svg_and_deterministic(tables, svgs):
     with matplotlib.rc_context({"font.size": 20, "svg.hashsalt": None, "svg.fonttype": "none"}):
-        second = {name: f.figure_svg(figure) for name, figure in all_figures(tables).items()}
-    for name, svg in first.items():
+        second = all_figures(tables)
+    for name, svg in svgs.items():
         assert ElementTree.fromstring(svg).tag.endswith("svg"), name
         assert "dc:date" not in svg
         assert svg == second[name], name
 
 
-def test_figures_from_tables_that_were_written_and_read(tables):
+def test_figures_from_tables_that_were_written_and_read(tables, svgs):
     # Empty cells come back as empty text.
     read = {
         name: table.astype(object).where(table.notna(), "").astype(str)
-        if name in ("comparison", "models", "landmarks")
+        if name in ("comparison", "models", "landmarks", "points")
         else table
         for name, table in tables.items()
     }
     for name in ("repeat", "fold"):
         read["landmarks"][name] = read["landmarks"][name].astype(int)
-    written, plain = all_figures(read), all_figures(tables)
-    for name in ("comparison", "alignments", "landmarks"):
-        assert f.figure_svg(written[name]) == f.figure_svg(plain[name]), name
+    written = all_figures(read)
+    for name in ("comparison", "alignments", "landmarks", "reject", "map"):
+        assert written[name] == svgs[name], name
 
 
 def test_one_fold_two_classes_one_recipe():
-    for figure in all_figures(run_tables(n_classes=2, n_folds=1 + 1, n=40, n_recipes=2)).values():
-        assert f.figure_svg(figure)
+    assert all(all_figures(run_tables(n_classes=2, n_folds=1 + 1, n=40, n_recipes=2)).values())
 
 
 def test_a_matrix_has_no_lengths():
@@ -114,17 +105,128 @@ def test_landmarks_are_counted_by_class_and_fold():
 
 
 def test_styles_differ_for_many_recipes():
-    styles = f._styles([str(i) for i in range(28)])
+    styles = f.styles([str(i) for i in range(28)])
     assert len({(s["color"], s["linestyle"]) for s in styles.values()}) == 28
 
 
 def test_long_labels_and_formulas():
-    assert f._label("a" * 100 + "b" * 100) == "a" * 14 + "…" + "b" * 13
-    assert f._label("$x$") == r"\$x\$"
-    assert f._label("two\n lines") == "two lines"
+    assert f.short_label("a" * 100 + "b" * 100) == "a" * 14 + "…" + "b" * 13
+    assert f.short_label("$x$") == r"\$x\$"
+    assert f.short_label("two\n lines") == "two lines"
 
 
 def test_save_figure(tmp_path, tables):
     figure = f.times_figure(tables["times"])
     f.save_figure(figure, tmp_path / "a" / "times.svg")
     assert (tmp_path / "a" / "times.svg").read_text() == f.figure_svg(figure)
+
+
+def svg_elements(svg, tag):
+    return list(ElementTree.fromstring(svg).iter(f"{{http://www.w3.org/2000/svg}}{tag}"))
+
+
+def test_points_of_the_map_say_what_they_are():
+    points = pd.DataFrame(
+        {
+            "id": ["a<1", "b&2", "c3", "d4"],
+            "class": ["x", "x", "y", "y"],
+            "landmark": [True, False, False, True],
+            "x": [1.0, 2.0, 3.0, 4.0],
+            "y": [0.0, -1.0, 1.0, 0.0],
+        }
+    )
+    svg = map_svg(points, {"eigenvalues": [8.0, -1.0], "all_eigenvalues": 10.0})
+    root = ElementTree.fromstring(svg)
+    uses = [use for use in svg_elements(svg, "use") if len(use)]
+    titles = {use[0].text: float(use.get("x")) for use in uses}
+    shown = ["landmark a<1\nx", "object b&2\nx", "object c3\ny", "landmark d4\ny"]
+    assert sorted(titles) == sorted(shown)
+    np.testing.assert_allclose(np.diff([titles[text] for text in shown], n=2), 0, atol=1e-5)
+    assert "*{" not in svg  # a rule that would reach beyond the figure
+    assert root.get("width").endswith("pt")
+
+
+def test_axes_of_the_map_have_the_signs_of_their_eigenvalues(monkeypatch):
+    seen = []
+    monkeypatch.setattr(m, "figure_svg", lambda figure: seen.append(figure) or f.figure_svg(figure))
+    points = pd.DataFrame({"id": ["a"], "class": ["x"], "landmark": [True], "x": [1.0], "y": [2.0]})
+    map_svg(points, {"eigenvalues": [-8.0, 1.0], "all_eigenvalues": 10.0})
+    map_svg(points, {"eigenvalues": [3.0], "all_eigenvalues": 3.0})
+    (first,), (second,) = (figure.axes for figure in seen)
+    assert first.get_xlabel() == "-   (eigenvalue -8, 80.0% of all magnitudes)"
+    assert first.get_ylabel().startswith("+ ")
+    assert second.get_ylabel() == "no second eigenvalue"
+
+
+def many_recipes(n):
+    names = [f"r{i:02d}" for i in range(n)]
+    return names, pd.DataFrame(
+        {
+            "recipe": [*names[:3], INNER_CHOICE, *names[3:]],
+            "best": [True] + [False] * n,
+        }
+    )
+
+
+def test_of_many_recipes_the_best_few_and_the_inner_choice_have_a_colour():
+    names, comparison = many_recipes(30)
+    assert f.stressed_recipes(comparison) == [*names[: f.STRESSED], INNER_CHOICE]
+    curve = pd.DataFrame(
+        [
+            (name, coverage, 0.01 * coverage * (coverage > 0.7))
+            for name in comparison["recipe"]
+            for coverage in (0.5, 0.75, 1.0)
+        ],
+        columns=["recipe", "coverage", "error"],
+    )
+    figure = f.reject_figure(curve, comparison)
+    (axes,) = figure.axes
+    coloured = [line for line in axes.lines if line.get_color() != f.PALE]
+    assert len(axes.lines) == 31
+    assert [line.get_label() for line in coloured] == [
+        "r00 (best)",
+        *names[1 : f.STRESSED],
+        INNER_CHOICE,
+    ]
+    assert axes.get_xlim() == (0.7, 1.0)
+    (legend,) = figure.legends
+    assert legend.get_texts()[-1].get_text() == "24 other recipes (see the table)"
+
+
+def test_of_many_recipes_those_are_named_that_nothing_as_cheap_exceeds():
+    names, _ = many_recipes(30)
+    accuracy = np.linspace(0.99, 0.7, 30)
+    accuracy[29] = 0.8
+    summary = pd.DataFrame({"recipe": names, "accuracy_mean": accuracy, "accuracy_sd": 0.01})
+    cost = [200.0] * 29 + [20.0]
+    models = pd.DataFrame({"recipe": names, "repeat": 0, "alignments_per_query": cost})
+    (legend,) = f.alignments_figure(summary, models, "r00", 1000).legends
+    texts = [text.get_text() for text in legend.get_texts()]
+    assert "r29" in texts
+    assert {"r00 (best)", *names[1:6]} <= set(texts)
+    assert "23 other recipes (see the table)" in texts
+    assert len(texts) == 9
+
+
+def test_the_front_of_cost_and_accuracy():
+    costs, accuracies = np.array([5.0, 5, 3, 2, 9]), np.array([0.9, 0.8, 0.9, 0.7, 0.6])
+    assert f._best_for_their_cost(costs, accuracies) == [2, 3]
+
+
+def test_intervals_are_those_of_wilson():
+    right, n = np.array([0, 1, 7, 10]), np.array([1, 1, 9, 10])
+    low, high = f._wilson(right / n, n.astype(float))
+    expected = [
+        binomtest(int(k), int(m), 0.5).proportion_ci(0.95, "wilson")
+        for k, m in zip(right, n, strict=True)
+    ]
+    np.testing.assert_allclose(low, [e.low for e in expected], atol=1e-6)
+    np.testing.assert_allclose(high, [e.high for e in expected], atol=1e-6)
+
+
+def test_the_inner_choice_stands_beside_the_best_recipe(tables):
+    best = tables["comparison"]["recipe"].iloc[0]
+    figure = f.calibration_figure(tables["calibration"], best)
+    (legend,) = figure.legends
+    texts = [text.get_text() for text in legend.get_texts()]
+    assert texts == ["perfect", INNER_CHOICE, f"{best} (best)"]

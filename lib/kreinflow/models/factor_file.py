@@ -1,7 +1,7 @@
 """The factors of one fold as a file, and what tables say of them."""
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -13,6 +13,7 @@ from kreinflow.artifacts import read_arrays, write_arrays
 from kreinflow.errors import InputError
 from kreinflow.krein.correction import CorrectedFactor, Correction, LandmarkCoordinates
 from kreinflow.models.factors import FactorEntry
+from kreinflow.numerics import single_threaded
 
 KIND = "kreinflow factors 1"
 
@@ -57,22 +58,66 @@ def load_embedding(
 ) -> CorrectedFactor:
     """Read the corrected factor of one transform, rank and correction."""
     header, arrays = read_arrays(path, KIND)
+    prefix = f"{_number(header, transform, rank)}/{correction}"
+    if f"{prefix}/matrix" not in arrays:
+        raise InputError(
+            f"{path}: holds no factor of transform {transform}, rank {rank}, correction "
+            f"{correction}. Delete it and run again."
+        )
+    return CorrectedFactor(
+        arrays[f"{prefix}/matrix"],
+        arrays[f"{prefix}/offset"],
+        arrays[f"{prefix}/signs"],
+        arrays[f"{prefix}/eigenvalues"],
+        correction,
+    )
+
+
+def load_leading(
+    path: str | os.PathLike[str], transform: str, rank: object, dimensions: int
+) -> tuple[CorrectedFactor, float]:
+    r"""Read the uncorrected factor of one transform and rank, in its leading dimensions alone.
+
+    .. math:: z^*(x) = z(x) \, T_k \, |a_k|^{1/2}
+
+    with the ``dimensions`` eigenvalues a_k of K~ that are largest in absolute value (fewer, if the
+    rank is smaller); :class:`~kreinflow.krein.correction.CorrectedFactor` has all of them.
+
+    Returns
+    -------
+    embedding : CorrectedFactor
+        Its ``values`` are the a_k, the largest magnitude first.
+    total : float
+        The sum of all |a|.
+    """
+    header, arrays = read_arrays(path, KIND)
+    number = _number(header, transform, rank)
+    if f"{number}/projection" not in arrays:
+        raise InputError(
+            f"{path}: holds no factor of transform {transform}, rank {rank}. "
+            "Delete it and run again."
+        )
+    values = arrays[f"{number}/eigenvalues"]
+    leading = np.argsort(-np.abs(values), kind="stable")[:dimensions]
+    with single_threaded():
+        scaled = arrays[f"{number}/eigenvector_map"][:, leading] * np.sqrt(np.abs(values[leading]))
+        embedding = CorrectedFactor(
+            arrays[f"{number}/projection"] @ scaled,
+            arrays[f"{number}/mean"] @ scaled,
+            np.sign(values[leading]),
+            values[leading],
+            "none",
+        )
+    return embedding, float(np.abs(values).sum())
+
+
+def _number(header: Mapping[str, Any], transform: str, rank: object) -> int | None:
+    """Return the place of a factor in the file, None if it is not there."""
     for number, entry in enumerate(header["factors"]):
         # Rank 1 is one eigenvalue and rank 1.0 all of them, so types must agree too.
         if entry["transform"]["name"] == transform and repr(entry["rank"]) == repr(rank):
-            prefix = f"{number}/{correction}"
-            if f"{prefix}/matrix" in arrays:
-                return CorrectedFactor(
-                    arrays[f"{prefix}/matrix"],
-                    arrays[f"{prefix}/offset"],
-                    arrays[f"{prefix}/signs"],
-                    arrays[f"{prefix}/eigenvalues"],
-                    correction,
-                )
-    raise InputError(
-        f"{path}: holds no factor of transform {transform}, rank {rank}, correction {correction}. "
-        "Delete it and run again."
-    )
+            return number
+    return None
 
 
 def factor_table(entries: Sequence[FactorEntry]) -> pd.DataFrame:

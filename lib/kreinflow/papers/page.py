@@ -35,7 +35,7 @@ def render_page(
     images: Mapping[str, bytes],
     versions: Mapping[str, str],
 ) -> str:
-    """Return the page as HTML: no network, no script, the same bytes from the same input.
+    """Return the page as HTML: no network, the same bytes from the same input.
 
     Parameters
     ----------

@@ -29,6 +29,7 @@ from kreinflow.report.times import times_by_stage
 
 BLUE, VERMILION, GREEN, ORANGE = "#0072B2", "#D55E00", "#009E73", "#E69F00"
 PURPLE, SKY, BLACK, GREY = "#CC79A7", "#56B4E9", "#222222", "#767676"
+PALE = "#BDBDBD"
 PALETTE = (BLUE, VERMILION, GREEN, PURPLE, ORANGE, SKY, BLACK)
 DASHES = ("-", "--", "-.", ":")
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<", ">", "p", "h", "*")
@@ -39,6 +40,8 @@ SIDE_BY_SIDE = 25
 """The histogram of lengths stands beside the bars of so many classes, below those of more."""
 MARKED_CELLS = 150
 """Errors of a large confusion matrix are printed as numbers if they are no more cells than this."""
+STRESSED = 6
+"""Of many recipes so many have a colour and a name in figures that show all; the rest are grey."""
 
 _STYLE: dict[Any, Any] = {
     "svg.hashsalt": "kreinflow",
@@ -92,7 +95,8 @@ def save_figure(figure: Figure, path: str | os.PathLike[str]) -> None:
     write_text(path, figure_svg(figure))
 
 
-def _figure(height: float, width: float = WIDTH) -> Figure:
+def canvas(height: float, width: float = WIDTH) -> Figure:
+    """Return an empty figure of so many inches."""
     return Figure(figsize=(width, height), layout="constrained")
 
 
@@ -111,7 +115,7 @@ def measured(table: pd.DataFrame) -> pd.DataFrame:
     return table[numbers(table["repeat"]) >= 0]
 
 
-def _label(text: object) -> str:
+def short_label(text: object) -> str:
     """Shorten a label in its middle, and keep what is meant as text from becoming a formula."""
     label = " ".join(str(text).split())
     if len(label) > LABEL_LENGTH:
@@ -132,23 +136,36 @@ def _rows_height(n: float, least: float = 1.6) -> float:
 
 
 def _name_rows(axes: Axes, names: Sequence[object]) -> None:
-    axes.set_yticks(np.arange(len(names)), [_label(name) for name in names])
+    axes.set_yticks(np.arange(len(names)), [short_label(name) for name in names])
     axes.set_ylim(len(names) - 0.4, -0.6)
     axes.grid(axis="x")
     axes.grid(visible=False, axis="y")
     axes.tick_params(axis="y", length=0, labelsize=8 if len(names) <= 30 else 7)
 
 
-def _styles(names: Sequence[str]) -> dict[str, dict[str, Any]]:
+def styles(names: Sequence[str], colours: Sequence[str] = PALETTE) -> dict[str, dict[str, Any]]:
     """Give each name a colour, dash and marker of its own, in their order."""
     return {
         name: {
-            "color": PALETTE[i % len(PALETTE)],
+            "color": colours[i % len(colours)],
             "linestyle": DASHES[i % len(DASHES)],  # 7 colours x 4 dashes: 28 that differ
             "marker": MARKERS[i % len(MARKERS)],
         }
         for i, name in enumerate(names)
     }
+
+
+def stressed_recipes(comparison: pd.DataFrame) -> list[str]:
+    """Return the recipes that have a colour of their own: the best few, and the inner choice.
+
+    Parameters
+    ----------
+    comparison : DataFrame
+        From :func:`kreinflow.evaluation.comparison.compare_recipes`, best accuracy first.
+    """
+    names = comparison["recipe"].astype(str).tolist()
+    recipes = [name for name in names if name != INNER_CHOICE]
+    return recipes[:STRESSED] + [INNER_CHOICE] * (INNER_CHOICE in names)
 
 
 @drawing_style()
@@ -168,13 +185,13 @@ def classes_figure(class_sizes: Mapping[str, int], lengths: Sequence[int]) -> Fi
     with_lengths = bool(residues.size and residues.max() > 0)
     height = _rows_height(len(names), 2.6)
     if not with_lengths:
-        figure = _figure(height)
+        figure = canvas(height)
         panels = [figure.subplots()]
     elif len(names) <= SIDE_BY_SIDE:
-        figure = _figure(height)
+        figure = canvas(height)
         panels = list(figure.subplots(1, 2))
     else:
-        figure = _figure(height + 2.2)
+        figure = canvas(height + 2.2)
         panels = list(figure.subplots(2, 1, height_ratios=[height, 2.2]))
     panels[0].barh(np.arange(len(names)), sizes, height=0.72, color=BLUE)
     _name_rows(panels[0], names)
@@ -203,9 +220,9 @@ def landmarks_figure(landmarks: pd.DataFrame) -> Figure:
     rows = measured(landmarks)
     selectors = list(dict.fromkeys(rows["selector"].astype(str)))
     names = sorted(set(rows["class"].astype(str)))
-    figure = _figure(_rows_height(len(names) * (0.7 + 0.2 * len(selectors)), 2.2))
+    figure = canvas(_rows_height(len(names) * (0.7 + 0.2 * len(selectors)), 2.2))
     axes = figure.subplots()
-    for i, (selector, style) in enumerate(_styles(selectors).items()):
+    for i, (selector, style) in enumerate(styles(selectors).items()):
         of_selector = rows[rows["selector"].astype(str) == selector]
         counts = of_selector.groupby(["repeat", "fold", of_selector["class"].astype(str)]).size()
         table = counts.unstack("class", fill_value=0).reindex(columns=names, fill_value=0)
@@ -218,7 +235,7 @@ def landmarks_figure(landmarks: pd.DataFrame) -> Figure:
             marker=style["marker"],
             markersize=3.5,
             color=style["color"],
-            label=f"{_label(selector)} ({table.sum(axis=1).mean():,.0f} in all)",
+            label=f"{short_label(selector)} ({table.sum(axis=1).mean():,.0f} in all)",
         )
     _name_rows(axes, names)
     axes.set_xlim(left=0)
@@ -249,7 +266,7 @@ def spectrum_figure(spectrum: pd.DataFrame) -> Figure:
     ]
     columns = min(3, len(groups))
     lines = math.ceil(len(groups) / columns)
-    figure = _figure(0.5 + 2.2 * lines, max(3.8, WIDTH * columns / 3))
+    figure = canvas(0.5 + 2.2 * lines, max(3.8, WIDTH * columns / 3))
     panels = figure.subplots(lines, columns, squeeze=False, sharey=True)
     for axes, (key, part) in zip(panels.flat, groups, strict=False):
         first = part[["repeat", "fold"]].drop_duplicates().sort_values(["repeat", "fold"]).iloc[0]
@@ -287,7 +304,7 @@ def _spectrum_title(key: tuple[Any, ...], values: FloatArray, groups: int) -> st
     selector, transform, rank = key
     negative = values[values < 0]
     share = float(np.abs(negative).sum() / max(np.abs(values).sum(), np.finfo(float).tiny))
-    name = f"{_label(selector)}, {transform}"
+    name = f"{short_label(selector)}, {transform}"
     if str(rank) != "misfit":
         name += f", rank {rank}"
     return f"{name}\n{np.sum(values > 0)} positive, {len(negative)} negative ({share:.1%})"
@@ -305,7 +322,7 @@ def comparison_figure(comparison: pd.DataFrame) -> Figure:
     names = comparison["recipe"].astype(str).tolist()
     means, deviations = numbers(comparison["accuracy_mean"]), numbers(comparison["accuracy_sd"])
     best, alike = flags(comparison["best"]), flags(comparison["indistinguishable"])
-    figure = _figure(_rows_height(len(names) * 1.5, 2.0))
+    figure = canvas(_rows_height(len(names) * (1.5 if len(names) <= 20 else 1.0), 2.0))
     axes = figure.subplots()
     groups = (
         ("best on the outer folds", best, BLUE, "o", BLUE),
@@ -348,7 +365,8 @@ def confusion_figure(confusion: pd.DataFrame, recipe: str, classes: Sequence[str
         From :func:`kreinflow.evaluation.metrics.confusion`.
     recipe : str
     classes : sequence of str
-        Rows and columns, in this order.
+        Rows and columns, in this order: similar ones side by side, from
+        :func:`kreinflow.models.landmark_map.similar_classes`.
     """
     rows = confusion[confusion["recipe"].astype(str) == recipe]
     place = {name: i for i, name in enumerate(classes)}
@@ -359,7 +377,7 @@ def confusion_figure(confusion: pd.DataFrame, recipe: str, classes: Sequence[str
     shares = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1e-300)
     n = len(classes)
     side = min(9.0, max(3.6, 2.0 + 0.3 * n))
-    figure = _figure(side, side + 0.3)
+    figure = canvas(side, side + 0.3)
     axes = figure.subplots()
     diagonal = np.eye(n, dtype=bool)
     for colour, masked in ((BLUE, ~diagonal), (VERMILION, diagonal)):
@@ -385,7 +403,7 @@ def confusion_figure(confusion: pd.DataFrame, recipe: str, classes: Sequence[str
                 color="white" if dark else BLACK,
             )
     tick_size = 8.0 if n <= 20 else max(5.5, 230 / n)
-    labels = [_label(name) for name in classes]
+    labels = [short_label(name) for name in classes]
     axes.set_xticks(np.arange(n), labels, rotation=90, fontsize=tick_size)
     axes.set_yticks(np.arange(n), labels, fontsize=tick_size)
     axes.set_xticks(np.arange(n + 1) - 0.5, minor=True)
@@ -395,8 +413,17 @@ def confusion_figure(confusion: pd.DataFrame, recipe: str, classes: Sequence[str
     axes.tick_params(which="both", length=0)
     axes.set_xlabel("predicted")
     axes.set_ylabel("true")
-    axes.set_title(_label(recipe), loc="left")
+    axes.set_title(short_label(recipe), loc="left")
     return figure
+
+
+def _best_for_their_cost(costs: FloatArray, accuracies: FloatArray) -> list[int]:
+    """Return the places that nothing cheaper, or as cheap, exceeds: the most accurate first."""
+    front: list[int] = []
+    for i in np.lexsort((costs, -accuracies)).tolist():
+        if not front or costs[i] < costs[front[-1]]:
+            front.append(i)
+    return front
 
 
 @drawing_style()
@@ -425,17 +452,27 @@ def alignments_figure(
     cost = costs.groupby(level=0).mean()
     table = summary[summary["recipe"].astype(str).isin(set(cost.index))]
     names = table["recipe"].astype(str).tolist()
-    x = np.log10(np.maximum(cost.loc[names].to_numpy(np.float64), 1.0))
+    prices = np.asarray(cost.loc[names], dtype=np.float64)
+    x = np.log10(np.maximum(prices, 1.0))
     y, spread = numbers(table["accuracy_mean"]), numbers(table["accuracy_sd"])
     limits = (x.min() - 0.15, max(math.log10(max(distinct, 1)), x.max()) + 0.15)
-    # Recipes with the same landmarks cost the same: set them side by side.
-    for value in np.unique(np.round(x, 2)):
-        same = np.flatnonzero(np.round(x, 2) == value)
-        x[same] += (np.arange(len(same)) - (len(same) - 1) / 2) * (limits[1] - limits[0]) * 0.012
-    figure = _figure(3.4 + 0.16 * math.ceil((len(names) + 1) / 2))
+    by_accuracy = np.argsort(-y, kind="stable").tolist()
+    front = _best_for_their_cost(prices, y)[:STRESSED]
+    chosen = {*front, *[i for i in by_accuracy if i not in front][: STRESSED + 1 - len(front)]}
+    stressed = [i for i in by_accuracy if i in chosen]
+    others = [i for i in range(len(names)) if i not in stressed]
+    # Recipes with the same landmarks cost the same: set those with a name side by side.
+    for value in np.unique(np.round(x[stressed], 2)):
+        same = [i for i in stressed if np.round(x[i], 2) == value]
+        step = (limits[1] - limits[0]) * 0.012
+        x[same] += (np.arange(len(same)) - (len(same) - 1) / 2) * step
+    shown = [names[i] for i in stressed]
+    figure = canvas(3.4 + 0.16 * math.ceil((len(shown) + 2) / 2))
     axes = figure.subplots()
-    for i, (name, style) in enumerate(_styles(names).items()):
-        axes.errorbar(
+    handles: list[Any] = []
+    for i, style in zip(stressed, styles(shown).values(), strict=True):
+        name = names[i]
+        bars = axes.errorbar(
             10 ** x[i],
             y[i],
             yerr=np.nan_to_num(spread[i]),
@@ -445,15 +482,22 @@ def alignments_figure(
             markeredgecolor=BLACK if name == best else style["color"],
             color=style["color"],
             elinewidth=0.8,
-            label=_label(name) + (" (best)" if name == best else ""),
+            label=short_label(name) + (" (best)" if name == best else ""),
+            zorder=3,
         )
-    axes.axvline(
-        distinct,
-        color=GREY,
-        linestyle="--",
-        linewidth=1,
-        label=f"all {distinct:,} distinct objects",
-    )
+        handles.append(bars)
+    if others:
+        handles += axes.plot(
+            10 ** x[others],
+            y[others],
+            linestyle="none",
+            marker="o",
+            markersize=4,
+            color=PALE,
+            label=f"{len(others)} other recipes (see the table)",
+        )
+    everything = axes.axvline(distinct, color=GREY, linestyle="--", linewidth=1)
+    everything.set_label(f"all {distinct:,} distinct objects")
     axes.set_xscale("log")
     axes.set_xlim(10 ** (limits[0] - 0.05), 10 ** (limits[1] + 0.05))
     low, high = axes.get_xlim()
@@ -462,37 +506,55 @@ def alignments_figure(
     axes.set_xticks([], minor=True)
     axes.set_xlabel(f"{unit} of a new object")
     axes.set_ylabel("accuracy")
-    figure.legend(loc="outside lower center", ncols=2)
+    figure.legend(handles=[*handles, everything], loc="outside lower center", ncols=2)
     return figure
 
 
 @drawing_style()
-def reject_figure(reject_curve: pd.DataFrame, best: str) -> Figure:
+def reject_figure(reject_curve: pd.DataFrame, comparison: pd.DataFrame) -> Figure:
     """Draw the errors that remain when the least certain predictions are set aside.
+
+    The axes show the errors of :func:`stressed_recipes`; lines of the rest may leave them.
 
     Parameters
     ----------
     reject_curve : DataFrame
         From :func:`kreinflow.evaluation.metrics.reject_curve`.
-    best : str
-        The recipe to stress.
+    comparison : DataFrame
+        From :func:`kreinflow.evaluation.comparison.compare_recipes`.
     """
-    names = list(dict.fromkeys(reject_curve["recipe"].astype(str)))
-    figure = _figure(3.4 + 0.16 * math.ceil(len(names) / 2))
+    recipe = reject_curve["recipe"].astype(str)
+    stressed = stressed_recipes(comparison)
+    others = sorted(set(recipe) - set(stressed))
+    figure = canvas(3.4 + 0.16 * math.ceil((len(stressed) + bool(others)) / 2))
     axes = figure.subplots()
-    for name, style in _styles(names).items():
-        rows = reject_curve[reject_curve["recipe"].astype(str) == name]
+    first, highest = 1.0, 0.0
+    for name, style in styles(stressed).items():
+        rows = reject_curve[recipe == name]
+        coverage, error = numbers(rows["coverage"]), numbers(rows["error"])
+        first, highest = min([first, *coverage[error > 0]]), max([highest, *error])
+        best = name == stressed[0]
+        axes.plot(
+            coverage,
+            error,
+            color=style["color"],
+            linestyle=style["linestyle"],
+            linewidth=2.6 if best else 1.2,
+            zorder=3 if best else 2.5,
+            label=short_label(name) + (" (best)" if best else ""),
+        )
+    for i, name in enumerate(others):
+        rows = reject_curve[recipe == name]
         axes.plot(
             numbers(rows["coverage"]),
             numbers(rows["error"]),
-            color=style["color"],
-            linestyle=style["linestyle"],
-            linewidth=2.6 if name == best else 1.2,
-            zorder=3 if name == best else 2,
-            label=_label(name) + (" (best)" if name == best else ""),
+            color=PALE,
+            linewidth=0.8,
+            zorder=2,
+            label=f"{len(others)} other recipes (see the table)" if i == 0 else None,
         )
-    axes.set_xlim(0, 1)
-    axes.set_ylim(bottom=0)
+    axes.set_xlim(min(math.floor(10 * first), 9) / 10, 1)
+    axes.set_ylim(0, max(1.5 * highest, 0.001))
     axes.xaxis.set_major_formatter(PercentFormatter(1.0, decimals=0))
     axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{100 * value:.3g}%"))
     axes.set_xlabel("predictions kept, the most certain first")
@@ -503,38 +565,41 @@ def reject_figure(reject_curve: pd.DataFrame, best: str) -> Figure:
 
 @drawing_style()
 def calibration_figure(calibration: pd.DataFrame, best: str) -> Figure:
-    """Draw accuracy against probability for one recipe, above how many predictions have it.
+    """Draw accuracy against probability, above how many predictions of the best recipe have it.
 
     Parameters
     ----------
     calibration : DataFrame
         From :func:`kreinflow.evaluation.metrics.calibration_bins`.
     best : str
-        The recipe to draw.
+        The recipe to draw, beside the inner choice if there is one.
     """
-    rows = calibration[calibration["recipe"].astype(str) == best]
-    confidence, accuracy = numbers(rows["confidence"]), numbers(rows["accuracy"])
-    count = numbers(rows["count"])
-    figure = _figure(4.6, 5.2)
+    recipe = calibration["recipe"].astype(str)
+    figure = canvas(4.6, 5.2)
     above, below = figure.subplots(2, 1, sharex=True, height_ratios=[3, 1])
     above.plot([0, 1], [0, 1], color=GREY, linestyle="--", linewidth=1, label="perfect")
-    # Two standard errors of a share, so that a bin of few predictions is not taken at its word.
-    error = 2 * np.sqrt(np.maximum(accuracy * (1 - accuracy), 0) / np.maximum(count, 1))
-    above.errorbar(
-        confidence,
-        accuracy,
-        yerr=[np.minimum(error, accuracy), np.minimum(error, 1 - accuracy)],
-        color=BLUE,
-        marker="o",
-        markersize=4,
-        linewidth=1,
-        elinewidth=0.8,
-        label=f"{_label(best)} (bars: two standard errors)",
-    )
+    for name, colour, marker in ((INNER_CHOICE, GREEN, "D"), (best, BLUE, "o")):
+        rows = calibration[recipe == name]
+        if rows.empty:
+            continue
+        accuracy, count = numbers(rows["accuracy"]), numbers(rows["count"])
+        low, high = _wilson(accuracy, count)
+        above.errorbar(
+            numbers(rows["confidence"]),
+            accuracy,
+            yerr=[accuracy - low, high - accuracy],
+            color=colour,
+            marker=marker,
+            markersize=4,
+            linewidth=1,
+            elinewidth=0.8,
+            label=short_label(name) + (" (best)" if name == best else ""),
+        )
     above.set_ylim(-0.02, 1.04)
-    above.set_ylabel("accuracy")
-    figure.legend(loc="outside upper left", ncols=2)
-    lower = numbers(rows["lower"])
+    above.set_ylabel("accuracy (bars: 95 % intervals)")
+    figure.legend(loc="outside upper left", ncols=3)
+    rows = calibration[recipe == best]
+    lower, count = numbers(rows["lower"]), numbers(rows["count"])
     below.bar(lower, count, width=1 / CALIBRATION_BINS, align="edge", color=SKY, edgecolor="white")
     below.set_yscale("log")
     below.set_ylim(0.8, max(2.0, float(count.max()) * 2))
@@ -544,6 +609,14 @@ def calibration_figure(calibration: pd.DataFrame, best: str) -> Figure:
     below.set_xlabel("probability given to the prediction")
     below.set_ylabel("predictions")
     return figure
+
+
+def _wilson(share: FloatArray, count: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return the ends of Wilson's interval of 95 %: wide where there are few, even for 0 and 1."""
+    z = 1.959964
+    centre = (share + z**2 / (2 * count)) / (1 + z**2 / count)
+    half = np.sqrt(share * (1 - share) / count + (z / (2 * count)) ** 2) * z / (1 + z**2 / count)
+    return np.minimum(centre - half, share), np.maximum(centre + half, share)
 
 
 @drawing_style()
@@ -556,7 +629,7 @@ def times_figure(times: pd.DataFrame) -> Figure:
         With the columns of :mod:`kreinflow.report.times`.
     """
     table = times_by_stage(times)
-    figure = _figure(_rows_height(len(table) * 1.5, 1.8))
+    figure = canvas(_rows_height(len(table) * 1.5, 1.8))
     axes = figure.subplots()
     at = np.arange(len(table))
     axes.barh(at, table["seconds"], height=0.66, color=BLUE)

@@ -1,6 +1,7 @@
 """The report: one HTML page that needs nothing but itself."""
 
 import base64
+import hashlib
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -11,6 +12,7 @@ import numpy as np
 import pandas as pd
 import yaml
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup
 
 from kreinflow.automatic import fits
 from kreinflow.evaluation.choice import chosen_recipes
@@ -27,17 +29,22 @@ CAPTIONS: dict[str, str] = {
     "landmarks": "Landmarks of each class by selector: mean over folds, and their range.",
     "spectrum": "Eigenvalues of the approximated kernel as shares of the largest, in the first "
     "fold: positive ones blue, negative ones vermilion. The axis is logarithmic outside 0.0001.",
+    "map": "Objects and landmarks (black edges) of the final model in two dimensions of its Krein "
+    "space: axes are named with the sign and size of their eigenvalue.",
     "comparison": "Accuracy of each recipe on the outer folds: mean and standard deviation.",
     "confusion": "Confusion matrix of the best recipe, each row divided by its sum: right "
     "predictions blue, errors vermilion. Numbers are records (mean over repeats).",
     "alignments": "Accuracy against what a new object costs (recipes of equal cost are set side by "
     "side). The dashed line is the cost without landmarks.",
     "reject": "Errors among the predictions that are kept when the least certain are set aside.",
-    "calibration": "How often predictions of a given probability are right (best recipe), above "
-    "how many there are.",
+    "calibration": "How often predictions of a given probability are right, above how many there "
+    "are of the best recipe.",
     "times": "Where the time went: seconds of each stage, summed over its jobs.",
 }
 """What each figure shows; also the figures that the page expects."""
+
+INLINE = ("map",)
+"""Figures that are part of the page and no images: their points can be asked what they are."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,6 +80,8 @@ class DatasetReport:
         With the columns of :mod:`kreinflow.report.times`.
     final_recipe : str
         The recipe of the final model.
+    landmark_map : mapping
+        With distinct, landmarks (numbers of all) and shown_objects, shown_landmarks.
     figures : mapping of str to str
         The text of an SVG for each name of :data:`CAPTIONS`.
     """
@@ -89,6 +98,7 @@ class DatasetReport:
     per_class: pd.DataFrame
     times: pd.DataFrame
     final_recipe: str
+    landmark_map: Mapping[str, Any]
     figures: Mapping[str, str]
 
 
@@ -124,7 +134,9 @@ class Table:
 
 
 def render_report(datasets: Sequence[DatasetReport], context: RunContext) -> str:
-    """Return the page as HTML: no network, no script, the same bytes from the same input.
+    """Return the page as HTML: no network, the same bytes from the same input.
+
+    Its only script sorts tables; without it the page is complete.
 
     Times stand in elements ``<section class="times">`` and the config in
     ``<section class="config">``; all else depends on data, settings of results and versions alone.
@@ -151,8 +163,11 @@ def render_report(datasets: Sequence[DatasetReport], context: RunContext) -> str
 
 
 def page_environment(*folders: Path) -> Environment:
-    """Return where the templates of pages come from: these folders, then that of the report."""
-    return Environment(
+    """Return where the templates of pages come from: these folders, then that of the report.
+
+    Templates have ``script``, which sorts tables, and ``policy``, which allows no other.
+    """
+    environment = Environment(
         loader=FileSystemLoader([*folders, Path(__file__).parent]),
         autoescape=True,
         undefined=StrictUndefined,
@@ -160,6 +175,14 @@ def page_environment(*folders: Path) -> Environment:
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
+    script = (Path(__file__).parent / "sort.js").read_text(encoding="utf-8")
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode("ascii")
+    environment.globals |= {
+        "script": Markup(script),
+        "policy": "default-src 'none'; img-src data:; style-src 'unsafe-inline'; "
+        f"script-src 'sha256-{digest}'",
+    }
+    return environment
 
 
 def _view(number: int, data: DatasetReport, config: Mapping[str, Any]) -> dict[str, Any]:
@@ -211,7 +234,9 @@ def _view(number: int, data: DatasetReport, config: Mapping[str, Any]) -> dict[s
         "times": _times(data.times),
         "machines": _machines(data.times),
         "kernels": data.times["cpu_kernel"].astype(str).nunique(),
-        "figures": {name: _image(data.figures[name]) for name in CAPTIONS},
+        "figures": {name: _image(data.figures[name]) for name in CAPTIONS if name not in INLINE},
+        "drawings": {name: _drawing(data.figures[name], f"m{number}-") for name in INLINE},
+        "map": _map(data.landmark_map),
         "captions": CAPTIONS,
         "methods": methods_text(data.settings, config, data.final_recipe),
     }
@@ -232,14 +257,33 @@ def _image(svg: str) -> dict[str, Any]:
 
     Below its least width a figure scrolls in its box, so that labels stay readable.
     """
+    data = base64.b64encode(svg.encode()).decode("ascii")
+    return {"source": f"data:image/svg+xml;base64,{data}", **_widths(svg)}
+
+
+def _drawing(svg: str, prefix: str) -> dict[str, Any]:
+    """Return an SVG as a part of the page, its ids told from those of others by a prefix."""
+    text = re.sub(r'( id="|xlink:href="#|url\(#)', rf"\g<1>{prefix}", svg[svg.index("<svg") :])
+    return {"text": Markup(text), **_widths(svg)}
+
+
+def _widths(svg: str) -> dict[str, int]:
     found = re.search(r'<svg [^>]*?\bwidth="([0-9.]+)pt"', svg)
     width = round(float(found.group(1)) * 4 / 3) if found else 700
-    data = base64.b64encode(svg.encode()).decode("ascii")
-    return {
-        "source": f"data:image/svg+xml;base64,{data}",
-        "width": width,
-        "least": min(width, max(520, round(0.7 * width))),
-    }
+    return {"width": width, "least": min(width, max(520, round(0.7 * width)))}
+
+
+def _map(summary: Mapping[str, Any]) -> str:
+    counts = []
+    for shown, every, what in (
+        (summary["shown_objects"], summary["distinct"] - summary["landmarks"], "other objects"),
+        (summary["shown_landmarks"], summary["landmarks"], "landmarks"),
+    ):
+        counts.append(
+            f"{shown:,} of {every:,} {what}" if shown < every else f"all {every:,} {what}"
+        )
+    sampled = " A hash of their ids says which." if "of" in " ".join(counts).split() else ""
+    return f"It shows {counts[1]} and {counts[0]}.{sampled}"
 
 
 def _percent(value: float) -> str:

@@ -73,6 +73,7 @@ def read_dataset_report(folder: Path, name: str, settings: Mapping[str, Any]) ->
         per_class=evaluation["per_class"],
         times=read_table(folder / "times.tsv", COLUMNS, _TEXT),
         final_recipe=str(model.about["training"]["recipe"]),
+        landmark_map=read_json(folder / "map.json"),
         figures={name: (folder / "figures" / f"{name}.svg").read_text() for name in CAPTIONS},
     )
 

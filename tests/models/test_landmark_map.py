@@ -1,0 +1,114 @@
+"""The plane of the landmark map against dense eigenvectors, and the order of similar classes."""
+
+import numpy as np
+import pytest
+
+from kreinflow.alignment.transforms import make_transform
+from kreinflow.errors import InputError
+from kreinflow.models import landmark_map
+from kreinflow.models.factor_file import load_leading, save_factors
+from kreinflow.models.factors import Landmarks, TrainingPart, landmark_kernel, make_factors
+from kreinflow.models.landmark_map import map_points, similar_classes
+
+N = 40
+LANDMARKS = np.array([3, 8, 11, 20, 29, 35])
+
+
+def problem(tmp_path, signs=(1, 1, -1), rank="misfit"):
+    rng = np.random.default_rng(5)
+    X = rng.normal(size=(N, len(signs))) * [3.0, 0.5, 1.5][: len(signs)]
+    K = (X * signs) @ X.T
+    landmarks = Landmarks(
+        K[:, LANDMARKS], np.diag(K).copy(), np.zeros(N), LANDMARKS, LANDMARKS % 2, "similarity"
+    )
+    part = TrainingPart(np.arange(N), np.arange(N) % 2, np.arange(N), ("a", "b"))
+    raw = make_transform("raw")
+    recipes = [{"transform": "raw", "rank": rank, "correction": "flip"}]
+    path = tmp_path / "factors.safetensors"
+    save_factors(path, make_factors(landmarks, part, {"raw": raw}, recipes))
+    return K, part, landmark_kernel(landmarks, part, raw), path
+
+
+def ids_of(n):
+    return [f"s{i}" for i in range(n)]
+
+
+def test_points_are_the_leading_eigenvectors_of_the_kernel(tmp_path):
+    K, part, kernel, path = problem(tmp_path)
+    embedding, total = load_leading(path, "raw", "misfit", 2)
+    values, vectors = np.linalg.eigh(K)
+    leading = np.argsort(-np.abs(values))[:2]
+    np.testing.assert_allclose(embedding.values, values[leading], rtol=1e-9)
+    assert embedding.signs.tolist() == [1, -1]
+    assert total == pytest.approx(np.abs(values).sum(), rel=1e-9)
+    points = map_points(kernel, part, ids_of(N), LANDMARKS, embedding, seed=1)
+    expected = vectors[:, leading] * np.sqrt(np.abs(values[leading]))
+    expected *= np.sign(expected[np.abs(expected).argmax(axis=0), [0, 1]])
+    np.testing.assert_allclose(points[["x", "y"]], expected, atol=1e-8)
+    assert points["id"].tolist() == ids_of(N)
+    assert np.flatnonzero(points["landmark"]).tolist() == LANDMARKS.tolist()
+    assert points["class"].tolist() == ["a", "b"] * (N // 2)
+
+
+def test_a_single_eigenvalue_leaves_the_second_axis_empty(tmp_path):
+    _, part, kernel, path = problem(tmp_path, signs=(1,))
+    embedding, total = load_leading(path, "raw", "misfit", 2)
+    assert embedding.rank == 1
+    assert total == embedding.values[0]
+    points = map_points(kernel, part, ids_of(N), LANDMARKS, embedding, seed=1)
+    assert (points["y"] == 0).all()
+    assert points["x"].abs().min() > 0
+
+
+def test_a_sample_follows_from_seed_and_ids_alone(tmp_path, monkeypatch):
+    _, part, kernel, path = problem(tmp_path)
+    embedding, _ = load_leading(path, "raw", "misfit", 2)
+    monkeypatch.setattr(landmark_map, "SHOWN_OBJECTS", 10)
+    monkeypatch.setattr(landmark_map, "SHOWN_LANDMARKS", 4)
+    points = map_points(kernel, part, ids_of(N), LANDMARKS, embedding, seed=1)
+    assert points["landmark"].value_counts().to_dict() == {False: 10, True: 4}
+    assert points["id"].is_unique
+    other = map_points(kernel, part, ids_of(N), LANDMARKS, embedding, seed=2)
+    assert set(other["id"]) != set(points["id"])
+    # Without the last records: of those that were shown, all others still are.
+    fewer = TrainingPart(part.rows[:30], part.labels[:30], part.groups[:30], part.classes)
+    again = map_points(kernel, fewer, ids_of(30), LANDMARKS, embedding, seed=1)
+    assert set(points["id"]) & set(ids_of(30)) <= set(again["id"])
+
+
+def test_identical_objects_are_one_point(tmp_path):
+    _, part, kernel, path = problem(tmp_path)
+    embedding, _ = load_leading(path, "raw", "misfit", 2)
+    rows = part.rows.copy()
+    rows[10:20] = rows[0]
+    same = TrainingPart(rows, part.labels, part.groups, part.classes)
+    points = map_points(kernel, same, ids_of(N), LANDMARKS, embedding, seed=1)
+    assert points["id"].tolist() == [f"s{i}" for i in range(N) if not 10 <= i < 20]
+
+
+def test_a_factor_that_is_not_there_is_refused(tmp_path):
+    *_, path = problem(tmp_path)
+    with pytest.raises(InputError, match="no factor of transform log, rank misfit. Delete it"):
+        load_leading(path, "log", "misfit", 2)
+
+
+def test_similar_classes_stand_side_by_side():
+    rng = np.random.default_rng(0)
+    turn = rng.permutation(7)  # class c points to the angle turn[c]
+    labels = rng.integers(0, 7, 500)
+    angle = 0.2 * turn[labels] + rng.normal(0, 0.01, 500)
+    length = 10.0 ** rng.uniform(-1, 1, 500)  # which does not matter
+    C = np.column_stack([np.cos(angle), np.sin(angle)]) * length[:, None]
+    names = tuple("abcdefg")
+    order = similar_classes(C, labels, names)
+    places = [int(turn[names.index(name)]) for name in order]
+    assert places in (list(range(7)), list(range(7))[::-1])
+    assert order[0] < order[-1]
+    # Another numbering of the classes changes nothing, and classes without a record are left out.
+    back = similar_classes(C, 7 - labels, ("none", *names[::-1]))
+    assert back == order
+
+
+def test_a_class_without_any_similarity_has_a_place_too():
+    C = np.array([[1.0, 0.0], [0.0, 0.0], [1.0, 0.1]])
+    assert sorted(similar_classes(C, np.array([0, 1, 2]), ("a", "b", "c"))) == ["a", "b", "c"]

@@ -1,0 +1,156 @@
+"""The pages in a real browser: any Chromium or Chrome that is installed, headless."""
+
+import re
+import shutil
+
+import pytest
+
+from competitors.test_tables import made_up as compared
+from kreinflow.competitors.page import render_page as comparison_page
+from kreinflow.competitors.tables import compare_table
+from kreinflow.papers.page import render_page as papers_page
+from kreinflow.papers.tables import compare
+from kreinflow.report.page import RunContext, render_report
+from papers.test_page import EXPERIMENTS, PUBLISHED, lines
+from report.made_up import all_figures, config, dataset_report, run_tables
+
+playwright = pytest.importorskip("playwright.sync_api", reason="Playwright is not installed")
+
+BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
+WIDTHS = (400, 1400)
+
+
+@pytest.fixture(scope="module")
+def browser():
+    found = next(filter(None, map(shutil.which, BROWSERS)), None)
+    with playwright.sync_playwright() as driver:
+        try:
+            started = driver.chromium.launch(executable_path=found)
+        except playwright.Error as error:
+            pytest.skip(f"no browser: install Chromium or Chrome ({str(error).splitlines()[0]})")
+        yield started
+        started.close()
+
+
+@pytest.fixture(scope="module")
+def pages():
+    """The text of each page: a report of two data sets, one of them with 50 classes."""
+    many = run_tables(n_classes=50, n_folds=2, n=2400, n_recipes=24)
+    few = run_tables(n_classes=2, n_folds=2, n=60, n_recipes=2)
+    parts = [
+        dataset_report(tables, name, figures=all_figures(tables))
+        for name, tables in (("many classes", many), ("two classes", few))
+    ]
+    return {
+        "report": render_report(parts, RunContext(config(24), {"python": "3.11"})),
+        "compare": comparison_page({"demo": compare_table(compared())}, 1),
+        "papers": papers_page(
+            compare(PUBLISHED, EXPERIMENTS, {"ball-200": lines("ball-200")}),
+            *(EXPERIMENTS, {}, [], {}, {"python": "3.11"}),
+        ),
+    }
+
+
+@pytest.fixture(scope="module", params=["report", "compare", "papers"])
+def page(request, browser, pages, tmp_path_factory):
+    """A page that was opened from a file; what it asks for and complains of must be nothing."""
+    path = tmp_path_factory.mktemp("pages") / f"{request.param}.html"
+    path.write_text(pages[request.param])
+    tab = browser.new_page()
+    tab.set_default_timeout(120_000)  # of a machine that has other work too
+    requests, complaints = [], []
+    tab.on("request", lambda request: requests.append(request.url))
+    tab.on("console", lambda message: complaints.append(message.text))
+    tab.on("pageerror", lambda error: complaints.append(str(error)))
+    tab.goto(path.as_uri())
+    yield tab
+    assert complaints == []
+    assert [url for url in requests if not url.startswith("data:")] == [path.as_uri()]
+    tab.close()
+
+
+only_report = pytest.mark.parametrize("page", ["report"], indirect=True)
+
+
+def test_no_page_is_wider_than_the_window(page):
+    for width in WIDTHS:
+        page.set_viewport_size({"width": width, "height": 900})
+        assert page.evaluate("document.documentElement.scrollWidth") == width
+        for table in page.locator("main .scroll").all():
+            box = table.bounding_box()
+            assert box["x"] >= 0
+            assert box["x"] + box["width"] <= width
+
+
+def test_plots_are_drawn(page):
+    images = page.locator("main img").all()
+    for image in images:
+        assert image.evaluate("image => image.complete && image.naturalWidth > 100")
+        assert min(image.bounding_box()[side] for side in ("width", "height")) > 100
+    drawings = page.locator("main svg").all()
+    for drawing in drawings:
+        assert min(drawing.bounding_box()[side] for side in ("width", "height")) > 300
+    if page.title() == "kreinflow: report":
+        assert len(images) == 18
+        assert len(drawings) == 2
+
+
+def cells(table, column):
+    rows = table.locator(f"tbody tr > :nth-child({column + 1})")
+    return [text.strip() for text in rows.all_text_contents()]
+
+
+def number(text):
+    found = re.match(r"[<>]?\s*([+-]?[\d,.]+)", text)
+    return float(found.group(1).replace(",", ""))
+
+
+def test_tables_sort_when_their_headings_are_clicked(page):
+    for table in page.locator("main table").all():
+        heads = table.locator("thead th button")
+        before = cells(table, 0)
+        assert heads.count() > 1
+        heads.first.click()
+        names = cells(table, 0)
+        assert sorted(names) == sorted(before)
+        heads.first.click()
+        assert set(names) == set(cells(table, 0))
+        if len(set(names)) > 1:
+            assert cells(table, 0) != names
+        assert table.locator("thead th[aria-sort]").count() == 1
+
+
+@only_report
+def test_numbers_sort_by_size_and_empty_cells_last(page):
+    table = page.locator("table", has_text="p (Holm)").first
+    heads = table.locator("thead th").all_text_contents()
+    for name in ("accuracy", "p (Holm)", "alignments per query", "calibration error"):
+        column = heads.index(name)
+        button = table.locator("thead th button").nth(column)
+        for order, sign in (("descending", -1), ("ascending", 1)):
+            button.click()
+            head = table.locator("thead th").nth(column)
+            assert head.get_attribute("aria-sort") == order
+            texts = cells(table, column)
+            filled = [number(text) for text in texts if text]
+            assert [sign * value for value in filled] == sorted(sign * value for value in filled)
+            assert "" not in texts[: len(filled)]
+    assert len(set(cells(table, heads.index("p (Holm)")))) > 2
+    # Rows move whole: the best recipe is still the shaded one.
+    assert table.locator("tr.best td").nth(0).text_content() == "best"
+
+
+@only_report
+def test_points_of_the_map_tell_what_they_are(page):
+    groups = page.locator("svg").first.locator(".points")
+    assert groups.count() == 100  # objects and landmarks of 50 classes
+    point = groups.last.locator("use").last
+    assert point.locator("title").text_content().startswith("landmark s")
+    point.hover()
+    assert groups.last.evaluate("group => getComputedStyle(group).opacity") == "1"
+    others = groups.evaluate_all("all => all.map(group => getComputedStyle(group).opacity)")
+    assert others.count("0.12") == 99
+
+
+def test_fifty_classes_stay_below_five_megabytes(pages):
+    assert len(pages["report"].encode()) < 5_000_000
