@@ -87,7 +87,7 @@ def test_environments_hold_what_their_scripts_import_and_no_more():
             if path in seen or path.suffix != ".py":
                 continue
             seen.add(path)
-            waiting.extend(provenance._imported(path))
+            waiting.extend(provenance._read(path)[1])
             for module in imported_packages(path):
                 if module in sys.stdlib_module_names or module == "kreinflow":
                     continue

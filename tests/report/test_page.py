@@ -281,6 +281,10 @@ def test_of_many_recipes_that_are_alike_only_the_number_is_told():
     tables = run_tables(n_classes=3, n_folds=2, n=60, n_recipes=11)
     comparison = tables["comparison"]
     others = ~comparison["best"] & (comparison["recipe"] != INNER_CHOICE)
+    one = comparison.index[others][-1]
     comparison = comparison.assign(indistinguishable=others)
     text = Page(render_report([report_of(tables, comparison=comparison)], CONTEXT)).all_text
-    assert "in this run: 10 of the 10 others, named so in the table" in text
+    assert "in this run: all others. Take" in text
+    comparison.loc[one, "indistinguishable"] = False
+    text = Page(render_report([report_of(tables, comparison=comparison)], CONTEXT)).all_text
+    assert "in this run: 9 of the 10 others, named so in the table. Take" in text
