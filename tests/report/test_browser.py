@@ -16,6 +16,8 @@ from report.made_up import all_figures, config, dataset_report, run_tables
 
 playwright = pytest.importorskip("playwright.sync_api", reason="Playwright is not installed")
 
+pytestmark = pytest.mark.slow
+
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
 WIDTHS = (400, 1400)
 
