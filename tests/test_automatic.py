@@ -127,6 +127,7 @@ def test_fits_are_counted_as_they_are_made(monkeypatch):
         fisher.FisherLearner,
         similarity_features.SimilarityFeaturesLearner,
         baselines.LinearSVCLearner,
+        baselines.NearestLandmarkLearner,
     ):
         original = learner.fit
 

@@ -406,6 +406,28 @@ def test_what_a_download_needs(download, message):
         complete_configuration(config)
 
 
+def test_nucleotides_have_scores_of_their_own():
+    source = {"type": "fasta", "fasta": "x.fna", "molecule": "nucleotide"}
+    source["labels"] = {"from_file_names": True}
+
+    def scoring(**given):
+        dataset = {"source": source, "scoring": given} if given else {"source": source}
+        completed = complete_configuration({"datasets": {"mine": dataset}})
+        assert complete_configuration(completed) == completed
+        return completed["datasets"]["mine"]["scoring"]
+
+    plain = {"matrix": "nuc44", "gap_open": 16, "gap_extend": 4, "mode": "local"}
+    assert scoring() == plain
+    assert scoring(mode="semiglobal", gap_open=10) == {
+        **plain,
+        "mode": "semiglobal",
+        "gap_open": 10,
+    }
+    assert scoring(matrix="mine.txt")["gap_open"] == 11
+    with pytest.raises(InputError, match="BLOSUM62 compares amino acids, the molecule is nucleo"):
+        scoring(matrix="BLOSUM62")
+
+
 def test_a_flat_file_has_its_defaults_and_downloads_nothing():
     source = {"type": "swissprot", "swissprot": "x.dat", "labels": {"from": "ec", "levels": 3}}
     complete = complete_configuration(configuration(source))["datasets"]["mine"]["source"]

@@ -178,7 +178,7 @@ def complete_configuration(content: Mapping[str, Any], name: str = "config") -> 
         At the first thing wrong: an unknown key (with the nearest right one), a value outside
         its range, a name that refers to nothing.
     """
-    config = _complete(content, schema(), name)
+    config = _complete(_with_nucleotide_scores(content), schema(), name)
     _choose_threshold(config, content, name)
     _complete_comparison(config, name)
     _check_references(config, name)
@@ -196,6 +196,26 @@ def _choose_threshold(config: dict[str, Any], given: Mapping[str, Any], name: st
         config["reject_error"] = None
     elif config["reject_error"] is None:
         raise InputError(f"{name}: reject_error: give a number, or reject_coverage instead.")
+
+
+_NUCLEOTIDE_SCORES = {"matrix": "nuc44", "gap_open": 16, "gap_extend": 4}
+"""What nucleotides have in place of the defaults of proteins: matches 5, mismatches -4, gaps as
+FASTA counts them for these, 12 + 4n."""
+
+
+def _with_nucleotide_scores(content: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a config whose data sets of nucleotides have scores; nothing is checked yet."""
+    datasets = content.get("datasets")
+    if not isinstance(datasets, Mapping):
+        return dict(content)
+    changed = dict(datasets)
+    for key, dataset in datasets.items():
+        source = dataset.get("source") if isinstance(dataset, Mapping) else None
+        if isinstance(source, Mapping) and source.get("molecule") == "nucleotide":
+            scoring = dataset.get("scoring", {})
+            if isinstance(scoring, Mapping) and "matrix" not in scoring:
+                changed[key] = {**dataset, "scoring": {**_NUCLEOTIDE_SCORES, **scoring}}
+    return {**content, "datasets": changed}
 
 
 _COMPARISON = ("selectors", "learners", "recipes")
@@ -502,6 +522,13 @@ def _check_dataset(
                 "or a column of the labels' table.",
             )
         return
+    matrix = dataset["scoring"]["matrix"]
+    if source.get("molecule") == "nucleotide" and re.fullmatch(r"(?i)(blosum|pam)\d+", matrix):
+        raise refuse(
+            f"{place}.scoring.matrix",
+            f"{matrix} compares amino acids, the molecule is nucleotide. "
+            "Use nuc44 or dnafull, or leave it out.",
+        )
     if dataset["scoring"]["gap_open"] < dataset["scoring"]["gap_extend"]:
         raise refuse(f"{place}.scoring", "gap_open must be at least gap_extend.")
     if config["alignment"]["backend"] == "pyopal" and dataset["scoring"]["mode"] != "local":

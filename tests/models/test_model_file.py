@@ -112,6 +112,16 @@ def test_the_final_recipe_is_the_inner_choice():
     assert choose_recipe(figures, ["a", "b", "c", "d"], "a") == "a"
 
 
+def test_of_losses_that_differ_by_rounding_the_first_recipe_is_taken():
+    """Where all inner predictions are right, all recipes have the same loss."""
+    figures = [
+        {"recipe": "few", "inner_accuracy": 1.0, "inner_log_loss": 0.0017 + 3e-12},
+        {"recipe": "many", "inner_accuracy": 1.0, "inner_log_loss": 0.0017},
+    ]
+    assert choose_recipe(figures, ["few", "many"]) == "few"
+    assert choose_recipe(figures, ["many", "few"]) == "many"
+
+
 def test_the_landmarks_of_a_collapsed_sequence_have_the_first_id(tmp_path):
     records = families(4, letters=DNA, each=6)
     twins = [(f"twin{i}", label, s) for i, (_, label, s) in enumerate(records)]

@@ -15,7 +15,12 @@ from kreinflow.models.factors import Landmarks, TrainingPart, landmark_kernel, m
 from kreinflow.models.fisher import RIDGE_GRID, NystroemFisher
 from kreinflow.models.learner import Problem
 from kreinflow.models.pcvm import NystroemPCVM
-from kreinflow.models.training import _held_out_decisions, inner_partition, train
+from kreinflow.models.training import (
+    _held_out_decisions,
+    choose,
+    inner_partition,
+    train,
+)
 from small_inputs import matrix_of, points
 
 LEARNERS = {
@@ -205,6 +210,72 @@ def test_where_half_of_all_are_landmarks_they_are_measured_too():
     assert (inner_partition(many.rows, part, 3, 1, "r0f0") >= 0).all()
 
 
+def all_landmarks(kind):
+    """The problem with every training record a landmark, and inner folds that measure them all."""
+    landmarks, part, full = problem(kind)
+    landmarks = replace(
+        landmarks, scores=full[:, part.rows], rows=part.rows, classes=part.labels.copy()
+    )
+    return landmarks, part, inner_partition(landmarks.rows, part, 3, 1, "r0f0")
+
+
+def whole(landmarks, part, correction):
+    """The problem of a factor that all records of a training part make."""
+    name = "log" if landmarks.kind == "sequences" else "raw"
+    transform = make_transform(name)
+    recipe = {"transform": name, "rank": "misfit", "correction": correction}
+    (entry,) = make_factors(landmarks, part, {name: transform}, [recipe])
+    kernel = landmark_kernel(landmarks, part, transform)
+    return Problem.of(entry.corrected[correction], kernel, landmarks, part, 1)
+
+
+@pytest.mark.filterwarnings("ignore:the factor misses")
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("learner", ["pooled", "pcvm", "cvm", "sf-lsm", "svc", "nearest"])
+def test_measured_landmarks_are_new_objects_to_their_inner_folds(kind, learner):
+    """The decisions are those of a training part in which the held-out records never were."""
+    correction = "flip" if learner in PSD_ONLY else "none"
+    landmarks, part, inner = all_landmarks(kind)
+    machine = registry.make_learner(LEARNERS[learner])
+    choices = machine.choices()[:2]
+    found = _held_out_decisions(
+        machine, whole(landmarks, part, correction), choices, inner, "misfit"
+    )
+    for fold in range(3):
+        held_out, seen = inner == fold, inner != fold
+        others = replace(
+            landmarks,
+            scores=np.asarray(landmarks.scores)[:, seen],
+            rows=landmarks.rows[seen],
+            classes=landmarks.classes[seen],
+        )
+        smaller = TrainingPart(part.rows[seen], part.labels[seen], part.groups[seen], CLASSES)
+        alone = whole(others, smaller, correction)
+        new = TrainingPart(part.rows[held_out], part.labels[held_out], part.groups, CLASSES)
+        near = others.scores[new.rows]
+        if kind != "squared_dissimilarity":
+            kernel = landmark_kernel(others, new, alone.everything.transform)
+            unseen = Problem.of(alone.embedding, kernel, others, new, 1)
+        else:  # centred by the landmarks, which are the same for both
+            columns = alone.everything.centring.columns(near)
+            kernel = replace(alone.everything, C=columns, negative_dissimilarities=None)
+            unseen = Problem.of(alone.embedding, kernel, others, new, 1)
+            if machine.method == "nearest_landmark":
+                continue
+        for fitted_, decisions_ in zip(machine.fit(alone, choices), found, strict=True):
+            expected = machine.decide(fitted_, unseen)
+            np.testing.assert_allclose(decisions_[held_out], expected, rtol=1e-7, atol=1e-7)
+
+
+@pytest.mark.filterwarnings("ignore:the factor misses")
+@pytest.mark.parametrize("learner", LEARNERS)
+def test_all_learners_can_be_chosen_where_all_are_landmarks(learner):
+    landmarks, part, inner = all_landmarks("sequences")
+    problem_ = whole(landmarks, part, "flip" if learner in PSD_ONLY else "none")
+    _, held, _ = choose(registry.make_learner(LEARNERS[learner]), problem_, inner, "misfit")
+    assert np.mean(held.argmax(axis=1) == part.labels) > 0.8
+
+
 def test_too_few_records_for_inner_folds_are_refused():
     landmarks, _, _ = problem("similarity")
     rows = landmarks.rows[[0, 5, 9]]  # one of each class
@@ -332,12 +403,12 @@ def test_decisions_are_held_for_measured_records_alone():
     _, landmarks, part, kernel, embedding, inner, _ = fitted("similarity", "lsm")
     inner[::2] = -1
     learner = registry.make_learner(LEARNERS["lsm"])
-    whole = Problem.of(embedding, kernel, landmarks, part, 1)
-    held = _held_out_decisions(learner, whole, learner.choices(), inner)
+    problem_ = Problem.of(embedding, kernel, landmarks, part, 1)
+    held = _held_out_decisions(learner, problem_, learner.choices(), inner, None)
     assert len(held) == 25
     assert {decisions.shape for decisions in held} == {(np.count_nonzero(inner >= 0), 3)}
-    (fit,) = learner.fit(whole.on(np.flatnonzero(inner != 1)), learner.choices()[7:8])
-    expected = learner.decide(fit, whole.on(np.flatnonzero(inner == 1)))
+    (fit,) = learner.fit(problem_.on(np.flatnonzero(inner != 1)), learner.choices()[7:8])
+    expected = learner.decide(fit, problem_.on(np.flatnonzero(inner == 1)))
     np.testing.assert_allclose(held[7][inner[inner >= 0] == 1], expected, rtol=1e-12, atol=1e-12)
 
 

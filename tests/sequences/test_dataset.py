@@ -180,6 +180,18 @@ def test_each_fault_has_its_message(folder, fasta, labels, changes, message):
         load(folder, **changes)
 
 
+def test_nucleotides_that_are_called_proteins_are_refused(folder):
+    pieces = [b"ACGT" * 80 + b"C" * i + b"N" for i in range(1, 6)]
+    lines = [b">%s%d\n%s\n" % (b"ab"[i % 2 : i % 2 + 1], i, s) for i, s in enumerate(pieces)]
+    (folder / "x.fasta").write_bytes(b"".join(lines))
+    found = {"pattern": "^([ab])"}
+    with pytest.raises(InputError, match=r"x.fasta: all residues are A, C, G, T or N, but the mol"):
+        load(folder, labels=found)
+    assert len(load(folder, labels=found, molecule="nucleotide").ids) == 5
+    (folder / "x.fasta").write_bytes(b"".join(lines) + b">a9\nMKV\n")
+    assert len(load(folder, labels=found).ids) == 6
+
+
 def test_one_class_only(folder):
     (folder / "l.tsv").write_bytes(LABELS.replace(b"B", b"A"))
     with pytest.raises(InputError, match=r"1 class left \(A\)"):

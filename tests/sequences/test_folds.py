@@ -320,11 +320,13 @@ def test_inner_folds_are_stratified_by_groups():
     assert (folds != inner_folds(groups, labels, 4, 2, "inner", "r0f1")).any()
 
 
-def test_inner_folds_follow_the_smallest_class():
-    labels = np.array([0] * 10 + [1] * 3)
-    folds = inner_folds(np.arange(13), labels, 5, 1)
-    assert sorted(folds[10:]) == [0, 1, 2]
-    assert set(folds) == {0, 1, 2}
+def test_a_small_class_is_in_as_many_inner_folds_as_it_can_be():
+    labels = np.array([0] * 10 + [1] * 3 + [2] * 2)
+    folds = inner_folds(np.arange(15), labels, 5, 1)
+    assert np.bincount(folds[:10]).tolist() == [2] * 5
+    assert len(set(folds[10:13])) == 3
+    assert len(set(folds[13:])) == 2
+    assert set(inner_folds(np.arange(5), np.array([0, 0, 0, 1, 1]), 5, 1)) == {0, 1, 2}
 
 
 def test_a_class_with_a_single_unit_is_always_trained_on():

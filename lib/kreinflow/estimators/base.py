@@ -66,18 +66,22 @@ def encoded(y: Any) -> tuple[NDArray[Any], NDArray[np.int64]]:
     return classes, codes.astype(np.int64)
 
 
+def rank_of(owner: Any) -> Any:
+    """Return the rank of an estimator, a number of numpy's as one of Python's."""
+    return owner.rank.item() if isinstance(owner.rank, np.generic) else owner.rank
+
+
 def fit_factor(
     owner: Any, landmarks: Landmarks, part: TrainingPart
 ) -> tuple[LandmarkKernel, Eigenpairs, CorrectedFactor]:
     """Return the kernel of the training part, the eigenpairs of its factor and the correction."""
     correction: Any = checked_name(owner, "correction", CORRECTIONS + LANDMARK_COORDINATES)
-    rank = owner.rank.item() if isinstance(owner.rank, np.generic) else owner.rank
     kernel = landmark_kernel(landmarks, part, make_transform("raw"))
     factor = KreinFactor.fit(
         kernel.C,
         kernel.W,
         kernel.self_similarities,
-        rank=rank,
+        rank=rank_of(owner),
         centre=kernel.centring is not None,
     )
     pairs = eigenpairs(factor.rows(kernel.C), factor.signs)
@@ -121,7 +125,12 @@ class LandmarkDecisions(ClassifierMixin):  # type: ignore[misc] # scikit-learn h
         settings, seed = self._learner_settings(), checked_seed(self)
         kernel, _, embedding = fit_factor(self, landmarks, part)
         inner = inner_partition(landmarks.rows, part, int(self.inner_folds), seed, ALL)
-        recipe = {"name": self.learner, "transform": "raw", "correction": self.correction}
+        recipe = {
+            "name": self.learner,
+            "transform": "raw",
+            "correction": self.correction,
+            "rank": rank_of(self),
+        }
         trained: Trained = train(
             recipe, settings, embedding, kernel, landmarks, part, inner, REJECT_ERROR, seed
         )

@@ -9,6 +9,10 @@ from kreinflow.numerics import FloatArray
 
 IntArray = NDArray[np.integer]
 
+LOSS_DIGITS = 9
+"""Log losses that agree to so many decimals are equal: where all rows are right, all methods have
+the same but for rounding."""
+
 _FLATTEST = 1e3  # the largest temperature, in units of the typical spread of the decisions
 
 

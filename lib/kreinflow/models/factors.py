@@ -4,7 +4,7 @@ Nothing here looks at a record outside the training part of the fold.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -42,6 +42,20 @@ class Landmarks:
     rows: NDArray[np.int64]
     classes: NDArray[np.int64]
     kind: str
+
+    def some(self, kept: NDArray[np.bool_]) -> "Landmarks":
+        """Return the landmarks that a mask names."""
+        columns, scores = np.flatnonzero(kept), self.scores
+
+        def read(rows: NDArray[np.intp]) -> NDArray[Any]:
+            return np.ascontiguousarray(np.asarray(scores[rows])[:, columns])
+
+        return replace(
+            self,
+            scores=TallMatrix((len(scores), len(columns)), read),
+            rows=self.rows[columns],
+            classes=self.classes[columns],
+        )
 
 
 @dataclass(frozen=True, eq=False)

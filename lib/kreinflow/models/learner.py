@@ -1,7 +1,7 @@
 """What a learner is given, what it returns, and how the workflow asks for it."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, ClassVar
@@ -25,8 +25,8 @@ class Problem:
 
     Parameters
     ----------
-    embedding : CorrectedFactor
-        The map from landmark scores to the rows z of the (corrected) factor.
+    embed : callable
+        Returns :attr:`embedding`, the same at each call. Not all learners ask for it.
     everything : LandmarkKernel
         The scores of all records of the training part.
     landmarks : Landmarks
@@ -37,7 +37,7 @@ class Problem:
         For learners that draw.
     """
 
-    embedding: CorrectedFactor
+    embed: Callable[[], CorrectedFactor]
     everything: LandmarkKernel
     landmarks: Landmarks
     part: TrainingPart
@@ -55,11 +55,16 @@ class Problem:
         seed: int,
     ) -> "Problem":
         """Return the problem that holds the whole training part."""
-        return cls(embedding, kernel, landmarks, part, np.arange(len(part.rows)), seed)
+        return cls(lambda: embedding, kernel, landmarks, part, np.arange(len(part.rows)), seed)
 
     def on(self, places: IntArray) -> "Problem":
         """Return the problem that holds only some of the records of this one."""
         return replace(self, chosen=self.chosen[places])
+
+    @property
+    def embedding(self) -> CorrectedFactor:
+        """The map from landmark scores to the rows z of the (corrected) factor."""
+        return self.embed()
 
     @property
     def _embedded(self) -> Tall:

@@ -17,6 +17,7 @@ from kreinflow.artifacts import read_arrays, write_arrays
 from kreinflow.errors import InputError
 from kreinflow.kernels.kernel import Kernel, Objects
 from kreinflow.kernels.registry import known_kernel
+from kreinflow.models.calibration import LOSS_DIGITS
 from kreinflow.models.classifier import LandmarkClassifier
 from kreinflow.sequences.alphabet import ResidueAlphabet
 
@@ -220,7 +221,7 @@ def choose_recipe(
         order,
         key=lambda name: (
             -float(found[name]["inner_accuracy"]),
-            float(found[name]["inner_log_loss"]),
+            round(float(found[name]["inner_log_loss"]), LOSS_DIGITS),
             order.index(name),
         ),
     )

@@ -49,11 +49,14 @@ def class_means(Z: Tall, y: IntArray, counts: NDArray[np.intp]) -> FloatArray:
     return sums / counts[:, None]
 
 
-def covariance_about(Z: Tall, mean: FloatArray) -> FloatArray:
-    """Return the covariance of the rows about ``mean``, divided by their number."""
+def covariance_about(Z: Tall, mean: FloatArray, weights: FloatArray | None = None) -> FloatArray:
+    """Return the covariance of the (weighted) rows about ``mean``, divided by their number."""
+    roots = None if weights is None else np.sqrt(weights)
 
     def part(rows: slice) -> FloatArray:
         block = Z[rows] - mean
+        if roots is not None:
+            block *= roots[rows, None]
         return block.T @ block
 
     scatter = np.zeros((Z.shape[1], Z.shape[1]))

@@ -35,6 +35,8 @@ def with_mirror(
 class Moments:
     r"""First and second moments of rows z and of targets y = +-1: all that least squares needs.
 
+    Rows may have weights of mean 1, by which their terms are multiplied.
+
     Parameters
     ----------
     mean : ndarray of shape (r,)
@@ -54,7 +56,7 @@ class Moments:
     target_means: FloatArray
 
     @classmethod
-    def of(cls, Z: Tall, y: IntArray, n_classes: int) -> "Moments":
+    def of(cls, Z: Tall, y: IntArray, n_classes: int, balanced: bool = False) -> "Moments":
         """Return the moments, with the targets of :func:`fitted_classes`, O(N r^2).
 
         Parameters
@@ -63,6 +65,9 @@ class Moments:
         y : ndarray of shape (N,)
             Class codes, 0 to ``n_classes - 1``; each must occur.
         n_classes : int
+        balanced : bool
+            Give all classes the same weight, by weights N/(K n_c) of the rows of class c, in place
+            of one for each row.
 
         Raises
         ------
@@ -73,9 +78,10 @@ class Moments:
         classes = fitted_classes(n_classes)
         with single_threaded():
             means = class_means(Z, y, counts)
-            shares = counts / len(y)
+            shares = np.full(n_classes, 1.0 / n_classes) if balanced else counts / len(y)
             mean = shares @ means
-            covariance = covariance_about(Z, mean)
+            weights = (shares * len(y) / counts)[y] if balanced else None
+            covariance = covariance_about(Z, mean, weights)
         check_variance(float(np.trace(covariance)), mean, len(y))
         # With targets of +-1, the sum of (z - mean) y is twice that over the class.
         cross = 2.0 * shares[classes] * (means[classes] - mean).T

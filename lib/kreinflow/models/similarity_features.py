@@ -5,6 +5,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from kreinflow.errors import InputError
 from kreinflow.models.decisions import LinearDecision
 from kreinflow.models.krein_least_squares import check_positive, penalised_least_squares
 from kreinflow.models.learner import Choice, Fitted, Learner, Problem
@@ -16,6 +17,8 @@ from kreinflow.settings import SettingsSchema
 
 RIDGE_GRID: tuple[float, ...] = tuple(10.0**power for power in range(0, -9, -1))
 """Ridges that are tried."""
+
+WEIGHTS = ("records", "classes")
 
 
 class SimilarityFeatures(LinearEstimator):
@@ -52,9 +55,12 @@ class SimilarityFeatures(LinearEstimator):
 
     scale_: float
 
-    def __init__(self, ridge: float = 1e-2) -> None:
+    def __init__(self, ridge: float = 1e-2, weights: str = "records") -> None:
         check_positive(ridge=ridge)
+        if weights not in WEIGHTS:
+            raise InputError(f"weights: {weights!r} is unknown. Use one of {', '.join(WEIGHTS)}.")
         self.ridge = ridge
+        self.weights = weights
 
     def fit(self, C: FloatArray, y: IntArray, n_classes: int) -> "SimilarityFeatures":
         """Fit all classes, O(N m^2 + m^3).
@@ -73,7 +79,7 @@ class SimilarityFeatures(LinearEstimator):
             If a class has no row, all rows are the same, or the ridge is too small for the
             precision of the machine.
         """
-        moments = Moments.of(C, y, n_classes)
+        moments = Moments.of(C, y, n_classes, balanced=self.weights == "classes")
         coef, intercept = penalised_least_squares(moments, np.full(C.shape[1], self.ridge))
         self.coef_, self.intercept_ = with_mirror(coef, intercept, n_classes)
         self.scale_ = moments.scale
@@ -94,6 +100,11 @@ class SimilarityFeaturesLearner(Learner):
             "pattern": "^inner$",
             "default": "inner",
         },
+        "weights": {
+            "description": "what counts the same: all records, or all classes",
+            "enum": list(WEIGHTS),
+            "default": "records",
+        },
     }
     references = ("oglic2019", "chen2009")
 
@@ -101,9 +112,10 @@ class SimilarityFeaturesLearner(Learner):
         """See :meth:`Learner.describe`."""
         ridge = self.settings["ridge"]
         how = "chosen on inner folds" if ridge == "inner" else f"of {ridge:g}"
+        equal = " and equal weights of the classes" if self.settings["weights"] == "classes" else ""
         return (
             "SF-LSM, one class against the rest, least squares on the landmark scores with a "
-            f"ridge {how}"
+            f"ridge {how}{equal}"
         )
 
     def choices(self) -> Sequence[Choice]:
@@ -113,7 +125,8 @@ class SimilarityFeaturesLearner(Learner):
 
     def fit(self, problem: Problem, choices: Sequence[Choice]) -> list[Fitted]:
         """See :meth:`Learner.fit`; one pass over the rows for all choices."""
-        moments = Moments.of(problem.C, problem.labels, problem.n_classes)
+        balanced = self.settings["weights"] == "classes"
+        moments = Moments.of(problem.C, problem.labels, problem.n_classes, balanced)
         fitted = []
         for choice in choices:
             penalties = np.full(problem.n_landmarks, choice["ridge"])

@@ -3,26 +3,32 @@
 Nothing here looks at a record outside the training part of the fold.
 """
 
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kreinflow.errors import InputError, named
-from kreinflow.krein.correction import CorrectedFactor
+from kreinflow.krein.correction import CorrectedFactor, embed
+from kreinflow.krein.eigen import eigenpairs
+from kreinflow.krein.factor import KreinFactor, Rank
 from kreinflow.models.calibration import (
+    LOSS_DIGITS,
     TemperatureCalibrator,
     coverage_threshold,
     reject_threshold,
 )
 from kreinflow.models.classifier import LandmarkClassifier
-from kreinflow.models.factors import LandmarkKernel, Landmarks, TrainingPart
+from kreinflow.models.factors import LandmarkKernel, Landmarks, TrainingPart, landmark_kernel
 from kreinflow.models.learner import Choice, Learner, Problem
 from kreinflow.models.registry import make_learner
 from kreinflow.numerics import FloatArray
 from kreinflow.sequences.folds import inner_folds
+from kreinflow.tall import select
 
 
 def inner_partition(
@@ -32,7 +38,8 @@ def inner_partition(
 
     A record that is a landmark knows itself: its column of C holds its own score, its own label
     stands in the basis. A new object never does, so landmarks are trained on and not measured,
-    unless that would leave fewer than half of the records to measure.
+    unless that would leave fewer than half of the records to measure. Then all are measured, each
+    by a fit that lacks the landmarks of its inner fold, see :func:`choose`.
 
     Parameters
     ----------
@@ -117,7 +124,7 @@ def train(
     learner = make_learner(settings)
     problem = Problem.of(embedding, kernel, landmarks, part, seed)
     with named(f"recipe {recipe['name']!r}"):
-        choice, decisions, calibrator = choose(learner, problem, inner)
+        choice, decisions, calibrator = choose(learner, problem, inner, recipe["rank"])
         (fitted,) = learner.fit(problem, [choice])
     truth = part.labels[inner >= 0]
     probabilities = calibrator.probabilities(decisions)
@@ -166,7 +173,7 @@ def shown(choice: Choice) -> str:
 
 
 def choose(
-    learner: Learner, problem: Problem, inner: NDArray[np.int64]
+    learner: Learner, problem: Problem, inner: NDArray[np.int64], rank: Rank | None = None
 ) -> tuple[Choice, FloatArray, TemperatureCalibrator]:
     """Choose the hyper-parameters of a learner on inner folds.
 
@@ -180,6 +187,9 @@ def choose(
         The whole training part.
     inner : ndarray of shape (n,)
         Inner fold of each training record; -1 is always trained on.
+    rank : optional
+        Of the factor. If given, landmarks that an inner fold holds out are no landmarks of its fit:
+        what it measures are new objects. If not, they stay.
 
     Returns
     -------
@@ -192,16 +202,20 @@ def choose(
     """
     choices = learner.choices()
     truth = problem.labels[inner >= 0]
-    decisions = _held_out_decisions(learner, problem, choices, inner)
+    decisions = _held_out_decisions(learner, problem, choices, inner, rank)
     errors = [int((decision.argmax(axis=1) != truth).sum()) for decision in decisions]
     fewest = [i for i, count in enumerate(errors) if count == min(errors)]
     calibrators = {i: TemperatureCalibrator().fit(decisions[i], truth) for i in fewest}
-    best = min(fewest, key=lambda i: calibrators[i].log_loss_)
+    best = min(fewest, key=lambda i: round(calibrators[i].log_loss_, LOSS_DIGITS))
     return choices[best], decisions[best], calibrators[best]
 
 
 def _held_out_decisions(
-    learner: Learner, problem: Problem, choices: Sequence[Choice], inner: NDArray[np.int64]
+    learner: Learner,
+    problem: Problem,
+    choices: Sequence[Choice],
+    inner: NDArray[np.int64],
+    rank: Rank | None,
 ) -> list[FloatArray]:
     """Return the decisions of each choice for the records that are held out once, and no others.
 
@@ -212,8 +226,40 @@ def _held_out_decisions(
     for fold in range(int(inner.max()) + 1):
         held_out = np.flatnonzero(inner == fold)
         places = np.searchsorted(measured, held_out)
-        unseen = problem.on(held_out)
-        fits = learner.fit(problem.on(np.flatnonzero(inner != fold)), choices)
+        known = problem if rank is None else _without_landmarks(problem, held_out, rank)
+        unseen = known.on(held_out)
+        fits = learner.fit(known.on(np.flatnonzero(inner != fold)), choices)
         for decision, fitted in zip(decisions, fits, strict=True):
             decision[places] = learner.decide(fitted, unseen)
     return decisions
+
+
+def _without_landmarks(problem: Problem, held_out: NDArray[np.intp], rank: Rank) -> Problem:
+    """Return the problem with those landmarks alone that are not among some of its records.
+
+    Kernel and factor are those that the other records and landmarks make.
+    """
+    part, landmarks = problem.part, problem.landmarks
+    kept = ~np.isin(landmarks.rows, part.rows[held_out])
+    if kept.all():
+        return problem
+    landmarks = landmarks.some(kept)
+    kernel = landmark_kernel(landmarks, part, problem.everything.transform)
+    seen = np.setdiff1d(np.arange(len(part.rows)), held_out)
+
+    @cache
+    def embedding() -> CorrectedFactor:
+        C = select(kernel.C, seen)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)  # the factor of the fold says it
+            factor = KreinFactor.fit(
+                C,
+                kernel.W,
+                kernel.self_similarities[seen],
+                rank=rank,
+                centre=kernel.centring is not None,
+            )
+        pairs = eigenpairs(factor.rows(C), factor.signs)
+        return embed(factor, pairs, problem.embedding.method)
+
+    return Problem(embedding, kernel, landmarks, part, problem.chosen, problem.seed)

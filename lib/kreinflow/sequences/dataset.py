@@ -39,7 +39,7 @@ from kreinflow.sequences.labels import (
 )
 from kreinflow.sequences.matrices import check_ending, check_matrix, read_matrix
 from kreinflow.sequences.objects import check_objects_file, read_objects, refuse_unfit
-from kreinflow.sequences.simulation import simulate_families
+from kreinflow.sequences.simulation import LETTERS, simulate_families
 from kreinflow.sequences.swissprot import check_flat_file, label_source, read_swissprot
 
 ALIGNED = ("fasta", "swissprot", "simulated")
@@ -304,6 +304,8 @@ def _load_fasta(source: Mapping[str, Any], data_folder: Path, alphabet: str) -> 
         if id not in labels:
             drops.add("no label", id)
     kept = [(id, residues) for id, residues in kept if id in labels]
+    if source["molecule"] == "protein" and set(LETTERS) <= set(alphabet):
+        _refuse_nucleotides([residues for _, residues in kept], ", ".join(map(str, paths[:1])))
     without_sequence = [id for id in labels if id not in places]
     for id in without_sequence:
         drops.add("label without sequence", id)
@@ -319,6 +321,16 @@ def _load_fasta(source: Mapping[str, Any], data_folder: Path, alphabet: str) -> 
         min_class_size=source["min_class_size"],
     )
     return replace(collapsed, organisms=_organisms(collapsed.ids, organisms))
+
+
+def _refuse_nucleotides(sequences: Sequence[bytes], where: str) -> None:
+    """Refuse what is no protein beyond doubt: thousands of residues of five kinds."""
+    if sum(map(len, sequences)) < 1000 or any(set(s) - set(b"ACGTUN") for s in sequences):
+        return
+    raise InputError(
+        f"{where}: all residues are A, C, G, T or N, but the molecule is protein. "
+        "Set 'source.molecule' to nucleotide."
+    )
 
 
 def _load_swissprot(source: Mapping[str, Any], data_folder: Path, alphabet: str) -> Dataset:

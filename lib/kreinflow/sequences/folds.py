@@ -150,7 +150,9 @@ def inner_folds(
     labels : ndarray of shape (n,)
         Classes, as integers.
     k : int
-        Folds wanted; fewer if a class has fewer units, but at least 2.
+        Folds wanted. A class with fewer units is in as many of them, chosen by its random
+        numbers, and is learned from whole in the others; fewer if no class has as many, but at
+        least 2.
     seed : int
     *name : object
         What the folds are for, as in :func:`kreinflow.randomness.stream`.
@@ -164,8 +166,7 @@ def inner_folds(
     unit_label = _majority(unit_of, labels, len(units))
     keys = hash_keys(seed, _name("inner fold", *name), map(str, units))
     sizes = np.bincount(unit_label)
-    several = sizes[sizes > 1]
-    k = max(2, min(k, int(several.min()) if len(several) else k))
+    k = max(2, min(k, int(sizes.max())))
     unit_fold = np.full(len(units), -1, dtype=np.intp)
     for label in np.flatnonzero(sizes > 1):
         members = np.flatnonzero(unit_label == label)
