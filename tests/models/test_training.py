@@ -293,6 +293,34 @@ def test_groups_share_an_inner_fold():
         assert len(set(inner[groups == group]) - {-1}) <= 1
 
 
+def grouped_problem():
+    """Groups of three neighbouring rows, of which a landmark is in many."""
+    landmarks, part, full = problem("sequences")
+    groups = part.rows // 3
+    return landmarks, TrainingPart(part.rows, part.labels, groups, CLASSES), full
+
+
+def test_a_group_that_is_held_out_has_no_word_in_its_own_decisions():
+    """Scores with its landmarks are scrambled, and the decisions stay what they were."""
+    landmarks, part, _ = grouped_problem()
+    inner = inner_partition(landmarks.rows, part, 3, 1, "r0f0")
+    assert (inner[np.isin(part.rows, landmarks.rows)] >= 0).any()
+    recipe = {"name": "it", "transform": "log", "rank": "misfit", "correction": "none"}
+    learner = registry.make_learner({"method": "nearest_landmark"})
+    found = []
+    for change in (False, True):
+        scores = landmarks.scores.copy()
+        if change:
+            same = part.groups[:, None] == landmarks.rows // 3
+            scores[np.ix_(part.rows, np.arange(M))] = np.where(same, 1, scores[part.rows])
+        own = Landmarks(**{**vars(landmarks), "scores": scores})
+        (entry,) = make_factors(own, part, {"log": make_transform("log")}, [recipe])
+        kernel = landmark_kernel(own, part, make_transform("log"))
+        whole = Problem.of(entry.corrected["none"], kernel, own, part, 1)
+        found.append(choose(learner, whole, inner, "misfit")[1])
+    np.testing.assert_array_equal(*found)
+
+
 @pytest.mark.parametrize("learner", LEARNERS)
 def test_rows_outside_the_training_part_are_not_looked_at(learner):
     plain, landmarks, part, *_ = fitted("sequences", learner)

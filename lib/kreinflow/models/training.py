@@ -38,8 +38,10 @@ def inner_partition(
 
     A record that is a landmark knows itself: its column of C holds its own score, its own label
     stands in the basis. A new object never does, so landmarks are trained on and not measured,
-    unless that would leave fewer than half of the records to measure. Then all are measured, each
-    by a fit that lacks the landmarks of its inner fold, see :func:`choose`.
+    unless that would leave fewer than half of the records to measure, or a group has several
+    distinct rows, which then are held out together: a landmark of the group that was trained on
+    would know them. Then all are measured, each by a fit that lacks the landmarks of its inner
+    fold, see :func:`choose`.
 
     Parameters
     ----------
@@ -60,7 +62,8 @@ def inner_partition(
     """
     inner = inner_folds(part.groups, part.labels, k, seed, fold)
     plain = ~np.isin(part.rows, landmark_rows)
-    if 2 * np.count_nonzero(plain & (inner >= 0)) >= len(inner):
+    grouped = len(np.unique(part.groups)) < len(np.unique(part.rows))
+    if not grouped and 2 * np.count_nonzero(plain & (inner >= 0)) >= len(inner):
         inner = np.where(plain, inner, -1)
     for label in range(len(part.classes)):
         own = part.labels == label
@@ -237,11 +240,12 @@ def _held_out_decisions(
 def _without_landmarks(problem: Problem, held_out: NDArray[np.intp], rank: Rank) -> Problem:
     """Return the problem with those landmarks alone that are not among some of its records.
 
-    Kernel and factor are those that the other records and landmarks make.
+    Kernel and factor are those that the other records and landmarks make. Where fewer than two
+    landmarks are left, all stay.
     """
     part, landmarks = problem.part, problem.landmarks
     kept = ~np.isin(landmarks.rows, part.rows[held_out])
-    if kept.all():
+    if kept.all() or np.count_nonzero(kept) < 2:
         return problem
     landmarks = landmarks.some(kept)
     kernel = landmark_kernel(landmarks, part, problem.everything.transform)
