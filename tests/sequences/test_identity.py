@@ -2,8 +2,11 @@ import numpy as np
 import pytest
 from scipy.sparse.csgraph import connected_components
 
+from kreinflow.alignment.scoring import ScoringScheme, load_substitution_matrix
+from kreinflow.alignment.traceback import trace
 from kreinflow.sequences import identity as module
-from kreinflow.sequences.identity import identity, identity_clusters
+from kreinflow.sequences import simulation
+from kreinflow.sequences.identity import covered, identity, identity_clusters
 
 PROTEIN = np.frombuffer(b"ACDEFGHIKLMNPQRSTVWY", dtype=np.uint8)
 NUCLEOTIDE = np.frombuffer(b"ACGT", dtype=np.uint8)
@@ -131,3 +134,59 @@ def test_words_shared_by_chance_are_not_aligned(monkeypatch):
     aligned = len(module._candidates(sequences, False, 0.5))
     monkeypatch.setattr(module, "_PROTEIN_GAIN", 0)  # any diagonal will do
     assert aligned < 0.1 * len(module._candidates(sequences, False, 0.5))
+
+
+BLOSUM62 = ScoringScheme(load_substitution_matrix("BLOSUM62"), 11, 1)
+
+
+def by_columns(a, b):
+    """Identity and coverage, counted in the rows of the alignment."""
+    aligned = trace(a, b, BLOSUM62)
+    shorter = aligned.first if len(a) <= len(b) else aligned.second
+    residues = len(shorter.replace("-", ""))
+    return aligned.identical / max(len(shorter), 1), residues / min(len(a), len(b))
+
+
+def test_identity_and_coverage_of_an_alignment_by_hand():
+    # MKV-AAGIW under MKVLAAGIW: 8 of 9 columns, and all of the shorter one.
+    assert covered(b"WWWMKVLAAGIWTTT", b"MKVAAGIW", False) == (8 / 9, 1)
+    assert covered(b"MKVAAGIW", b"WWWMKVLAAGIWTTT", False) == (8 / 9, 1)
+    # Of ten residues of the shorter one the last four have no partner.
+    assert covered(b"WWMKVCAAPPPP", b"TTTTTTMKVCAAGGGG", False) == (1, 6 / 12)
+    assert covered(b"PPP", b"WWW", False) == (0, 0)
+    assert covered(b"ACGTACGTAC", b"TTACGTACGT", True) == (1, 8 / 10)
+
+
+@pytest.fixture(scope="module")
+def remote():
+    """Families whose members have little in common, some of them fragments."""
+    random = np.random.default_rng(8)
+    families = simulation.simulate_families(4, 80, seed=3)
+    sequences = []
+    for record in families:
+        start = random.integers(len(record.residues) // 3) if random.random() < 0.3 else 0
+        sequences.append(record.residues[start:])
+    return sequences, [record.label for record in families]
+
+
+def test_all_pairs_of_a_class_are_compared_by_identity_and_coverage(remote):
+    """Single linkage of all pairs, each alignment counted column by column."""
+    sequences, labels = remote
+    n = len(sequences)
+    close = np.zeros((n, n), dtype=bool)
+    for i in range(n):
+        for j in range(i):
+            share, part = by_columns(sequences[i], sequences[j])
+            assert covered(sequences[i], sequences[j], False) == pytest.approx((share, part))
+            close[i, j] = share >= 0.4 and part >= 0.8
+    same = np.array([[a == b for a in labels] for b in labels])
+    assert not close[~same].any()
+    truth = connected_components(close, directed=False)[1]
+    clusters = identity_clusters(sequences, 0.4, 0.8, labels)
+    np.testing.assert_array_equal(
+        clusters[:, None] == clusters[None], truth[:, None] == truth[None]
+    )
+    # Words alone miss some, and never join what all pairs do not.
+    few = identity_clusters(sequences, 0.4, 0.8)
+    assert len(set(clusters)) < len(set(few)) < n
+    assert ((few[:, None] == few) <= (clusters[:, None] == clusters)).all()

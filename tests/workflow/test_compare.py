@@ -23,7 +23,7 @@ def test_each_method_meets_both_kinds_of_folds(workflow, small_config):
     run.configure(config)
     jobs = run.jobs("compare")
     assert jobs["assign_folds"] == 2  # the run's own, and random ones
-    assert "assign_homology_folds" not in jobs
+    assert jobs["assign_homology_folds"] == 1
 
 
 def test_our_row_is_the_inner_choice_of_the_run(workflow, small_config, reference):

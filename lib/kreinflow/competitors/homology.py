@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from kreinflow.competitors.kinds import IDENTITY
+from kreinflow.competitors.kinds import COVERAGE, IDENTITY
 from kreinflow.randomness import hash_keys
 from kreinflow.sequences.dataset import Dataset
 from kreinflow.sequences.folds import inner_folds
@@ -14,6 +14,10 @@ from kreinflow.sequences.partition import NEVER_TESTED
 
 def homology_folds(dataset: Dataset, k: int, repeats: int, seed: int) -> pd.DataFrame:
     """Return folds of clusters of alike sequences, where classes may have fewer than k clusters.
+
+    Sequences are alike if the best local alignment has at least 40 % of its columns identical and
+    covers at least 80 % of the shorter one. Clusters are the connected components: all pairs of
+    one class are compared, and of two classes those that share a word.
 
     Unlike :func:`kreinflow.sequences.folds.assign_folds` nothing is refused: a class of one
     cluster, or of which all clusters came into one fold, is trained on in all folds and never
@@ -31,7 +35,8 @@ def homology_folds(dataset: Dataset, k: int, repeats: int, seed: int) -> pd.Data
         Columns id, group, repeat and fold, as those of ``assign_folds``.
     """
     assert dataset.sequences is not None
-    groups = identity_clusters(dataset.sequences, IDENTITY)[dataset.rows]
+    clusters = identity_clusters(dataset.sequences, IDENTITY, COVERAGE, dataset.row_labels)
+    groups = clusters[dataset.rows]
     tables = [
         pd.DataFrame(
             {

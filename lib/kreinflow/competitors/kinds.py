@@ -8,8 +8,9 @@ from kreinflow.sequences.dataset import ALIGNED
 
 RANDOM = "random"
 HOMOLOGY = "homology-aware"
-IDENTITY = 0.4
-"""Sequences of at least this identity share a homology-aware fold."""
+IDENTITY, COVERAGE = 0.4, 0.8
+"""Sequences share a homology-aware fold where so many of the columns of their alignment are
+identical, and it covers so much of the shorter one."""
 
 
 def kind_of_folds(folds: Mapping[str, Any]) -> str:
@@ -22,12 +23,12 @@ def kind_of_folds(folds: Mapping[str, Any]) -> str:
     """
     if folds["method"] == "stratified":
         return RANDOM
+    if folds["method"] == HOMOLOGY:
+        return HOMOLOGY
     if folds["method"] == "table":
         return "own table"
     if folds["column"] is not None:
         return f"grouped by {folds['column']}"
-    if folds["identity"] <= IDENTITY:
-        return HOMOLOGY
     return f"grouped at {folds['identity']:.0%} identity"
 
 
@@ -56,7 +57,7 @@ def twins_of(datasets: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str, d
         folds = {**part["folds"], "column": None, "table": None}
         kinds = {
             RANDOM: folds | {"method": "stratified"},
-            HOMOLOGY: folds | {"method": "grouped", "identity": IDENTITY, "clustering": "kmer"},
+            HOMOLOGY: folds | {"method": HOMOLOGY},
         }
         kinds.pop(kind_of_folds(part["folds"]), None)
         found[name] = {f"{name}+{kind}": {**part, "folds": own} for kind, own in kinds.items()}
