@@ -168,6 +168,11 @@ def of_datasets(file):
     return [f"{RESULTS}/{dataset}/{file}" for dataset in DATASETS]
 
 
+def of_kinds(dataset, file):
+    """A file of a data set with each kind of folds that the comparison has."""
+    return [f"{RESULTS}/{twin}/{file}" for twin in KINDS[dataset]]
+
+
 def of_dataset(dataset, stage, ending, selectors=trained_selectors_of):
     return [
         f"{RESULTS}/{dataset}/{stage}/{selector}/{fold}.{ending}"

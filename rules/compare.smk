@@ -3,7 +3,8 @@
 # config does not have, the whole run is made once more, in RESULTS/DATASET+KIND.
 # needs: dataset, folds; for the row of ours the models, predictions and landmarks
 # makes: compare/METHOD/FOLD.tsv and FOLD.predictions.tsv.gz, compare/folds.tsv (fold by fold),
-#        compare/compare.tsv (means), RESULTS/compare.html
+#        compare/compare.tsv (means), compare/budgets.tsv (our selectors one by one),
+#        RESULTS/compare.html
 
 from kreinflow.competitors.methods import COMPETITORS, OURS
 
@@ -24,7 +25,7 @@ rule assign_homology_folds:
     threads: 1
     resources:
         mem_mb=scale(BASE_MB, 40),
-        runtime=scale(10, 10),
+        runtime=scale(30, 60),  # all pairs of a class are aligned, in one thread
     params:
         settings=lambda wildcards: CONFIG["datasets"][wildcards.dataset]["folds"],
         seed=CONFIG["seed"],
@@ -107,16 +108,20 @@ rule measure_ours:
 
 rule tabulate_comparison:
     input:
-        lambda wildcards: [
+        methods=lambda wildcards: [
             f"{RESULTS}/{twin}/compare/{method}/{fold}.tsv"
             for twin in KINDS[wildcards.dataset]
             for method in (OURS, *COMPETITORS)
             for fold in FOLDS[twin]
             if fold != ALL
         ],
+        records=lambda wildcards: of_kinds(wildcards.dataset, "dataset/records.tsv"),
+        models=lambda wildcards: of_kinds(wildcards.dataset, "evaluation/models.tsv"),
+        metrics=lambda wildcards: of_kinds(wildcards.dataset, "evaluation/metrics.tsv"),
     output:
         folds=f"{RESULTS}/{{dataset}}/compare/folds.tsv",
         summary=f"{RESULTS}/{{dataset}}/compare/compare.tsv",
+        budgets=f"{RESULTS}/{{dataset}}/compare/budgets.tsv",
     log:
         f"{RESULTS}/{{dataset}}/logs/compare.log",
     benchmark:
@@ -131,6 +136,7 @@ rule tabulate_comparison:
         runtime=scale(5, 0),
     params:
         kinds=lambda wildcards: KINDS[wildcards.dataset],
+        order=lambda wildcards: [r["name"] for r in recipes_of(wildcards.dataset)],
         code=code("compare_table.py"),
     script:
         "../scripts/compare_table.py"
@@ -138,7 +144,8 @@ rule tabulate_comparison:
 
 rule write_comparison_page:
     input:
-        [f"{RESULTS}/{dataset}/compare/compare.tsv" for dataset in KINDS],
+        summaries=[f"{RESULTS}/{dataset}/compare/compare.tsv" for dataset in KINDS],
+        budgets=[f"{RESULTS}/{dataset}/compare/budgets.tsv" for dataset in KINDS],
     output:
         f"{RESULTS}/compare.html",
     log:

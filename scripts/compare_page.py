@@ -4,13 +4,17 @@ from pathlib import Path
 
 from kreinflow.artifacts import read_table, write_text
 from kreinflow.competitors.page import render_page
-from kreinflow.competitors.tables import COMPARE_COLUMNS
+from kreinflow.competitors.tables import BUDGET_COLUMNS, COMPARE_COLUMNS
 from kreinflow.console import logged
 
 with logged(snakemake.log[0]):
-    text = ["folds", "method", "version", "reason"]
-    tables = {
-        Path(path).parents[1].name: read_table(path, COMPARE_COLUMNS, text)
-        for path in snakemake.input
-    }
-    write_text(snakemake.output[0], render_page(tables, snakemake.params.threads))
+    text = ["folds", "method", "selector", "recipes", "version", "reason"]
+    tables, budgets = (
+        {Path(path).parents[1].name: read_table(path, columns, text) for path in paths}
+        for paths, columns in (
+            (snakemake.input.summaries, COMPARE_COLUMNS),
+            (snakemake.input.budgets, BUDGET_COLUMNS),
+        )
+    )
+    page = render_page(tables, budgets, snakemake.params.threads)
+    write_text(snakemake.output[0], page)

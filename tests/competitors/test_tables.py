@@ -3,14 +3,22 @@
 import numpy as np
 import pandas as pd
 import pytest
+from scipy import stats
 
 from kreinflow.alignment.scoring import ScoringScheme, load_substitution_matrix
 from kreinflow.competitors.competitor import Competitor, UnavailableError
+from kreinflow.competitors.figures import cost_figure
 from kreinflow.competitors.methods import OURS
 from kreinflow.competitors.ours import training_alignments
 from kreinflow.competitors.page import render_page
 from kreinflow.competitors.run import FOLD_COLUMNS, quality, run_competitor
-from kreinflow.competitors.tables import COMPARE_COLUMNS, compare_table, fold_table
+from kreinflow.competitors.tables import (
+    BUDGET_COLUMNS,
+    COMPARE_COLUMNS,
+    budget_table,
+    compare_table,
+    fold_table,
+)
 from kreinflow.sequences.dataset import load_dataset
 from kreinflow.sequences.partition import partition_of
 
@@ -125,6 +133,9 @@ def rows(method, accuracies, reason="", **more):
     ]
 
 
+RECORDS = {"random": 20, "homology-aware": 12}
+
+
 def made_up():
     parts = {
         "random": [
@@ -141,7 +152,7 @@ def test_means_and_deviations_are_those_of_the_folds():
     folds = made_up()
     assert folds["method"].tolist()[:4] == [OURS, OURS, "blast", "blast"]
     assert folds["fold"].tolist()[:4] == [0, 1, 0, 1]
-    table = compare_table(folds)
+    table = compare_table(folds, RECORDS)
     assert list(table.columns) == list(COMPARE_COLUMNS)
     assert table["method"].tolist() == [OURS, "blast", "diamond", "blast"]
     assert table["tested_folds"].tolist() == [2, 2, 0, 1]
@@ -150,13 +161,79 @@ def test_means_and_deviations_are_those_of_the_folds():
     assert table["reason"].tolist() == ["", "", "<b>missing</b>", ""]
 
 
+def test_the_difference_to_ours_is_tested_with_the_overlap_of_the_training_parts():
+    """Against the formula written out, of Nadeau and Bengio, and Holm's steps by hand."""
+    parts = {
+        "random": [
+            *rows(OURS, [0.9, 1.0, 0.8]),
+            *rows("blast", [0.8, 0.7, 0.75]),
+            *rows("kmer_svm", [0.9, 0.95, 0.85]),
+            *rows("diamond", [0.9, 0.9, ""]),
+        ]
+    }
+    parts["random"][-1]["reason"] = "it broke"
+    table = compare_table(fold_table(parts), {"random": 30}).set_index("method")
+    p = {}
+    for method, d in {"blast": [-0.1, -0.3, -0.05], "kmer_svm": [0, -0.05, 0.05]}.items():
+        t = np.mean(d) / np.sqrt((1 / 3 + 10 / 20) * np.var(d, ddof=1))
+        p[method] = 2 * stats.t.sf(abs(t), 2)
+        assert table.loc[method, "difference"] == pytest.approx(np.mean(d), abs=1e-12)
+    assert p["blast"] < p["kmer_svm"]
+    assert table.loc["blast", "p_holm"] == pytest.approx(min(1, 2 * p["blast"]))
+    assert table.loc["kmer_svm", "p_holm"] == pytest.approx(max(2 * p["blast"], p["kmer_svm"]))
+    for method in (OURS, "diamond"):  # of some folds alone there is no difference
+        assert table.loc[method, ["difference", "p_holm"]].isna().all()
+
+
+def made_up_choices():
+    """Two selectors of two recipes; the inner folds prefer another one in each fold."""
+    place = [(recipe, 0, fold) for recipe in ("a", "b", "c", "d") for fold in (0, 1)]
+    models = pd.DataFrame(place, columns=["recipe", "repeat", "fold"])
+    models["selector"] = ["few"] * 4 + ["many"] * 4
+    models["inner_accuracy"] = [0.9, 0.8, 0.8, 0.9, 0.9, 0.9, 0.8, 0.8]
+    models["inner_log_loss"] = 0.1
+    models["alignments_per_query"] = [10, 12, 10, 12, 50, 50, 50, 50]
+    metrics = pd.DataFrame(place, columns=["recipe", "repeat", "fold"])
+    metrics["accuracy"] = [0.7, 1.0, 1.0, 0.5, 0.9, 0.8, 1.0, 1.0]
+    final = models.iloc[:1].assign(repeat=-1, fold=-1)
+    return pd.concat([models, final]), metrics
+
+
+def test_each_selector_has_the_recipes_that_its_inner_folds_choose():
+    table = budget_table("random", *made_up_choices(), ["a", "b", "c", "d"])
+    assert list(table.columns) == list(BUDGET_COLUMNS)
+    assert table["selector"].tolist() == ["few", "many"]
+    assert table["recipes"].tolist() == ["a, b", "c"]
+    np.testing.assert_allclose(table["alignments_per_query_mean"], [11, 50])
+    np.testing.assert_allclose(table["accuracy_mean"], [0.6, 0.85])
+    np.testing.assert_allclose(table["accuracy_sd"], [0.1 * 2**0.5, 0.05 * 2**0.5])
+
+
+def test_the_figure_has_a_point_for_each_method_that_ran():
+    summary = compare_table(made_up(), RECORDS)
+    random = summary[summary["folds"] == "random"].copy()
+    random.loc[random["method"] == "blast", "alignments_per_query_mean"] = np.nan
+    budgets = budget_table("random", *made_up_choices(), ["a", "b", "c", "d"])
+    counted, beside = cost_figure(random, budgets).axes
+    line, ours = counted.lines
+    np.testing.assert_allclose(line.get_xdata(), [11, 50])
+    np.testing.assert_allclose(line.get_ydata(), [0.4, 0.15])
+    np.testing.assert_allclose(ours.get_ydata(), [0.05])
+    (blast,) = beside.lines  # of unknown cost; DIAMOND did not run
+    np.testing.assert_allclose(blast.get_ydata(), [0.4])
+
+
 def test_the_page_shows_each_row_and_escapes_what_it_prints():
-    page = render_page({"a & b": compare_table(made_up())}, 1)
+    budgets = budget_table("random", *made_up_choices(), ["a", "b", "c", "d"])
+    budgets["selector"] = "<i>few</i>"
+    page = render_page({"a & b": compare_table(made_up(), RECORDS)}, {"a & b": budgets}, 1)
     assert "a &amp; b" in page
     assert "95.00 ± 7.07" in page
     assert "not run: &lt;b&gt;missing&lt;/b&gt;" in page
+    assert "&lt;i&gt;few&lt;/i&gt;" in page
     assert page.count('class="best"') == 1
     assert page.count("<script") == 1  # sorts tables
+    assert page.count("<img") == 2
 
 
 def test_alignments_of_the_training_part_are_counted(dataset, partition):

@@ -5,8 +5,10 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import pandas as pd
 
-from kreinflow.competitors.methods import METHODS
+from kreinflow.competitors.methods import METHODS, OURS
 from kreinflow.competitors.run import FOLD_COLUMNS
+from kreinflow.evaluation.choice import chosen_recipes
+from kreinflow.evaluation.comparison import corrected_t_test, holm
 
 FIGURES = (
     "accuracy",
@@ -24,10 +26,26 @@ COMPARE_COLUMNS = (
     "tested_folds",
     "records",
     *(f"{figure}_{part}" for figure in FIGURES for part in ("mean", "sd")),
+    "difference",
+    "p_holm",
     "version",
     "reason",
 )
-"""``folds`` is how the folds were made, ``tested_folds`` how many of them have figures."""
+"""``folds`` is how the folds were made, ``tested_folds`` how many of them have figures.
+``difference`` is the method's mean accuracy minus ours on the same folds, and ``p_holm`` its
+corrected resampled t-test, adjusted by Holm's method over the other methods of one kind of folds;
+both are empty in our own row, where a method did not run on all folds, and p for a single fold."""
+
+BUDGET_COLUMNS = (
+    "folds",
+    "selector",
+    "alignments_per_query_mean",
+    "accuracy_mean",
+    "accuracy_sd",
+    "recipes",
+)
+"""What the inner folds choose when they may choose among the recipes of one selector alone;
+``recipes`` are those that were chosen in some fold."""
 
 
 def fold_table(parts: Mapping[str, Sequence[pd.DataFrame]]) -> pd.DataFrame:
@@ -52,7 +70,7 @@ def fold_table(parts: Mapping[str, Sequence[pd.DataFrame]]) -> pd.DataFrame:
     return whole
 
 
-def compare_table(folds: pd.DataFrame) -> pd.DataFrame:
+def compare_table(folds: pd.DataFrame, records: Mapping[str, int]) -> pd.DataFrame:
     """Return mean and standard deviation (n - 1) over folds, for each kind of folds and method.
 
     A method that could not run in some fold has that reason, and the means of the others.
@@ -61,6 +79,9 @@ def compare_table(folds: pd.DataFrame) -> pd.DataFrame:
     ----------
     folds : DataFrame
         From :func:`fold_table`.
+    records : mapping of str to int
+        Records of the data set, by the kind of folds: those that a fold does not test it learns
+        from.
 
     Returns
     -------
@@ -77,6 +98,64 @@ def compare_table(folds: pd.DataFrame) -> pd.DataFrame:
             values.append(numbers.std(ddof=1) if len(numbers) > 1 else np.nan)
         versions = sorted({str(v) for v in ran["version"]} - {""})
         reasons = sorted({str(v) for v in part["reason"]} - {""})
-        row = [kind, method, len(ran), int(ran["records"].sum()), *values]
+        row = [kind, method, len(ran), int(ran["records"].sum()), *values, np.nan, np.nan]
         rows.append([*row, ", ".join(versions), "; ".join(reasons)])
-    return pd.DataFrame(rows, columns=list(COMPARE_COLUMNS))
+    table = pd.DataFrame(rows, columns=list(COMPARE_COLUMNS))
+    for kind, part in folds.groupby("folds", sort=False):
+        for method, (difference, p) in _against_ours(part, records[str(kind)]).items():
+            place = (table["folds"] == kind) & (table["method"] == method)
+            table.loc[place, ["difference", "p_holm"]] = difference, p
+    return table
+
+
+def _against_ours(folds: pd.DataFrame, records: int) -> dict[str, tuple[float, float]]:
+    """Return difference and adjusted p of each method that ran on all folds that we ran on."""
+    wide = folds.pivot(index=["repeat", "fold"], columns="method", values="accuracy")
+    if OURS not in wide or wide[OURS].isna().any():
+        return {}
+    tested = folds[folds["method"] == OURS].set_index(["repeat", "fold"])["records"]
+    n_test = tested.loc[wide.index].to_numpy(np.float64)
+    others = [m for m in wide.columns if m != OURS and not wide[m].isna().any()]
+    differences = [(wide[method] - wide[OURS]).to_numpy(np.float64) for method in others]
+    p = np.array([corrected_t_test(d, records - n_test, n_test)[1] for d in differences])
+    return {
+        method: (float(d.mean()), float(adjusted))
+        for method, d, adjusted in zip(others, differences, holm(p), strict=True)
+    }
+
+
+def budget_table(
+    kind: str, models: pd.DataFrame, metrics: pd.DataFrame, order: Sequence[str]
+) -> pd.DataFrame:
+    """Return what each selector alone would have given: accuracy against alignments.
+
+    Parameters
+    ----------
+    kind : str
+        How the folds were made.
+    models : DataFrame
+        The evaluation's, with recipe, repeat, fold, selector, inner_accuracy, inner_log_loss,
+        alignments_per_query.
+    metrics : DataFrame
+        The evaluation's, with recipe, repeat, fold, accuracy.
+    order : sequence of str
+        The recipes as the config lists them.
+
+    Returns
+    -------
+    DataFrame
+        Columns :data:`BUDGET_COLUMNS`, a row for each selector.
+    """
+    place = ["recipe", "repeat", "fold"]
+    accuracies = metrics.set_index(place)["accuracy"].astype(np.float64)
+    rows = []
+    for selector, part in models.groupby("selector", sort=False):
+        own = set(part["recipe"])
+        chosen = chosen_recipes(part, [name for name in order if name in own])
+        keys = [(recipe, *numbers) for numbers, recipe in chosen.items()]
+        accuracy = accuracies.loc[keys].to_numpy()
+        alignments = part.set_index(place)["alignments_per_query"].loc[keys].to_numpy(np.float64)
+        spread = accuracy.std(ddof=1) if len(accuracy) > 1 else np.nan
+        names = ", ".join(name for name in order if name in chosen.values())
+        rows.append([kind, selector, alignments.mean(), accuracy.mean(), spread, names])
+    return pd.DataFrame(rows, columns=list(BUDGET_COLUMNS))

@@ -234,7 +234,7 @@ def _view(number: int, data: DatasetReport, config: Mapping[str, Any]) -> dict[s
         "times": _times(data.times),
         "machines": _machines(data.times),
         "kernels": data.times["cpu_kernel"].astype(str).nunique(),
-        "figures": {name: _image(data.figures[name]) for name in CAPTIONS if name not in INLINE},
+        "figures": {name: image(data.figures[name]) for name in CAPTIONS if name not in INLINE},
         "drawings": {name: _drawing(data.figures[name], f"m{number}-") for name in INLINE},
         "map": _map(data.landmark_map),
         "captions": CAPTIONS,
@@ -252,7 +252,7 @@ def _table(
     return Table(head, rows, frozenset(text or {0}), frozenset(marked or ()), wrapped)
 
 
-def _image(svg: str) -> dict[str, Any]:
+def image(svg: str) -> dict[str, Any]:
     """Return an SVG as a data URI, with its width in CSS pixels (a point is 4/3 of one).
 
     Below its least width a figure scrolls in its box, so that labels stay readable.
