@@ -65,7 +65,7 @@ def _read(path: Path) -> tuple[bytes, tuple[Path, ...]]:
 
 
 def _imported(code: bytes) -> Iterator[Path]:
-    for node in ast.walk(ast.parse(code)):
+    for node in _statements(ast.parse(code)):
         names: list[str] = []
         if isinstance(node, ast.Import):
             names = [alias.name for alias in node.names]
@@ -76,6 +76,14 @@ def _imported(code: bytes) -> Iterator[Path]:
             if parts[0] == "kreinflow":
                 for depth in range(len(parts)):
                     yield from _files(_PACKAGE.joinpath(*parts[1 : depth + 1]))
+
+
+def _statements(node: ast.AST) -> Iterator[ast.AST]:
+    """Yield the statements of a module, nested ones too, without a look into expressions."""
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, (ast.stmt, ast.ExceptHandler, ast.match_case)):
+            yield child
+            yield from _statements(child)
 
 
 @cache

@@ -1,8 +1,10 @@
 """Small runs of the whole workflow, in folders of their own."""
 
+import fcntl
 import hashlib
 import os
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -56,6 +58,11 @@ class Workflow:
     def configure(self, config):
         (self.folder / "config.yaml").write_text(yaml.safe_dump(config))
 
+    def start_from(self, other):
+        """Take over what another run left behind."""
+        for name in ("results", ".snakemake"):
+            shutil.copytree(other.folder / name, self.folder / name)
+
     def command(self, *arguments, cores="2"):
         return [
             *(sys.executable, "-m", "snakemake", "--cores", cores),
@@ -104,10 +111,20 @@ def small_config():
 
 @pytest.fixture(scope="session")
 def reference(tmp_path_factory):
-    """An undisturbed run of the small config on two cores."""
-    workflow = Workflow(tmp_path_factory.mktemp("reference"), SMALL)
-    workflow.run()
-    return workflow
+    """An undisturbed run of the small config on two cores, to be copied and left as it is.
+
+    Processes that share the tests share it too: the first to ask makes it.
+    """
+    base = tmp_path_factory.getbasetemp()
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        base = base.parent
+    with (base / "reference.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if (base / "reference" / "results" / "report.html").exists():
+            return Workflow(base / "reference", SMALL)
+        workflow = Workflow(base / "reference", SMALL)
+        workflow.run()
+        return workflow
 
 
 @pytest.fixture

@@ -1,7 +1,6 @@
 """The target ``compare``: what it makes, and that our row is that of the run."""
 
 import copy
-import shutil
 
 import numpy as np
 import pytest
@@ -28,8 +27,7 @@ def test_each_method_meets_both_kinds_of_folds(workflow, small_config):
 
 def test_our_row_is_the_inner_choice_of_the_run(workflow, small_config, reference):
     run = workflow(small_config)
-    shutil.copytree(reference.folder / "results", run.folder / "results")
-    shutil.copytree(reference.folder / ".snakemake", run.folder / ".snakemake")
+    run.start_from(reference)
     assert run.jobs() == {}
     before = (run.folder / "results/small/columns/alignments.json").read_bytes()
     wanted = [f"results/small/compare/{name}/r0f1.tsv" for name in ("kreinflow", "smith_waterman")]

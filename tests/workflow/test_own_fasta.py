@@ -24,7 +24,7 @@ def clone(tmp_path_factory):
     """A copy of what the workflow is made of, in which the commands have run."""
     folder = tmp_path_factory.mktemp("clone")
     for name in ("rules", "scripts", "schemas", "lib", "report", "envs"):
-        shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
+        shutil.copytree(ROOT / name, folder / name)
     for name in ("Snakefile", "config.yaml"):
         shutil.copy(ROOT / name, folder / name)
     (folder / "mine.yaml").write_text(blocks("yaml")[0])
