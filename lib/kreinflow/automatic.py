@@ -45,7 +45,7 @@ class Kind(NamedTuple):
 
 SEQUENCES = Kind("", "log", ("log", "sqrt", "normalised"))
 GLOBAL = Kind("global-", "normalised", ("normalised",))
-"""Scores of global alignments can be negative, which other transforms do not take."""
+"""Scores of global and semiglobal alignments can be negative, which others do not take."""
 GIVEN = Kind("given-", "raw", ("raw",))
 """A matrix, or a kernel of vectors."""
 

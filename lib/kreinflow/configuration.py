@@ -253,8 +253,8 @@ def _complete_comparison(config: dict[str, Any], name: str) -> None:
 def _kind(dataset: Mapping[str, Any]) -> automatic.Kind:
     if dataset["source"]["type"] not in ALIGNED:
         return automatic.GIVEN
-    negative = dataset["scoring"]["mode"] == "global"
-    return automatic.GLOBAL if negative else automatic.SEQUENCES
+    local = dataset["scoring"]["mode"] == "local"
+    return automatic.SEQUENCES if local else automatic.GLOBAL
 
 
 def _and(words: Sequence[str]) -> str:

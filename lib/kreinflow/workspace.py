@@ -411,6 +411,7 @@ def class_scores(
             own[picked],
             lengths[members],
             lengths[picked],
+            (members, picked),
         )
         parts.append(
             ClassScores(
@@ -458,7 +459,12 @@ def sketch_scores(
         rows,
         order,
         transform.apply(
-            scores.rectangle(rows, drawn), own[rows], own[drawn], lengths[rows], lengths[drawn]
+            scores.rectangle(rows, drawn),
+            own[rows],
+            own[drawn],
+            lengths[rows],
+            lengths[drawn],
+            (rows, drawn),
         ),
         transform.self_similarity(own[rows], lengths[rows]),
         _kind(dataset),

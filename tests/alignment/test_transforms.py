@@ -86,6 +86,9 @@ def test_negative_scores_are_refused(name, block):
     block[0][4, 2] = -1
     with pytest.raises(InputError, match=rf"transform {name}: the score of row 5 and column 3"):
         make_transform(name, SCHEME).apply(*block)
+    numbers = np.arange(100, 157), np.arange(200, 211)
+    with pytest.raises(InputError, match=r"the score of rows 104 and 202 of the data set \(rec"):
+        make_transform(name, SCHEME).apply(*block, numbers)
 
 
 @pytest.mark.parametrize("name", ["raw", "normalised"])
@@ -100,6 +103,8 @@ def test_self_scores_that_cannot_be_divided_by(name, score, block):
     block[2][6] = score
     with pytest.raises(InputError, match=r"the sequence of column 7 scores .* with itself"):
         make_transform(name, SCHEME).apply(*block)
+    with pytest.raises(InputError, match=r"the sequence of row 206 of the data set \(records.tsv"):
+        make_transform(name, SCHEME).apply(*block, (np.arange(57), np.arange(200, 211)))
     with pytest.raises(InputError, match="the sequence of row 7 "):
         make_transform(name, SCHEME).self_similarity(block[2], block[4])
     assert make_transform("raw").apply(*block).shape == (57, 11)

@@ -1,5 +1,6 @@
 """Classifying new sequences with a model: in all modes, with as few alignments as it says."""
 
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -193,6 +194,41 @@ def test_a_landmark_that_scores_nothing_with_itself_hides_no_strand(tmp_path):
     turned = [(i, label, str(Seq(s).reverse_complement())) for i, label, s in records]
     new = write_fasta(tmp_path / "new.fasta", turned)
     assert set(classify_file(model, new, both_strands=True)["strand"]) == {"-"}
+
+
+def test_a_negative_score_is_a_fault_of_its_record(tmp_path):
+    records = families(5, letters="ADEKL")
+    write_fasta(tmp_path / "x.fasta", records)
+    config = configuration(SOURCE, scoring={"mode": "semiglobal"})
+    model, *_ = trained_model(config, tmp_path)
+    new = write_fasta(tmp_path / "new.fasta", [("odd", "a", "W" * 60), records[0]])
+    messages = []
+    table = classify_file(model, new, on_fault=messages.append)
+    assert re.search(r"odd: its score with the landmark \w+ is negative, which .* log", messages[0])
+    assert (len(messages), table["problem"][1]) == (1, "")
+    with pytest.raises(InputError, match="record 1 .line 1., odd: its score"):
+        classify_file(model, new)
+
+
+def test_a_record_that_cannot_be_turned_does_not_lose_the_others(tmp_path):
+    # The matrix has A, C, G, T and R, which is A or G, but not its complement Y.
+    letters = "ACGTR"
+    rows = [f"{a} {' '.join('5' if a == b else '-4' for b in letters)}" for a in letters]
+    (tmp_path / "mine.txt").write_text("\n".join(["  ".join(letters), *rows]) + "\n")
+    records = families(5, letters=DNA, changed=0.2)
+    write_fasta(tmp_path / "x.fasta", records)
+    scoring = {"matrix": "mine.txt", "gap_open": 10}
+    config = configuration(SOURCE | {"molecule": "nucleotide"}, scoring=scoring)
+    model, *_ = trained_model(config, tmp_path)
+    odd = [("odd", "a", "ACGR" * 9), ("end", "a", records[0][2] + "*-")]
+    new = write_fasta(tmp_path / "new.fasta", [*odd, records[0]])
+    messages = []
+    table = classify_file(model, new, both_strands=True, on_fault=messages.append)
+    assert len(messages) == 1
+    assert "record 1 (line 1), odd: --strand both: the substitution" in messages[0]
+    assert "lacks the complement of 'R'" in table["problem"][0]
+    assert table["problem"][1:].tolist() == ["", ""]
+    assert table["label"][1] == table["label"][2] == "a"
 
 
 def test_reverse_complement():

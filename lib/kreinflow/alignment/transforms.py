@@ -195,6 +195,7 @@ class ScoreTransform:
         column_self: ArrayLike,
         row_lengths: ArrayLike,
         column_lengths: ArrayLike,
+        numbers: tuple[NDArray[np.integer], NDArray[np.integer]] | None = None,
     ) -> FloatArray:
         """Return the similarities of a block of scores.
 
@@ -205,6 +206,8 @@ class ScoreTransform:
             Score of each sequence with itself.
         row_lengths, column_lengths : ndarray of shape (n,) and (m,)
             Residues of each sequence.
+        numbers : tuple of ndarray of shape (n,) and (m,), optional
+            Rows of the data set that these rows and columns are, for messages.
 
         Returns
         -------
@@ -219,10 +222,11 @@ class ScoreTransform:
         s = np.array(scores, dtype=np.float64, order="C")
         if self.name == "raw":
             return s
-        row_scale = self._scale(row_self, row_lengths, "row")
-        column_scale = self._scale(column_self, column_lengths, "column")
+        rows, columns = numbers if numbers is not None else (None, None)
+        row_scale = self._scale(row_self, row_lengths, "row", rows)
+        column_scale = self._scale(column_self, column_lengths, "column", columns)
         if self.name == "evalue":
-            self._refuse_negative(s)
+            self._refuse_negative(s, numbers)
             n = np.asarray(row_lengths, dtype=np.float64)[:, None]
             m = np.asarray(column_lengths, dtype=np.float64)[None, :]
             s = np.maximum(
@@ -230,29 +234,48 @@ class ScoreTransform:
             )
         s /= np.sqrt(row_scale[:, None] * column_scale[None, :])
         if self.name in ("sqrt", "log"):
-            self._refuse_negative(s)
+            self._refuse_negative(s, numbers)
             if self.name == "sqrt":
                 return np.sqrt(s)
             a = self.constants["a"]
             return np.asarray(np.log1p(a * s) / math.log1p(a))
         return s
 
-    def _refuse_negative(self, s: FloatArray) -> None:
+    @property
+    def takes_negative(self) -> bool:
+        """Whether scores below 0 can be transformed."""
+        return self.name in ("raw", "normalised")
+
+    def _refuse_negative(
+        self, s: FloatArray, numbers: tuple[NDArray[np.integer], NDArray[np.integer]] | None
+    ) -> None:
         if s.size and s.min() < 0:
             i, j = np.argwhere(s < 0)[0]
+            pair = f"row {i + 1} and column {j + 1}"
+            if numbers is not None:
+                pair = f"rows {numbers[0][i]} and {numbers[1][j]} of the data set (records.tsv)"
             raise InputError(
-                f"transform {self.name}: the score of row {i + 1} and column {j + 1} is negative, "
-                "as scores of global alignments can be. Use raw or normalised, or local alignment."
+                f"transform {self.name}: the score of {pair} is negative, as scores of global and "
+                "semiglobal alignments can be. Use raw or normalised, or local alignment."
             )
 
-    def _scale(self, self_scores: ArrayLike, lengths: ArrayLike, side: str) -> FloatArray:
+    def _scale(
+        self,
+        self_scores: ArrayLike,
+        lengths: ArrayLike,
+        side: str,
+        numbers: NDArray[np.integer] | None = None,
+    ) -> FloatArray:
         """Return what is divided by: self-scores, or their -ln E."""
         scale = self._divisor(self_scores, lengths)
         wrong = np.flatnonzero(scale <= 0)
         if wrong.size:
             number = int(wrong[0])
+            place = f"{side} {number + 1}"
+            if numbers is not None:
+                place = f"row {numbers[number]} of the data set (records.tsv)"
             raise InputError(
-                f"transform {self.name}: the sequence of {side} {number + 1} scores "
+                f"transform {self.name}: the sequence of {place} scores "
                 f"{np.asarray(self_scores)[number]} with itself "
                 f"({np.asarray(lengths)[number]} residues), too little to divide by. Leave out "
                 "sequences this short or of low information, or use raw."

@@ -112,6 +112,7 @@ def landmark_kernel(
             landmarks.self_scores[landmarks.rows],
             landmarks.lengths[rows],
             landmarks.lengths[landmarks.rows],
+            (rows, landmarks.rows),
         )
 
     def tall(function: Callable[[FloatArray], FloatArray]) -> TallMatrix:

@@ -94,7 +94,7 @@ def score_new(
             "strand. Leave it out."
         )
     if model.scheme is not None:
-        for batch in _sequence_batches(model, path):
+        for batch in _sequence_batches(model, path, both_strands):
             yield _aligned(model, batch, threads, both_strands, backend)
         return
     if path == STANDARD_INPUT:
@@ -124,7 +124,7 @@ class _Sequences:
     residues: list[bytes]
 
 
-def _sequence_batches(model: Model, path: Path) -> Iterator[_Sequences]:
+def _sequence_batches(model: Model, path: Path, both_strands: bool) -> Iterator[_Sequences]:
     assert model.scheme is not None
     alphabet = ResidueAlphabet(model.scheme.matrix.alphabet, model.molecule or "protein")
     # Large enough for all threads, and small in memory whatever the landmarks and the lengths.
@@ -133,6 +133,8 @@ def _sequence_batches(model: Model, path: Path) -> Iterator[_Sequences]:
     for record in read_any_fasta(path):
         residues = alphabet.clean(record.residues)
         fault = record.fault or _fault(residues, alphabet, model.scheme.matrix.name)
+        if fault is None and both_strands:
+            fault = _strand_fault(residues, model.scheme.matrix.alphabet)
         if fault is None:
             batch.residues.append(residues)
             total += len(residues)
@@ -180,13 +182,21 @@ def _aligned(
     lengths = np.array([len(sequence) for sequence in sequences], dtype=np.float64)
     places = np.array([i for i in range(len(batch.ids)) if i not in batch.faults], dtype=np.int64)
     transform = model.classifier.transform
-    poor = transform.unusable(own, lengths)
-    for row in poor.tolist():
-        batch.faults[int(places[row])] = (
+    faults = {}
+    if not transform.takes_negative:
+        for row in np.flatnonzero((scores < 0).any(axis=1)).tolist():
+            landmark = model.landmark_ids[int((scores[row] < 0).argmax())]
+            faults[row] = (
+                f"its score with the landmark {landmark} is negative, which the transform "
+                f"{transform.name} cannot take. Remove the record."
+            )
+    for row in transform.unusable(own, lengths).tolist():
+        faults[row] = (
             f"scores {own[row]:.0f} with itself, too little to compare it "
             f"(transform {transform.name}). Remove the record."
         )
-    kept = np.delete(np.arange(n), poor)
+    batch.faults.update({int(places[row]): fault for row, fault in faults.items()})
+    kept = np.delete(np.arange(n), list(faults))
     return Batch(
         batch.ids,
         batch.places,
@@ -248,15 +258,27 @@ def reverse_complement(sequence: bytes, letters: str) -> bytes:
     >>> reverse_complement(b"AACGR", "ACGTRYN")
     b'YCGTT'
     """
-    pairs = _COMPLEMENTS if "T" in letters else _COMPLEMENTS | {"A": "U"}
-    lost = [c for c in sorted(set(sequence.decode())) if pairs.get(c, "") not in set(letters)]
-    if lost:
-        raise InputError(
-            f"--strand both: the substitution matrix lacks the complement of {lost[0]!r}. "
-            "Give sequences of one strand."
-        )
+    if (fault := _strand_fault(sequence, letters)) is not None:
+        raise InputError(fault)
+    pairs = _complements(letters)
     table = bytes.maketrans("".join(pairs).encode(), "".join(pairs.values()).encode())
     return sequence.translate(table)[::-1]
+
+
+def _complements(letters: str) -> dict[str, str]:
+    return _COMPLEMENTS if "T" in letters else _COMPLEMENTS | {"A": "U"}
+
+
+def _strand_fault(sequence: bytes, letters: str) -> str | None:
+    """Return why a sequence cannot be turned, or None."""
+    pairs = _complements(letters)
+    for letter in sorted(set(sequence.decode())):
+        if pairs.get(letter, "") not in set(letters):
+            return (
+                f"--strand both: the substitution matrix lacks the complement of {letter!r}. "
+                "Give sequences of one strand."
+            )
+    return None
 
 
 def _compared(model: Model, path: Path) -> tuple[list[str], Iterator[tuple[slice, FloatArray]]]:
