@@ -456,7 +456,7 @@ def alignments_figure(
     x = np.log10(np.maximum(prices, 1.0))
     y, spread = numbers(table["accuracy_mean"]), numbers(table["accuracy_sd"])
     limits = (x.min() - 0.15, max(math.log10(max(distinct, 1)), x.max()) + 0.15)
-    by_accuracy = np.argsort(-y, kind="stable").tolist()
+    by_accuracy = sorted(range(len(names)), key=lambda i: (-y[i], names[i] != best))
     front = _best_for_their_cost(prices, y)[:STRESSED]
     chosen = {*front, *[i for i in by_accuracy if i not in front][: STRESSED + 1 - len(front)]}
     stressed = [i for i in by_accuracy if i in chosen]
@@ -464,7 +464,7 @@ def alignments_figure(
     # Recipes with the same landmarks cost the same: set those with a name side by side.
     for value in np.unique(np.round(x[stressed], 2)):
         same = [i for i in stressed if np.round(x[i], 2) == value]
-        step = (limits[1] - limits[0]) * 0.012
+        step = (limits[1] - limits[0]) * 0.016
         x[same] += (np.arange(len(same)) - (len(same) - 1) / 2) * step
     shown = [names[i] for i in stressed]
     figure = canvas(3.4 + 0.16 * math.ceil((len(shown) + 2) / 2))
