@@ -1,0 +1,217 @@
+"""What `auto` gives on made-up data of many kinds, beside what people run today.
+
+    python benchmarks/auto.py                      all kinds: 20 minutes on a quiet machine
+    python benchmarks/auto.py --kinds close remote some of them
+
+The kinds are those of ``kinds.py``. Each is made once, from a fixed seed, and all its sequences
+are aligned with each other; all methods then learn from the training parts of the same three
+folds and predict the rest. ``auto`` is what the workflow runs for a config that names data alone:
+its selectors, recipes and inner folds, and in each fold the recipe that the inner folds prefer.
+
+Figures of each fold go to ``FOLDER/KIND.tsv``; kinds that are there are not run again. The table
+of all is printed: mean and standard deviation (n - 1) of the accuracy over folds, and the mean of
+the macro F1, in %.
+"""
+
+import argparse
+import hashlib
+import tempfile
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from kinds import KINDS
+from kreinflow.alignment.engine import align_pairs, pack
+from kreinflow.alignment.scoring import ScoringScheme, load_substitution_matrix
+from kreinflow.competitors.best_hit import Blast
+from kreinflow.competitors.homology import homology_folds
+from kreinflow.competitors.kmers import KmerSvm
+from kreinflow.competitors.run import quality, run_competitor
+from kreinflow.configuration import complete_configuration
+from kreinflow.landmarks.registry import make_selector
+from kreinflow.models.factors import landmark_kernel, make_factors
+from kreinflow.models.model_file import choose_recipe
+from kreinflow.models.run import Run, predict_fold
+from kreinflow.models.training import inner_partition, train
+from kreinflow.numerics import limited
+from kreinflow.sequences.dataset import Dataset
+from kreinflow.sequences.folds import assign_folds
+from kreinflow.sequences.partition import Partition, partition_of
+from kreinflow.workspace import MatrixScores, selection_problem, training_parts, transforms_of
+
+NAMES = {"auto": "auto", "blast": "BLAST", "nearest": "SW nearest", "kmer_svm": "k-mer SVM"}
+BEST = "best recipe"
+K = 3
+HOMOLOGY = ("remote", "duplicates")
+"""Kinds that are also tried with folds between which no sequences are alike."""
+
+
+def sequences_of(kind: str) -> tuple[Dataset, ScoringScheme]:
+    """Return the distinct sequences of a kind with all their scores, and how they are aligned."""
+    pairs = KINDS[kind](np.random.default_rng([1, *kind.encode()]))
+    labels_of = dict(sorted(pairs))
+    sequences = tuple(residues.encode() for residues in labels_of)
+    classes = tuple(sorted(set(labels_of.values())))
+    molecule = "nucleotide" if kind == "ribosomal" else "protein"
+    scoring = configuration(molecule)["datasets"]["it"]["scoring"]
+    scheme = ScoringScheme(
+        load_substitution_matrix(scoring["matrix"], Path()),
+        scoring["gap_open"],
+        scoring["gap_extend"],
+        scoring["mode"],
+    )
+    n = len(sequences)
+    i, j = np.triu_indices(n)
+    scores = align_pairs(pack(sequences), i.astype(np.int32), j.astype(np.int32), scheme, 2)
+    matrix = np.zeros((n, n))
+    matrix[i, j] = matrix[j, i] = scores
+    codes = {label: code for code, label in enumerate(classes)}
+    dataset = Dataset(
+        ids=tuple(f"s{number}" for number in range(n)),
+        labels=np.array([codes[label] for label in labels_of.values()]),
+        classes=classes,
+        rows=np.arange(n),
+        digests=tuple(hashlib.sha256(s).hexdigest()[:32] for s in sequences),
+        sequences=sequences,
+        kind="sequences",
+        matrix=matrix,
+        statistics={},
+    )
+    return dataset, scheme
+
+
+def configuration(molecule: str) -> dict[str, Any]:
+    """Return the config of data of their own, and nothing else."""
+    source = {"type": "fasta", "fasta": "x.fasta", "molecule": molecule}
+    source["labels"] = {"from_file_names": True}
+    return complete_configuration({"datasets": {"it": {"source": source}}})
+
+
+def folds_of(dataset: Dataset, homology: bool) -> Partition:
+    """Return random folds, or those between which no sequences are alike."""
+    if homology:
+        return partition_of(homology_folds(dataset, K, 1, seed=1), dataset)
+    settings = {"method": "stratified", "k": K, "repeats": 1}
+    return partition_of(assign_folds(settings, dataset, 1, Path()), dataset)
+
+
+def learned(
+    dataset: Dataset, partition: Partition, fold: str, scheme: ScoringScheme
+) -> Iterator[tuple[dict[str, Any], pd.DataFrame]]:
+    """Yield the inner figures and the predictions of each recipe of `auto`."""
+    config = configuration("protein")
+    scores = MatrixScores(dataset)
+    names = sorted({recipe["transform"] for recipe in config["recipes"]})
+    transforms = transforms_of(names, config["transforms"], scheme)
+    seed, parts = config["seed"], training_parts(partition)
+    tables = {}
+    for name, settings in config["selectors"].items():
+        selector, transform = make_selector(settings), transforms[settings["transform"]]
+        training = partition.training(fold)
+        problem = selection_problem(
+            selector, dataset, training, scores, transform, seed, fold, parts=parts
+        )
+        tables[name] = selector.select(problem)
+    union = np.unique(np.concatenate([table["row"] for table in tables.values()]))
+    for name, table in tables.items():
+        rows = table["row"].to_numpy(np.int64)
+        columns = scores.rectangle(np.arange(len(dataset.ids)), rows)
+        run = Run(dataset, partition, columns, rows, scores.self_scores())
+        landmarks, part = run.landmarks(table), run.training_part(fold)
+        inner = inner_partition(union, part, config["inner_folds"], seed, fold)
+        own = [recipe for recipe in config["recipes"] if recipe["selector"] == name]
+        for entry in make_factors(landmarks, part, transforms, own):
+            kernel = landmark_kernel(landmarks, part, entry.transform)
+            for recipe in own:
+                if recipe["transform"] != entry.transform.name:
+                    continue
+                trained = train(
+                    recipe,
+                    config["learners"][recipe["learner"]],
+                    entry.corrected[recipe["correction"]],
+                    kernel,
+                    landmarks,
+                    part,
+                    inner,
+                    config["reject_error"],
+                    seed,
+                )
+                predictions = predict_fold(run, landmarks, fold, recipe["name"], trained.classifier)
+                yield {"recipe": recipe["name"], **trained.figures}, predictions
+
+
+def figures_of_fold(
+    dataset: Dataset, partition: Partition, fold: str, scheme: ScoringScheme
+) -> list[dict[str, Any]]:
+    """Return accuracy and macro F1 of all methods, and of each recipe of `auto`."""
+    rows, figures = [], []
+    for trained, predictions in learned(dataset, partition, fold, scheme):
+        found = quality(predictions["true"].tolist(), predictions["predicted"].tolist())
+        figures.append(trained)
+        rows.append({"method": trained["recipe"], **found})
+    chosen = choose_recipe(figures, [str(row["recipe"]) for row in figures])
+    (best,) = (row for row in rows if row["method"] == chosen)
+    rows.append({**best, "method": "auto", "chosen": chosen})
+    tested, training = (np.flatnonzero(m(fold)) for m in (partition.testing, partition.training))
+    assert dataset.matrix is not None
+    nearest = training[dataset.matrix[np.ix_(tested, training)].argmax(axis=1)]
+    named = np.array(dataset.classes)[dataset.labels]
+    rows.append({"method": "nearest", **quality(named[tested].tolist(), named[nearest].tolist())})
+    molecule = "nucleotide" if scheme.matrix.name == "nuc44" else "protein"
+    for kind in (Blast, KmerSvm):
+        with tempfile.TemporaryDirectory() as folder:
+            competitor = kind(scheme, molecule)
+            row, _ = run_competitor(competitor, dataset, partition, fold, Path(folder), 1)
+        rows.append({key: row[key] for key in ("method", "accuracy", "macro_f1")})
+    return [{"fold": fold, **row} for row in rows]
+
+
+def table_of(figures: pd.DataFrame, n: int, classes: int) -> list[str]:
+    """Return the cells of a kind."""
+    means = figures.groupby("method")[["accuracy", "macro_f1"]].mean() * 100
+    spread = figures.groupby("method")["accuracy"].std() * 100
+    recipes = means.drop(index=list(NAMES))
+    best = str(recipes["accuracy"].idxmax())
+    cells = [
+        f"{means.accuracy[name]:.1f} ± {spread[name]:.1f} / {means.macro_f1[name]:.1f}"
+        for name in [*NAMES, best]
+    ]
+    return [str(n), str(classes), *cells[:-1], f"{cells[-1]} ({best})"]
+
+
+def main() -> None:
+    """Run what is asked for, and print the table of all that is there."""
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--kinds", nargs="+", choices=list(KINDS), default=list(KINDS))
+    parser.add_argument("--folder", type=Path, default=Path("auto-benchmark"))
+    asked = parser.parse_args()
+    asked.folder.mkdir(parents=True, exist_ok=True)
+    warnings.simplefilter("ignore")  # of landmarks that are too few: what `few` is there to show
+    lines = [["kind", "N", "classes", *NAMES.values(), BEST]]
+    for kind in asked.kinds:
+        for homology in (False, True) if kind in HOMOLOGY else (False,):
+            name = f"{kind}, homology-aware" if homology else kind
+            path = asked.folder / f"{name.replace(', ', '.')}.tsv"
+            if not path.exists():
+                dataset, scheme = sequences_of(kind)
+                partition = folds_of(dataset, homology)
+                with limited(1, 4096):
+                    rows = [
+                        row
+                        for fold in partition.names
+                        for row in figures_of_fold(dataset, partition, fold, scheme)
+                    ]
+                made = pd.DataFrame(rows).assign(n=len(dataset.ids), classes=len(dataset.classes))
+                made.to_csv(path, sep="\t", index=False)
+            found = pd.read_csv(path, sep="\t")
+            lines.append([name, *table_of(found, found["n"][0], found["classes"][0])])
+    for line in lines:
+        print(f"| {' | '.join(line)} |", flush=True)
+
+
+if __name__ == "__main__":
+    main()
