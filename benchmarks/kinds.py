@@ -97,7 +97,7 @@ def flanked(site: Site, mean: float, random: np.random.Generator) -> Site:
 
 
 def close(random: np.random.Generator) -> Labelled:
-    """6 families of 4 subfamilies that differ at 4 sites for certain, 54 to 76 % identity inside."""
+    """6 families of 4 subfamilies that differ at 4 sites for certain, 54 to 76 % identity."""
     found = []
     of_class = iter(sizes(24, 480, 8, 0.7))
     for family in range(6):
@@ -207,7 +207,7 @@ def unbalanced(random: np.random.Generator) -> Labelled:
 
 
 def ribosomal(random: np.random.Generator) -> Labelled:
-    """Nucleotides: 25 genera of 5 phyla, 82 to 99 % identity inside, up to 450 long, ends missing."""
+    """Nucleotides: 25 genera of 5 phyla, 82 to 99 % identity, up to 450 long, ends missing."""
     rates = random.gamma(0.5, 2.0, 450)
 
     def changed(bases: NDArray[np.intp], time: float) -> NDArray[np.intp]:

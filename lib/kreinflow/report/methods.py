@@ -210,8 +210,8 @@ def _evaluation(
         f"Recipes were measured {scheme}; identical sequences share a fold. Hyper-parameters, the "
         f"temperature of the probabilities {cite('guo2017')} and the reject threshold "
         f"({_e(threshold_text(config))}) came from "
-        f"{_e(config['inner_folds'])} inner folds of each training part, which measure no record by "
-        "a fit that has it as a landmark. "
+        f"{_e(config['inner_folds'])} inner folds of each training part, which measure no record "
+        "by a fit that has it as a landmark. "
     )
     if n_recipes > 1:
         text += (
