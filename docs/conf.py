@@ -1,5 +1,7 @@
 """How the pages are built: ``sphinx-build -W docs site``."""
 
+import re
+
 from docutils import nodes
 from docutils.utils.math import MathError
 from docutils.utils.math.latex2mathml import tex2mathml
@@ -11,9 +13,12 @@ import kreinflow
 
 project = "kreinflow"
 author = "The kreinflow developers"
+html_show_copyright = False
 release = kreinflow.__version__
 extensions = ["myst_parser", "numpydoc", "sphinx.ext.autodoc"]
 html_theme = "furo"
+html_static_path = ["_static"]
+html_css_files = ["equations.css"]
 html_title = f"kreinflow {release}"
 
 myst_enable_extensions = ["dollarmath"]
@@ -35,8 +40,10 @@ html_math_renderer = "mathml"
 
 def write_mathml(translator: HTML5Translator, node: nodes.math | nodes.math_block) -> None:
     """Write an equation as MathML, which browsers show without a script and without a network."""
+    # A subscript of an accented letter would be written below it, as the bounds of a sum are.
+    equation = re.sub(r"\\(bar|hat|tilde) (\w)(?=_)", r"{\\\1 \2{}}", node.astext())
     try:
-        written = tex2mathml(node.astext(), as_block=isinstance(node, nodes.math_block))
+        written = tex2mathml(equation, as_block=isinstance(node, nodes.math_block))
     except MathError as error:
         getLogger(__name__).warning("%s in: %s", error, node.astext(), location=node)
     else:

@@ -414,9 +414,8 @@ def test_the_package_does_not_import_scikit_learn_before_it_is_asked():
 
 @pytest.mark.parametrize("page", ["README.md", "docs/estimators.md"])
 def test_the_examples_of_the_pages_run(page):
-    blocks = re.findall(
-        r"<!-- runs -->\n```python\n(.*?)```", (PAGES / page).read_text(), re.DOTALL
-    )
+    mark = "<!-- run by: tests/estimators/test_estimators.py -->"
+    blocks = re.findall(rf"{mark}\n```python\n(.*?)```", (PAGES / page).read_text(), re.DOTALL)
     assert len(blocks) >= 2
     records = families(6, classes=("kinase", "globin"), each=12)
     K, labels, X = scores()

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import yaml
 
 from kreinflow.alignment.transforms import make_transform
 from kreinflow.configuration import complete_configuration, schema
@@ -46,6 +47,13 @@ def test_the_config_accepts_it_with_its_settings(documented):
         complete_configuration(configuration(shrinkige=0.1))
     with pytest.raises(InputError, match=r"learners.means.shrinkage: 1 "):
         complete_configuration(configuration(shrinkage=1))
+
+
+def test_the_recipe_of_the_page_is_accepted(documented):
+    (text,) = re.findall(r"```yaml\n(.*?)```", PAGE.read_text(), re.DOTALL)
+    config = complete_configuration(configuration() | yaml.safe_load(text))
+    assert config["learners"]["means"]["shrinkage"] == "inner"
+    assert [recipe["name"] for recipe in config["recipes"]] == ["means-meb"]
 
 
 def test_without_its_line_the_config_refuses_it():
