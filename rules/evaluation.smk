@@ -1,6 +1,6 @@
 # Measures the predictions of the outer folds, which nothing else has looked at.
 # needs: predictions, model tables
-# makes: evaluation/*.tsv (see README), evaluation/predictions.tsv.gz, evaluation/models.tsv
+# makes: evaluation/*.tsv (see docs/files.md), evaluation/predictions.tsv.gz, evaluation/models.tsv
 
 
 rule evaluate:
