@@ -56,7 +56,7 @@ def eigenpairs(Z: Tall, signs: FloatArray) -> Eigenpairs:
     where R T = V if R is square and well conditioned, and else T = diag(s) R' V diag(1/a),
     which is the same matrix for a regular R, needs no inverse of a singular one (centred factors,
     fewer rows than rank), and keeps the scores of new with training objects exact. Unlike the
-    eigenvectors of the squared matrix (schleif2018 3.2, gisbrecht2015 4.1), those of a and -a
+    eigenvectors of the squared matrix (schleif2018 3.2, gisbrecht2015 5.2), those of a and -a
     do not mix.
 
     Parameters
