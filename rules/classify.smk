@@ -1,12 +1,39 @@
-# Classifies new objects with the final model, as `kreinflow classify` does.
+# Classifies new objects with the final model, as `kreinflow classify` does: those that the config
+# asks for, and the sequences of the data set that have no label.
 # needs: model.safetensors, a FASTA or matrix of the user's
-# makes: classified/NAME.tsv (one row an object; its columns are in docs/classify.md)
+# makes: classified/NAME.tsv (one row an object; its columns are in docs/classify.md),
+#        dataset/unlabelled.fasta
+
+
+rule write_unlabelled:
+    input:
+        lambda wildcards: source_files(wildcards.dataset),
+    output:
+        f"{RESULTS}/{{dataset}}/dataset/{UNLABELLED}.fasta",
+    log:
+        f"{RESULTS}/{{dataset}}/logs/{UNLABELLED}.log",
+    benchmark:
+        f"{RESULTS}/{{dataset}}/times/{UNLABELLED}.tsv"
+    conda:
+        "../envs/alignment.yaml"
+    threads: 1
+    resources:
+        mem_mb=reading_memory,
+        runtime=scale(10, 0.1),
+    params:
+        settings=lambda wildcards: SOURCES[wildcards.dataset],
+        scoring=lambda wildcards: CONFIG["datasets"][wildcards.dataset]["scoring"],
+        data=str(DATA),
+        seed=CONFIG["seed"],
+        code=code("unlabelled.py"),
+    script:
+        "../scripts/unlabelled.py"
 
 
 rule classify_new:
     input:
         model=f"{RESULTS}/{{dataset}}/model.safetensors",
-        new=lambda wildcards: str(DATA / CONFIG["classify"][wildcards.name]["input"]),
+        new=to_classify,
     output:
         f"{RESULTS}/{{dataset}}/classified/{{name}}.tsv",
     log:
@@ -21,6 +48,7 @@ rule classify_new:
         runtime=scale(10, 10),
     params:
         backend=CONFIG["alignment"]["backend"],
+        strand=lambda wildcards: CONFIG["classify"].get(wildcards.name, {}).get("strand", "given"),
         code=code("classify.py"),
     script:
         "../scripts/classify.py"

@@ -13,7 +13,7 @@ os.environ.update(PYTHONPATH=os.pathsep.join([LIBRARY, *filter(None, _before)]))
 sys.path.insert(0, LIBRARY)
 
 from kreinflow.competitors.kinds import HOMOLOGY, kind_of_folds, twins_of
-from kreinflow.configuration import complete_configuration
+from kreinflow.configuration import UNLABELLED, complete_configuration
 from kreinflow.errors import InputError
 from kreinflow.kernels.registry import KERNELS
 from kreinflow.models.registry import make_learner
@@ -68,6 +68,7 @@ VECTORS = [
     for name, source in SOURCES.items()
     if "kernel" in source and not KERNELS[source["kernel"]["name"]].strings
 ]
+WITH_UNKNOWN = [name for name in DATASETS if CONFIG["datasets"][name]["unknown"]]
 BLOCKS = range(CONFIG["alignment"]["blocks"])
 DOWNLOADS = {
     str(DATA / source["swissprot"]): source["download"]
@@ -181,6 +182,13 @@ def of_dataset(dataset, stage, ending, selectors=trained_selectors_of):
     ]
 
 
+def of_tested(dataset, stage, ending):
+    """As of_dataset, of the outer folds alone."""
+    return [
+        path for path in of_dataset(dataset, stage, ending) if Path(path).name != f"{ALL}.{ending}"
+    ]
+
+
 def of_folds(stage, ending):
     return [path for dataset in DATASETS for path in of_dataset(dataset, stage, ending)]
 
@@ -207,8 +215,24 @@ def timed_jobs(dataset):
     ]
 
 
-def classified():
+def unlabelled():
+    """The sequences without a label, classified, of the data sets that ask for it."""
     return [
+        f"{RESULTS}/{dataset}/classified/{UNLABELLED}.tsv"
+        for dataset in DATASETS
+        if SOURCES[dataset].get("unmatched") == "classify"
+    ]
+
+
+def to_classify(wildcards):
+    """What a request names, or the sequences of the data set that have no label."""
+    if f"{RESULTS}/{wildcards.dataset}/classified/{wildcards.name}.tsv" in unlabelled():
+        return f"{RESULTS}/{wildcards.dataset}/dataset/{UNLABELLED}.fasta"
+    return str(DATA / CONFIG["classify"][wildcards.name]["input"])
+
+
+def classified():
+    return unlabelled() + [
         f"{RESULTS}/{request['dataset']}/classified/{name}.tsv"
         for name, request in CONFIG["classify"].items()
     ]
@@ -289,7 +313,7 @@ def alignment_minutes(pairs):
     def minutes(wildcards, input, attempt, threads):
         # In a dry run the file is not there yet: Snakemake takes that, as FileNotFoundError alone.
         statistics = json.loads(Path(input.summary).read_text())["statistics"]
-        cells = pairs(input, statistics) * statistics["lengths"]["mean"] ** 2 / len(BLOCKS)
+        cells = pairs(input, statistics) * statistics["lengths"].get("mean", 0) ** 2 / len(BLOCKS)
         return int((10 + cells / (60 * CELLS * threads)) * attempt)
 
     return minutes
@@ -309,6 +333,13 @@ def column_pairs(input, statistics):
         with open(path) as table:
             landmarks += sum(1 for line in table) - 1
     return statistics["distinct"] * min(landmarks, statistics["distinct"])
+
+
+def unknown_pairs(input, statistics):
+    """Records held out as unknown x all landmarks; one job, whatever the number of blocks."""
+    with open(input.landmarks) as table:
+        landmarks = sum(1 for line in table) - 1
+    return sum(statistics["unknown"].values()) * landmarks * len(BLOCKS)
 
 
 def reading_memory(wildcards, input, attempt):

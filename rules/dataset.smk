@@ -49,6 +49,7 @@ rule read_dataset:
         runtime=scale(10, 0.1),
     params:
         settings=lambda wildcards: CONFIG["datasets"][wildcards.dataset]["source"],
+        unknown=lambda wildcards: CONFIG["datasets"][wildcards.dataset]["unknown"],
         scoring=lambda wildcards: CONFIG["datasets"][wildcards.dataset]["scoring"],
         data=str(DATA),
         seed=CONFIG["seed"],

@@ -122,6 +122,8 @@ rule write_report:
         figures=lambda wildcards: [
             f"{RESULTS}/{dataset}/figures/{name}.svg" for dataset in DATASETS for name in FIGURES
         ],
+        unlabelled=unlabelled(),
+        unknown=[f"{RESULTS}/{dataset}/figures/unknown.svg" for dataset in WITH_UNKNOWN],
     output:
         report(
             f"{RESULTS}/report.html",

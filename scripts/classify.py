@@ -2,21 +2,31 @@
 
 from pathlib import Path
 
+import pandas as pd
+
 from kreinflow.alignment.backends import backend_named
-from kreinflow.artifacts import write_table
+from kreinflow.artifacts import replacing, table_text
 from kreinflow.console import logged
-from kreinflow.models.classification import classify_file
+from kreinflow.models.classification import COLUMNS, classify_batches
 from kreinflow.models.model_file import Model
 
-with logged(snakemake.log[0]) as console:
-    table = classify_file(
+with logged(snakemake.log[0]) as console, replacing(snakemake.output[0]) as part:
+    new, params = Path(snakemake.input.new), snakemake.params
+    batches = classify_batches(
         Model.load(snakemake.input.model),
-        Path(snakemake.input.new),
+        new,
         snakemake.threads,
+        params.strand == "both",
         on_fault=lambda message: console.show(f"kreinflow: not classified: {message}"),
-        backend=backend_named(snakemake.params.backend),
+        backend=backend_named(params.backend),
     )
-    write_table(snakemake.output[0], table)
-    faults = int((table["problem"] != "").sum())
-    flagged = int((table["reject"] == "yes").sum())
-    console.say(f"{len(table) - faults} classified, {flagged} flagged, {faults} not classified")
+    if new.stat().st_size == 0:  # all sequences of the data set have a label
+        batches = iter([pd.DataFrame(columns=list(COLUMNS))])
+    done, faults, flagged = 0, 0, 0
+    with part.open("w", encoding="utf-8") as file:
+        for number, table in enumerate(batches):
+            file.write(table_text(table, header=number == 0))
+            done += len(table)
+            faults += int((table["problem"] != "").sum())
+            flagged += int((table["reject"] == "yes").sum())
+    console.say(f"{done - faults} classified, {flagged} flagged, {faults} not classified")

@@ -5,6 +5,7 @@ from pathlib import Path
 from kreinflow.alignment.scoring import load_substitution_matrix
 from kreinflow.console import logged
 from kreinflow.sequences.dataset import ALIGNED, load_dataset, write_dataset
+from kreinflow.sequences.unknown import without_unknown
 
 with logged(snakemake.log[0]) as console:
     source, data = snakemake.params.settings, Path(snakemake.params.data)
@@ -12,5 +13,6 @@ with logged(snakemake.log[0]) as console:
     if source["type"] in ALIGNED:
         alphabet = load_substitution_matrix(snakemake.params.scoring["matrix"], data).alphabet
     dataset = load_dataset(source, data, alphabet, snakemake.params.seed)
+    dataset = without_unknown(dataset, snakemake.params.unknown)
     write_dataset(Path(snakemake.output.records).parent, dataset)
     console.say(f"{len(dataset.ids)} records, {len(dataset.digests)} distinct rows")

@@ -109,6 +109,17 @@ def test_a_coverage_replaces_the_error(content):
     assert complete_configuration(config) == config
 
 
+def test_the_name_of_the_unlabelled_is_taken(content):
+    content["datasets"]["demo"]["source"] = FASTA
+    content["classify"] = {"unlabelled": {"dataset": "demo", "input": "x"}}
+    complete_configuration(content)
+    content["datasets"]["demo"]["source"] = FASTA | {"unmatched": "classify"}
+    with pytest.raises(
+        InputError, match=r"classify\.unlabelled: is the name of the data set's own"
+    ):
+        complete_configuration(content)
+
+
 def _set(path, value):
     def change(content):
         place = content
@@ -216,6 +227,10 @@ MISTAKES = [
         "For a matrix give recipes and their selectors 'transform: raw'",
     ),
     (_set(["classify"], {"a": {"dataset": "dmeo", "input": "x"}}), "did you mean 'demo'"),
+    (
+        _set(["classify"], {"a": {"dataset": "demo", "input": "x", "strand": "both"}}),
+        r"classify\.a\.strand: the objects of 'demo' are no nucleotides",
+    ),
     (_set(["datasets"], {}), "datasets:"),
     (
         _set(["datasets"], {"../up": {"source": {"type": "simulated"}}}),

@@ -131,6 +131,7 @@ def _check(options: argparse.Namespace) -> None:
     from kreinflow.sequences.files import check_file, counted
     from kreinflow.sequences.folds import assign_folds
     from kreinflow.sequences.partition import partition_of
+    from kreinflow.sequences.unknown import without_unknown
     from kreinflow.workspace import (
         alphabet_of,
         check_budgets,
@@ -147,7 +148,8 @@ def _check(options: argparse.Namespace) -> None:
         check_file(data / request["input"])
     for name, part in config["datasets"].items():
         alphabet = alphabet_of(part["source"], part["scoring"], data)
-        dataset = load_dataset(part["source"], data, alphabet, config["seed"])
+        whole = load_dataset(part["source"], data, alphabet, config["seed"])
+        dataset = without_unknown(whole, part["unknown"])
         partition = partition_of(
             assign_folds(part["folds"], dataset, config["seed"], data, part["source"]), dataset
         )
@@ -161,11 +163,15 @@ def _check(options: argparse.Namespace) -> None:
         wanted = {recipes[r]["transform"] for r in part["recipes"]}
         wanted |= {config["selectors"][s].get("transform", "raw") for s in selectors}
         check_self_scores(
-            dataset, scheme, transforms_of(sorted(wanted), config["transforms"], scheme)
+            whole, scheme, transforms_of(sorted(wanted), config["transforms"], scheme)
         )
         dropped = sum(entry["count"] for entry in dataset.statistics["dropped"].values())
+        held, unlabelled = len(whole.ids) - len(dataset.ids), len(dataset.unlabelled)
         print(
-            f"{name}: {len(dataset.ids)} records ({dropped} dropped), {len(dataset.digests)} "
+            f"{name}: {len(dataset.ids)} records ({dropped} dropped"
+            f"{f', {held} held out as unknown' if held else ''}"
+            f"{f', {unlabelled} to be classified' if unlabelled else ''}), "
+            f"{len(dataset.digests)} "
             f"distinct, {len(dataset.classes)} classes, {counted(len(partition.names), 'fold')}, "
             f"{counted(len(part['recipes']), 'recipe')}: ready to run"
         )

@@ -23,6 +23,9 @@ from kreinflow.models.registry import LEARNERS
 from kreinflow.sequences.dataset import ALIGNED
 from kreinflow.settings import Configured, strict_validator
 
+UNLABELLED = "unlabelled"
+"""The name under which the sequences of a data set that have no label are classified."""
+
 _FOLDERS = (Path(__file__).parent / "schemas", Path(__file__).parents[2] / "schemas")
 
 
@@ -481,6 +484,19 @@ def _check_references(config: dict[str, Any], name: str) -> None:
                 f"classify.{key}",
                 f"data set {request['dataset']!r} is not defined"
                 f"{nearest(request['dataset'], config['datasets'])}",
+            )
+        source = config["datasets"][request["dataset"]]["source"]
+        if request["strand"] == "both" and source.get("molecule") != "nucleotide":
+            raise refuse(
+                f"classify.{key}.strand",
+                f"the objects of {request['dataset']!r} are no nucleotides, so they have no other "
+                "strand. Leave it out.",
+            )
+        if key == UNLABELLED and source.get("unmatched") == "classify":
+            raise refuse(
+                f"classify.{key}",
+                "is the name of the data set's own sequences without label (unmatched: classify). "
+                "Choose another name.",
             )
 
 

@@ -381,3 +381,28 @@ def test_real_data():
     )
     sizes = load_dataset(protein, folder, None, 1).statistics["class_sizes"]
     assert sorted(sizes.values()) == [30, 39, 72, 72]
+
+
+def test_records_without_a_label_are_kept_to_be_classified(folder):
+    add(folder, b">new1 x\nmkvv*\n>new2\nACDE\n>new3\nAC\n", b"new2\t\nnobody\tA\n")
+    data = load(folder, unmatched="classify")
+    assert data.unlabelled == (("new1", b"MKVV"), ("new2", b"ACDE"), ("new3", b"AC"))
+    assert data.ids == ("a1", "b1", "a2", "b2", "a3")  # as without them
+    assert data.sequences == (b"MKVL", b"ACDE", b"MKVLL", b"ACDEE")
+    assert data.statistics["records_read"] == 8
+    assert data.statistics["unlabelled"] == 3
+    assert data.statistics["dropped"] == {
+        "label without sequence": {"count": 1, "examples": ["nobody"]}
+    }
+    assert data.dropped == ("nobody", "new1", "new2", "new3")
+    with pytest.raises(InputError, match=r"line 7: the 'label' is empty"):
+        load(folder, unmatched="drop")
+
+
+def test_headers_without_a_label_are_classified_too(folder):
+    labels = {"pattern": r" (\w) "}
+    add(folder, b">c1\nMMMM\n")
+    dropped = load(folder, labels=labels, unmatched="drop")
+    data = load(folder, labels=labels, unmatched="classify")
+    assert data.ids == dropped.ids
+    assert data.statistics["unlabelled"] == dropped.statistics["dropped"]["no label"]["count"]

@@ -26,6 +26,7 @@ from small_inputs import (
     write_matrix,
 )
 
+OTHER_STRAND = str.maketrans("ACGU", "UGCA")
 SUBSTITUTIONS = "# match 3, mismatch -2\n   A  C  G  T\nA  3 -2 -2 -2\nC -2  3 -2 -2\n" + (
     "G -2 -2  3 -2\nT -2 -2 -2  3\n"
 )
@@ -44,7 +45,11 @@ def write_inputs(data):
         ("clash2", "two", "MKVLAW" * 8),
         *families(12, classes=("rare",), each=3),
     ]
-    write_fasta(data / "proteins.fasta.gz", [*proteins, *extra], header="{id} of no family")
+    strangers = [(f"s{i}", "", proteins[i][2][::-1] + "MKV") for i in (0, 5)]
+    write_fasta(
+        data / "proteins.fasta.gz", [*proteins, *extra, *strangers], header="{id} of no family"
+    )
+    write_fasta(data / "strangers.fasta", strangers)
     write_labels(data / "proteins.tsv", [*proteins, *extra])
     tested = {f"{label}{i}" for label in ("one", "two", "three") for i in (3, 6, 9)}
     (data / "folds.tsv").write_text(
@@ -70,12 +75,17 @@ def write_inputs(data):
     (data / "strings.txt").write_text("\n".join(s for _, _, s in proteins) + "\n")
     (data / "families.txt").write_text("\n".join(label for _, label, _ in proteins) + "\n")
     write_fasta(data / "new.fasta", proteins[::-1])
+    write_fasta(data / "new.fasta.gz", proteins[::-1])
+    write_fasta(
+        data / "dna.fasta", [dna[0], (*dna[1][:2], dna[1][2].translate(OTHER_STRAND)[::-1])]
+    )
     return {
         "proteins": {
             "source": {
                 "type": "fasta",
                 "fasta": "proteins.fasta.gz",
                 "labels": {"table": "proteins.tsv"},
+                "unmatched": "classify",
                 "min_class_size": 5,
             },
             "folds": {"method": "table", "table": "folds.tsv"},
@@ -115,6 +125,7 @@ def write_inputs(data):
             },
             "folds": {"k": 2},
             "recipes": ["raw", "raw-pcvm"],
+            "unknown": ["b"],
         },
         "strings": {
             "source": {
@@ -136,7 +147,8 @@ def write_inputs(data):
             "recipes": ["raw"],
         },
     }, {
-        "again": {"dataset": "proteins", "input": "new.fasta"},
+        "again": {"dataset": "proteins", "input": "new.fasta.gz"},
+        "strands": {"dataset": "dna", "input": "dna.fasta", "strand": "both"},
         "matrix": {"dataset": "distances", "input": "distances.csv.gz"},
         "table": {"dataset": "vectors", "input": "vectors.tsv"},
         "text": {"dataset": "strings", "input": "strings.txt"},
@@ -190,7 +202,8 @@ def test_each_kind_of_input_gives_a_model_and_better_than_chance(run):
 
 def test_drops_are_counted_in_the_summary_and_in_the_report(run):
     found = statistics(run, "proteins")
-    assert found["records_read"] == 42
+    assert found["records_read"] == 44
+    assert found["unlabelled"] == 2
     assert found["records_kept"] == 37
     assert found["distinct"] == 36  # twin is one0 in lower case
     assert found["class_sizes"] == {"one": 13, "two": 12, "three": 12}
@@ -201,6 +214,8 @@ def test_drops_are_counted_in_the_summary_and_in_the_report(run):
     assert set(found["files"]) == {"proteins.fasta.gz", "proteins.tsv"}
     page = re.sub(r"\s*<[^>]+>\s*", " ", result(run, "report.html").read_text())
     assert re.search(r"small class\s+3\s+rare0, rare1, rare2", page)
+    assert "2 sequences have no label;" in page
+    assert "10 records of 1 class were held out" in page
     assert re.search(r"identical sequences with different labels\s+2\s+clash1, clash2", page)
 
 
@@ -249,6 +264,8 @@ def test_columns_are_the_kernel_of_the_vectors(run):
 
     vectors = np.load(result(run, "vectors", "dataset", "vectors.npy"))
     table = pd.read_csv(run.folder / "data" / "vectors.tsv", sep="\t", index_col=0)
+    labels = (run.folder / "data" / "distances.txt").read_text().split()
+    table = table[[label != "b" for label in labels]]  # b is held out as unknown
     np.testing.assert_array_equal(vectors, table)
     union = read(result(run, "vectors", "columns", "landmarks.tsv"))["row"]
     kernel = make_kernel({"name": "difference_of_gaussians", "width": 2.0, "subtracted_width": 9.0})
@@ -265,14 +282,18 @@ def test_classified_in_the_workflow_as_on_the_command_line(run, tmp_path):
     data = run.folder / "data"
     for dataset, name, new in (
         ("proteins", "again", "new.fasta"),
+        ("proteins", "unlabelled", "strangers.fasta"),
+        ("dna", "strands", "dna.fasta"),
         ("distances", "matrix", "distances.csv.gz"),
         ("vectors", "table", "vectors.tsv"),
         ("strings", "text", "strings.txt"),
     ):
         model = result(run, dataset, "model.safetensors")
         out = tmp_path / f"{name}.tsv"
-        assert main(["classify", str(model), str(data / new), "-o", str(out)]) == 0
+        strand = ["--strand", "both"] if name == "strands" else []
+        assert main(["classify", str(model), str(data / new), "-o", str(out), *strand]) == 0
         assert out.read_bytes() == result(run, dataset, "classified", f"{name}.tsv").read_bytes()
+    assert read(tmp_path / "strands.tsv")["strand"].tolist() == ["+", "-"]
     ids = re.findall(r"^>(\S+)", (data / "new.fasta").read_text(), re.MULTILINE)
     assert read(tmp_path / "again.tsv")["id"].tolist() == ids
 

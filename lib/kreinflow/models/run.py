@@ -130,6 +130,62 @@ def predict_fold(
     return pd.concat([table, columns], axis=1)
 
 
+def predict_unknown(
+    records: pd.DataFrame,
+    scores: NDArray[Any],
+    union: Rows,
+    landmark_rows: Rows,
+    fold: str,
+    recipe: str,
+    classifier: LandmarkClassifier,
+) -> pd.DataFrame:
+    """Return the predictions of one classifier for the records held out as unknown.
+
+    Parameters
+    ----------
+    records : DataFrame
+        Columns id, label, row, length, self_score.
+    scores : ndarray of shape (n_rows, n_union)
+        Of the distinct rows of the records with the union of the landmarks.
+    union, landmark_rows : ndarray of int
+        Rows of all landmarks, and of the classifier's.
+    fold, recipe : str
+    classifier : LandmarkClassifier
+
+    Returns
+    -------
+    DataFrame
+        With the columns of :data:`kreinflow.evaluation.unknown.UNKNOWN_COLUMNS`.
+    """
+    places = np.searchsorted(union, landmark_rows)
+    rows = records["row"].to_numpy(np.int64)
+    own, lengths = (records[name].to_numpy(np.float64) for name in ("self_score", "length"))
+    probabilities = np.concatenate(
+        [
+            *tile_map(
+                lambda tile: classifier.predict_proba(
+                    np.asarray(scores[rows[tile]])[:, places], own[tile], lengths[tile]
+                ),
+                len(rows),
+            )
+        ]
+    )
+    top = probabilities.max(axis=1)
+    repeat, number = fold_numbers(fold)
+    return pd.DataFrame(
+        {
+            "recipe": recipe,
+            "repeat": repeat,
+            "fold": number,
+            "id": records["id"],
+            "true": records["label"],
+            "predicted": np.array(classifier.classes, dtype=object)[probabilities.argmax(axis=1)],
+            "probability": top,
+            "reject": np.where(top < classifier.reject_threshold, "yes", "no"),
+        }
+    )
+
+
 def final_model(
     dataset: Dataset,
     classifier: LandmarkClassifier,

@@ -564,6 +564,65 @@ def reject_figure(reject_curve: pd.DataFrame, comparison: pd.DataFrame) -> Figur
 
 
 @drawing_style()
+def unknown_figure(curve: pd.DataFrame, summary: pd.DataFrame, comparison: pd.DataFrame) -> Figure:
+    """Draw the share of unknown objects that is rejected against that of the known.
+
+    Parameters
+    ----------
+    curve, summary : DataFrame
+        From :func:`kreinflow.evaluation.unknown.rejection_curve` and ``rejection_summary``.
+    comparison : DataFrame
+        From :func:`kreinflow.evaluation.comparison.compare_recipes`.
+    """
+    recipe, stands = (table["recipe"].astype(str).to_numpy() for table in (curve, summary))
+    stressed = stressed_recipes(comparison)
+    others = sorted(set(recipe) - set(stressed))
+    figure = canvas(4.2 + 0.16 * math.ceil((len(stressed) + bool(others)) / 2))
+    axes = figure.subplots()
+    axes.plot([0, 1], [0, 1], color=GREY, linestyle="--", linewidth=1)
+    for name, style in styles(stressed).items():
+        rows = curve[recipe == name]
+        best = name == stressed[0]
+        axes.plot(
+            numbers(rows["known_rejected"]),
+            numbers(rows["unknown_rejected"]),
+            color=style["color"],
+            linestyle=style["linestyle"],
+            linewidth=2.6 if best else 1.2,
+            zorder=3 if best else 2.5,
+            label=short_label(name) + (" (best)" if best else ""),
+        )
+        axes.plot(
+            numbers(summary["known_rejected_mean"])[stands == name],
+            numbers(summary["unknown_rejected_mean"])[stands == name],
+            color=style["color"],
+            linestyle="none",
+            marker=style["marker"],
+            markersize=8 if best else 5,
+            zorder=4,
+            clip_on=False,
+        )
+    for i, name in enumerate(others):
+        rows = curve[recipe == name]
+        axes.plot(
+            numbers(rows["known_rejected"]),
+            numbers(rows["unknown_rejected"]),
+            color=PALE,
+            linewidth=0.8,
+            zorder=2,
+            label=f"{len(others)} other recipes (see the table)" if i == 0 else None,
+        )
+    axes.set_xlim(0, 1)
+    axes.set_ylim(0, 1)
+    for axis in (axes.xaxis, axes.yaxis):
+        axis.set_major_formatter(PercentFormatter(1.0, decimals=0))
+    axes.set_xlabel("objects of known classes rejected")
+    axes.set_ylabel("objects of unknown classes rejected")
+    figure.legend(loc="outside lower center", ncols=2)
+    return figure
+
+
+@drawing_style()
 def calibration_figure(calibration: pd.DataFrame, best: str) -> Figure:
     """Draw accuracy against probability, above how many predictions of the best recipe have it.
 

@@ -17,11 +17,13 @@ from markupsafe import Markup
 from kreinflow.automatic import fits
 from kreinflow.evaluation.choice import chosen_recipes
 from kreinflow.evaluation.metrics import INNER_CHOICE
+from kreinflow.numerics import FloatArray
 from kreinflow.references import REFERENCES
 from kreinflow.report.advice import warnings_of
 from kreinflow.report.figures import flags, measured, numbers
 from kreinflow.report.methods import methods_text, threshold_text
 from kreinflow.report.times import MACHINE, times_by_machine, times_by_stage
+from kreinflow.report.unknown import UNKNOWN_CAPTION, UnknownReport
 from kreinflow.sequences.dataset import ALIGNED
 
 CAPTIONS: dict[str, str] = {
@@ -84,6 +86,10 @@ class DatasetReport:
         With distinct, landmarks (numbers of all) and shown_objects, shown_landmarks.
     figures : mapping of str to str
         The text of an SVG for each name of :data:`CAPTIONS`.
+    unknown : UnknownReport, optional
+        Of classes held out as unknown, if there are any.
+    unlabelled : DataFrame, optional
+        From :func:`kreinflow.report.unlabelled.read_unlabelled`, if it was asked for.
     """
 
     name: str
@@ -100,6 +106,8 @@ class DatasetReport:
     final_recipe: str
     landmark_map: Mapping[str, Any]
     figures: Mapping[str, str]
+    unknown: UnknownReport | None = None
+    unlabelled: pd.DataFrame | None = None
 
 
 @dataclass(frozen=True)
@@ -213,6 +221,8 @@ def _view(number: int, data: DatasetReport, config: Mapping[str, Any]) -> dict[s
         "final_asked": bool(data.settings.get("final")),
         "final": _final(data),
         "threshold": threshold_text(config),
+        "unlabelled": None if data.unlabelled is None else _unlabelled(data.unlabelled),
+        "unknown": None if data.unknown is None else _unknown(data.unknown, data.statistics, best),
         "aligned": data.settings["source"]["type"] in ALIGNED,
         "unit": _unit(data),
         "cost": f"{cost[best]:,.0f}",
@@ -297,6 +307,10 @@ def _plain(value: float, digits: int = 3) -> str:
 def _pairs(data: DatasetReport, metric: str) -> list[str]:
     """Return mean and standard deviation of a measure for each recipe, as percentages."""
     means, spreads = (numbers(data.summary[f"{metric}_{part}"]) for part in ("mean", "sd"))
+    return _shares(means, spreads)
+
+
+def _shares(means: FloatArray, spreads: FloatArray) -> list[str]:
     return [
         f"{_percent(mean)} %" if np.isnan(spread) else f"{_percent(mean)} ± {_percent(spread)} %"
         for mean, spread in zip(means, spreads, strict=True)
@@ -322,6 +336,10 @@ def _counts(statistics: Mapping[str, Any]) -> Table:
         ("smallest class", f"{min(statistics['class_sizes'].values()):,}"),
         ("largest class", f"{max(statistics['class_sizes'].values()):,}"),
     ]
+    if "unlabelled" in statistics:
+        rows.append(("without label, to be classified", f"{statistics['unlabelled']:,}"))
+    if "unknown" in statistics:
+        rows.append(("records held out as unknown", f"{sum(statistics['unknown'].values()):,}"))
     rows += [
         (f"length, {name.replace('_', ' ')}", f"{value:,.0f}")
         for name, value in statistics["lengths"].items()
@@ -537,6 +555,77 @@ def _per_class(table: pd.DataFrame) -> Table:
         for row in table.to_dict("records")
     ]
     return _table(["class", "precision, %", "recall, %", "F1, %", "support"], rows)
+
+
+def _unknown(report: UnknownReport, statistics: Mapping[str, Any], best: str) -> dict[str, Any]:
+    """Return what there is to say of the classes held out as unknown."""
+
+    def shares(table: pd.DataFrame, name: str) -> list[str]:
+        means, spreads = (numbers(table[f"{name}_{part}"]) for part in ("mean", "sd"))
+        return _shares(means, spreads)
+
+    sizes = statistics["unknown"]
+    summary = report.summary
+    recipes = summary["recipe"].astype(str).tolist()
+    known, errors, rejected = (
+        shares(summary, name) for name in ("known_rejected", "known_error", "unknown_rejected")
+    )
+    aurocs = [_plain(value) for value in numbers(summary["auroc_mean"])]
+    place = recipes.index(best)
+    families = report.families[report.families["recipe"].astype(str) == best]
+    head = ["recipe", "known rejected", "errors of the others", "unknown rejected", "AUROC"]
+    return {
+        "records": f"{sum(sizes.values()):,}",
+        "classes": len(sizes),
+        "rejected": rejected[place],
+        "known": known[place],
+        "table": _table(
+            head,
+            list(zip(recipes, known, errors, rejected, aurocs, strict=True)),
+            marked={place},
+        ),
+        "families": _table(
+            ["class", "records", "rejected", "most often taken for", "share"],
+            [
+                (
+                    str(row["class"]),
+                    f"{int(row['records']):,}",
+                    share,
+                    str(row["taken_for"]),
+                    f"{_percent(float(row['taken_share']))} %",
+                )
+                for row, share in zip(
+                    families.to_dict("records"), shares(families, "rejected"), strict=True
+                )
+            ],
+            text={0, 3},
+        ),
+        "figure": image(report.figure),
+        "caption": UNKNOWN_CAPTION,
+    }
+
+
+def _unlabelled(counts: pd.DataFrame) -> dict[str, Any]:
+    """Return what there is to say of the sequences without a label."""
+    faulty = counts["class"] == ""
+    rows = counts[~faulty]
+    return {
+        "records": f"{int(counts['records'].sum()):,}",
+        "rejected": f"{int(counts['rejected'].sum()):,}",
+        "faults": f"{faults:,}" if (faults := int(counts.loc[faulty, "records"].sum())) else "",
+        "table": _table(
+            ["class", "sequences", "flagged", "median landmark score"],
+            [
+                (
+                    str(row["class"]),
+                    f"{int(row['records']):,}",
+                    f"{int(row['rejected']):,}",
+                    _plain(float(row["landmark_score"])),
+                )
+                for row in rows.to_dict("records")
+            ],
+        ),
+    }
 
 
 def _unit(data: DatasetReport) -> str:

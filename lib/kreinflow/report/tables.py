@@ -11,6 +11,8 @@ from kreinflow.artifacts import read_json, read_table
 from kreinflow.models.model_file import Model
 from kreinflow.report.page import CAPTIONS, DatasetReport
 from kreinflow.report.times import COLUMNS, MACHINE
+from kreinflow.report.unknown import read_unknown
+from kreinflow.report.unlabelled import read_unlabelled
 from kreinflow.sequences.partition import ALL, fold_name, fold_numbers
 
 _TEXT = (
@@ -75,6 +77,10 @@ def read_dataset_report(folder: Path, name: str, settings: Mapping[str, Any]) ->
         final_recipe=str(model.about["training"]["recipe"]),
         landmark_map=read_json(folder / "map.json"),
         figures={name: (folder / "figures" / f"{name}.svg").read_text() for name in CAPTIONS},
+        unknown=read_unknown(folder) if settings["unknown"] else None,
+        unlabelled=read_unlabelled(folder)
+        if settings["source"].get("unmatched") == "classify"
+        else None,
     )
 
 

@@ -73,11 +73,14 @@ class Dataset:
     statistics: dict[str, Any]
     """What the report says about the data; see :func:`load_dataset`."""
     dropped: tuple[str, ...] = ()
-    """Ids of all records that were dropped by request."""
+    """Ids of all records that were dropped, held out or left to be classified by request."""
     objects: Objects | None = None
     """Vectors or strings of the distinct rows, if a kernel compares them."""
     kernel: Mapping[str, Any] | None = None
     """That kernel, as in the config."""
+    unlabelled: tuple[tuple[str, bytes], ...] = ()
+    """Id and residues of the records without a label that are to be classified. They are not among
+    what :func:`write_dataset` writes."""
     organisms: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """Of each record, where the input says it: ``taxonomy`` (NCBI's number) and ``organism``."""
 
@@ -220,7 +223,8 @@ def load_dataset(
         ``median``, ``upper_quartile``, ``maximum``, ``mean`` of the distinct sequences; else
         empty), ``asymmetry`` (of a matrix: largest, as a share of the largest entry; else None)
         and ``files`` (name to sha256); of a UniProtKB flat file also ``several_labels`` (entries
-        with more than one) and ``release`` (as in the config, or None).
+        with more than one) and ``release`` (as in the config, or None); of FASTA, where they are to
+        be classified, also ``unlabelled`` (records without a label).
 
     Raises
     ------
@@ -262,7 +266,8 @@ def _load_fasta(source: Mapping[str, Any], data_folder: Path, alphabet: str) -> 
     way = source["labels"]
     table = resolve(way["table"], data_folder) if way.get("table") else None
     pattern = HeaderPattern(way["pattern"]) if way.get("pattern") else None
-    labels = read_pairs(table, way["id_column"], way["label_column"]) if table else {}
+    to_classify = source["unmatched"] == "classify"
+    labels = read_pairs(table, way["id_column"], way["label_column"], to_classify) if table else {}
     residues_of = ResidueAlphabet(alphabet, source["molecule"])
 
     drops, substitutions = _Drops(), Counter[str]()
@@ -300,9 +305,9 @@ def _load_fasta(source: Mapping[str, Any], data_folder: Path, alphabet: str) -> 
     if source["unmatched"] == "refuse":
         where = f"{table}" if table else f"labels.pattern {way.get('pattern')!r}"
         check_matched(places, labels, where)
-    for id, _ in kept:
-        if id not in labels:
-            drops.add("no label", id)
+    unlabelled = tuple(record for record in kept if record[0] not in labels)
+    for id, _ in () if to_classify else unlabelled:
+        drops.add("no label", id)
     kept = [(id, residues) for id, residues in kept if id in labels]
     if source["molecule"] == "protein" and set(LETTERS) <= set(alphabet):
         _refuse_nucleotides([residues for _, residues in kept], ", ".join(map(str, paths[:1])))
@@ -320,7 +325,15 @@ def _load_fasta(source: Mapping[str, Any], data_folder: Path, alphabet: str) -> 
         conflicting=source["conflicting_labels"],
         min_class_size=source["min_class_size"],
     )
-    return replace(collapsed, organisms=_organisms(collapsed.ids, organisms))
+    collapsed = replace(collapsed, organisms=_organisms(collapsed.ids, organisms))
+    if not to_classify:
+        return collapsed
+    return replace(
+        collapsed,
+        statistics=collapsed.statistics | {"unlabelled": len(unlabelled)},
+        dropped=(*collapsed.dropped, *(id for id, _ in unlabelled)),
+        unlabelled=unlabelled,
+    )
 
 
 def _refuse_nucleotides(sequences: Sequence[bytes], where: str) -> None:
@@ -659,7 +672,7 @@ def _collapse(
             "dropped": drops.statistics(),
             "substitutions": dict(sorted(substitutions.items())),
             "class_sizes": dict(sorted(Counter(label for _, label, _ in records).items())),
-            "lengths": _quantiles([len(sequence) for sequence in sequences]),
+            "lengths": length_quantiles([len(sequence) for sequence in sequences]),
             "asymmetry": None,
             "files": files,
         },
@@ -691,7 +704,8 @@ def _encode(
     return classes, np.array([code[label] for label in labels], dtype=np.intp)
 
 
-def _quantiles(lengths: list[int]) -> dict[str, float]:
+def length_quantiles(lengths: list[int]) -> dict[str, float]:
+    """Return the quartiles, the ends and the mean of lengths, as the statistics have them."""
     names = ("minimum", "lower_quartile", "median", "upper_quartile", "maximum")
     values = np.quantile(lengths, (0, 0.25, 0.5, 0.75, 1))
     quantiles = {name: float(value) for name, value in zip(names, values, strict=True)}

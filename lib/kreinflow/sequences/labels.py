@@ -29,10 +29,13 @@ def table_delimiter(path: Path) -> str:
     return _DELIMITERS[ending]
 
 
-def read_columns(path: Path, columns: tuple[str, str]) -> Iterator[tuple[int, str, str]]:
+def read_columns(
+    path: Path, columns: tuple[str, str], skip_empty: bool = False
+) -> Iterator[tuple[int, str, str]]:
     """Yield line number and text of two named columns of a TSV or CSV file.
 
-    Nothing is guessed: ``NA`` and ``007`` stay the text they are.
+    Nothing is guessed: ``NA`` and ``007`` stay the text they are. With ``skip_empty`` a line whose
+    second column is empty is left out.
 
     Raises
     ------
@@ -55,6 +58,8 @@ def read_columns(path: Path, columns: tuple[str, str]) -> Iterator[tuple[int, st
                         f"{columns[places.index(max(places))]!r} is number {max(places) + 1}."
                     )
                 first, second = (fields[place].strip() for place in places)
+                if skip_empty and not second:
+                    continue
                 for column, value in zip(columns, (first, second), strict=True):
                     if not value:
                         raise InputError(
@@ -90,8 +95,12 @@ def _find(path: Path, names: list[str], column: str) -> int:
     raise InputError(f"{path}: column {column!r} is missing; {hint}")
 
 
-def read_pairs(path: Path, id_column: str, value_column: str) -> dict[str, str]:
+def read_pairs(
+    path: Path, id_column: str, value_column: str, skip_empty: bool = False
+) -> dict[str, str]:
     """Return the value of each id in a TSV or CSV file, in the order of the file.
+
+    With ``skip_empty`` a line without a value is left out.
 
     Raises
     ------
@@ -100,7 +109,7 @@ def read_pairs(path: Path, id_column: str, value_column: str) -> dict[str, str]:
     """
     values: dict[str, str] = {}
     lines: dict[str, int] = {}
-    for line, id, value in read_columns(path, (id_column, value_column)):
+    for line, id, value in read_columns(path, (id_column, value_column), skip_empty):
         if id in lines:
             raise InputError(
                 f"{path}, line {line}: id {id!r} stands twice, first in line {lines[id]}. "

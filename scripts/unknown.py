@@ -1,0 +1,49 @@
+"""Predicts the records held out as unknown by the models of the outer folds, and measures."""
+
+from pathlib import Path
+
+import pandas as pd
+
+from kreinflow.artifacts import open_array, read_table, write_table
+from kreinflow.console import logged
+from kreinflow.evaluation.choice import with_inner_choice
+from kreinflow.evaluation.unknown import (
+    known_confidences,
+    rejected_families,
+    rejection,
+    rejection_curve,
+    rejection_summary,
+    thresholds,
+)
+from kreinflow.models.model_file import load_fold_model
+from kreinflow.models.run import predict_unknown, read_landmark_table
+from kreinflow.workspace import read_union
+
+with logged(snakemake.log[0]) as console:
+    files, output, order = snakemake.input, snakemake.output, snakemake.params.recipes
+    records = read_table(files.records, ["id", "label", "row"], ["id", "label"])
+    scores, union = open_array(files.scores, 2), read_union([files.union])
+    models = read_table(files.models, ["recipe", "repeat", "fold"], ["recipe"])
+    predictions = []
+    for path, landmarks in zip(files.fold_models, files.landmarks, strict=True):
+        fold, selector = Path(path).stem, Path(path).parent.name
+        rows = read_landmark_table(landmarks)["row"].to_numpy()
+        for recipe in (r["name"] for r in order if r["selector"] == selector):
+            classifier = load_fold_model(path, recipe)
+            predictions.append(
+                predict_unknown(records, scores, union, rows, fold, recipe, classifier)
+            )
+    names = [recipe["name"] for recipe in order]
+    unknown = with_inner_choice(pd.concat(predictions, ignore_index=True), models, names)
+    text = ["recipe", "id", "true", "predicted"]
+    known = known_confidences(read_table(files.predictions, text, text))
+    folds = rejection(known, unknown, thresholds(models, names))
+    for path, table in {
+        output.predictions: unknown,
+        output.folds: folds,
+        output.summary: rejection_summary(folds),
+        output.families: rejected_families(unknown),
+        output.curve: rejection_curve(known, unknown),
+    }.items():
+        write_table(path, table)
+    console.say("\n" + rejection_summary(folds).to_string())

@@ -1,0 +1,62 @@
+"""Scores the records that are held out as unknown with the landmarks, and with nothing else."""
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from kreinflow.alignment.backends import backend_named
+from kreinflow.alignment.store import ProgressPrinter, ScoreStore
+from kreinflow.artifacts import read_table, write_array, write_table
+from kreinflow.console import logged
+from kreinflow.sequences.dataset import load_dataset
+from kreinflow.sequences.unknown import is_unknown
+from kreinflow.workspace import (
+    alphabet_of,
+    check_self_scores,
+    open_scores,
+    read_scheme,
+    transforms_of,
+)
+
+with logged(snakemake.log[0]) as console:
+    params, data = snakemake.params, Path(snakemake.params.data)
+    alphabet = alphabet_of(params.settings, params.scoring, data)
+    dataset = load_dataset(params.settings, data, alphabet, params.seed)
+    records = np.flatnonzero(is_unknown(dataset, params.unknown))
+    rows = np.unique(dataset.rows[records])
+    digests = read_table(snakemake.input.landmarks, ["digest"], ["digest"])["digest"]
+    number = {digest: row for row, digest in enumerate(dataset.digests)}
+    landmarks = np.array([number[digest] for digest in digests], dtype=np.int64)
+    scheme = read_scheme(dataset, params.scoring, data)
+    folder = Path(snakemake.output.records).parents[1] / "scores"
+    if scheme is not None:
+        check_self_scores(
+            dataset, scheme, transforms_of(params.transform_names, params.transforms, scheme)
+        )
+        store = ScoreStore(
+            folder, scheme, dataset.sequences, dataset.digests, backend_named(params.backend)
+        )
+        report = store.fill(
+            [(rows, landmarks)],
+            threads=snakemake.threads,
+            memory_mb=snakemake.resources.alignment_memory_mb,
+            progress=ProgressPrinter(console.terminal, f"unknown {snakemake.wildcards.dataset}"),
+        )
+        console.say(str(report))
+    scores = open_scores(dataset, scheme, folder)
+    write_array(snakemake.output.scores, scores.rectangle(rows, landmarks))
+    of_records = dataset.rows[records]
+    write_table(
+        snakemake.output.records,
+        pd.DataFrame(
+            {
+                "id": [dataset.ids[record] for record in records],
+                "label": [dataset.classes[code] for code in dataset.labels[records]],
+                "row": np.searchsorted(rows, of_records),
+                "length": dataset.lengths[of_records],
+                "self_score": scores.self_scores()[of_records],
+            }
+        ),
+    )
+    console.say(f"{len(records)} records of {len(params.unknown)} classes")

@@ -1,0 +1,205 @@
+"""Classes held out as unknown: nothing that is learned depends on them."""
+
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+import yaml
+
+from kreinflow.cli import main
+from kreinflow.models.model_file import Model, load_fold_model
+from small_inputs import (
+    PROTEIN,
+    configuration,
+    families,
+    matrix_of,
+    points,
+    write_fasta,
+    write_matrix,
+)
+
+CLASSES = ("a", "b", "c", "d", "e")
+UNKNOWN = ["d", "b"]
+VERSIONS = ("plain", "scrambled", "lacking")
+SELECTORS = {"sequences": ("meb", "sketched"), "matrix": ("meb",)}
+
+
+def learned(kind):
+    """What models are made of, they themselves, and what they say of the known."""
+    return [
+        "model.safetensors",
+        "candidates.tsv",
+        "columns/scores.npy",
+        *(
+            f"{stage}/{selector}/{fold}.{ending}"
+            for selector in SELECTORS[kind]
+            for fold in ("r0f0", "all")
+            for stage, ending in (
+                ("landmarks", "tsv"),
+                ("factors", "safetensors"),
+                ("models", "safetensors"),
+                ("models", "tsv"),
+                ("predictions", "tsv.gz"),
+            )
+        ),
+    ]
+
+
+def read(path):
+    return pd.read_csv(path, sep="\t", dtype={"id": str, "true": str, "predicted": str})
+
+
+def write_inputs(data):
+    """Sequences as they are, with the unknown ones scrambled, and without them; so a matrix."""
+    rng = np.random.default_rng(19)
+    records = families(21, classes=CLASSES, each=8)
+    records = [records[i] for i in rng.permutation(len(records))]
+    ids = [id for id, _, _ in records]
+    X, labels = points(22, classes=CLASSES, each=8)
+    held = {"sequences": [r[1] in UNKNOWN for r in records], "matrix": np.isin(labels, UNKNOWN)}
+    # The table of folds may name those that are held out.
+    data.mkdir()
+    for kind in SELECTORS:
+        known = np.cumsum(~np.array(held[kind]))
+        folds = [
+            f"{id}\t{'train' if n % 3 else 'test'}\n" for id, n in zip(ids, known, strict=True)
+        ]
+        (data / f"{kind}.plain.tsv").write_text("id\tfold\n" + "".join(folds))
+        left = [line for line, out in zip(folds, held[kind], strict=True) if not out]
+        (data / f"{kind}.lacking.tsv").write_text("id\tfold\n" + "".join(left))
+    noise = np.where(held["matrix"][:, None], 3 * rng.normal(size=X.shape), X)
+    for version in VERSIONS:
+        lacking = version == "lacking"
+        out = held["sequences"]
+        write_fasta(
+            data / f"{version}.fasta",
+            [
+                (id, label, "".join(rng.choice(list(PROTEIN), 300)))
+                if unknown and version == "scrambled"
+                else (id, label, residues)
+                for (id, label, residues), unknown in zip(records, out, strict=True)
+                if not (unknown and lacking)
+            ],
+        )
+        shown = np.flatnonzero(~held["matrix"] if lacking else np.ones(len(X), dtype=bool))
+        Y = (noise if version == "scrambled" else X)[shown]
+        names = [ids[i] for i in shown]
+        write_matrix(data / f"{version}.csv", matrix_of("dissimilarity", Y, Y), names)
+        (data / f"{version}.txt").write_text("".join(f"{labels[i]}\n" for i in shown))
+    return {
+        f"{kind}-{version}": {
+            "source": {
+                "type": "fasta",
+                "fasta": f"{version}.fasta",
+                "labels": {"pattern": r"family=(\w+);"},
+            }
+            if kind == "sequences"
+            else {
+                "type": "matrix",
+                "matrix": f"{version}.csv",
+                "kind": "dissimilarity",
+                "labels": {"lines": f"{version}.txt"},
+            },
+            "folds": {
+                "method": "table",
+                "table": f"{kind}.{'lacking' if version == 'lacking' else 'plain'}.tsv",
+            },
+            "recipes": ["log", "log-sketched"] if kind == "sequences" else ["raw"],
+            **({} if version == "lacking" else {"unknown": UNKNOWN}),
+        }
+        for kind in SELECTORS
+        for version in VERSIONS
+    }
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory):
+    from workflow.conftest import Workflow
+
+    folder = tmp_path_factory.mktemp("unknown")
+    datasets = write_inputs(folder / "data")
+    config = configuration({}, "raw") | {"data": str(folder / "data"), "datasets": datasets}
+    config["selectors"]["sketched"] = {
+        "method": "leverage",
+        "transform": "raw",
+        "budget": 9,
+        "sketch": 10,
+    }
+    config["recipes"] = [
+        {"name": "log", "selector": "meb", "transform": "log", "learner": "ikfd"},
+        {"name": "log-sketched", "selector": "sketched", "transform": "log", "learner": "svc"},
+        {"name": "raw", "selector": "meb", "transform": "raw", "learner": "ikfd"},
+    ]
+    workflow = Workflow(folder, config)
+    assert main(["check", str(folder / "config.yaml")]) == 0
+    workflow.run(
+        "--",
+        *(
+            f"results/{kind}-{version}/{name}"
+            for kind in SELECTORS
+            for version in VERSIONS
+            for name in learned(kind)
+        ),
+        *(f"results/{name}/unknown/summary.tsv" for name in datasets if "lacking" not in name),
+    )
+    return workflow
+
+
+@pytest.mark.parametrize("kind", list(SELECTORS))
+def test_what_is_learned_is_the_same_without_them(run, kind):
+    results = run.folder / "results"
+    for name in learned(kind):
+        ours, theirs, none = (
+            (results / f"{kind}-{version}" / name).read_bytes() for version in VERSIONS
+        )
+        assert ours == theirs == none, name
+    ours, theirs = (
+        read(results / f"{kind}-{version}" / "unknown" / "predictions.tsv.gz")
+        for version in ("plain", "scrambled")
+    )
+    assert ours["id"].equals(theirs["id"])
+    assert (ours["probability"] != theirs["probability"]).mean() > 0.9
+
+
+def test_they_are_aligned_with_the_landmarks_alone(run):
+    folder = run.folder / "results" / "sequences-plain"
+    records = read(folder / "unknown" / "records.tsv")
+    assert sorted(records["label"].unique()) == sorted(UNKNOWN)
+    landmarks = read(folder / "columns" / "landmarks.tsv")
+    assert np.load(folder / "unknown" / "scores.npy").shape == (16, len(landmarks))
+    log = (folder / "logs" / "unknown_scores.log").read_text()
+    assert f"aligned={16 * len(landmarks)}, self_scores=16, reused=0" in log
+
+
+def test_the_predictions_are_those_of_classify(run, tmp_path):
+    """The records held out, classified as new ones by the model of a fold."""
+    folder = run.folder / "results" / "sequences-plain"
+    records = read(folder / "dataset" / "records.tsv").set_index("row")
+    distinct = read(folder / "dataset" / "distinct.tsv")["sequence"]
+    rows = read(folder / "landmarks" / "meb" / "r0f0.tsv")["row"].tolist()
+    model = replace(
+        Model.load(folder / "model.safetensors"),
+        classifier=load_fold_model(folder / "models" / "meb" / "r0f0.safetensors", "log"),
+        landmark_ids=tuple(records.loc[rows, "id"]),
+        landmarks=tuple(distinct[row].encode() for row in rows),
+    )
+    model.save(tmp_path / "fold.safetensors")
+    new, out = str(run.folder / "data" / "plain.fasta"), str(tmp_path / "out.tsv")
+    assert main(["classify", str(tmp_path / "fold.safetensors"), new, "-o", out]) == 0
+    ours = read(folder / "unknown" / "predictions.tsv.gz")
+    ours = ours[ours["recipe"] == "log"]
+    theirs = read(out).set_index("id").loc[ours["id"]]
+    assert len(ours) == 16
+    assert ours["predicted"].tolist() == theirs["label"].tolist()
+    assert ours["probability"].tolist() == theirs["probability"].tolist()
+    assert ours["reject"].tolist() == theirs["reject"].tolist()
+    assert set(ours["predicted"]) <= {"a", "c", "e"}
+
+
+def test_a_class_that_is_not_there_is_refused(run, capsys):
+    config = yaml.safe_load((run.folder / "config.yaml").read_text())
+    config["datasets"]["matrix-plain"]["unknown"] = ["f"]
+    (run.folder / "wrong.yaml").write_text(yaml.safe_dump(config))
+    assert main(["check", str(run.folder / "wrong.yaml")]) == 2
+    assert "unknown: the data have no class 'f'" in capsys.readouterr().err
