@@ -1,6 +1,6 @@
 """What `auto` gives on made-up data of many kinds, beside what people run today.
 
-    python benchmarks/auto.py                      all kinds: 20 minutes on a quiet machine
+    python benchmarks/auto.py                      all kinds: some minutes on a quiet machine
     python benchmarks/auto.py --kinds close remote some of them
 
 The kinds are those of ``kinds.py``. Each is made once, from a fixed seed, and all its sequences

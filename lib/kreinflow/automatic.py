@@ -85,7 +85,7 @@ def comparison(kinds: Iterable[Kind], alignments: int) -> dict[str, Any]:
             f"{kind.prefix}many": {
                 "method": "kmeans++",
                 **chosen,
-                "budget": {"most": 2500, "alignments": budgets["many"]},
+                "budget": {"most": 4000, "alignments": budgets["many"]},
             },
         }
         recipes += _recipes(kind)
