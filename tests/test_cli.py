@@ -142,6 +142,18 @@ def test_check_counts_what_is_dropped_by_request(check, tmp_path):
     assert "31 records (8 dropped), 30 distinct, 3 classes" in said
 
 
+def test_check_counts_what_is_held_out_and_what_has_no_label(check, tmp_path):
+    records = [*families(1), *families(2, classes="d", each=3), ("new", "", "MKV" * 20)]
+    write_fasta(tmp_path / "x.fasta", records)
+    write_labels(tmp_path / "y.tsv", records[:-1])
+    source = fasta_source(labels={"table": "y.tsv"}, unmatched="classify")
+    config = configuration(source)
+    config["datasets"]["mine"]["unknown"] = ["d"]
+    code, said = check(config)
+    assert code == 0, said
+    assert "30 records (0 dropped, 3 held out as unknown, 1 to be classified), 30 distinct" in said
+
+
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("ending", ["npy", "csv", "csv.gz", "tsv", "mat"])
 def test_check_of_a_matrix(check, tmp_path, kind, ending):
