@@ -19,7 +19,7 @@ from kreinflow.kernels.registry import KERNELS
 from kreinflow.models.registry import make_learner
 from kreinflow.provenance import code_digest, file_sha256
 from kreinflow.sequences.dataset import ALIGNED, check_source
-from kreinflow.sequences.files import check_file
+from kreinflow.sequences.files import check_file, check_results
 from kreinflow.sequences.folds import check_groups, count_folds
 from kreinflow.sequences.partition import ALL, fold_name
 
@@ -34,6 +34,7 @@ def refuse(error):
 try:
     CONFIG = complete_configuration(config, ", ".join(map(str, workflow.configfiles)))
     DATA = Path(CONFIG["data"])
+    check_results(Path(CONFIG["results"]))
     ASKED = dict(CONFIG)  # as the user has it: nothing of the target `compare`
     DATASETS = list(CONFIG["datasets"])
     TWINS = twins_of(CONFIG["datasets"])
@@ -370,9 +371,12 @@ def learns_by_tiles(wildcards):
 def _hold_lock():
     """Refuse two runs in one results folder. The kernel drops the lock when the process dies,
     so nothing has to be unlocked after a kill."""
-    Path(RESULTS).mkdir(parents=True, exist_ok=True)
     global _LOCK
-    _LOCK = open(f"{RESULTS}/.lock", "w")
+    try:
+        Path(RESULTS).mkdir(parents=True, exist_ok=True)
+        _LOCK = open(f"{RESULTS}/.lock", "w")
+    except OSError as error:
+        refuse(f"results: {RESULTS}: cannot be written ({error.strerror}). Set other 'results'.")
     try:
         fcntl.flock(_LOCK, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:

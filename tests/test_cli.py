@@ -1,7 +1,9 @@
 """The command line: what it checks, what it classifies, and how it refuses."""
 
+import bz2
 import gzip
 import json
+import lzma
 from pathlib import Path
 
 import numpy as np
@@ -244,7 +246,16 @@ def _fasta(records):
         (b"", "x.fasta: is empty."),
         (b"\n\n", "x.fasta: holds no records."),
         (b"id,label\na,b\n", "x.fasta, line 1: not FASTA"),
-        (b"\x89PNG\r\n\x1a\n\x00\xff", "x.fasta, line 1: not FASTA"),
+        (b"\x89PNG\r\n\x1a\n\x00\xff", r"x.fasta, line 1: not FASTA"),
+        (_fasta(GOOD).decode().encode("utf-16"), "x.fasta: is UTF-16 text. Save it as UTF-8"),
+        (bz2.compress(_fasta(GOOD)), "x.fasta: is packed with bzip2. Unpack it"),
+        (lzma.compress(_fasta(GOOD)), "x.fasta: is packed with xz. Unpack it"),
+        (b"PK\x03\x04" + _fasta(GOOD), "x.fasta: is a zip archive"),
+        (
+            b"\xe9\x1b\n" + _fasta(GOOD),
+            r"record starts with '>' but this line with '\xe9",
+        ),
+        (_fasta([*GOOD, ("e\0", "a", "MKV")]), r"(line 61), e\x00: its id has a control character"),
         (gzip.compress(_fasta(GOOD))[:-30], "x.fasta: truncated or damaged gzip file"),
         (_fasta([*GOOD, GOOD[0]]), "record 31 (line 61): id 'a0' stands twice, first in"),
         (_fasta([*GOOD, ("e", "a", "")]), "x.fasta, record 31 (line 61), e: has no residues."),
@@ -282,6 +293,11 @@ def test_bad_labels(check, tmp_path):
         ([*GOOD, ("z", "a", "")], "y.tsv: no sequence for 1 of 31 labels: z."),
         ([*GOOD, GOOD[3]], "y.tsv, line 32: id 'a3' stands twice, first in line 5."),
         ([*GOOD[1:], ("a0", "", "")], "y.tsv, line 31: the 'label' is empty."),
+        (
+            [*GOOD[1:], ("a0", "\x1b[31mred", "")],
+            r"y.tsv, line 31: the 'label' has a control character: \x1b[31mred",
+        ),
+        ([('"a0', "a", ""), *GOOD[1:]], "Is a quotation mark opened and not closed"),
     ):
         write_labels(path, records)
         assert message in refused(check, config)
@@ -446,6 +462,21 @@ def test_bad_settings(check, tmp_path):
     (tmp_path / "config.yaml").write_text("seed: [1\n")
     code = main(["check", str(tmp_path / "config.yaml")])
     assert code == 2
+
+
+@pytest.mark.parametrize("text", ["a: &x [*x]\n", "a: " + "[" * 1500])
+def test_a_config_without_an_end_is_refused(run, tmp_path, text):
+    (tmp_path / "config.yaml").write_text(text)
+    code, _, err = run("check", tmp_path / "config.yaml")
+    assert (code, err.count("\n")) == (2, 1)
+    assert "config.yaml: a part holds itself, or is nested too deeply" in err
+
+
+def test_results_that_are_a_file_are_refused(check, tmp_path):
+    write_fasta(tmp_path / "x.fasta", GOOD)
+    for results in ("x.fasta", "x.fasta/deeper"):
+        config = configuration(fasta_source(), results=str(tmp_path / results))
+        assert "x.fasta: is a file where a folder is expected" in refused(check, config)
 
 
 # classify: sequences
@@ -623,6 +654,27 @@ def test_where_the_table_can_be_written(run, trained, tmp_path):
         code, out, err = run("classify", path, new, "-o", bad)
         assert (code, out, err.count("\n")) == (2, "", 1)
         assert f"-o {bad}: {message}" in err
+
+
+def test_nothing_is_written_over_what_is_read(run, trained, tmp_path):
+    model = tmp_path / "model.safetensors"
+    model.write_bytes(trained[0].read_bytes())
+    new = write_fasta(tmp_path / "new.fasta", trained[2][:2])
+    (tmp_path / "link.tsv").symlink_to(new)
+    query = trained[2][0][0]
+    for arguments in (
+        ("classify", model, new, "-o", new),
+        ("classify", model, new, "-o", tmp_path / "link.tsv"),
+        ("classify", model, new, "-o", model),
+        ("classify", model, "--landmarks", "-o", model),
+        ("export", model, "--landmarks", model),
+        ("explain", model, new, "--id", query, "-o", new),
+    ):
+        code, out, err = run(*arguments)
+        assert (code, out, err.count("\n")) == (2, "", 1)
+        assert f"{arguments[-1]}: is what is read. Name another file." in err
+    assert model.read_bytes() == trained[0].read_bytes()
+    assert new.read_text().startswith(">")
 
 
 def test_what_classify_needs(run, trained, tmp_path):

@@ -280,10 +280,10 @@ def read_arrays(
         If the file is missing, truncated, of another kind, or not safetensors.
     """
     if not os.path.isfile(path):
-        is_folder = os.path.isdir(path)
-        raise InputError(
-            f"{path}: is a folder. {advice}" if is_folder else f"{path}: no such file."
-        )
+        if not os.path.exists(path):
+            raise InputError(f"{path}: no such file.")
+        what = "a folder" if os.path.isdir(path) else "not a plain file"
+        raise InputError(f"{path}: is {what}. {advice}")
     try:
         with safetensors.safe_open(path, framework="numpy") as file:
             text = (file.metadata() or {})["kreinflow"]

@@ -128,7 +128,7 @@ def _check(options: argparse.Namespace) -> None:
     """Do all that the workflow checks before its first alignment."""
     from kreinflow.configuration import load_configuration
     from kreinflow.sequences.dataset import load_dataset
-    from kreinflow.sequences.files import check_file, counted
+    from kreinflow.sequences.files import check_file, check_results, counted
     from kreinflow.sequences.folds import assign_folds
     from kreinflow.sequences.partition import partition_of
     from kreinflow.sequences.unknown import without_unknown
@@ -144,6 +144,7 @@ def _check(options: argparse.Namespace) -> None:
     config = load_configuration(options.config)
     data = Path(options.data if options.data is not None else config["data"])
     recipes = {recipe["name"]: recipe for recipe in config["recipes"]}
+    check_results(Path(config["results"]))
     for request in config["classify"].values():
         check_file(data / request["input"])
     for name, part in config["datasets"].items():
@@ -195,6 +196,7 @@ def _classify(options: argparse.Namespace) -> None:
     from kreinflow.models.model_file import Model
     from kreinflow.sequences.files import counted
 
+    _refuse_same("-o", options.output, options.model, options.input)
     model = Model.load(options.model)
     if options.landmarks:
         classes = np.array(model.classifier.classes, dtype=object)
@@ -259,6 +261,7 @@ def _export(options: argparse.Namespace) -> None:
     from kreinflow.models.model_file import Model
 
     path = Path(options.landmarks)
+    _refuse_same("--landmarks", options.landmarks, options.model)
     model = Model.load(options.model)
     _check_writable("--landmarks", path)
     export_landmarks(model, path)
@@ -270,6 +273,7 @@ def _explain(options: argparse.Namespace) -> None:
     from kreinflow.models.model_file import Model
 
     _check_threads(options)
+    _refuse_same("-o", options.output, options.model, options.input)
     if options.show < 1:
         raise InputError(f"--show {options.show}: give at least 1.")
     model = Model.load(options.model)
@@ -317,6 +321,15 @@ def _output(path: str | None) -> Iterator[Callable[[str], None]]:
             packed = gzip.GzipFile("", "wb", 6, file, mtime=0)
             file = stack.enter_context(cast(BinaryIO, packed))
         yield lambda text: _write(file, text)
+
+
+def _refuse_same(option: str, output: str | None, *inputs: str | None) -> None:
+    """Refuse to write over what is read."""
+    for path in inputs:
+        if not (output and path and os.path.isfile(output) and os.path.isfile(path)):
+            continue
+        if os.path.samefile(output, path):
+            raise InputError(f"{option} {output}: is what is read. Name another file.")
 
 
 def _is_device(path: Path) -> bool:

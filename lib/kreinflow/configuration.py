@@ -96,6 +96,9 @@ class _UniqueKeyLoader(yaml.SafeLoader):
         return super().construct_mapping(node, deep)
 
 
+_TOO_DEEP = "a part holds itself, or is nested too deeply. Start from the config.yaml of kreinflow."
+
+
 def load_configuration(path: str | Path) -> dict[str, Any]:
     """Read a YAML configuration and return it checked and complete.
 
@@ -110,6 +113,8 @@ def load_configuration(path: str | Path) -> dict[str, Any]:
         raise InputError(f"{path}: cannot be read ({error.strerror}).") from error
     except yaml.YAMLError as error:
         raise InputError(f"{path}: not YAML: {' '.join(str(error).split())}") from error
+    except RecursionError as error:
+        raise InputError(f"{path}: {_TOO_DEEP}") from error
     if not isinstance(content, dict):
         raise InputError(f"{path}: holds no keys; start from the config.yaml of kreinflow.")
     return complete_configuration(content, str(path))
@@ -151,7 +156,10 @@ def complete_method(
 
 def _complete(content: Mapping[str, Any], part: Mapping[str, Any], name: str) -> dict[str, Any]:
     """Check an object against its schema and return a copy with the defaults filled in."""
-    copied: dict[str, Any] = json.loads(json.dumps(content, default=_plain))
+    try:
+        copied: dict[str, Any] = json.loads(json.dumps(content, default=_plain))
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"{name}: {_TOO_DEEP}") from error
     _refuse_non_finite(copied, name, ())
     errors = sorted(_flat(_Validator(part).iter_errors(copied)), key=_order)
     if errors:

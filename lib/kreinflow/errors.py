@@ -9,6 +9,13 @@ class KreinflowError(Exception):
 
     exit_code = 1
 
+    def __str__(self) -> str:
+        """Return the message, with what cannot be shown on a terminal as its escape."""
+        return "".join(
+            letter if letter.isprintable() or letter == "\n" else ascii(letter)[1:-1]
+            for letter in super().__str__()
+        )
+
 
 class InputError(KreinflowError):
     """The user's file, table or configuration is at fault (exit code 2).

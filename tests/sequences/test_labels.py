@@ -46,7 +46,7 @@ def test_tables(tmp_path, name, text):
         ),
         ("l.tsv", "id\tlabel\na\t\n", r"l.tsv, line 2: the 'label' is empty"),
         ("l.tsv", "id\tlabel\n\tx\n", r"l.tsv, line 2: the 'id' is empty"),
-        ("l.tsv", "id\tlabel\na\n", r"l.tsv, line 2: has 1 fields, column 'label' is number 2"),
+        ("l.tsv", "id\tlabel\na\n", r"l.tsv, line 2: has 1 field, column 'label' is number 2"),
         ("l.tsv", "id\tlabels\na\tx\n", r"column 'label' is missing; did you mean 'labels'\?"),
         ("l.tsv", "id\tx\na\tx\n", r"column 'label' is missing; it has id, x"),
         ("l.tsv", "id\tlabel\tid\na\tx\tb\n", r"column 'id' stands twice"),

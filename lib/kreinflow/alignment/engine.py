@@ -244,6 +244,7 @@ def align_pairs(
             for start, stop in pieces
         )
 
+    threads = min(threads, len(ends))
     if threads == 1:
         saturated = work(0)
     else:

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from kreinflow.errors import InputError
-from kreinflow.sequences.files import open_text, shown_name
+from kreinflow.sequences.files import has_control, open_text, shown_name
 
 FASTA_ENDINGS = (".fasta", ".fa", ".faa", ".fna", ".ffn", ".fas", ".mpfa", ".seq", ".txt")
 
@@ -68,6 +68,8 @@ def read_any_fasta(path: Path) -> Iterator[FastaRecord]:
             readable = header.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
             id = readable.split(maxsplit=1)[0] if header else ""
             fault = _fault(id, readable == header, residues)
+            if has_control(id):
+                id = repr(id)[1:-1]
             kept = b"" if fault else residues.encode("ascii")
             yield FastaRecord(id, readable, kept, place, fault)
         if not number:
@@ -79,6 +81,8 @@ def _fault(id: str, is_text: bool, residues: str) -> str | None:
         return "has no id. Write one behind the '>'."
     if not is_text:
         return "its header is not UTF-8 text. Save the file as UTF-8."
+    if has_control(id):
+        return "its id has a control character. Remove it."
     if not residues:
         return "has no residues. Add them or remove the record."
     if not residues.isascii():
@@ -112,9 +116,9 @@ def _numbered(lines: Iterable[str], name: str, starts: deque[int]) -> Iterator[s
             starts.append(number)
             begun = True
         elif not begun and line.strip():
-            shown = line.strip()[:30].encode("utf-8", "backslashreplace").decode()
+            shown = repr(line.strip()[:30].encode("utf-8", "surrogateescape"))[1:]
             raise InputError(
                 f"{name}, line {number}: not FASTA, a record starts with '>' but this line "
-                f"with {shown!r}. Give a FASTA file."
+                f"with {shown}. Give a FASTA file."
             )
         yield line

@@ -2,6 +2,8 @@
 
 import gzip
 import io
+import os
+import re
 import sys
 import zlib
 from collections.abc import Iterator
@@ -10,6 +12,33 @@ from pathlib import Path
 from typing import IO, TextIO
 
 from kreinflow.errors import InputError
+
+
+def has_control(text: str) -> bool:
+    r"""Return whether a text has control characters, which a terminal obeys and tables lose.
+
+    Examples
+    --------
+    >>> has_control("sp|P12345|AATM_RABIT"), has_control("a\0b")
+    (False, True)
+    """
+    return re.search(r"[\x00-\x1f\x7f-\x9f]", text) is not None
+
+
+def check_results(folder: Path) -> None:
+    """Refuse a folder of results that cannot be made or written.
+
+    Raises
+    ------
+    InputError
+    """
+    nearest = next(path for path in (folder, *folder.parents) if path.exists())
+    if not nearest.is_dir():
+        raise InputError(
+            f"results: {nearest}: is a file where a folder is expected. Set other 'results'."
+        )
+    if not os.access(nearest, os.W_OK | os.X_OK):
+        raise InputError(f"results: {nearest}: cannot be written. Set other 'results'.")
 
 
 def check_file(path: Path) -> None:
@@ -37,6 +66,20 @@ def check_file(path: Path) -> None:
 
 STANDARD_INPUT = Path("-")
 """What :func:`open_text` takes for standard input."""
+
+
+_OTHERS = {
+    b"\xff\xfe": "is UTF-16 text. Save it as UTF-8 and give it again.",
+    b"\xfe\xff": "is UTF-16 text. Save it as UTF-8 and give it again.",
+    **{
+        b"BZh%d1AY" % level: "is packed with bzip2. Unpack it, or pack it with gzip."
+        for level in range(1, 10)
+    },
+    b"\xfd7zXZ": "is packed with xz. Unpack it, or pack it with gzip.",
+    b"\x28\xb5\x2f\xfd": "is packed with zstd. Unpack it, or pack it with gzip.",
+    b"PK\x03\x04": "is a zip archive, as spreadsheets are. Give text, plain or packed with gzip.",
+}
+"""What is told by its first bytes, and refused by name."""
 
 
 def shown_name(path: Path) -> str:
@@ -67,7 +110,10 @@ def open_text(path: Path, errors: str = "strict") -> Iterator[TextIO]:
         check_file(path)
     try:
         with _binary(path) as raw:
-            packed = raw.peek(2)[:2] == b"\x1f\x8b"
+            begin = raw.peek(8)
+            if (other := next((o for o in _OTHERS if begin.startswith(o)), None)) is not None:
+                raise InputError(f"{name}: {_OTHERS[other]}")
+            packed = begin.startswith(b"\x1f\x8b")
             binary: IO[bytes] = gzip.GzipFile(fileobj=raw) if packed else raw  # type: ignore[assignment]
             with io.TextIOWrapper(binary, encoding="utf-8-sig", errors=errors) as text:
                 yield text

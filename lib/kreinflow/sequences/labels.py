@@ -7,7 +7,7 @@ from difflib import get_close_matches
 from pathlib import Path
 
 from kreinflow.errors import InputError
-from kreinflow.sequences.files import first_few, name_endings, open_text
+from kreinflow.sequences.files import counted, first_few, has_control, name_endings, open_text
 
 _DELIMITERS = {".tsv": "\t", ".tab": "\t", ".txt": "\t", ".csv": ","}
 
@@ -23,7 +23,7 @@ def table_delimiter(path: Path) -> str:
     _, ending = name_endings(path)
     if ending not in _DELIMITERS:
         raise InputError(
-            f"{path}: the ending {ending or 'is missing, it'!r} is not one of a table. "
+            f"{path}: the ending {ending!r} is not one of a table. "
             f"Name it {', '.join(_DELIMITERS)} (or these with .gz)."
         )
     return _DELIMITERS[ending]
@@ -54,8 +54,9 @@ def read_columns(
                     continue
                 if len(fields) <= max(places):
                     raise InputError(
-                        f"{path}, line {reader.line_num}: has {len(fields)} fields, column "
-                        f"{columns[places.index(max(places))]!r} is number {max(places) + 1}."
+                        f"{path}, line {reader.line_num}: has {counted(len(fields), 'field')}, "
+                        f"column {columns[places.index(max(places))]!r} is number "
+                        f"{max(places) + 1}."
                     )
                 first, second = (fields[place].strip() for place in places)
                 if skip_empty and not second:
@@ -66,9 +67,17 @@ def read_columns(
                             f"{path}, line {reader.line_num}: the {column!r} is empty. "
                             "Fill it in or remove the line."
                         )
+                    if has_control(value):
+                        raise InputError(
+                            f"{path}, line {reader.line_num}: the {column!r} has a control "
+                            f"character: {value}. Remove it."
+                        )
                 yield reader.line_num, first, second
         except csv.Error as error:
-            raise InputError(f"{path}, line {reader.line_num}: not a table ({error}).") from error
+            raise InputError(
+                f"{path}, line {reader.line_num}: not a table ({error}). Is a quotation mark "
+                "opened and not closed, or the file damaged?"
+            ) from error
 
 
 def check_columns(path: Path, *columns: str) -> None:
