@@ -44,7 +44,8 @@ def cost_figure(summary: pd.DataFrame, budgets: pd.DataFrame) -> Figure:
     )
     colours = [colour for colour in PALETTE if colour not in (BLUE, BLACK)]
     places = []
-    for rank, row in enumerate(summary.to_dict("records")):
+    for row in summary.to_dict("records"):
+        rank = list(METHODS).index(row["method"])  # the same look in each figure
         error = _errors(pd.DataFrame([row]))
         if not np.isfinite(error).all():
             continue
