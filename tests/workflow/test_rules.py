@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from small_inputs import configuration, families, write_fasta, write_labels
+
 ROOT = Path(__file__).parents[2]
 
 
@@ -122,6 +124,31 @@ def test_a_missing_input_ends_with_code_two_before_any_job(workflow, small_confi
     done = run.run(check=False)
     assert done.returncode == 2
     assert "nowhere.fasta: no such file" in done.stderr
+
+
+@pytest.mark.parametrize("target", ["all", "compare"])
+@pytest.mark.parametrize(
+    ("unknown", "unmatched"), [(False, False), (True, False), (False, True), (True, True)]
+)
+def test_the_groups_of_the_profile_for_slurm_have_no_cycle(workflow, unknown, unmatched, target):
+    """No group waits for a rule outside of it that waits for the group. No Slurm is needed."""
+    pytest.importorskip("snakemake_executor_plugin_slurm")
+    source = {"type": "fasta", "fasta": "x.fasta", "labels": {"table": "x.tsv"}}
+    if unmatched:
+        source["unmatched"] = "classify"
+    config = configuration(source)
+    if unknown:
+        config["datasets"]["mine"]["unknown"] = ["c"]
+    run = workflow(config | {"data": "data"})
+    records = families(1)
+    write_fasta(run.folder / "data" / "x.fasta", records)
+    write_labels(run.folder / "data" / "x.tsv", records[:-1] if unmatched else records)
+    jobs = run.jobs("--workflow-profile", str(ROOT / "profiles" / "slurm"), target)
+    assert jobs["evaluate"] == (2 if target == "compare" else 1)
+    if target == "all":
+        assert jobs["write_report"] == 1
+        assert ("draw_unknown" in jobs) == unknown
+        assert ("classify_new" in jobs) == unmatched
 
 
 def test_lint_and_format():
