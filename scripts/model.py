@@ -20,7 +20,7 @@ with logged(snakemake.log[0]) as console, limited(snakemake.threads, memory_mb):
     landmarks = run.landmarks(read_landmark_table(files.landmarks))
     part = run.training_part(fold)
     inner = inner_partition(
-        read_union(files.landmarks_of_all), part, params.inner_folds, params.seed, fold
+        run.alike(read_union(files.landmarks_of_all)), part, params.inner_folds, params.seed, fold
     )
     transforms = load_transforms(files.factors)
     repeat, number = fold_numbers(fold)

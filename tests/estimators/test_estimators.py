@@ -291,6 +291,76 @@ def test_lists_of_strings_are_cross_validated():
         assert cross_val_score(model, sequences, labels, cv=folds).mean() == 1
 
 
+def noise(n=40):
+    """Scores of points that say nothing of their labels."""
+    rng = np.random.default_rng(5)
+    X = rng.normal(size=(n, 2))
+    return matrix_of("similarity", X, X), X, rng.integers(0, 2, n)
+
+
+def test_a_landmark_that_is_given_twice_is_held_out_twice():
+    """Its twin would know the record that is measured: all right, of labels that are noise."""
+    K, _, y = noise()
+    found = {}
+    for times in (1, 2):
+        S = np.tile(np.arange(len(K)), times)
+        model = NystroemClassifier(K[np.ix_(S, S)], learner="nearest_landmark").fit(K[:, S], y)
+        found[times] = model.training_["inner_accuracy"]
+    assert found[2] == found[1] < 0.7
+
+
+@pytest.mark.parametrize("learner", ["ny_pcvm", "ny_epcvm", "krein_lsm"])
+def test_a_landmark_that_is_given_twice_changes_no_prediction(learner):
+    K, labels, _ = scores()
+    S = np.arange(0, 60, 4)
+    once = NystroemClassifier(K[np.ix_(S, S)], rank=1.0, learner=learner).fit(K[:, S], labels)
+    T = np.r_[S, S[:3]]
+    twice = NystroemClassifier(K[np.ix_(T, T)], rank=1.0, learner=learner).fit(K[:, T], labels)
+    assert twice.training_["rank"] == once.training_["rank"]
+    assert (twice.predict(K[:, T]) == once.predict(K[:, S])).mean() > 0.95
+
+
+def partitions(monkeypatch):
+    """The inner folds that fits draw, with the rows of landmarks and records."""
+    found = []
+
+    def noted(rows, part, *rest):
+        inner = inner_partition(rows, part, *rest)
+        found.append((rows, part, inner))
+        return inner
+
+    monkeypatch.setattr("kreinflow.estimators.base.inner_partition", noted)
+    return found
+
+
+def test_equal_rows_of_columns_are_one_object(monkeypatch):
+    """A pair of equal records is no group of several objects: landmarks are not measured still."""
+    found = partitions(monkeypatch)
+    K, _, y = noise()
+    S, everyone = np.arange(0, 40, 5), np.r_[np.arange(40), 1]
+    NystroemClassifier(K[np.ix_(S, S)]).fit(K[np.ix_(everyone, S)], np.r_[y, 1 - y[1]])
+    ((_, part, inner),) = found
+    assert part.rows[40] == part.rows[1]
+    assert inner[40] == inner[1] >= 0
+    assert (inner[S] == -1).all()
+
+
+def test_equal_vectors_of_two_classes_are_one_object(monkeypatch):
+    """Whichever of them is the landmark, the other knows it as well, and is not measured."""
+    found = partitions(monkeypatch)
+    _, X, y = noise()
+    model = KreinClassifier(
+        "gaussian", kernel_params={"width": 1.0}, selector="uniform", n_landmarks=12
+    )
+    model.fit(np.r_[X, X], np.r_[y, 1 - y])
+    ((rows, part, inner),) = found
+    np.testing.assert_array_equal(part.rows[:40], part.rows[40:])
+    of_landmarks = np.isin(np.arange(80) % 40, model.landmark_indices_ % 40)
+    np.testing.assert_array_equal(np.isin(part.rows, rows), of_landmarks)
+    assert (inner[of_landmarks] == -1).all()
+    assert (inner[~of_landmarks] >= 0).all()
+
+
 def test_self_similarities_are_sliced_with_the_rows():
     K, labels, _ = scores()
     S = np.arange(0, 60, 5)

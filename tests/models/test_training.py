@@ -293,6 +293,25 @@ def test_groups_share_an_inner_fold():
         assert len(set(inner[groups == group]) - {-1}) <= 1
 
 
+def test_a_group_is_trained_on_whole_where_another_fold_would_not_know_a_class_of_it():
+    """Class b is in the first group alone: what is measured of a must not have it as a mate."""
+    groups = np.repeat(np.arange(6), 5)
+    labels = np.where(np.arange(30) < 2, 1, 0)
+    part = TrainingPart(np.arange(30), labels, groups, ("a", "b"))
+    inner = inner_partition(np.array([29]), part, 3, 1, "r0f0")
+    assert (inner[:5] == -1).all()
+    for group in range(1, 6):
+        assert len(np.unique(inner[groups == group])) == 1
+    assert set(inner[5:]) == {0, 1, 2}
+
+
+def test_groups_that_leave_one_inner_fold_are_refused():
+    groups = np.repeat([0, 1], 5)
+    part = TrainingPart(np.arange(10), np.where(np.arange(10) < 2, 1, 0), groups, ("a", "b"))
+    with pytest.raises(InputError, match="too few records are left to choose and calibrate on"):
+        inner_partition(np.array([9]), part, 2, 1, "r0f0")
+
+
 def grouped_problem():
     """Groups of three neighbouring rows, of which a landmark is in many."""
     landmarks, part, full = problem("sequences")

@@ -143,21 +143,26 @@ class NystroemClassifier(LandmarkDecisions, BaseEstimator):  # type: ignore[misc
         scores = self._checked(given)
         n, m = scores.shape
         own = np.concatenate([self._self_similarities(self_similarities, W, n), np.diagonal(W)])
-        # Distinct objects are the records, then the landmarks; a record may be a landmark.
-        landmark_of = _places(plain)
+        # Records, then landmarks, have numbers; what is alike has that of its first landmark, or
+        # of its first record.
+        landmark_of, record_of = _places(plain), _places(given)
         rows = np.array(
-            [n + landmark_of.get(row.tobytes(), i - n) for i, row in enumerate(given)],
+            [
+                n + landmark_of[key] if key in landmark_of else record_of[key]
+                for key in (row.tobytes() for row in given)
+            ],
             dtype=np.int64,
         )
+        landmark_rows = np.array([landmark_of[row.tobytes()] for row in plain], dtype=np.int64)
         landmark_classes = np.full(m, -1, dtype=np.int64)
         landmark_classes[rows[rows >= n] - n] = codes[rows >= n]
         # Landmarks that are alike have one class.
-        landmark_classes = landmark_classes[[landmark_of[row.tobytes()] for row in plain]]
+        landmark_classes = landmark_classes[landmark_rows]
         landmarks = Landmarks(
             scores=np.concatenate([scores, W]),
             self_scores=own,
             lengths=np.zeros(n + m),
-            rows=np.arange(n, n + m, dtype=np.int64),
+            rows=n + landmark_rows,
             classes=landmark_classes,
             kind="similarity" if kind == "similarity" else "squared_dissimilarity",
         )

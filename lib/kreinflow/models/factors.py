@@ -30,7 +30,7 @@ class Landmarks:
         As aligned or measured, not transformed.
     self_scores, lengths : ndarray of shape (n_distinct,)
     rows : ndarray of shape (n_landmarks,)
-        Distinct rows of the landmarks.
+        Distinct rows of the landmarks; landmarks that are alike have one.
     classes : ndarray of shape (n_landmarks,)
         Codes of their classes.
     kind : {"sequences", "similarity", "squared_dissimilarity"}

@@ -125,10 +125,10 @@ class Problem:
 
     @cached_property
     def landmark_records(self) -> IntArray:
-        """Places of the landmarks that are among the records, a place for each landmark."""
+        """Places of the landmarks that are among the records, one for landmarks that are alike."""
         rows = self._rows(self.part.rows).tolist()
         first = {row: place for place, row in reversed(list(enumerate(rows)))}
-        places = [first[row] for row in self.landmarks.rows.tolist() if row in first]
+        places = [first[row] for row in dict.fromkeys(self.landmarks.rows.tolist()) if row in first]
         return np.array(places, dtype=np.int64)
 
     def itself(self, tile: slice) -> NDArray[np.bool_]:

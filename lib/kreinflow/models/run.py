@@ -45,10 +45,19 @@ class Run:
             ),
             self_scores=self.self_scores,
             lengths=self.dataset.lengths.astype(np.float64),
-            rows=rows,
+            rows=self.alike(rows),
             classes=np.array([codes[label] for label in table["class"]], dtype=np.int64),
             kind=self.dataset.kind,
         )
+
+    def alike(self, rows: Rows) -> Rows:
+        """Return the first row with the object of each row: two classes may hold the same one."""
+        return self._first[rows]
+
+    @cached_property
+    def _first(self) -> Rows:
+        _, first, same = np.unique(self.dataset.digests, return_index=True, return_inverse=True)
+        return first[same].astype(np.int64)
 
     @cached_property
     def _group_names(self) -> NDArray[np.str_]:
@@ -67,7 +76,7 @@ class Run:
 
     def _part(self, mask: NDArray[np.bool_]) -> TrainingPart:
         return TrainingPart(
-            rows=self.dataset.rows[mask],
+            rows=self.alike(self.dataset.rows[mask]),
             labels=self.dataset.labels[mask],
             groups=self._group_names[mask],
             classes=self.dataset.classes,

@@ -41,7 +41,7 @@ def inner_partition(
     unless that would leave fewer than half of the records to measure, or a group has several
     distinct rows, which then are held out together: a landmark of the group that was trained on
     would know them. Then all are measured, each by a fit that lacks the landmarks of its inner
-    fold, see :func:`choose`.
+    fold, see :func:`choose`. Groups with a class that is in one inner fold alone are trained on.
 
     Parameters
     ----------
@@ -67,8 +67,8 @@ def inner_partition(
         inner = np.where(plain, inner, -1)
     for label in range(len(part.classes)):
         own = part.labels == label
-        if np.unique(inner[own]).size == 1:  # all in one fold: no other fold would know the class
-            inner = np.where(own, -1, inner)
+        if np.unique(inner[own]).size == 1:  # all in one fold: its fit would not know the class
+            inner = np.where(np.isin(part.groups, part.groups[own]), -1, inner)
     if np.unique(inner[inner >= 0]).size < 2:
         raise InputError(
             "inner folds: too few records are left to choose and calibrate on. Use fewer "
