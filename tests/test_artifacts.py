@@ -109,6 +109,8 @@ def test_plain_columns_are_those_of_the_table(tmp_path):
         ("digest\tsequence\n00\tMKV", "truncated"),
         ("digest\tlength\n00\t3\n", "column 'sequence' is missing"),
         ("digest\tsequence\n00\tMKV\n01\n", "different numbers of columns"),
+        ("digest\tsequence\n00\tMKV\t1\n01\n02\tMKL\n", "different numbers of columns"),
+        ("digest\tsequence", "truncated"),
         ("", "column 'digest' is missing"),
     ):
         path.write_text(text)

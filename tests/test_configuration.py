@@ -310,6 +310,11 @@ def test_numbers_that_no_job_could_use_are_refused(content, place, value, messag
 
 def test_modes_that_the_alignment_backend_cannot_do_are_refused(content):
     content["datasets"]["demo"]["scoring"] = {"mode": "semiglobal"}
+    with pytest.raises(InputError, match="semiglobal alignments can score below 0.* mode local"):
+        complete_configuration(content)
+    for owner in (*content["selectors"].values(), *content["recipes"]):
+        if owner.get("method") != "uniform":
+            owner["transform"] = "normalised"
     complete_configuration(content)
     content["alignment"]["backend"] = "pyopal"
     with pytest.raises(InputError, match="demo.scoring.mode: .* pyopal cannot make semiglobal al"):
@@ -438,7 +443,9 @@ def test_nucleotides_have_scores_of_their_own():
         "mode": "semiglobal",
         "gap_open": 10,
     }
-    assert scoring(matrix="mine.txt")["gap_open"] == 11
+    for matrix in ("nuc44", "dnafull", "mine.txt"):
+        assert scoring(matrix=matrix) == {**plain, "matrix": matrix}
+    assert scoring(gap_open=2) == {**plain, "gap_open": 2, "gap_extend": 2}
     with pytest.raises(InputError, match="BLOSUM62 compares amino acids, the molecule is nucleo"):
         scoring(matrix="BLOSUM62")
 

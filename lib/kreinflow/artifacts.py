@@ -186,18 +186,23 @@ def read_plain_columns(path: str | os.PathLike[str], columns: Sequence[str]) -> 
     except OSError as error:
         raise InputError(f"{path}: cannot be read ({error.strerror}).") from error
     with file:
-        names = file.readline().decode("utf-8", "replace").rstrip("\n").split("\t")
+        header = file.readline()
+        _refuse_open_end(path, header)
+        names = header.decode("utf-8", "replace").rstrip("\n").split("\t")
         missing = [name for name in columns if name not in names]
         if missing:
             raise InputError(f"{path}: column {missing[0]!r} is missing. {_AGAIN}")
         width, places = len(names), [names.index(name) for name in columns]
+        ends_of_a_line = np.arange(width) == width - 1
         while data := file.read(_PART) + file.readline():  # whole lines
             _refuse_open_end(path, data)
-            cells = data.replace(b"\n", b"\t").split(b"\t")[:-1]  # nothing is behind the last end
-            if len(cells) != data.count(b"\n") * width:
+            signs = np.frombuffer(data, dtype=np.uint8)
+            ends = signs[(signs == 9) | (signs == 10)] == 10  # of lines, among those of cells
+            if ends.size % width or (ends != np.tile(ends_of_a_line, ends.size // width)).any():
                 raise InputError(
                     f"{path}: not a table (lines have different numbers of columns). {_AGAIN}"
                 )
+            cells = data.replace(b"\n", b"\t").split(b"\t")[:-1]  # nothing is behind the last end
             for column, place in zip(found, places, strict=True):
                 column += cells[place::width]
     return found

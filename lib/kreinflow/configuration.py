@@ -211,7 +211,7 @@ def _choose_threshold(config: dict[str, Any], given: Mapping[str, Any], name: st
 
 _NUCLEOTIDE_SCORES = {"matrix": "nuc44", "gap_open": 16, "gap_extend": 4}
 """What nucleotides have in place of the defaults of proteins: matches 5, mismatches -4, gaps as
-FASTA counts them for these, 12 + 4n."""
+FASTA counts them for these, 12 + 4n. A gap_extend that is not given is at most gap_open."""
 
 
 def _with_nucleotide_scores(content: Mapping[str, Any]) -> dict[str, Any]:
@@ -224,8 +224,12 @@ def _with_nucleotide_scores(content: Mapping[str, Any]) -> dict[str, Any]:
         source = dataset.get("source") if isinstance(dataset, Mapping) else None
         if isinstance(source, Mapping) and source.get("molecule") == "nucleotide":
             scoring = dataset.get("scoring", {})
-            if isinstance(scoring, Mapping) and "matrix" not in scoring:
-                changed[key] = {**dataset, "scoring": {**_NUCLEOTIDE_SCORES, **scoring}}
+            if isinstance(scoring, Mapping):
+                scoring = {**_NUCLEOTIDE_SCORES, **scoring}
+                given = scoring["gap_open"]
+                if isinstance(given, int) and "gap_extend" not in dataset.get("scoring", {}):
+                    scoring["gap_extend"] = min(given, scoring["gap_extend"])
+                changed[key] = {**dataset, "scoring": scoring}
     return {**content, "datasets": changed}
 
 
@@ -562,11 +566,12 @@ def _check_dataset(
             "Use alignment.backend parasail, or mode local.",
         )
     for owner, transform in transforms.items():
-        if dataset["scoring"]["mode"] == "global" and transform not in ("raw", "normalised"):
+        mode = dataset["scoring"]["mode"]
+        if mode != "local" and transform not in ("raw", "normalised"):
             raise refuse(
                 f"{place}.scoring",
-                f"global alignments can score below 0, which the transform {transform} of {owner} "
-                "cannot take. Use raw or normalised there, or another mode.",
+                f"{mode} alignments can score below 0, which the transform {transform} of {owner} "
+                "cannot take. Use raw or normalised there, or mode local.",
             )
 
 

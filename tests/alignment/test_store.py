@@ -380,6 +380,7 @@ def test_damaged_segment_is_refused(tmp_path, name, change):
         (["aa" * 8, "bb" * 9], "of one length"),
         (["aa" * 8, "bb" * 7 + "  "], "of one length"),
         (["aa" * 7, "bb" * 7], "at least 16"),
+        (["", ""], "at least 16"),
     ],
 )
 def test_bad_digests_are_refused(tmp_path, digests, message):

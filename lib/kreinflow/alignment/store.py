@@ -128,7 +128,7 @@ class _DigestTable:
     """
 
     def __init__(self, digests: Sequence[str]) -> None:
-        width = max(map(len, digests), default=16) // 2
+        width = max(max(map(len, digests), default=16) // 2, 1)
         try:
             raw = bytes.fromhex("".join(digests))
         except ValueError as error:
