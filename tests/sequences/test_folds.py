@@ -278,7 +278,7 @@ def test_a_fixed_split(tmp_path):
         ([f"s{i} train" for i in range(6)], r"all folds are 'train'"),
         ([f"s{i} 1" for i in range(6)], r"all ids are in fold '1'"),
         (["s0 1", "s0 2"], r"line 3: id 's0' stands twice"),
-        (["s0"], r"line 2: has 1 fields"),
+        (["s0"], r"line 2: has 1 field,"),
     ],
 )
 def test_faults_of_the_users_table(tmp_path, lines, message):
