@@ -69,7 +69,9 @@ def check_budgets(
     ------
     InputError
     """
-    fewest = min(len(np.unique(dataset.rows[partition.training(name)])) for name in partition.names)
+    # Homology-aware folds may test nothing at all: the final model is left.
+    parts = [partition.training(name) for name in [*partition.names, ALL]]
+    fewest = min(len(np.unique(dataset.rows[part])) for part in parts)
     classes, pairs = len(dataset.classes), len(dataset.digests) * training_parts(partition)
     for name, selector in selectors.items():
         budget = selector.get("budget")

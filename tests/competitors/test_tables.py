@@ -9,9 +9,9 @@ from kreinflow.alignment.scoring import ScoringScheme, load_substitution_matrix
 from kreinflow.competitors.competitor import Competitor, UnavailableError
 from kreinflow.competitors.figures import cost_figure
 from kreinflow.competitors.methods import OURS
-from kreinflow.competitors.ours import training_alignments
+from kreinflow.competitors.ours import run_ours, training_alignments
 from kreinflow.competitors.page import render_page
-from kreinflow.competitors.run import FOLD_COLUMNS, quality, run_competitor
+from kreinflow.competitors.run import FOLD_COLUMNS, TESTS_NOTHING, quality, run_competitor
 from kreinflow.competitors.tables import (
     BUDGET_COLUMNS,
     COMPARE_COLUMNS,
@@ -120,6 +120,20 @@ def test_what_cannot_run_is_a_row_with_its_reason(
     assert predictions.empty
 
 
+def test_a_fold_that_tests_nothing_is_a_row_with_that_reason(dataset, partition, tmp_path):
+    # `count_folds` knows how many folds are wanted, not which clusters there are.
+    competitor = run_competitor(
+        Constant(SCHEME, "protein"), dataset, partition, "r0f2", tmp_path, 1
+    )
+    ours = run_ours(None, {}, dataset, partition, "r0f2", {}, 1.0, 2.0, tmp_path, 1)
+    for method, (figures, predictions) in {"blast": competitor, OURS: ours}.items():
+        assert list(figures) == list(FOLD_COLUMNS)
+        assert (figures["method"], figures["fold"], figures["records"]) == (method, 2, 0)
+        assert figures["reason"] == TESTS_NOTHING
+        assert np.isnan(figures["accuracy"])
+        assert predictions.empty
+
+
 def rows(method, accuracies, reason="", **more):
     return [
         pd.DataFrame(
@@ -207,6 +221,49 @@ def test_each_selector_has_the_recipes_that_its_inner_folds_choose():
     np.testing.assert_allclose(table["alignments_per_query_mean"], [11, 50])
     np.testing.assert_allclose(table["accuracy_mean"], [0.6, 0.85])
     np.testing.assert_allclose(table["accuracy_sd"], [0.1 * 2**0.5, 0.05 * 2**0.5])
+
+
+def test_folds_that_test_nothing_change_no_mean_and_no_test():
+    tested = {
+        OURS: rows(OURS, [0.9, 1.0, 0.8]),
+        "blast": rows("blast", [0.8, 0.7, 0.75]),
+    }
+    nothing = [
+        part[-1].assign(fold=3, records=0, accuracy="", reason=TESTS_NOTHING, version="")
+        for part in tested.values()
+    ]
+    parts = [table for part in tested.values() for table in part]
+    before = compare_table(fold_table({"homology-aware": parts}), RECORDS)
+    after = compare_table(fold_table({"homology-aware": [*parts, *nothing]}), RECORDS)
+    pd.testing.assert_frame_equal(before, after)
+    assert after["p_holm"].notna().any()
+    models, metrics = made_up_choices()
+    order = ["a", "b", "c", "d"]
+    more = pd.concat([models, models[models["fold"] == 0].assign(fold=2)])
+    pd.testing.assert_frame_equal(
+        budget_table("homology-aware", more, metrics, order),
+        budget_table("homology-aware", models, metrics, order),
+    )
+
+
+def test_a_kind_that_tests_nothing_is_on_the_page_with_its_reason():
+    random = [*rows(OURS, [0.9, 1.0]), *rows("blast", [0.5, 0.7])]
+    nothing = [
+        part.assign(records=0, accuracy="", reason=TESTS_NOTHING, version="") for part in random
+    ]
+    table = compare_table(fold_table({"random": random, "homology-aware": nothing}), RECORDS)
+    assert table["tested_folds"].tolist() == [2, 2, 0, 0]
+    assert table["reason"].tolist() == ["", "", TESTS_NOTHING, TESTS_NOTHING]
+    models, metrics = made_up_choices()
+    order = ["a", "b", "c", "d"]
+    budgets = [
+        budget_table("random", models, metrics, order),
+        budget_table("homology-aware", models, metrics.iloc[:0], order),
+    ]
+    assert budgets[1].empty
+    page = render_page({"x": table}, {"x": pd.concat(budgets, ignore_index=True)}, 1)
+    assert page.count(f"not run: {TESTS_NOTHING}") == 2
+    assert "95.00 ± 7.07" in page
 
 
 def test_the_figure_has_a_point_for_each_method_that_ran():

@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 
 from kreinflow.artifacts import read_table
-from kreinflow.competitors.methods import COMPETITORS
+from kreinflow.competitors.methods import COMPETITORS, OURS
+from kreinflow.competitors.run import TESTS_NOTHING
+from small_inputs import configuration, families, write_fasta, write_labels
 
 
 def test_each_method_meets_both_kinds_of_folds(workflow, small_config):
@@ -23,6 +25,24 @@ def test_each_method_meets_both_kinds_of_folds(workflow, small_config):
     jobs = run.jobs("compare")
     assert jobs["assign_folds"] == 2  # the run's own, and random ones
     assert jobs["assign_homology_folds"] == 1
+
+
+def test_a_kind_of_folds_that_tests_nothing_does_not_end_the_run(workflow):
+    """Two families of one cluster each, all of which the homology-aware folds learn from."""
+    source = {"type": "fasta", "fasta": "x.fasta", "labels": {"table": "x.tsv"}}
+    run = workflow(configuration(source) | {"data": "data"})
+    records = families(1, classes=("a", "b"), each=12, changed=0.2)
+    write_fasta(run.folder / "data" / "x.fasta", records)
+    write_labels(run.folder / "data" / "x.tsv", records)
+    folder = run.folder / "results" / "mine+homology-aware"
+    methods = (OURS, "kmer_svm")
+    run.run("--", *(f"{folder.relative_to(run.folder)}/compare/{m}/r0f1.tsv" for m in methods))
+    assert set(read_table(folder / "folds.tsv", ["fold"])["fold"]) == {-1}
+    for method in methods:
+        (row,) = read_table(folder / "compare" / method / "r0f1.tsv", ["reason"]).to_dict("records")
+        assert (row["method"], row["records"], row["reason"]) == (method, 0, TESTS_NOTHING)
+    for name in ("metrics", "summary", "comparison"):
+        assert read_table(folder / "evaluation" / f"{name}.tsv", ["recipe"]).empty
 
 
 def test_our_row_is_the_inner_choice_of_the_run(workflow, small_config, reference):

@@ -85,7 +85,8 @@ def _errors(table: pd.DataFrame) -> FloatArray:
 def _scale_of_accuracy(axes: Axes) -> None:
     axes.set_yscale("log")
     lower, upper = axes.get_ylim()
-    axes.set_ylim(min(1.0, upper * 1.2), lower / 1.2)
+    lower = lower / 1.2 if lower > 0 else _LEAST_ERROR  # 0 where nothing is drawn
+    axes.set_ylim(min(1.0, upper * 1.2), lower)
     axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
     axes.yaxis.set_minor_locator(NullLocator())
     axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{100 * (1 - value):.6g}"))

@@ -10,7 +10,14 @@ import pandas as pd
 
 from kreinflow.competitors.competitor import write_fasta
 from kreinflow.competitors.methods import OURS
-from kreinflow.competitors.run import FOLD_COLUMNS, prediction_table, quality, tested_rows
+from kreinflow.competitors.run import (
+    FOLD_COLUMNS,
+    PREDICTION_COLUMNS,
+    TESTS_NOTHING,
+    prediction_table,
+    quality,
+    tested_rows,
+)
 from kreinflow.errors import KreinflowError
 from kreinflow.models.classification import classify_file
 from kreinflow.models.model_file import Model
@@ -76,7 +83,7 @@ def run_ours(
         :data:`~kreinflow.competitors.run.FOLD_COLUMNS`. The seconds to train are the learning
         seconds and those that the alignments of the training take, at the speed of the queries.
     DataFrame
-        :data:`~kreinflow.competitors.run.PREDICTION_COLUMNS`.
+        :data:`~kreinflow.competitors.run.PREDICTION_COLUMNS`; empty if the fold tests nothing.
 
     Raises
     ------
@@ -86,6 +93,11 @@ def run_ours(
     assert dataset.sequences is not None
     repeat, number = fold_numbers(fold)
     tested, rows, place = tested_rows(dataset, partition, fold)
+    figures: dict[str, Any] = dict.fromkeys(FOLD_COLUMNS, float("nan"))
+    figures |= {"method": OURS, "repeat": repeat, "fold": number, "records": len(tested)}
+    if not len(tested):
+        figures |= {"version": "", "reason": TESTS_NOTHING}
+        return figures, pd.DataFrame(columns=list(PREDICTION_COLUMNS))
     path, queries = folder / "model.safetensors", folder / "query.fasta"
     model.save(path)
     write_fasta(queries, [dataset.sequences[row] for row in rows])
@@ -98,12 +110,7 @@ def run_ours(
         raise KreinflowError(f"fold {fold}: the model file predicts otherwise than the run did.")
     pairs = training_alignments(dataset, partition, fold, selector, len(model.landmark_ids))
     per_pair = seconds / (len(rows) * max(alignments_per_query, 1))
-    figures: dict[str, Any] = dict.fromkeys(FOLD_COLUMNS, float("nan"))
     return figures | {
-        "method": OURS,
-        "repeat": repeat,
-        "fold": number,
-        "records": len(tested),
         **quality(predictions["true"].tolist(), predictions["predicted"].tolist()),
         "train_seconds": learning_seconds + per_pair * pairs,
         "query_seconds": 1000 * seconds / len(rows),

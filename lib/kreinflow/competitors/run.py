@@ -13,6 +13,10 @@ from kreinflow.competitors.competitor import Competitor, Records, UnavailableErr
 from kreinflow.sequences.dataset import Dataset
 from kreinflow.sequences.partition import Partition, fold_numbers
 
+TESTS_NOTHING = "the fold tests nothing"
+"""Why the rows of a fold without test records are empty: see
+:func:`kreinflow.competitors.homology.homology_folds`."""
+
 UNASSIGNED = ""
 """The prediction of a record without a hit."""
 
@@ -105,7 +109,8 @@ def run_competitor(
     dict
         :data:`FOLD_COLUMNS`.
     DataFrame
-        :data:`PREDICTION_COLUMNS`; empty if the competitor could not run.
+        :data:`PREDICTION_COLUMNS`; empty if the competitor could not run, or the fold tests
+        nothing.
     """
     assert dataset.sequences is not None
     repeat, number = fold_numbers(fold)
@@ -114,6 +119,8 @@ def run_competitor(
     figures |= {"method": competitor.name, "repeat": repeat, "fold": number}
     figures |= {"records": len(tested), "version": "", "reason": ""}
     try:
+        if not len(tested):
+            raise UnavailableError(TESTS_NOTHING)
         if competitor.proteins_only and competitor.molecule != "protein":
             raise UnavailableError("for proteins only")
         figures["version"] = competitor.version()

@@ -73,7 +73,8 @@ def fold_table(parts: Mapping[str, Sequence[pd.DataFrame]]) -> pd.DataFrame:
 def compare_table(folds: pd.DataFrame, records: Mapping[str, int]) -> pd.DataFrame:
     """Return mean and standard deviation (n - 1) over folds, for each kind of folds and method.
 
-    A method that could not run in some fold has that reason, and the means of the others.
+    A method that could not run in some fold has that reason, and the means of the others. Folds
+    that test nothing are left out, unless all of a kind are such.
 
     Parameters
     ----------
@@ -88,6 +89,8 @@ def compare_table(folds: pd.DataFrame, records: Mapping[str, int]) -> pd.DataFra
     DataFrame
         Columns :data:`COMPARE_COLUMNS`.
     """
+    tests = folds.groupby("folds")["records"].transform("max") > 0
+    folds = folds[(folds["records"] > 0) | ~tests]
     rows = []
     for (kind, method), part in folds.groupby(["folds", "method"], sort=False):
         ran = part[part["reason"].astype(str) == ""]
@@ -144,10 +147,12 @@ def budget_table(
     Returns
     -------
     DataFrame
-        Columns :data:`BUDGET_COLUMNS`, a row for each selector.
+        Columns :data:`BUDGET_COLUMNS`, a row for each selector; none if no fold tests anything.
     """
     place = ["recipe", "repeat", "fold"]
     accuracies = metrics.set_index(place)["accuracy"].astype(np.float64)
+    measured = pd.MultiIndex.from_frame(metrics[place[1:]])
+    models = models[pd.MultiIndex.from_frame(models[place[1:]]).isin(measured)]
     rows = []
     for selector, part in models.groupby("selector", sort=False):
         own = set(part["recipe"])
