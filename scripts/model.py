@@ -8,7 +8,7 @@ from kreinflow.models.factor_file import load_embedding, load_transforms
 from kreinflow.models.factors import landmark_kernel
 from kreinflow.models.model_file import save_fold_models
 from kreinflow.models.run import open_run, predict_fold, read_landmark_table
-from kreinflow.models.training import inner_partition, train
+from kreinflow.models.training import InnerFactors, inner_partition, train
 from kreinflow.numerics import limited
 from kreinflow.sequences.partition import fold_numbers
 from kreinflow.workspace import read_union
@@ -25,6 +25,7 @@ with logged(snakemake.log[0]) as console, limited(snakemake.threads, memory_mb):
     transforms = load_transforms(files.factors)
     repeat, number = fold_numbers(fold)
     classifiers, figures, predictions = {}, [], []
+    shared = InnerFactors()
     for name in transforms:
         kernel = landmark_kernel(landmarks, part, transforms[name])
         for recipe in (r for r in params.recipes if r["transform"] == name):
@@ -39,6 +40,7 @@ with logged(snakemake.log[0]) as console, limited(snakemake.threads, memory_mb):
                 params.reject_error,
                 params.seed,
                 params.reject_coverage,
+                shared,
             )
             console.say(f"{recipe['name']}: {trained.figures}")
             classifiers[recipe["name"]] = trained.classifier

@@ -8,7 +8,7 @@ from scipy.special import softmax
 
 from kreinflow.alignment.transforms import make_transform
 from kreinflow.errors import InputError
-from kreinflow.krein.factor import Embedding
+from kreinflow.krein.factor import Embedding, KreinFactor
 from kreinflow.models import registry
 from kreinflow.models.epcvm import NystroemEPCVM
 from kreinflow.models.factors import Landmarks, TrainingPart, landmark_kernel, make_factors
@@ -16,11 +16,13 @@ from kreinflow.models.fisher import RIDGE_GRID, NystroemFisher
 from kreinflow.models.learner import Problem
 from kreinflow.models.pcvm import NystroemPCVM
 from kreinflow.models.training import (
+    InnerFactors,
     _held_out_decisions,
     choose,
     inner_partition,
     train,
 )
+from kreinflow.numerics import limited
 from small_inputs import matrix_of, points
 
 LEARNERS = {
@@ -265,6 +267,91 @@ def test_measured_landmarks_are_new_objects_to_their_inner_folds(kind, learner):
         for fitted_, decisions_ in zip(machine.fit(alone, choices), found, strict=True):
             expected = machine.decide(fitted_, unseen)
             np.testing.assert_allclose(decisions_[held_out], expected, rtol=1e-7, atol=1e-7)
+
+
+@pytest.mark.filterwarnings("ignore:the factor misses")
+@pytest.mark.parametrize(("memory_mb", "made_of_15"), [(2048, 9), (0.0001, 15)])
+def test_recipes_share_the_factors_of_inner_folds(monkeypatch, memory_mb, made_of_15):
+    """The bits are the same whether each recipe makes its own, or they do not fit in memory."""
+    landmarks, part, inner = all_landmarks("squared_dissimilarity")
+    recipes = [
+        {"name": f"{learner}-{correction}", "transform": "raw", "rank": rank}
+        | {"correction": correction, "learner": learner}
+        for learner, correction, rank in [
+            ("pooled", "none", "misfit"),
+            ("lsm", "none", "misfit"),
+            ("lsm", "clip", "misfit"),
+            ("pooled", "flip", 1),
+            ("pooled", "flip", 1.0),
+        ]
+    ]
+    transform = make_transform("raw")
+    entries = make_factors(landmarks, part, {"raw": transform}, recipes)
+    kernel = landmark_kernel(landmarks, part, transform)
+    made = []
+    real = KreinFactor.fit
+    monkeypatch.setattr(KreinFactor, "fit", lambda *a, **k: made.append(1) or real(*a, **k))
+
+    def trained(shared):
+        made.clear()
+        found = []
+        for recipe in recipes:
+            (entry,) = (e for e in entries if repr(e.rank) == repr(recipe["rank"]))
+            embedding = entry.corrected[recipe["correction"]]
+            settings = LEARNERS[recipe["learner"]]
+            found.append(
+                train(
+                    recipe,
+                    settings,
+                    embedding,
+                    kernel,
+                    landmarks,
+                    part,
+                    inner,
+                    0.05,
+                    1,
+                    None,
+                    shared,
+                )
+            )
+        return found, len(made)
+
+    with limited(1, memory_mb):
+        alone, fits = trained(None)
+        together, fewer = trained(InnerFactors())
+    assert (fits, fewer) == (15, made_of_15)
+    for one, other in zip(alone, together, strict=True):
+        assert one.figures == other.figures
+        same = other.classifier.decision.to_arrays()
+        for name, array in one.classifier.decision.to_arrays().items():
+            np.testing.assert_array_equal(array, same[name])
+
+
+@pytest.mark.filterwarnings("ignore:the factor misses")
+@pytest.mark.parametrize("learner", ["pooled", "sf-lsm", "nearest"])
+def test_what_is_held_out_with_nearly_all_landmarks_is_not_measured_by_them(learner):
+    """Four of five landmarks are in one inner fold: the fit with the fifth alone is none."""
+    landmarks, part, full = problem("similarity")
+    rows = np.r_[landmarks.rows[:4], part.rows[-1]]
+    few = replace(landmarks, scores=full[:, rows], rows=rows, classes=np.r_[[0] * 4, 2])
+    inner = np.where(np.isin(part.rows, rows[:4]), 0, 1 + np.arange(len(part.rows)) % 2)
+    machine = registry.make_learner(LEARNERS[learner])
+    _, held, _ = choose(machine, whole(few, part, "none"), inner, "misfit")
+    assert (held[inner == 0] == 0).all()
+    assert (held[inner != 0] != 0).any(axis=1).all()
+
+
+@pytest.mark.filterwarnings("ignore:the factor misses")
+def test_landmarks_that_score_nothing_without_those_held_out_decide_nothing():
+    landmarks, part, full = problem("similarity")
+    silent = ~np.isin(np.arange(N), landmarks.rows[:3])
+    full[np.ix_(silent, silent)] = 0
+    blank = replace(landmarks, scores=full[:, landmarks.rows], self_scores=np.diagonal(full))
+    inner = np.where(silent[part.rows], 1 + np.arange(len(part.rows)) % 2, 0)
+    machine = registry.make_learner(LEARNERS["pooled"])
+    _, held, _ = choose(machine, whole(blank, part, "none"), inner, "misfit")
+    assert (held[inner == 0] == 0).all()
+    assert (held[inner != 0] != 0).any()
 
 
 @pytest.mark.filterwarnings("ignore:the factor misses")

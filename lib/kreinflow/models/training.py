@@ -4,7 +4,7 @@ Nothing here looks at a record outside the training part of the fold.
 """
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 
 from kreinflow.errors import InputError, named
 from kreinflow.krein.correction import CorrectedFactor, embed
-from kreinflow.krein.eigen import eigenpairs
-from kreinflow.krein.factor import KreinFactor, Rank
+from kreinflow.krein.eigen import Eigenpairs, eigenpairs
+from kreinflow.krein.factor import DegenerateKernelError, KreinFactor, Rank
 from kreinflow.models.calibration import (
     LOSS_DIGITS,
     TemperatureCalibrator,
@@ -26,7 +26,7 @@ from kreinflow.models.classifier import LandmarkClassifier
 from kreinflow.models.factors import LandmarkKernel, Landmarks, TrainingPart, landmark_kernel
 from kreinflow.models.learner import Choice, Learner, Problem
 from kreinflow.models.registry import make_learner
-from kreinflow.numerics import FloatArray
+from kreinflow.numerics import FloatArray, current_limits
 from kreinflow.sequences.folds import inner_folds
 from kreinflow.tall import select
 
@@ -85,6 +85,36 @@ class Trained:
     figures: dict[str, Any]
 
 
+class InnerFactors:
+    """The factors of the fits of inner folds, for recipes that share landmarks and inner folds.
+
+    They are kept while an eighth of what is allowed suffices; a factor that does not fit is made
+    again for each recipe, and has the same bits.
+    """
+
+    def __init__(self) -> None:
+        self._kept: dict[tuple[int, str, str], tuple[KreinFactor, Eigenpairs]] = {}
+        self._bytes = 0
+
+    def get(
+        self,
+        fold: int,
+        transform: str,
+        rank: Rank,
+        make: Callable[[], tuple[KreinFactor, Eigenpairs]],
+    ) -> tuple[KreinFactor, Eigenpairs]:
+        """Return the factor of the fit that an inner fold measures, and its eigenpairs."""
+        key = fold, transform, repr(rank)  # 1 keeps one eigenvalue, 1.0 all of them
+        if key in self._kept:
+            return self._kept[key]
+        factor, pairs = make()
+        size = factor.matrix.nbytes + pairs.map.nbytes + pairs.triangle.nbytes
+        if 8 * (self._bytes + size) <= current_limits().memory:
+            self._kept[key] = factor, pairs
+            self._bytes += size
+        return factor, pairs
+
+
 def train(
     recipe: Mapping[str, Any],
     settings: Mapping[str, Any],
@@ -96,6 +126,7 @@ def train(
     reject_error: float | None,
     seed: int,
     reject_coverage: float | None = None,
+    shared: InnerFactors | None = None,
 ) -> Trained:
     """Train one recipe: hyper-parameters, calibration and threshold on inner folds, then on all.
 
@@ -118,6 +149,8 @@ def train(
         For the learners that draw.
     reject_coverage : float, optional
         Share of the predictions that are not to be flagged.
+    shared : InnerFactors, optional
+        Of the same landmarks, training part and inner folds.
 
     Raises
     ------
@@ -127,7 +160,7 @@ def train(
     learner = make_learner(settings)
     problem = Problem.of(embedding, kernel, landmarks, part, seed)
     with named(f"recipe {recipe['name']!r}"):
-        choice, decisions, calibrator = choose(learner, problem, inner, recipe["rank"])
+        choice, decisions, calibrator = choose(learner, problem, inner, recipe["rank"], shared)
         (fitted,) = learner.fit(problem, [choice])
     truth = part.labels[inner >= 0]
     probabilities = calibrator.probabilities(decisions)
@@ -176,7 +209,11 @@ def shown(choice: Choice) -> str:
 
 
 def choose(
-    learner: Learner, problem: Problem, inner: NDArray[np.int64], rank: Rank | None = None
+    learner: Learner,
+    problem: Problem,
+    inner: NDArray[np.int64],
+    rank: Rank | None = None,
+    shared: InnerFactors | None = None,
 ) -> tuple[Choice, FloatArray, TemperatureCalibrator]:
     """Choose the hyper-parameters of a learner on inner folds.
 
@@ -193,6 +230,8 @@ def choose(
     rank : optional
         Of the factor. If given, landmarks that an inner fold holds out are no landmarks of its fit:
         what it measures are new objects. If not, they stay.
+    shared : InnerFactors, optional
+        Of the same landmarks, training part and inner folds.
 
     Returns
     -------
@@ -205,7 +244,7 @@ def choose(
     """
     choices = learner.choices()
     truth = problem.labels[inner >= 0]
-    decisions = _held_out_decisions(learner, problem, choices, inner, rank)
+    decisions = _held_out_decisions(learner, problem, choices, inner, rank, shared)
     errors = [int((decision.argmax(axis=1) != truth).sum()) for decision in decisions]
     fewest = [i for i, count in enumerate(errors) if count == min(errors)]
     calibrators = {i: TemperatureCalibrator().fit(decisions[i], truth) for i in fewest}
@@ -219,40 +258,52 @@ def _held_out_decisions(
     choices: Sequence[Choice],
     inner: NDArray[np.int64],
     rank: Rank | None,
+    shared: InnerFactors | None = None,
 ) -> list[FloatArray]:
     """Return the decisions of each choice for the records that are held out once, and no others.
 
-    With many choices, records and classes these are the largest arrays of the training.
+    With many choices, records and classes these are the largest arrays of the training. Where an
+    inner fold leaves no kernel, for fewer than two landmarks or landmarks that score nothing, all
+    classes have the same decision, 0: nothing is known, and records are the same for all recipes.
     """
     measured = np.flatnonzero(inner >= 0)
-    decisions = [np.empty((len(measured), problem.n_classes)) for _ in choices]
-    for fold in range(int(inner.max()) + 1):
+    decisions = [np.zeros((len(measured), problem.n_classes)) for _ in choices]
+    for fold in np.unique(inner[measured]).tolist():
         held_out = np.flatnonzero(inner == fold)
         places = np.searchsorted(measured, held_out)
-        known = problem if rank is None else _without_landmarks(problem, held_out, rank)
+        known = problem
+        if rank is not None:
+            kept = ~np.isin(problem.landmarks.rows, problem.part.rows[held_out])
+            if np.count_nonzero(kept) < 2:
+                continue
+            if not kept.all():
+                known = _with_landmarks(problem, kept, held_out, rank, fold, shared)
+        try:
+            fits = learner.fit(known.on(np.flatnonzero(inner != fold)), choices)
+        except DegenerateKernelError:
+            if known is problem:
+                raise
+            continue
         unseen = known.on(held_out)
-        fits = learner.fit(known.on(np.flatnonzero(inner != fold)), choices)
         for decision, fitted in zip(decisions, fits, strict=True):
             decision[places] = learner.decide(fitted, unseen)
     return decisions
 
 
-def _without_landmarks(problem: Problem, held_out: NDArray[np.intp], rank: Rank) -> Problem:
-    """Return the problem with those landmarks alone that are not among some of its records.
-
-    Kernel and factor are those that the other records and landmarks make. Where fewer than two
-    landmarks are left, all stay.
-    """
-    part, landmarks = problem.part, problem.landmarks
-    kept = ~np.isin(landmarks.rows, part.rows[held_out])
-    if kept.all() or np.count_nonzero(kept) < 2:
-        return problem
-    landmarks = landmarks.some(kept)
+def _with_landmarks(
+    problem: Problem,
+    kept: NDArray[np.bool_],
+    held_out: NDArray[np.intp],
+    rank: Rank,
+    fold: int,
+    shared: InnerFactors | None,
+) -> Problem:
+    """Return the problem with some of its landmarks, and the factor of records not held out."""
+    part, landmarks = problem.part, problem.landmarks.some(kept)
     kernel = landmark_kernel(landmarks, part, problem.everything.transform)
-    seen = np.setdiff1d(np.arange(len(part.rows)), held_out)
 
-    @cache
-    def embedding() -> CorrectedFactor:
+    def make() -> tuple[KreinFactor, Eigenpairs]:
+        seen = np.setdiff1d(np.arange(len(part.rows)), held_out)
         C = select(kernel.C, seen)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)  # the factor of the fold says it
@@ -263,7 +314,12 @@ def _without_landmarks(problem: Problem, held_out: NDArray[np.intp], rank: Rank)
                 rank=rank,
                 centre=kernel.centring is not None,
             )
-        pairs = eigenpairs(factor.rows(C), factor.signs)
+        return factor, eigenpairs(factor.rows(C), factor.signs)
+
+    @cache
+    def embedding() -> CorrectedFactor:
+        name = kernel.transform.name
+        factor, pairs = shared.get(fold, name, rank, make) if shared is not None else make()
         return embed(factor, pairs, problem.embedding.method)
 
     return Problem(embedding, kernel, landmarks, part, problem.chosen, problem.seed)
