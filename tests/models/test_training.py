@@ -269,6 +269,14 @@ def test_measured_landmarks_are_new_objects_to_their_inner_folds(kind, learner):
             np.testing.assert_allclose(decisions_[held_out], expected, rtol=1e-7, atol=1e-7)
 
 
+def test_landmarks_that_are_alike_are_one_record():
+    landmarks, part, full = problem("similarity")
+    rows = np.r_[landmarks.rows, landmarks.rows[:2]]
+    twice = replace(landmarks, scores=full[:, rows], rows=rows, classes=rows // 30)
+    found = whole(twice, part, "none").landmark_records
+    np.testing.assert_array_equal(part.rows[found], landmarks.rows)
+
+
 @pytest.mark.filterwarnings("ignore:the factor misses")
 @pytest.mark.parametrize(("memory_mb", "made_of_15"), [(2048, 9), (0.0001, 15)])
 def test_recipes_share_the_factors_of_inner_folds(monkeypatch, memory_mb, made_of_15):
