@@ -12,7 +12,8 @@ with logged(snakemake.log[0]) as console:
     alphabet = None
     if source["type"] in ALIGNED:
         alphabet = load_substitution_matrix(snakemake.params.scoring["matrix"], data).alphabet
-    dataset = load_dataset(source, data, alphabet, snakemake.params.seed)
-    dataset = without_unknown(dataset, snakemake.params.unknown)
+    unknown = snakemake.params.unknown
+    dataset = load_dataset(source, data, alphabet, snakemake.params.seed, unknown)
+    dataset = without_unknown(dataset, unknown)
     write_dataset(Path(snakemake.output.records).parent, dataset)
     console.say(f"{len(dataset.ids)} records, {len(dataset.digests)} distinct rows")

@@ -22,7 +22,7 @@ from kreinflow.workspace import (
 with logged(snakemake.log[0]) as console:
     params, data = snakemake.params, Path(snakemake.params.data)
     alphabet = alphabet_of(params.settings, params.scoring, data)
-    dataset = load_dataset(params.settings, data, alphabet, params.seed)
+    dataset = load_dataset(params.settings, data, alphabet, params.seed, params.unknown)
     records = np.flatnonzero(is_unknown(dataset, params.unknown))
     rows = np.unique(dataset.rows[records])
     digests = read_table(snakemake.input.landmarks, ["digest"], ["digest"])["digest"]

@@ -149,7 +149,7 @@ def _check(options: argparse.Namespace) -> None:
         check_file(data / request["input"])
     for name, part in config["datasets"].items():
         alphabet = alphabet_of(part["source"], part["scoring"], data)
-        whole = load_dataset(part["source"], data, alphabet, config["seed"])
+        whole = load_dataset(part["source"], data, alphabet, config["seed"], part["unknown"])
         dataset = without_unknown(whole, part["unknown"])
         partition = partition_of(
             assign_folds(part["folds"], dataset, config["seed"], data, part["source"]), dataset

@@ -11,8 +11,11 @@ from small_inputs import PROTEIN, families, matrix_of, points, write_fasta, writ
 CLASSES = ("a", "b", "c", "d")
 
 
-def source_of(kind, folder, classes):
-    """The records of some of the classes, mixed, in a file of their own; and their source."""
+def source_of(kind, folder, classes, shared=False):
+    """The records of some of the classes, mixed, in a file of their own; and their source.
+
+    ``shared`` objects are those that two classes have: a and b, b and d, and all three.
+    """
     if kind == "sequences":
         records = families(3, classes=CLASSES, each=6)
         records.insert(4, ("twin", "a", records[2][2]))
@@ -22,6 +25,10 @@ def source_of(kind, folder, classes):
     else:
         X, labels = points(5, classes=CLASSES, each=6)
         records = [(f"o{i}", label, X[i]) for i, label in enumerate(labels)]
+    if shared:
+        of = {label: [x for _, name, x in records if name == label] for label in CLASSES}
+        records += [("ab", "a", of["b"][1]), ("db", "d", of["b"][2]), ("bd", "b", of["d"][3])]
+        records += [("cb", "c", of["b"][4]), ("cd", "d", of["b"][4])]
     order = np.random.default_rng(1).permutation(len(records))
     records = [records[i] for i in order if records[i][1] in classes]
     labels = "".join(f"{label}\n" for _, label, _ in records)
@@ -57,16 +64,12 @@ def source_of(kind, folder, classes):
     return {"type": "vectors", **more, **lines}
 
 
-def load(kind, folder, classes=CLASSES):
-    return load_dataset(source_of(kind, folder, classes), folder, PROTEIN, seed=1)
+def load(kind, folder, classes=CLASSES, unknown=(), shared=False):
+    source = source_of(kind, folder, classes, shared)
+    return load_dataset(source, folder, PROTEIN, seed=1, unknown=unknown)
 
 
-@pytest.mark.parametrize("kind", ["sequences", "matrix", "vectors", "strings"])
-@pytest.mark.parametrize("unknown", [["b"], ["d", "a"]])
-def test_as_if_the_records_were_not_in_the_input(tmp_path, kind, unknown):
-    whole = load(kind, tmp_path / "whole")
-    ours = without_unknown(whole, unknown)
-    theirs = load(kind, tmp_path / "less", [name for name in CLASSES if name not in unknown])
+def assert_same_records(kind, ours, theirs):
     assert ours.classes == theirs.classes
     np.testing.assert_array_equal(ours.labels, theirs.labels)
     np.testing.assert_array_equal(ours.rows, theirs.rows)
@@ -80,11 +83,58 @@ def test_as_if_the_records_were_not_in_the_input(tmp_path, kind, unknown):
             assert getattr(ours, name) is None
         else:
             np.testing.assert_array_equal(getattr(ours, name), getattr(theirs, name))
+
+
+@pytest.mark.parametrize("kind", ["sequences", "matrix", "vectors", "strings"])
+@pytest.mark.parametrize("unknown", [["b"], ["d", "a"]])
+def test_as_if_the_records_were_not_in_the_input(tmp_path, kind, unknown):
+    whole = load(kind, tmp_path / "whole", unknown=unknown)
+    ours = without_unknown(whole, unknown)
+    theirs = load(kind, tmp_path / "less", [name for name in CLASSES if name not in unknown])
+    assert_same_records(kind, ours, theirs)
     for name in ("records_kept", "distinct", "class_sizes", "lengths", "dropped"):
         assert ours.statistics[name] == theirs.statistics[name]
     held = is_unknown(whole, unknown)
     assert sum(ours.statistics["unknown"].values()) == held.sum() == len(whole.ids) - len(ours.ids)
     assert set(ours.dropped) == {id for id, out in zip(whole.ids, held, strict=True) if out}
+
+
+@pytest.mark.parametrize("kind", ["sequences", "vectors", "strings"])
+@pytest.mark.parametrize(
+    ("unknown", "of_known", "conflicts"), [(["b"], 4, 2), (["d", "a"], 4, 2), (["d", "b"], 3, 4)]
+)
+def test_what_is_of_a_known_class_too_stays_there(tmp_path, kind, unknown, of_known, conflicts):
+    left = [name for name in CLASSES if name not in unknown]
+    whole = load(kind, tmp_path / "whole", unknown=unknown, shared=True)
+    ours = without_unknown(whole, unknown)
+    theirs = load(kind, tmp_path / "less", left, shared=True)
+    assert_same_records(kind, ours, theirs)
+    assert ours.statistics["class_sizes"] == theirs.statistics["class_sizes"]
+    # None of the records that are held out is an object of those that are learned.
+    held = np.unique(whole.rows[is_unknown(whole, unknown)])
+    assert not {whole.digests[row] for row in held} & set(theirs.digests)
+    what = kind.removesuffix("s")
+    counts = {reason: entry["count"] for reason, entry in whole.statistics["dropped"].items()}
+    assert counts.pop(f"unknown, identical to a {what} of a known class") == of_known
+    assert counts.pop(f"identical {what}s with different labels", 0) == conflicts
+    assert counts == {}
+    assert whole.statistics["records_read"] == len(whole.ids) + of_known + conflicts
+
+
+def test_organisms_that_only_the_unknown_lack_are_kept(tmp_path):
+    source = source_of("sequences", tmp_path / "whole", CLASSES)
+    path = tmp_path / "whole" / "x.fasta"
+    lines = path.read_text().splitlines()
+    named = [
+        f"{line} OS=Homo sapiens OX=9606"
+        if line.startswith(">") and "family=b" not in line
+        else line
+        for line in lines
+    ]
+    path.write_text("\n".join(named) + "\n")
+    whole = load_dataset(source, tmp_path / "whole", PROTEIN, seed=1, unknown=["b"])
+    assert set(without_unknown(whole, ["b"]).organisms["taxonomy"]) == {"9606"}
+    assert load_dataset(source, tmp_path / "whole", PROTEIN, seed=1).organisms == {}
 
 
 def test_nothing_held_out_is_nothing_changed(tmp_path):

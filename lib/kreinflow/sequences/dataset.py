@@ -199,7 +199,11 @@ def fasta_files(fasta: str | Sequence[str], data_folder: Path) -> list[Path]:
 
 
 def load_dataset(
-    source: Mapping[str, Any], data_folder: Path, alphabet: str | None, seed: int
+    source: Mapping[str, Any],
+    data_folder: Path,
+    alphabet: str | None,
+    seed: int,
+    unknown: Sequence[str] = (),
 ) -> Dataset:
     """Read, check and collapse a data set.
 
@@ -213,6 +217,10 @@ def load_dataset(
         Letters of the substitution matrix, for the sources of :data:`ALIGNED`.
     seed : int
         Of the simulation or the generator.
+    unknown : sequence of str
+        Classes that are to be held out (:func:`kreinflow.sequences.unknown.without_unknown`). They
+        are read with the others, but what is kept of the others does not depend on them: what is
+        identical to an object of another class is dropped, and counted.
 
     Returns
     -------
@@ -234,19 +242,19 @@ def load_dataset(
     if source["type"] == "matrix":
         return _load_matrix(source, data_folder)
     if source["type"] == "vectors":
-        return _load_vectors(source, data_folder)
+        return _load_vectors(source, data_folder, unknown)
     if source["type"] == "generated":
-        return _load_generated(source, seed)
+        return _load_generated(source, seed, unknown)
     if alphabet is None:
         raise InputError("sequences need the letters of a substitution matrix.")
     if source["type"] == "simulated":
-        return _load_simulated(source, seed)
+        return _load_simulated(source, seed, unknown)
     if source["type"] == "swissprot":
-        return _load_swissprot(source, data_folder, alphabet)
-    return _load_fasta(source, data_folder, alphabet)
+        return _load_swissprot(source, data_folder, alphabet, unknown)
+    return _load_fasta(source, data_folder, alphabet, unknown)
 
 
-def _load_simulated(source: Mapping[str, Any], seed: int) -> Dataset:
+def _load_simulated(source: Mapping[str, Any], seed: int, unknown: Sequence[str]) -> Dataset:
     simulated = simulate_families(source["families"], source["sequences"], seed)
     return _collapse(
         [s.id for s in simulated],
@@ -258,10 +266,13 @@ def _load_simulated(source: Mapping[str, Any], seed: int) -> Dataset:
         files={},
         conflicting="drop",
         min_class_size=source["min_class_size"],
+        unknown=unknown,
     )
 
 
-def _load_fasta(source: Mapping[str, Any], data_folder: Path, alphabet: str) -> Dataset:
+def _load_fasta(
+    source: Mapping[str, Any], data_folder: Path, alphabet: str, unknown: Sequence[str]
+) -> Dataset:
     paths = fasta_files(source["fasta"], data_folder)
     way = source["labels"]
     table = resolve(way["table"], data_folder) if way.get("table") else None
@@ -324,8 +335,9 @@ def _load_fasta(source: Mapping[str, Any], data_folder: Path, alphabet: str) -> 
         files=_checksums([*paths, *([table] if table else [])]),
         conflicting=source["conflicting_labels"],
         min_class_size=source["min_class_size"],
+        unknown=unknown,
     )
-    collapsed = replace(collapsed, organisms=_organisms(collapsed.ids, organisms))
+    collapsed = replace(collapsed, organisms=_organisms(collapsed, organisms, unknown))
     if not to_classify:
         return collapsed
     return replace(
@@ -346,7 +358,9 @@ def _refuse_nucleotides(sequences: Sequence[bytes], where: str) -> None:
     )
 
 
-def _load_swissprot(source: Mapping[str, Any], data_folder: Path, alphabet: str) -> Dataset:
+def _load_swissprot(
+    source: Mapping[str, Any], data_folder: Path, alphabet: str, unknown: Sequence[str]
+) -> Dataset:
     path = resolve(source["swissprot"], data_folder)
     way = source["labels"]
     if source["download"] is not None:
@@ -406,23 +420,26 @@ def _load_swissprot(source: Mapping[str, Any], data_folder: Path, alphabet: str)
         files=_checksums([path]),
         conflicting=source["conflicting_labels"],
         min_class_size=source["min_class_size"],
+        unknown=unknown,
     )
     release = source["download"]["release"] if source["download"] is not None else None
     return replace(
         collapsed,
         statistics=collapsed.statistics | {"several_labels": several, "release": release},
-        organisms=_organisms(collapsed.ids, organisms),
+        organisms=_organisms(collapsed, organisms, unknown),
     )
 
 
 def _organisms(
-    ids: tuple[str, ...], known: Mapping[str, tuple[str, str]]
+    dataset: Dataset, found: Mapping[str, tuple[str, str]], unknown: Sequence[str]
 ) -> dict[str, tuple[str, ...]]:
-    """Return the organisms as columns; none if one is missing."""
-    if not all(id in known and known[id][0] for id in ids):
-        return {}
+    """Return the organisms as columns; none if one is missing of a class that is not held out."""
+    organisms = [found.get(id, ("", "")) for id in dataset.ids]
+    for (taxonomy, _), code in zip(organisms, dataset.labels.tolist(), strict=True):
+        if not taxonomy and dataset.classes[code] not in unknown:
+            return {}
     return {
-        name: tuple(known[id][place] for id in ids)
+        name: tuple(organism[place] for organism in organisms)
         for place, name in enumerate(("taxonomy", "organism"))
     }
 
@@ -461,7 +478,7 @@ def _is_illegal(
     return True
 
 
-def _load_vectors(source: Mapping[str, Any], data_folder: Path) -> Dataset:
+def _load_vectors(source: Mapping[str, Any], data_folder: Path, unknown: Sequence[str]) -> Dataset:
     path = resolve(source["vectors"], data_folder)
     kernel = make_kernel(source["kernel"])
     read = read_objects(path, kernel, source["variable"])
@@ -477,10 +494,11 @@ def _load_vectors(source: Mapping[str, Any], data_folder: Path) -> Dataset:
         files=_checksums([path, label_path]),
         source=source,
         conflicting=source["conflicting_labels"],
+        unknown=unknown,
     )
 
 
-def _load_generated(source: Mapping[str, Any], seed: int) -> Dataset:
+def _load_generated(source: Mapping[str, Any], seed: int, unknown: Sequence[str]) -> Dataset:
     kernel = make_kernel(source["kernel"])
     vectors, labels = generate(source["generator"], seed)
     refuse_unfit(f"generator {source['generator']['name']}", kernel, vectors)
@@ -493,6 +511,7 @@ def _load_generated(source: Mapping[str, Any], seed: int) -> Dataset:
         files={},
         source=source,
         conflicting="drop",
+        unknown=unknown,
     )
 
 
@@ -505,6 +524,7 @@ def _compared(
     files: dict[str, str],
     source: Mapping[str, Any],
     conflicting: str,
+    unknown: Sequence[str],
 ) -> Dataset:
     """Return the data set of vectors or strings: each distinct one once, by its bytes."""
     if kernel.strings:
@@ -522,6 +542,7 @@ def _compared(
         files,
         conflicting,
         source["min_class_size"],
+        unknown,
         what="string" if kernel.strings else "vector",
     )
     place = {id: i for i, id in enumerate(ids)}
@@ -622,16 +643,25 @@ def _collapse(
     files: dict[str, str],
     conflicting: str,
     min_class_size: int,
+    unknown: Sequence[str],
     what: str = "sequence",
 ) -> Dataset:
     """Return the data set of cleaned records: each distinct sequence once.
 
+    A sequence of a class that is held out and of another one stays in the other alone.
+
     ``what`` the residues are, is for messages and counts: a vector or a string has bytes too.
     """
+    held = [label in unknown for label in labels]
     first: dict[bytes, int] = {}
     conflicts: set[bytes] = set()
-    for i, sequence in enumerate(residues):
+    known: set[bytes] = set()
+    # Those held out come last: what they meet is of a known class, or of another one held out.
+    for i in sorted(range(len(labels)), key=held.__getitem__):
+        sequence = residues[i]
         other = first.setdefault(sequence, i)
+        if not held[i]:
+            known.add(sequence)
         if labels[other] == labels[i]:
             continue
         if conflicting == "refuse":
@@ -640,13 +670,16 @@ def _collapse(
                 f"{labels[other]!r} and {labels[i]!r}. Correct one, or set "
                 "'conflicting_labels: drop'."
             )
-        conflicts.add(sequence)
-    for id, sequence in zip(ids, residues, strict=True):
-        if sequence in conflicts:
-            drops.add(f"identical {what}s with different labels", id)
-    records = [
-        record for record in zip(ids, labels, residues, strict=True) if record[2] not in conflicts
-    ]
+        if held[other] == held[i]:
+            conflicts.add(sequence)
+    records = []
+    for record, out in zip(zip(ids, labels, residues, strict=True), held, strict=True):
+        if out and record[2] in known:
+            drops.add(f"unknown, identical to a {what} of a known class", record[0])
+        elif record[2] in conflicts:
+            drops.add(f"identical {what}s with different labels", record[0])
+        else:
+            records.append(record)
     small = _small_classes([r[1] for r in records], [r[2] for r in records], min_class_size)
     for id, label, _ in records:
         if label in small:
