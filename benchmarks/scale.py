@@ -306,7 +306,7 @@ def stage_columns(folder: Path, count: int) -> dict[str, Any]:
     scores = open_scores(dataset, scheme, folder / "scores")
     n = len(dataset.digests)
     landmarks = np.sort(np.random.default_rng(5).permutation(n)[:count])
-    write_columns(folder / "scores.npy", scores, n, landmarks)
+    write_columns(folder / "scores.npy", scores, np.arange(n), landmarks)
     np.save(folder / "own.npy", scores.self_scores())
     labels = np.empty(n, dtype=np.int64)
     labels[dataset.rows] = dataset.labels

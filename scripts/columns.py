@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 
 from kreinflow.artifacts import write_array, write_json, write_table
@@ -22,7 +23,7 @@ with logged(snakemake.log[0]) as console:
     scheme = read_scheme(dataset, snakemake.params.scoring, snakemake.params.data)
     scores = open_scores(dataset, scheme, folder.parent / "scores")
     union = read_union(snakemake.input.landmarks)
-    write_columns(snakemake.output.scores, scores, len(dataset.digests), union)
+    write_columns(snakemake.output.scores, scores, np.arange(len(dataset.digests)), union)
     write_array(snakemake.output.self_scores, scores.self_scores())
     write_table(
         snakemake.output.landmarks,

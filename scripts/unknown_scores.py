@@ -7,7 +7,7 @@ import pandas as pd
 
 from kreinflow.alignment.backends import backend_named
 from kreinflow.alignment.store import ProgressPrinter, ScoreStore
-from kreinflow.artifacts import read_table, write_array, write_table
+from kreinflow.artifacts import read_table, write_table
 from kreinflow.console import logged
 from kreinflow.sequences.dataset import load_dataset
 from kreinflow.sequences.unknown import is_unknown
@@ -17,6 +17,7 @@ from kreinflow.workspace import (
     open_scores,
     read_scheme,
     transforms_of,
+    write_columns,
 )
 
 with logged(snakemake.log[0]) as console:
@@ -45,7 +46,7 @@ with logged(snakemake.log[0]) as console:
         )
         console.say(str(report))
     scores = open_scores(dataset, scheme, folder)
-    write_array(snakemake.output.scores, scores.rectangle(rows, landmarks))
+    write_columns(snakemake.output.scores, scores, rows, landmarks)
     of_records = dataset.rows[records]
     write_table(
         snakemake.output.records,

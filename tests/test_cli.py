@@ -307,6 +307,45 @@ def test_bad_labels(check, tmp_path):
     assert "labels.pattern 'family=(': not a regular expression" in refused(check, bad)
 
 
+def test_control_characters_in_ids_and_labels_of_any_input(check, tmp_path):
+    write_fasta(tmp_path / "x.fasta", [*GOOD, ("e", "a\x01b", "MKV" * 20)])
+    pattern = configuration(fasta_source(labels={"pattern": "family=([^;]*);"}))
+    expected = (
+        r"x.fasta, record 31 (line 61): the label 'a\x01b' has a control character. Remove it."
+    )
+    assert expected in refused(check, pattern)
+
+    for label in "abc":
+        name = {"a": "a\x02", "c": "c\uffff"}.get(label, label)
+        write_fasta(tmp_path / "all" / f"{name}.fasta", [r for r in GOOD if r[1] == label])
+    files = configuration(fasta_source("all", {"from_file_names": True}))
+    assert r"record 1 (line 1): the label 'a\x02' has a control" in refused(check, files)
+    (tmp_path / "all" / "a\x02.fasta").rename(tmp_path / "all" / "a.fasta")
+    assert r"record 1 (line 1): the label 'c\uffff' has a control" in refused(check, files)
+
+    entries = [
+        entry(f"P{i:05}", r[2], pfam=[f"PF{r[1]}" + "\x03" * (i == 4)]) for i, r in enumerate(GOOD)
+    ]
+    write_flat_file(tmp_path / "x.dat", entries)
+    flat = {"type": "swissprot", "swissprot": "x.dat", "labels": {"from": "pfam"}}
+    message = refused(check, configuration(flat))
+    assert "x.dat, entry 5" in message
+    assert r"the label 'PFa\x03' has a control character" in message
+
+    X, labels = points(1)
+    ids = [f"o{i}" for i in range(len(X))]
+    matrix = {"type": "matrix", "matrix": "k.csv", "kind": "similarity"}
+    matrix["labels"] = {"lines": "y.txt"}
+    write_matrix(tmp_path / "k.csv", matrix_of("similarity", X, X), ids)
+    (tmp_path / "y.txt").write_text("\n".join([*labels[:6], "a\x04", *labels[7:]]))
+    message = refused(check, configuration(matrix, "raw"))
+    assert r"y.txt, line 7: the label 'a\x04' has a control character" in message
+    (tmp_path / "y.txt").write_text("\n".join(labels))
+    write_matrix(tmp_path / "k.csv", matrix_of("similarity", X, X), ["o\x05", *ids[1:]])
+    message = refused(check, configuration(matrix, "raw"))
+    assert r"k.csv, row 1: the id 'o\x05' has a control character" in message
+
+
 def test_identical_sequences_with_other_labels_refused_on_request(check, tmp_path):
     write_fasta(tmp_path / "x.fasta", [*GOOD, ("twin", "b", GOOD[0][2])])
     said = refused(check, configuration(fasta_source(conflicting_labels="refuse")))

@@ -44,8 +44,10 @@ def dataset():
 
 def test_columns_come_back(tmp_path, dataset):
     path = tmp_path / "columns.npy"
-    write_columns(path, MatrixScores(dataset), 6, np.array([4, 1]))
+    write_columns(path, MatrixScores(dataset), np.arange(6), np.array([4, 1]))
     np.testing.assert_array_equal(np.load(path), dataset.matrix[:, [4, 1]])
+    write_columns(path, MatrixScores(dataset), np.array([2, 5]), np.array([4, 1]))
+    np.testing.assert_array_equal(np.load(path), dataset.matrix[[2, 5]][:, [4, 1]])
     assert os.listdir(tmp_path) == ["columns.npy"]
 
 
@@ -78,7 +80,7 @@ def test_columns_of_a_kernel_are_those_of_the_whole_matrix(tmp_path, name):
     dataset = compared(objects, kernel)
     scores = open_scores(dataset, None, tmp_path)
     union = np.array([4999, 7, 4096])
-    write_columns(tmp_path / "columns.npy", scores, 5000, union)
+    write_columns(tmp_path / "columns.npy", scores, np.arange(5000), union)
     expected = make_kernel(kernel).columns(objects, objects[union])
     np.testing.assert_array_equal(np.load(tmp_path / "columns.npy"), expected)
     np.testing.assert_array_equal(scores.self_scores(), make_kernel(kernel).diagonal(objects))
@@ -118,8 +120,9 @@ def test_a_full_disk_is_told_before_anything_is_written(tmp_path, dataset, monke
         raise OSError(errno.ENOSPC, "No space left on device")
 
     monkeypatch.setattr(os, "posix_fallocate", full)
+    path = tmp_path / "columns.npy"
     with pytest.raises(KreinflowError, match="columns.npy: could not be written .No space left"):
-        write_columns(tmp_path / "columns.npy", MatrixScores(dataset), 6, np.array([4, 1]))
+        write_columns(path, MatrixScores(dataset), np.arange(6), np.array([4, 1]))
     assert os.listdir(tmp_path) == []
 
 

@@ -546,8 +546,8 @@ def selection_problem(
     )
 
 
-def write_columns(path: Path_, scores: Scores, n_rows: int, union: Rows) -> None:
-    """Write the scores of all distinct rows with the union of the landmarks, atomically.
+def write_columns(path: Path_, scores: Scores, rows: Rows, union: Rows) -> None:
+    """Write the scores of distinct rows with the union of the landmarks, atomically.
 
     They go straight into a memory map: the columns of a large data set need not fit in memory.
 
@@ -558,12 +558,12 @@ def write_columns(path: Path_, scores: Scores, n_rows: int, union: Rows) -> None
     """
     with replacing(path) as part:
         out = np.lib.format.open_memmap(
-            part, mode="w+", dtype=scores.dtype, shape=(n_rows, len(union))
+            part, mode="w+", dtype=scores.dtype, shape=(len(rows), len(union))
         )
         # The file has holes yet: writing to a map of a full disk would end in SIGBUS.
         with part.open("rb+") as file:
             os.posix_fallocate(file.fileno(), 0, part.stat().st_size)
-        scores.into(out, np.arange(n_rows), union)
+        scores.into(out, rows, union)
         out.flush()
 
 

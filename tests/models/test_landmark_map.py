@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import scipy.cluster.hierarchy
 
 from kreinflow.alignment.transforms import make_transform
 from kreinflow.errors import InputError
@@ -107,6 +108,18 @@ def test_similar_classes_stand_side_by_side():
     # Another numbering of the classes changes nothing, and classes without a record are left out.
     back = similar_classes(C, 7 - labels, ("none", *names[::-1]))
     assert back == order
+
+
+def test_the_best_order_is_looked_for_up_to_a_number_of_classes(monkeypatch):
+    angle = np.random.default_rng(3).uniform(0, 1.5, 12)
+    C, names = np.column_stack([np.cos(angle), np.sin(angle)]), [f"{i:02d}" for i in range(12)]
+    best = similar_classes(C, np.arange(12), names)
+    monkeypatch.setattr(landmark_map, "ORDERED_CLASSES", 12)
+    assert similar_classes(C, np.arange(12), names) == best
+    monkeypatch.setattr(landmark_map, "ORDERED_CLASSES", 11)
+    tree = scipy.cluster.hierarchy.linkage(C, "average")
+    plain = [names[leaf] for leaf in scipy.cluster.hierarchy.leaves_list(tree)]
+    assert similar_classes(C, np.arange(12), names) == min(plain, plain[::-1]) != best
 
 
 def test_a_class_without_any_similarity_has_a_place_too():

@@ -1,3 +1,4 @@
+import re
 import warnings
 import xml.etree.ElementTree as ElementTree
 
@@ -144,6 +145,58 @@ def test_points_of_the_map_say_what_they_are():
     np.testing.assert_allclose(np.diff([titles[text] for text in shown], n=2), 0, atol=1e-5)
     assert "*{" not in svg  # a rule that would reach beyond the figure
     assert root.get("width").endswith("pt")
+
+
+def test_a_prefix_renames_ids_and_leaves_texts():
+    odd = ["url(#a)", ' id="x"', 'xlink:href="#y"', "#z"]
+    points = pd.DataFrame(
+        {"id": odd, "class": odd, "landmark": [True, False, False, True], "x": 1.0, "y": 2.0}
+    )
+    svg = map_svg(points, {"eigenvalues": [8.0, -1.0], "all_eigenvalues": 10.0})
+    renamed = m.with_prefix(svg, "m7-")
+    before, after = (
+        [title.text for title in svg_elements(text, "title")] for text in (svg, renamed)
+    )
+    assert before == after
+    assert [text.partition("\n")[2] for text in sorted(after)] == [
+        text.partition(" ")[2].partition("\n")[0] for text in sorted(after)
+    ]
+    elements = list(ElementTree.fromstring(renamed).iter())
+    ids = {element.get("id") for element in elements} - {None}
+    assert ids == {f"m7-{element.get('id')}" for element in ElementTree.fromstring(svg).iter()} - {
+        "m7-None"
+    }
+    values = [value for element in elements for value in element.attrib.values()]
+    references = {v[1:] for v in values if v.startswith("#m7-")}
+    references |= {part for v in values for part in re.findall(r"url\(#(.*?)\)", v)}
+    assert len(references) > 3
+    assert references <= ids
+
+
+def test_names_that_begin_with_an_underscore_are_in_the_legends(monkeypatch, tables):
+    seen = []
+    monkeypatch.setattr(m, "figure_svg", lambda figure: seen.append(figure) or f.figure_svg(figure))
+    points = pd.DataFrame(
+        {"id": ["a", "b"], "class": ["_x", "y"], "landmark": [True, False], "x": 1.0, "y": 2.0}
+    )
+    comparison = tables["comparison"].assign(recipe="_" + tables["comparison"]["recipe"])
+    curve = tables["reject_curve"].assign(recipe="_" + tables["reject_curve"]["recipe"])
+    landmarks = tables["landmarks"].assign(selector="_" + tables["landmarks"]["selector"])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # among others, of letters that the font lacks
+        map_svg(points, {"eigenvalues": [-8.0, 1.0], "all_eigenvalues": 10.0})
+        seen += [f.reject_figure(curve, comparison), f.landmarks_figure(landmarks)]
+        drawn = [f.figure_svg(figure) for figure in seen]
+    assert all(drawn)
+    of_map, of_curve, of_landmarks = (
+        [text.get_text().strip("\u200b") for text in figure.legends[0].get_texts()]
+        for figure in seen
+    )
+    assert of_map == ["_x", "y", "landmark"]
+    best = f.stressed_recipes(comparison)[0]
+    assert f"{best} (best)" in of_curve
+    selectors = landmarks["selector"].unique()
+    assert {text.split()[0] for text in of_landmarks} == set(selectors)
 
 
 def test_axes_of_the_map_have_the_signs_of_their_eigenvalues(monkeypatch):

@@ -18,6 +18,8 @@ SHOWN_OBJECTS = 2000
 """Objects of a map, at most, beside its landmarks."""
 SHOWN_LANDMARKS = 1000
 """Landmarks of a map, at most."""
+ORDERED_CLASSES = 1000
+"""Classes whose leaves are put in the best order, at most: time grows with their cube."""
 
 
 def map_points(
@@ -86,7 +88,8 @@ def similar_classes(C: Tall, labels: IntArray, classes: Sequence[str]) -> list[s
 
     Average linkage of the Euclidean distances between the classes' mean landmark scores, each
     divided by its length, with the leaves ordered so that the sum of distances between neighbours
-    is least. Of the order and its reverse the one that starts with the smaller name.
+    is least; more than :data:`ORDERED_CLASSES` classes stay as the linkage leaves them. Of the
+    order and its reverse the one that starts with the smaller name.
 
     Parameters
     ----------
@@ -107,6 +110,7 @@ def similar_classes(C: Tall, labels: IntArray, classes: Sequence[str]) -> list[s
     lengths = np.linalg.norm(means, axis=1, keepdims=True)
     directions = means / np.where(lengths > 0, lengths, 1.0)
     distances = scipy.spatial.distance.pdist(directions)
-    tree = scipy.cluster.hierarchy.linkage(distances, "average", optimal_ordering=True)
+    ordered = len(present) <= ORDERED_CLASSES
+    tree = scipy.cluster.hierarchy.linkage(distances, "average", optimal_ordering=ordered)
     order = [classes[present[leaf]] for leaf in scipy.cluster.hierarchy.leaves_list(tree)]
     return min(order, order[::-1])

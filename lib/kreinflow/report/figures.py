@@ -116,12 +116,13 @@ def measured(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def short_label(text: object) -> str:
-    """Shorten a label in its middle, and keep what is meant as text from becoming a formula."""
+    """Shorten a label in its middle, and keep it as it is: no formula, and shown in legends."""
     label = " ".join(str(text).split())
     if len(label) > LABEL_LENGTH:
         half = LABEL_LENGTH // 2
         label = f"{label[:half]}…{label[-(half - 1) :]}"
-    return re.sub(r"([$])", r"\\\1", label)
+    # matplotlib leaves out of legends what begins with "_": a space without width goes before it.
+    return re.sub(r"^_", "\u200b_", re.sub(r"([$])", r"\\\1", label))
 
 
 def _whole(axes: Axes, which: str) -> None:

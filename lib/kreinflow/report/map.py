@@ -109,8 +109,6 @@ def _axis_name(summary: Mapping[str, Any], axis: int) -> str:
 
 def _with_titles(svg: str, titles: Mapping[str, list[str]]) -> str:
     """Add a title to each point of the groups; styles move to the groups, which halves the text."""
-    ElementTree.register_namespace("", SVG)
-    ElementTree.register_namespace("xlink", XLINK)
     root = ElementTree.fromstring(svg)
     # The style is for "*", which would reach beyond the figure in a page: let it be inherited.
     root.set("style", root.findtext(f"{{{SVG}}}defs/{{{SVG}}}style", "").strip("*{} \n"))
@@ -125,4 +123,24 @@ def _with_titles(svg: str, titles: Mapping[str, list[str]]) -> str:
         for point, text in zip(points, texts, strict=True):
             del point.attrib["style"]
             ElementTree.SubElement(point, f"{{{SVG}}}title").text = text
+    return _text(root)
+
+
+def with_prefix(svg: str, prefix: str) -> str:
+    """Return an SVG with a prefix before its ids and all that refers to them; texts stay."""
+    root = ElementTree.fromstring(svg)
+    for element in root.iter():
+        for name, value in element.attrib.items():
+            if name == "id":
+                element.set(name, f"{prefix}{value}")
+            elif name == f"{{{XLINK}}}href" and value.startswith("#"):
+                element.set(name, f"#{prefix}{value[1:]}")
+            else:
+                element.set(name, value.replace("url(#", f"url(#{prefix}"))
+    return _text(root)
+
+
+def _text(root: ElementTree.Element) -> str:
+    ElementTree.register_namespace("", SVG)
+    ElementTree.register_namespace("xlink", XLINK)
     return ElementTree.tostring(root, encoding="unicode") + "\n"

@@ -21,6 +21,7 @@ from kreinflow.numerics import FloatArray
 from kreinflow.references import REFERENCES
 from kreinflow.report.advice import warnings_of
 from kreinflow.report.figures import flags, measured, numbers
+from kreinflow.report.map import with_prefix
 from kreinflow.report.methods import methods_text, threshold_text
 from kreinflow.report.times import MACHINE, times_by_machine, times_by_stage
 from kreinflow.report.unknown import UNKNOWN_CAPTION, UnknownReport
@@ -273,8 +274,7 @@ def image(svg: str) -> dict[str, Any]:
 
 def _drawing(svg: str, prefix: str) -> dict[str, Any]:
     """Return an SVG as a part of the page, its ids told from those of others by a prefix."""
-    text = re.sub(r'( id="|xlink:href="#|url\(#)', rf"\g<1>{prefix}", svg[svg.index("<svg") :])
-    return {"text": Markup(text), **_widths(svg)}
+    return {"text": Markup(with_prefix(svg, prefix)), **_widths(svg)}
 
 
 def _widths(svg: str) -> dict[str, int]:

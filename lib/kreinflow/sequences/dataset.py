@@ -28,7 +28,13 @@ from kreinflow.numerics import FloatArray
 from kreinflow.provenance import file_sha256
 from kreinflow.sequences.alphabet import ResidueAlphabet
 from kreinflow.sequences.fasta import FASTA_ENDINGS, check_begin, read_fasta
-from kreinflow.sequences.files import check_file, counted, first_few, name_endings
+from kreinflow.sequences.files import (
+    check_file,
+    counted,
+    first_few,
+    name_endings,
+    refuse_control,
+)
 from kreinflow.sequences.headers import known_by, organism
 from kreinflow.sequences.labels import (
     HeaderPattern,
@@ -320,6 +326,7 @@ def _load_fasta(
     for id, _ in () if to_classify else unlabelled:
         drops.add("no label", id)
     kept = [(id, residues) for id, residues in kept if id in labels]
+    refuse_control("label", [labels[id] for id, _ in kept], [places[id] for id, _ in kept])
     if source["molecule"] == "protein" and set(LETTERS) <= set(alphabet):
         _refuse_nucleotides([residues for _, residues in kept], ", ".join(map(str, paths[:1])))
     without_sequence = [id for id in labels if id not in places]
@@ -405,6 +412,8 @@ def _load_swissprot(
         substitutions += residues_of.substitutions(entry.residues)
         kept.append((id, entry.labels[0], residues))
         organisms[id] = (entry.taxonomy, entry.organism)
+    for what, texts in (("accession", [r[0] for r in kept]), ("label", [r[1] for r in kept])):
+        refuse_control(what, texts, [places[id] for id, _, _ in kept])
     if len(drops.by_reason.get("no label", ())) == len(places):
         raise InputError(
             f"{path}: none of {counted(len(places), 'entry', 'entries')} has "
@@ -613,9 +622,11 @@ def _measured_labels(
     or numbers from 1.
     """
     label_path = resolve(way["lines"] if way.get("lines") else way["table"], data_folder)
+    refuse_control("id", ids or (), [f"{path}, row {i}" for i, _ in enumerate(ids or (), 1)])
     if way.get("lines"):
         labels = read_lines(label_path)
         _check_count(label_path, len(labels), path, n)
+        refuse_control("label", labels, [f"{label_path}, line {i}" for i in range(1, n + 1)])
         return list(ids or map(str, range(1, n + 1))), labels, label_path
     table = read_pairs(label_path, way["id_column"], way["label_column"])
     _check_count(label_path, len(table), path, n)

@@ -6,7 +6,7 @@ import os
 import re
 import sys
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, TextIO
@@ -17,12 +17,34 @@ from kreinflow.errors import InputError
 def has_control(text: str) -> bool:
     r"""Return whether a text has control characters, which a terminal obeys and tables lose.
 
+    So have those with parts of names of files that are no UTF-8, and the two that XML lacks.
+
     Examples
     --------
     >>> has_control("sp|P12345|AATM_RABIT"), has_control("a\0b")
     (False, True)
     """
-    return re.search(r"[\x00-\x1f\x7f-\x9f]", text) is not None
+    return re.search(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]", text) is not None
+
+
+def refuse_control(what: str, texts: Iterable[str], places: Iterable[str]) -> None:
+    """Refuse control characters in texts that will stand in tables and figures.
+
+    Parameters
+    ----------
+    what : str
+        What the texts are, for the message.
+    texts, places : iterable of str
+        Each text, and where it stands.
+
+    Raises
+    ------
+    InputError
+        Naming the first.
+    """
+    for text, place in zip(texts, places, strict=True):
+        if has_control(text):
+            raise InputError(f"{place}: the {what} {text!r} has a control character. Remove it.")
 
 
 def check_results(folder: Path) -> None:
