@@ -123,18 +123,41 @@ def test_families_and_what_they_are_taken_for():
         assert row["taken_share"] == pytest.approx(max(counts.values()) / len(part))
 
 
-def test_the_curve_is_what_each_threshold_rejects():
+def test_the_curve_is_the_mean_of_what_each_fold_rejects():
     _, known, unknown, _, _ = measured()
     curve = u.rejection_curve(known, unknown)
+    assert tuple(curve.columns) == u.UNKNOWN_CURVE_COLUMNS
     for recipe, part in curve.groupby("recipe"):
-        ours = known.loc[known["recipe"] == recipe, "probability"]
-        theirs = unknown.loc[unknown["recipe"] == recipe, "probability"]
-        assert part[["known_rejected", "unknown_rejected"]].iloc[0].tolist() == [
-            0.0,
-            (theirs < ours.min()).mean(),
-        ]
-        assert part[["known_rejected", "unknown_rejected"]].iloc[-1].tolist() == [1.0, 1.0]
-        for row in part.iloc[:-1].to_dict("records"):
-            assert row["known_rejected"] == pytest.approx((ours < row["threshold"]).mean())
-            assert row["unknown_rejected"] == pytest.approx((theirs < row["threshold"]).mean())
-        assert (part["known_rejected"].diff()[1:] > 0).all()
+        shares = part["known_rejected"].to_numpy()
+        assert (np.diff(shares) > 0).all()
+        assert (np.diff(part["unknown_rejected"]) >= -1e-15).all()
+        assert part.iloc[-1, 1:].tolist() == [1, 1]
+        expected = np.zeros(len(shares))
+        for repeat, fold in FOLDS:
+            ours, theirs = (
+                t.loc[
+                    (t["recipe"] == recipe) & (t["repeat"] == repeat) & (t["fold"] == fold),
+                    "probability",
+                ]
+                for t in (known, unknown)
+            )
+            points = [((ours < t).mean(), (theirs < t).mean()) for t in sorted(set(ours))]
+            for place, share in enumerate(shares):
+                below = [point for point in points if point[0] <= share][-1]
+                above = next((point for point in points if point[0] > share), (1.0, 1.0))
+                way = (share - below[0]) / (above[0] - below[0]) if share < 1 else 1.0
+                expected[place] += (below[1] + way * (above[1] - below[1])) / len(FOLDS)
+        np.testing.assert_allclose(part["unknown_rejected"], expected, atol=1e-12)
+
+
+def test_the_curve_passes_through_the_marker_of_folds_of_different_confidence():
+    # Each fold tells known from unknown; what one thinks of the known, another of the unknown.
+    known = pd.DataFrame(
+        {"recipe": "one", "repeat": 0, "fold": [0, 0, 1, 1], "probability": [0.9, 0.95, 0.6, 0.7]}
+    ).assign(right=True)
+    unknown = known.assign(probability=[0.75, 0.8, 0.3, 0.4])
+    limits = pd.DataFrame({"recipe": "one", "repeat": 0, "fold": [0, 1], "threshold": [0.85, 0.5]})
+    folds = u.rejection(known, unknown, limits)
+    assert folds[["known_rejected", "unknown_rejected"]].to_numpy().tolist() == [[0, 1], [0, 1]]
+    curve = u.rejection_curve(known, unknown)
+    assert curve[["known_rejected", "unknown_rejected"]].iloc[0].tolist() == [0, 1]

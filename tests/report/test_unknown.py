@@ -34,7 +34,7 @@ def made_up(tables):
         for recipe, share in zip(recipes, shares, strict=True)
         for label in ("<i>odd</i>", "new")
     ]
-    curve = [(r, 0.1 * i, 0.1 * i, (0.1 * i) ** 0.5) for r in recipes for i in range(11)]
+    curve = [(r, 0.1 * i, (0.1 * i) ** 0.5) for r in recipes for i in range(11)]
     return (
         summary,
         pd.DataFrame(families, columns=list(FAMILIES_COLUMNS)),

@@ -37,9 +37,9 @@ FAMILIES_COLUMNS = (
 """``taken_for`` is the class that the records are predicted to be of most often, whether they are
 rejected or not, ``taken_share`` the share of these predictions."""
 
-UNKNOWN_CURVE_COLUMNS = ("recipe", "threshold", "known_rejected", "unknown_rejected")
+UNKNOWN_CURVE_COLUMNS = ("recipe", "known_rejected", "unknown_rejected")
 
-_SHARES = np.unique(np.concatenate([np.arange(100) / 1000, np.arange(10, 100) / 100]))
+_SHARES = np.unique(np.concatenate([np.arange(100) / 1000, np.arange(10, 101) / 100]))
 """Of the known, at which the curve has points: dense where few of them are rejected."""
 
 
@@ -164,32 +164,39 @@ def rejected_families(unknown: pd.DataFrame) -> pd.DataFrame:
 
 
 def rejection_curve(known: pd.DataFrame, unknown: pd.DataFrame) -> pd.DataFrame:
-    """Return the shares that are rejected at one threshold after another.
+    """Return the share of the unknown that is rejected with one share of the known after another.
 
-    Thresholds are quantiles of the probabilities of the known, pooled over all folds and repeats,
-    so that from one point to the next at most a hundredth of them more is rejected (but for equal
-    ones, which are rejected together).
+    A fold's curve has a point for each probability t of its known predictions, where all below t
+    are rejected, and one where all are; between them it is straight. The curves of the folds are
+    averaged at fixed shares of the known, as thresholds of different models do not compare [1]_.
 
     Returns
     -------
     DataFrame
-        Columns :data:`UNKNOWN_CURVE_COLUMNS`, by growing threshold; the last rejects all, and has
-        none.
+        Columns :data:`UNKNOWN_CURVE_COLUMNS`, by growing share; at the last all are rejected.
+
+    References
+    ----------
+    .. [1] Fawcett, T.: An introduction to ROC analysis. Pattern Recognition Letters 27, 861-874
+       (2006): vertical averaging.
     """
+    folds = ["repeat", "fold"]
     tables = []
     for recipe, part in known.groupby("recipe", sort=False):
-        ours = np.sort(part["probability"].to_numpy(float))
-        theirs = np.sort(unknown.loc[unknown["recipe"] == recipe, "probability"].to_numpy(float))
-        limits = np.unique(ours[np.floor(_SHARES * len(ours)).astype(int)])
+        others = dict(list(unknown[unknown["recipe"] == recipe].groupby(folds)["probability"]))
+        curves = []
+        for fold, probabilities in part.groupby(folds, sort=False)["probability"]:
+            ours, theirs = (np.sort(p.to_numpy(float)) for p in (probabilities, others[fold]))
+            limits = np.unique(ours)
+            x = np.append(np.searchsorted(ours, limits) / len(ours), 1.0)
+            y = np.append(np.searchsorted(theirs, limits) / len(theirs), 1.0)
+            curves.append(np.interp(_SHARES, x, y))
         tables.append(
             pd.DataFrame(
                 {
                     "recipe": recipe,
-                    "threshold": np.append(limits, np.nan),
-                    "known_rejected": np.append(np.searchsorted(ours, limits) / len(ours), 1.0),
-                    "unknown_rejected": np.append(
-                        np.searchsorted(theirs, limits) / len(theirs), 1.0
-                    ),
+                    "known_rejected": _SHARES,
+                    "unknown_rejected": np.mean(curves, axis=0),
                 }
             )
         )

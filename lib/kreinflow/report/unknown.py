@@ -9,8 +9,9 @@ from kreinflow.artifacts import read_table
 
 UNKNOWN_CAPTION = (
     "Objects of unknown classes that are rejected, against those of known classes, as the "
-    "threshold grows from left to right: mean over outer folds. A marker stands at the thresholds "
-    "of the models of the coloured recipes; on the dashed line the probability tells nothing."
+    "threshold grows from left to right: mean over outer folds at each share of the known. A "
+    "marker has the means of both at the thresholds of the models of the coloured recipes; on the "
+    "dashed line the probability tells nothing."
 )
 
 
