@@ -212,8 +212,23 @@ def timed_jobs(dataset):
         *("dataset", "folds", "candidates"),
         *(f"class_scores.{block}" for block in asked),
         *(f"columns.{block}" for block in blocks),
-        *("columns", *folds, "evaluation", "final_model"),
+        *("columns", *folds, "evaluation", "final_model", "map"),
+        *(("unknown_scores", "unknown") if dataset in WITH_UNKNOWN else ()),
+        *((UNLABELLED,) if has_unlabelled(dataset) else ()),
+        *(f"classify.{Path(path).stem}" for path in classified_of(dataset)),
     ]
+
+
+def timed_products(wildcards):
+    """What the last of these jobs make, but for figures and page, which show the times."""
+    files = ["evaluation/summary.tsv", "model.safetensors", "map.json"]
+    files += ["unknown/summary.tsv"] if wildcards.dataset in WITH_UNKNOWN else []
+    folder = f"{RESULTS}/{wildcards.dataset}"
+    return [*(f"{folder}/{file}" for file in files), *classified_of(wildcards.dataset)]
+
+
+def has_unlabelled(dataset):
+    return SOURCES[dataset].get("unmatched") == "classify"
 
 
 def unlabelled():
@@ -221,8 +236,13 @@ def unlabelled():
     return [
         f"{RESULTS}/{dataset}/classified/{UNLABELLED}.tsv"
         for dataset in DATASETS
-        if SOURCES[dataset].get("unmatched") == "classify"
+        if has_unlabelled(dataset)
     ]
+
+
+def classified_of(dataset):
+    """All that the final model of a data set classifies."""
+    return [path for path in classified() if path.startswith(f"{RESULTS}/{dataset}/")]
 
 
 def to_classify(wildcards):

@@ -18,8 +18,7 @@ FIGURES = [
 
 rule collect_times:
     input:
-        lambda wildcards: f"{RESULTS}/{wildcards.dataset}/evaluation/summary.tsv",
-        f"{RESULTS}/{{dataset}}/model.safetensors",
+        timed_products,
     output:
         f"{RESULTS}/{{dataset}}/times.tsv",
     log:

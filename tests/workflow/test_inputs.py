@@ -278,6 +278,17 @@ def test_columns_are_the_kernel_of_the_vectors(run):
     assert not result(run, "vectors", "scores").exists()
 
 
+def test_times_have_a_row_for_each_job_but_those_that_show_them(run):
+    for dataset in ("proteins", "dna", "distances", "vectors", "strings", "generated"):
+        times = read(result(run, dataset, "times.tsv")).astype({"job": str}).replace("nan", "")
+        rows = (times["stage"] + "." + times["job"]).str.strip(".")
+        jobs = {path.stem for path in result(run, dataset, "times").iterdir()}
+        assert sorted(rows) == sorted(jobs - {"figures", "unknown_figure"})
+        assert {"map", "columns"} <= jobs
+        assert ("classify.unlabelled" in jobs) == ("unlabelled" in jobs) == (dataset == "proteins")
+        assert ("unknown" in jobs) == (dataset == "vectors")
+
+
 def test_classified_in_the_workflow_as_on_the_command_line(run, tmp_path):
     data = run.folder / "data"
     for dataset, name, new in (

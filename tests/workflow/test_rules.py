@@ -139,6 +139,7 @@ def test_the_groups_of_the_profile_for_slurm_have_no_cycle(workflow, unknown, un
     config = configuration(source)
     if unknown:
         config["datasets"]["mine"]["unknown"] = ["c"]
+    config["classify"] = {"again": {"dataset": "mine", "input": "x.fasta"}}
     run = workflow(config | {"data": "data"})
     records = families(1)
     write_fasta(run.folder / "data" / "x.fasta", records)
@@ -148,7 +149,7 @@ def test_the_groups_of_the_profile_for_slurm_have_no_cycle(workflow, unknown, un
     if target == "all":
         assert jobs["write_report"] == 1
         assert ("draw_unknown" in jobs) == unknown
-        assert ("classify_new" in jobs) == unmatched
+        assert jobs["classify_new"] == 1 + unmatched
 
 
 def test_lint_and_format():
