@@ -280,8 +280,8 @@ def test_columns_are_the_kernel_of_the_vectors(run):
 
 def test_times_have_a_row_for_each_job_but_those_that_show_them(run):
     for dataset in ("proteins", "dna", "distances", "vectors", "strings", "generated"):
-        times = read(result(run, dataset, "times.tsv")).astype({"job": str}).replace("nan", "")
-        rows = (times["stage"] + "." + times["job"]).str.strip(".")
+        times = read(result(run, dataset, "times.tsv")).fillna({"job": ""})
+        rows = (times["stage"] + "." + times["job"]).str.rstrip(".")
         jobs = {path.stem for path in result(run, dataset, "times").iterdir()}
         assert sorted(rows) == sorted(jobs - {"figures", "unknown_figure"})
         assert {"map", "columns"} <= jobs
