@@ -9,6 +9,14 @@
 from kreinflow.competitors.methods import COMPETITORS, OURS
 
 
+def clustering_minutes(wildcards, input, attempt):
+    """Run time of the clusters: all pairs of a class are aligned, some twice more, in one thread."""
+    statistics = json.loads(Path(input.summary).read_text())["statistics"]
+    pairs = sum(size**2 for size in statistics["class_sizes"].values()) / 2
+    cells = statistics["lengths"].get("mean", 0) ** 2
+    return int((30 + pairs * (1e-4 + 3 * cells / CELLS) / 60) * attempt)
+
+
 rule assign_homology_folds:
     input:
         unpack(dataset_files),
@@ -25,7 +33,7 @@ rule assign_homology_folds:
     threads: 1
     resources:
         mem_mb=scale(BASE_MB, 40),
-        runtime=scale(30, 60),  # all pairs of a class are aligned, in one thread
+        runtime=clustering_minutes,
     params:
         settings=lambda wildcards: CONFIG["datasets"][wildcards.dataset]["folds"],
         seed=CONFIG["seed"],

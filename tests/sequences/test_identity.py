@@ -1,4 +1,5 @@
 import numpy as np
+import parasail
 import pytest
 from scipy.sparse.csgraph import connected_components
 
@@ -155,6 +156,67 @@ def test_identity_and_coverage_of_an_alignment_by_hand():
     assert covered(b"WWMKVCAAPPPP", b"TTTTTTMKVCAAGGGG", False) == (1, 6 / 12)
     assert covered(b"PPP", b"WWW", False) == (0, 0)
     assert covered(b"ACGTACGTAC", b"TTACGTACGT", True) == (1, 8 / 10)
+
+
+@pytest.mark.parametrize("letters", [PROTEIN, NUCLEOTIDE], ids=["protein", "nucleotide"])
+def test_long_sequences_have_the_same_identity_and_coverage_without_a_trace(letters, monkeypatch):
+    """Relatives near and far, with gaps and repeats, and strangers."""
+    random = np.random.default_rng(9)
+    ancestor = random_sequence(random, letters, 120)
+    sequences = [np.tile(ancestor[:40], 3).tobytes(), ancestor[:40].tobytes()]
+    for share in random.uniform(0, 0.9, 30):
+        child = mutant(random, ancestor, letters, share)
+        start = random.integers(20, 80)
+        child = np.delete(child, slice(start, start + random.integers(1, 15)))
+        sequences.append(child[random.integers(15) :].tobytes())
+    pairs = [(a, b) for a in sequences for b in sequences]
+    traced = [covered(a, b, letters is NUCLEOTIDE) for a, b in pairs]
+    monkeypatch.setattr(module, "_TRACED_CELLS", 0)
+    monkeypatch.setattr(parasail, "sw_trace_scan_32", None)
+    ends = [covered(a, b, letters is NUCLEOTIDE) for a, b in pairs]
+    (identities, parts), (of_trace, parts_of_trace) = np.transpose(ends), np.transpose(traced)
+    np.testing.assert_array_equal(identities, of_trace)
+    assert len(set(parts_of_trace.round(3))) > 50
+    # Rarely there are several alignments of the best score, and the trace takes a longer one.
+    assert (parts <= parts_of_trace).all()
+    scheme = module._scheme(letters is NUCLEOTIDE)
+    for (a, b), part, traced_part in zip(pairs, parts, parts_of_trace, strict=True):
+        if part < traced_part:
+            there = parasail.sw_stats_striped_32(a.decode(), b.decode(), *scheme)
+            back = parasail.sw_stats_striped_32(
+                a[there.end_query :: -1].decode(), b[there.end_ref :: -1].decode(), *scheme
+            )
+            assert back.score == there.score
+            assert back.length <= there.length
+    assert (parts == parts_of_trace).mean() > 0.98
+
+
+def test_pairs_of_a_class_are_aligned_for_their_scores_in_one_call_a_sequence(monkeypatch, remote):
+    # One call a pair costs more than its alignment: an hour for a class of 10,000.
+    sequences, labels = remote
+    pairs = []
+    align = module.align_pairs
+
+    def counted(packed, left, right, scheme, threads):
+        scores = align(packed, left, right, scheme, threads)
+        for i, j, score in zip(left, right, scores, strict=True):
+            a, b = sequences[i].decode(), sequences[j].decode()
+            assert parasail.sw_striped_32(a, b, 11, 1, parasail.blosum62).score == score
+        pairs.append(len(right))
+        return scores
+
+    monkeypatch.setattr(module, "align_pairs", counted)
+    identity_clusters(sequences, 0.4, 0.8, labels)
+    assert len(pairs) == len(sequences)
+    assert sum(pairs) > 4 * len(sequences)
+
+
+def test_letters_that_the_scores_do_not_know_are_compared_as_parasail_does():
+    unknown = [b"ACDEFGHIKLMNUPQRSTVWYOJ", b"ACDEFGHIKLMNXPQRSTVWYBZ"]
+    assert identity_clusters(unknown, 0.4, 0.8, ["a", "a"]).tolist() == [0, 0]
+    nucleotides = [b"ACGTACGTTGCANNNNRACGGT", b"ACGTACGTTGCAYNNNRACGGT"]
+    assert identity_clusters(nucleotides, 0.4, 0.8, ["a", "a"]).tolist() == [0, 0]
+    assert identity_clusters([], 0.4, 0.8, []).tolist() == []
 
 
 @pytest.fixture(scope="module")

@@ -1,12 +1,15 @@
 """Clusters of near-identical sequences, without comparing all with all."""
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import numba
 import numpy as np
 import parasail
 from numpy.typing import NDArray
+
+from kreinflow.alignment.engine import align_pairs, pack
+from kreinflow.alignment.scoring import ScoringScheme, SubstitutionMatrix
 
 _PROTEIN_WORD = 5
 _NUCLEOTIDE_WORD = 10
@@ -27,6 +30,8 @@ _NEIGHBOURS = 4
 # What a pair must score for each residue of the shorter before its alignment is looked at: half of
 # the lowest found among the pairs of nine Pfam families that were joined at 40 % over 80 %.
 _LEAST_SCORE = 0.4
+# Beyond so many cells the trace of an alignment, of 4 bytes a cell, would fill the memory.
+_TRACED_CELLS = 25_000_000
 # Of an alignment in parts: a residue of the first against a gap, of the second, equal ones.
 _INSERTED, _DELETED, _EQUAL = 1, 2, 7
 
@@ -94,20 +99,22 @@ def identity_clusters(
         a, b = root(i), root(j)
         if a != b and alike(sequences[i], sequences[j]):
             parent[max(a, b)] = min(a, b)
-    members: dict[str, list[int]] = {}
-    for i, name in enumerate(classes or ()):
-        members.setdefault(name, []).append(i)
-    for own in members.values():
-        for place, i in enumerate(own):
-            scores = None
-            for j in own[place + 1 :]:
-                a, b = root(i), root(j)
-                if a == b:
-                    continue
-                scores = scores or _scores_with(sequences[i], nucleotides)
-                least = _LEAST_SCORE * min(len(sequences[i]), len(sequences[j]))
-                if scores(sequences[j]) >= least and alike(sequences[i], sequences[j]):
-                    parent[max(a, b)] = min(a, b)
+    if classes is not None and len(sequences):
+        packed, scheme = pack(sequences), _scoring_scheme(sequences, nucleotides)
+        members: dict[str, list[int]] = {}
+        for i, name in enumerate(classes):
+            members.setdefault(name, []).append(i)
+        for own in members.values():
+            for place, i in enumerate(own):
+                # One sequence with all that are not in its cluster yet, for their scores alone.
+                apart = [j for j in own[place + 1 :] if root(j) != root(i)]
+                right = np.array(apart, dtype=np.int32)
+                scores = align_pairs(packed, np.full_like(right, i), right, scheme, 1)
+                least = _LEAST_SCORE * np.minimum(packed.lengths[i], packed.lengths[right])
+                for j in right[scores >= least].tolist():
+                    a, b = root(i), root(j)
+                    if a != b and alike(sequences[i], sequences[j]):
+                        parent[max(a, b)] = min(a, b)
     return np.array([root(i) for i in range(len(sequences))], dtype=np.intp)
 
 
@@ -135,6 +142,8 @@ def covered(a: bytes, b: bytes, nucleotides: bool) -> tuple[float, float]:
     coverage : float
         Residues of the shorter sequence in the alignment divided by its length.
     """
+    if len(a) * len(b) > _TRACED_CELLS:
+        return _covered_by_ends(a, b, nucleotides)
     aligned = parasail.sw_trace_scan_32(a.decode("ascii"), b.decode("ascii"), *_scheme(nucleotides))
     traced = aligned.cigar  # its memory is that of the result
     # Each entry is a length, and in the lowest four bits what it is of (as in BAM files).
@@ -150,18 +159,30 @@ def covered(a: bytes, b: bytes, nucleotides: bool) -> tuple[float, float]:
     return float(lengths[kinds == _EQUAL].sum()) / columns, residues / min(len(a), len(b))
 
 
-def _scores_with(sequence: bytes, nucleotides: bool) -> Callable[[bytes], int]:
-    """Return the function that aligns one sequence with others, for their scores alone."""
-    gap_open, gap_extend, matrix = _scheme(nucleotides)
-    profile = parasail.profile_create_sat(sequence.decode("ascii"), matrix)
+def _covered_by_ends(a: bytes, b: bytes, nucleotides: bool) -> tuple[float, float]:
+    """Return what :func:`covered` does, from counts and ends alone.
 
-    def score(other: bytes) -> int:
-        aligned = parasail.sw_striped_profile_sat(
-            profile, other.decode("ascii"), gap_open, gap_extend
-        )
-        return int(aligned.score)
+    The alignment of the reversed parts up to its end ends at its beginning. Where several have the
+    best score, that may be another one than a trace gives, of less coverage.
+    """
+    scheme = _scheme(nucleotides)
+    there = parasail.sw_stats_striped_32(a.decode("ascii"), b.decode("ascii"), *scheme)
+    if there.score == 0:
+        return 0.0, 0.0
+    parts = a[: there.end_query + 1][::-1], b[: there.end_ref + 1][::-1]
+    back = parasail.sw_striped_32(parts[0].decode("ascii"), parts[1].decode("ascii"), *scheme)
+    residues = 1 + (back.end_query if len(a) <= len(b) else back.end_ref)
+    return float(there.matches) / there.length, residues / min(len(a), len(b))
 
-    return score
+
+def _scoring_scheme(sequences: Sequence[bytes], nucleotides: bool) -> ScoringScheme:
+    """Return the scheme of :func:`_scheme` for the letters that occur, known to it or not."""
+    present = np.unique(np.frombuffer(b"".join(sequences), dtype=np.uint8))
+    table, _ = _ungapped_scores(nucleotides)
+    scores = table[np.ix_(present, present)]
+    gap_open, gap_extend, _ = _scheme(nucleotides)
+    matrix = SubstitutionMatrix("of the clusters", present.tobytes().decode("ascii"), scores)
+    return ScoringScheme(matrix, gap_open, gap_extend)
 
 
 def _scheme(nucleotides: bool) -> tuple[int, int, "parasail.Matrix"]:
