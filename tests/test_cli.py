@@ -180,13 +180,13 @@ def test_check_of_nucleotides_groups_and_matrix_files(check, tmp_path):
     write_fasta(tmp_path / "x.fna", records)
     source = fasta_source("x.fna", molecule="nucleotide")
     scoring = {"matrix": "nuc44", "gap_open": 10, "gap_extend": 1, "mode": "semiglobal"}
-    assert check(configuration(source, scoring=scoring))[0] == 0
+    assert check(configuration(source, "normalised", scoring=scoring))[0] == 0
     # Each family is one group of near-identical sequences: no two folds can share it.
     groups = {"method": "grouped", "k": 2, "identity": 0.8}
-    message = refused(check, configuration(source, scoring=scoring, folds=groups))
+    message = refused(check, configuration(source, "normalised", scoring=scoring, folds=groups))
     assert "class 'a' has 1 groups of sequences that must share a fold" in message
     groups["identity"] = 1.0
-    assert check(configuration(source, scoring=scoring, folds=groups))[0] == 0
+    assert check(configuration(source, "normalised", scoring=scoring, folds=groups))[0] == 0
 
     (tmp_path / "mine.txt").write_text(
         "# match 3, mismatch -2\n   A  C  G  T\nA  3 -2 -2 -2\nC -2  3 -2 -2\nG -2 -2  3 -2\n"
