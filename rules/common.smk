@@ -340,6 +340,14 @@ def alignment_minutes(pairs):
     return minutes
 
 
+def clustering_minutes(wildcards, input, attempt):
+    """Run time of the clusters: all pairs of a class are aligned, some twice more, in one thread."""
+    statistics = json.loads(Path(input.summary).read_text())["statistics"]
+    pairs = sum(size**2 for size in statistics["class_sizes"].values()) / 2
+    cells = statistics["lengths"].get("mean", 0) ** 2
+    return int((30 + pairs * (1e-4 + 3 * cells / CELLS) / 60) * attempt)
+
+
 def class_pairs(input, statistics):
     """Members x candidates of each class, and all x the sketch, which has no class."""
     with open(input.candidates) as table:

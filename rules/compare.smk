@@ -9,14 +9,6 @@
 from kreinflow.competitors.methods import COMPETITORS, OURS
 
 
-def clustering_minutes(wildcards, input, attempt):
-    """Run time of the clusters: all pairs of a class are aligned, some twice more, in one thread."""
-    statistics = json.loads(Path(input.summary).read_text())["statistics"]
-    pairs = sum(size**2 for size in statistics["class_sizes"].values()) / 2
-    cells = statistics["lengths"].get("mean", 0) ** 2
-    return int((30 + pairs * (1e-4 + 3 * cells / CELLS) / 60) * attempt)
-
-
 rule assign_homology_folds:
     input:
         unpack(dataset_files),
