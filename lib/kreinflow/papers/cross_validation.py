@@ -254,6 +254,8 @@ class _Fold:
             inner = inner_partition(
                 problem.landmarks.rows, problem.part, self.inner_folds, self.seed, self.name
             )
+            # Without the rank: one factor for all, so landmarks that an inner fold holds out stay
+            # in its fits, unlike in the workflow. Only ridges and penalties are chosen here.
             choice, _, _ = choose(learner, problem, inner)
         (fitted,) = learner.fit(problem, [choice])
         share = problem.n_landmarks / len(problem.part.rows)
