@@ -20,11 +20,7 @@ TESTS_NOTHING = "the fold tests nothing"
 UNASSIGNED = ""
 """The prediction of a record without a hit."""
 
-FOLD_COLUMNS = (
-    "method",
-    "repeat",
-    "fold",
-    "records",
+FIGURES = (
     "accuracy",
     "macro_f1",
     "unassigned",
@@ -32,9 +28,10 @@ FOLD_COLUMNS = (
     "query_seconds",
     "alignments_per_query",
     "model_bytes",
-    "version",
-    "reason",
 )
+"""What is measured in a fold."""
+
+FOLD_COLUMNS = ("method", "repeat", "fold", "records", *FIGURES, "version", "reason")
 """Columns of the table of folds. ``query_seconds`` are those of 1,000 queries, ``unassigned`` is
 the share of records without a hit, which counts as wrong; ``reason`` says why a row is empty."""
 

@@ -6,19 +6,9 @@ import numpy as np
 import pandas as pd
 
 from kreinflow.competitors.methods import METHODS, OURS
-from kreinflow.competitors.run import FOLD_COLUMNS
+from kreinflow.competitors.run import FIGURES, FOLD_COLUMNS
 from kreinflow.evaluation.choice import chosen_recipes
 from kreinflow.evaluation.comparison import corrected_t_test, holm
-
-FIGURES = (
-    "accuracy",
-    "macro_f1",
-    "unassigned",
-    "train_seconds",
-    "query_seconds",
-    "alignments_per_query",
-    "model_bytes",
-)
 
 COMPARE_COLUMNS = (
     "folds",
