@@ -530,30 +530,11 @@ def reject_figure(reject_curve: pd.DataFrame, comparison: pd.DataFrame) -> Figur
     figure = canvas(3.4 + 0.16 * math.ceil((len(stressed) + bool(others)) / 2))
     axes = figure.subplots()
     first, highest = 1.0, 0.0
-    for name, style in styles(stressed).items():
+    for name in stressed:
         rows = reject_curve[recipe == name]
         coverage, error = numbers(rows["coverage"]), numbers(rows["error"])
         first, highest = min([first, *coverage[error > 0]]), max([highest, *error])
-        best = name == stressed[0]
-        axes.plot(
-            coverage,
-            error,
-            color=style["color"],
-            linestyle=style["linestyle"],
-            linewidth=2.6 if best else 1.2,
-            zorder=3 if best else 2.5,
-            label=short_label(name) + (" (best)" if best else ""),
-        )
-    for i, name in enumerate(others):
-        rows = reject_curve[recipe == name]
-        axes.plot(
-            numbers(rows["coverage"]),
-            numbers(rows["error"]),
-            color=PALE,
-            linewidth=0.8,
-            zorder=2,
-            label=f"{len(others)} other recipes (see the table)" if i == 0 else None,
-        )
+    _draw_curves(axes, reject_curve, "coverage", "error", stressed)
     axes.set_xlim(min(math.floor(10 * first), 9) / 10, 1)
     axes.set_ylim(0, max(1.5 * highest, 0.001))
     axes.xaxis.set_major_formatter(PercentFormatter(1.0, decimals=0))
@@ -562,6 +543,34 @@ def reject_figure(reject_curve: pd.DataFrame, comparison: pd.DataFrame) -> Figur
     axes.set_ylabel("errors among the kept")
     figure.legend(loc="outside lower center", ncols=2)
     return figure
+
+
+def _draw_curves(axes: Axes, curve: pd.DataFrame, x: str, y: str, stressed: Sequence[str]) -> None:
+    """Draw a line for each recipe: the first stressed one thick, those not stressed pale."""
+    recipe = curve["recipe"].astype(str)
+    for name, style in styles(stressed).items():
+        rows = curve[recipe == name]
+        best = name == stressed[0]
+        axes.plot(
+            numbers(rows[x]),
+            numbers(rows[y]),
+            color=style["color"],
+            linestyle=style["linestyle"],
+            linewidth=2.6 if best else 1.2,
+            zorder=3 if best else 2.5,
+            label=short_label(name) + (" (best)" if best else ""),
+        )
+    others = sorted(set(recipe) - set(stressed))
+    for i, name in enumerate(others):
+        rows = curve[recipe == name]
+        axes.plot(
+            numbers(rows[x]),
+            numbers(rows[y]),
+            color=PALE,
+            linewidth=0.8,
+            zorder=2,
+            label=f"{len(others)} other recipes (see the table)" if i == 0 else None,
+        )
 
 
 @drawing_style()
@@ -581,37 +590,17 @@ def unknown_figure(curve: pd.DataFrame, summary: pd.DataFrame, comparison: pd.Da
     figure = canvas(4.2 + 0.16 * math.ceil((len(stressed) + bool(others)) / 2))
     axes = figure.subplots()
     axes.plot([0, 1], [0, 1], color=GREY, linestyle="--", linewidth=1)
+    _draw_curves(axes, curve, "known_rejected", "unknown_rejected", stressed)
     for name, style in styles(stressed).items():
-        rows = curve[recipe == name]
-        best = name == stressed[0]
-        axes.plot(
-            numbers(rows["known_rejected"]),
-            numbers(rows["unknown_rejected"]),
-            color=style["color"],
-            linestyle=style["linestyle"],
-            linewidth=2.6 if best else 1.2,
-            zorder=3 if best else 2.5,
-            label=short_label(name) + (" (best)" if best else ""),
-        )
         axes.plot(
             numbers(summary["known_rejected_mean"])[stands == name],
             numbers(summary["unknown_rejected_mean"])[stands == name],
             color=style["color"],
             linestyle="none",
             marker=style["marker"],
-            markersize=8 if best else 5,
+            markersize=8 if name == stressed[0] else 5,
             zorder=4,
             clip_on=False,
-        )
-    for i, name in enumerate(others):
-        rows = curve[recipe == name]
-        axes.plot(
-            numbers(rows["known_rejected"]),
-            numbers(rows["unknown_rejected"]),
-            color=PALE,
-            linewidth=0.8,
-            zorder=2,
-            label=f"{len(others)} other recipes (see the table)" if i == 0 else None,
         )
     axes.set_xlim(0, 1)
     axes.set_ylim(0, 1)
