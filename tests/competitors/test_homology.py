@@ -1,13 +1,12 @@
 """Kinds of folds, and folds between which no sequences are alike."""
 
-import numpy as np
 import pytest
 
 from kreinflow.competitors.homology import homology_folds
 from kreinflow.competitors.kinds import HOMOLOGY, kind_of_folds, twins_of
 from kreinflow.errors import InputError
 from kreinflow.sequences.dataset import load_dataset
-from kreinflow.sequences.folds import assign_folds, inner_folds
+from kreinflow.sequences.folds import assign_folds
 from kreinflow.sequences.partition import partition_of
 from kreinflow.workspace import check_budgets
 
@@ -76,22 +75,6 @@ def test_two_classes_of_one_cluster_each_are_never_tested(tmp_path):
     check_budgets(dataset, partition_of(table, dataset), {"all": {"budget": 6}})
     with pytest.raises(InputError, match="more than the 6 distinct"):
         check_budgets(dataset, partition_of(table, dataset), {"all": {"budget": 7}})
-    # Inner folds cannot hold out the only cluster of a class, but its sequences.
-    part = table[table["repeat"] == 0]
-    assert inner_folds(part["group"].to_numpy(), dataset.labels, 2, 1).min() == 0
-
-
-@pytest.mark.parametrize("seed", range(8))
-def test_each_training_part_has_clusters_for_inner_folds(tmp_path, seed):
-    """Of two classes of two clusters, a fold that tests one of each leaves one of each."""
-    dataset = clustered(tmp_path, {"a": 2, "b": 2})
-    table = homology_folds(dataset, 5, 2, seed)
-    for _, part in table.groupby("repeat"):
-        folds, groups = part["fold"].to_numpy(), part["group"].to_numpy()
-        for fold in set(folds):
-            train = folds != fold if fold >= 0 else np.ones(len(folds), dtype=bool)
-            inner = inner_folds(groups[train], dataset.labels[train], 2, 1)
-            assert set(inner) >= {0, 1}
 
 
 def test_clusters_share_a_fold_and_each_class_is_known_where_it_is_tested(dataset):

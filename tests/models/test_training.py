@@ -18,6 +18,7 @@ from kreinflow.models.pcvm import NystroemPCVM
 from kreinflow.models.training import (
     InnerFactors,
     _held_out_decisions,
+    _whole_groups,
     choose,
     inner_partition,
     train,
@@ -400,11 +401,38 @@ def test_a_group_is_trained_on_whole_where_another_fold_would_not_know_a_class_o
     assert set(inner[5:]) == {0, 1, 2}
 
 
-def test_groups_that_leave_one_inner_fold_are_refused():
+def test_groups_that_leave_one_inner_fold_are_torn_with_a_warning():
     groups = np.repeat([0, 1], 5)
     part = TrainingPart(np.arange(10), np.where(np.arange(10) < 2, 1, 0), groups, ("a", "b"))
-    with pytest.raises(InputError, match="too few records are left to choose and calibrate on"):
-        inner_partition(np.array([9]), part, 2, 1, "r0f0")
+    with pytest.warns(UserWarning, match="fold r0f1: too few groups of records to hold whole"):
+        inner = inner_partition(np.array([9]), part, 2, 1, "r0f1")
+    single = replace(part, groups=part.rows)
+    np.testing.assert_array_equal(inner, inner_partition(np.array([9]), single, 2, 1, "r0f1"))
+    assert set(inner) == {-1, 0, 1}
+    assert inner[9] == -1
+    assert [_whole_groups(part.groups, inner), _whole_groups(part.rows, inner)] == [False, True]
+
+
+def test_torn_groups_that_are_too_few_records_are_refused():
+    part = TrainingPart(np.arange(2), np.array([0, 1]), np.array([0, 0]), ("a", "b"))
+    with (
+        pytest.warns(UserWarning, match="too few groups"),
+        pytest.raises(InputError, match="too few records are left to choose and calibrate on"),
+    ):
+        inner_partition(np.array([0]), part, 2, 1, "r0f0")
+
+
+def test_an_inner_fold_whose_landmarks_tell_nothing_apart_ends_no_run():
+    """Without those held out all rows of scores are the same: SF-LSM has no variance to fit."""
+    landmarks, part, full = problem("similarity")
+    seen = ~np.isin(np.arange(N), landmarks.rows[:3])
+    full[np.ix_(seen, seen)] = 7
+    same = replace(landmarks, scores=full[:, landmarks.rows], self_scores=np.diagonal(full))
+    inner = np.where(seen[part.rows], 1 + np.arange(len(part.rows)) % 2, 0)
+    machine = registry.make_learner(LEARNERS["sf-lsm"])
+    _, held, _ = choose(machine, whole(same, part, "none"), inner, "misfit")
+    assert (held[inner == 0] == 0).all()
+    assert (held[inner != 0] != 0).any()
 
 
 def grouped_problem():

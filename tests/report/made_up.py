@@ -117,6 +117,7 @@ def run_tables(n_classes=30, n_folds=10, repeats=1, n=1500, n_recipes=9, seed=0)
                     "basis_used": 0.04,
                     "iterations": 500 if learner == "pcvm" else 1,
                     "converged": not (learner == "pcvm" and fold == 1),
+                    "groups_held_out": True,
                     "hyper_parameters": "ridge=0.01" if learner == "ikfd-pooled" else np.nan,
                     "temperature": 0.7,
                     "reject_threshold": 0.4,

@@ -10,7 +10,9 @@ def sound():
         "statistics": {"class_sizes": {"a": 10, "b": 200}},
         "landmarks": pd.DataFrame({"selector": "meb", "class": "a", "reached": True, **place}),
         "factors": pd.DataFrame({"selector": "meb", "transform": "log", "misfit": 0.5, **place}),
-        "models": pd.DataFrame({"recipe": "r", "converged": "True", **place}),
+        "models": pd.DataFrame(
+            {"recipe": "r", "converged": "True", "groups_held_out": "True", **place}
+        ),
         "selectors": {"meb": {"method": "meb"}, "kept": {"method": "given"}},
     }
 
@@ -24,6 +26,7 @@ def test_nothing_to_say_of_a_sound_run():
     [
         ("factors", "misfit", 0.51, "misfit up to 0.51"),
         ("models", "converged", "False", "Training stopped before it converged"),
+        ("models", "groups_held_out", "False", "too few groups for inner folds to hold out"),
         ("landmarks", "reached", False, "did not come to cover all members of a"),
     ],
 )
@@ -34,7 +37,7 @@ def test_trouble_is_named_with_what_to_do(part, column, value, said):
     assert said in text
     assert "in 1 fold" in text
     assert "final model" not in text
-    assert any(word in text for word in ("Take", "Raise", "Collect"))
+    assert any(word in text for word in ("Take", "Raise", "Collect", "Use"))
 
 
 def test_the_final_model_is_named():

@@ -21,8 +21,7 @@ def homology_folds(dataset: Dataset, k: int, repeats: int, seed: int) -> pd.Data
 
     Unlike :func:`kreinflow.sequences.folds.assign_folds` nothing is refused: a class of one
     cluster, or of which all clusters came into one fold, is trained on in all folds and never
-    tested; so are the clusters of a fold that would leave no class two of them, for inner folds
-    hold out whole clusters. Where nothing at all is tested, each distinct sequence is a group.
+    tested.
 
     Parameters
     ----------
@@ -49,10 +48,7 @@ def homology_folds(dataset: Dataset, k: int, repeats: int, seed: int) -> pd.Data
         )
         for repeat in range(repeats)
     ]
-    table = pd.concat(tables, ignore_index=True)
-    if (table["fold"] == NEVER_TESTED).all():  # inner folds may have no clusters to hold out
-        table["group"] = np.tile(dataset.rows, repeats)
-    return table
+    return pd.concat(tables, ignore_index=True)
 
 
 def _spread(
@@ -78,8 +74,5 @@ def _spread(
         own = folds[dataset.labels == code]
         if len(np.unique(own)) == 1:  # no other fold would know the class
             unit_fold[np.unique(unit_of[dataset.labels == code])] = NEVER_TESTED
-    for fold in np.unique(unit_fold[unit_fold != NEVER_TESTED]):
-        if np.bincount(label[unit_fold != fold], minlength=1).max() < 2:
-            unit_fold[unit_fold == fold] = NEVER_TESTED
     folds = unit_fold[unit_of]
     return folds

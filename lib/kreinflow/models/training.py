@@ -5,7 +5,7 @@ Nothing here looks at a record outside the training part of the fold.
 
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
 
@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from kreinflow.errors import InputError, named
 from kreinflow.krein.correction import CorrectedFactor, embed
 from kreinflow.krein.eigen import Eigenpairs, eigenpairs
-from kreinflow.krein.factor import DegenerateKernelError, KreinFactor, Rank
+from kreinflow.krein.factor import KreinFactor, Rank
 from kreinflow.models.calibration import (
     LOSS_DIGITS,
     TemperatureCalibrator,
@@ -70,6 +70,16 @@ def inner_partition(
         if np.unique(inner[own]).size == 1:  # all in one fold: its fit would not know the class
             inner = np.where(np.isin(part.groups, part.groups[own]), -1, inner)
     if np.unique(inner[inner >= 0]).size < 2:
+        if grouped:
+            warnings.warn(
+                f"fold {fold}: too few groups of records to hold whole ones out in inner folds. "
+                "Single records are held out in their place, so the choice, the probabilities "
+                "and the threshold rest on records whose relatives were learned from.",
+                UserWarning,
+                stacklevel=2,
+            )
+            single = replace(part, groups=part.rows)
+            return inner_partition(landmark_rows, single, k, seed, fold)
         raise InputError(
             "inner folds: too few records are left to choose and calibrate on. Use fewer "
             "landmarks, or leave out classes with fewer than three records (min_class_size)."
@@ -194,6 +204,7 @@ def train(
         "iterations": fitted.iterations,
         "converged": fitted.converged,
         "hyper_parameters": shown(choice),
+        "groups_held_out": _whole_groups(part.groups, inner),
         "temperature": classifier.temperature,
         "reject_threshold": classifier.reject_threshold,
         "inner_accuracy": float(np.mean(probabilities.argmax(axis=1) == truth)),
@@ -201,6 +212,14 @@ def train(
         "alignments_per_query": m + int(needs_self_score),
     }
     return Trained(classifier, figures)
+
+
+def _whole_groups(groups: NDArray[Any], inner: NDArray[np.int64]) -> bool:
+    """Return whether no group has records in several inner folds."""
+    units, unit_of = np.unique(groups, return_inverse=True)
+    lowest = np.full(len(units), np.iinfo(np.int64).max)
+    np.minimum.at(lowest, unit_of, inner)
+    return bool((inner == lowest[unit_of]).all())
 
 
 def shown(choice: Choice) -> str:
@@ -262,9 +281,9 @@ def _held_out_decisions(
 ) -> list[FloatArray]:
     """Return the decisions of each choice for the records that are held out once, and no others.
 
-    With many choices, records and classes these are the largest arrays of the training. Where an
-    inner fold leaves no kernel, for fewer than two landmarks or landmarks that score nothing, all
-    classes have the same decision, 0: nothing is known, and records are the same for all recipes.
+    With many choices, records and classes these are the largest arrays of the training. Where the
+    landmarks that an inner fold leaves are too few to learn from, or score nothing, all classes
+    have the same decision, 0: nothing is known, and records are the same for all recipes.
     """
     measured = np.flatnonzero(inner >= 0)
     decisions = [np.zeros((len(measured), problem.n_classes)) for _ in choices]
@@ -280,7 +299,7 @@ def _held_out_decisions(
                 known = _with_landmarks(problem, kept, held_out, rank, fold, shared)
         try:
             fits = learner.fit(known.on(np.flatnonzero(inner != fold)), choices)
-        except DegenerateKernelError:
+        except InputError:
             if known is problem:
                 raise
             continue

@@ -34,6 +34,7 @@ def warnings_of(
         _given(landmarks, selectors),
         _misfit(factors),
         _not_converged(models),
+        _torn_groups(models),
         _not_reached(landmarks),
         _small_classes(statistics["class_sizes"]),
     ]
@@ -88,6 +89,18 @@ def _not_converged(models: pd.DataFrame) -> str:
         f"Training stopped before it converged, in {_places(bad)}, for {_names(bad['recipe'])}. "
         "Raise max_iter of the learner, or keep fewer eigenvalues (rank): tiny ones carry noise "
         "and slow it down."
+    )
+
+
+def _torn_groups(models: pd.DataFrame) -> str:
+    bad = models[~flags(models["groups_held_out"])]
+    if bad.empty:
+        return ""
+    return (
+        "The training part has too few groups for inner folds to hold out whole ones, in "
+        f"{_places(bad)}, so they hold out single records: the choice of the recipe, the "
+        "probabilities and the threshold rest on records whose relatives were learned from, and "
+        "are too confident for new groups. Use smaller groups, or more data."
     )
 
 
