@@ -18,6 +18,7 @@ import hashlib
 import tempfile
 import warnings
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -33,10 +34,10 @@ from kreinflow.competitors.kmers import KmerSvm
 from kreinflow.competitors.run import quality, run_competitor
 from kreinflow.configuration import complete_configuration
 from kreinflow.landmarks.registry import make_selector
-from kreinflow.models.factors import landmark_kernel, make_factors
+from kreinflow.models.factors import embedding_of, make_factors
 from kreinflow.models.model_file import choose_recipe
 from kreinflow.models.run import Run, predict_fold
-from kreinflow.models.training import inner_partition, train
+from kreinflow.models.training import inner_partition, train_recipes
 from kreinflow.numerics import limited
 from kreinflow.sequences.dataset import Dataset
 from kreinflow.sequences.folds import assign_folds
@@ -124,24 +125,21 @@ def learned(
         landmarks, part = run.landmarks(table), run.training_part(fold)
         inner = inner_partition(union, part, config["inner_folds"], seed, fold)
         own = [recipe for recipe in config["recipes"] if recipe["selector"] == name]
-        for entry in make_factors(landmarks, part, transforms, own):
-            kernel = landmark_kernel(landmarks, part, entry.transform)
-            for recipe in own:
-                if recipe["transform"] != entry.transform.name:
-                    continue
-                trained = train(
-                    recipe,
-                    config["learners"][recipe["learner"]],
-                    entry.corrected[recipe["correction"]],
-                    kernel,
-                    landmarks,
-                    part,
-                    inner,
-                    config["reject_error"],
-                    seed,
-                )
-                predictions = predict_fold(run, landmarks, fold, recipe["name"], trained.classifier)
-                yield {"recipe": recipe["name"], **trained.figures}, predictions
+        entries = make_factors(landmarks, part, transforms, own)
+        recipes = train_recipes(
+            own,
+            config["learners"],
+            transforms,
+            partial(embedding_of, entries),
+            landmarks,
+            part,
+            inner,
+            config["reject_error"],
+            seed,
+        )
+        for recipe, trained in recipes:
+            predictions = predict_fold(run, landmarks, fold, recipe["name"], trained.classifier)
+            yield {"recipe": recipe["name"], **trained.figures}, predictions
 
 
 def figures_of_fold(

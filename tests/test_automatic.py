@@ -1,5 +1,7 @@
 """The automatic choice: what it may cost, and that it looks at no record that is tested."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 
@@ -7,10 +9,10 @@ from kreinflow import automatic
 from kreinflow.configuration import complete_configuration
 from kreinflow.evaluation.choice import chosen_recipes
 from kreinflow.landmarks.registry import make_selector
-from kreinflow.models.factors import landmark_kernel, make_factors
+from kreinflow.models.factors import embedding_of, make_factors
 from kreinflow.models.model_file import choose_recipe
 from kreinflow.models.run import Run
-from kreinflow.models.training import inner_partition, train
+from kreinflow.models.training import inner_partition, train_recipes
 from kreinflow.sequences.dataset import Dataset
 from kreinflow.sequences.partition import Partition
 from kreinflow.workspace import MatrixScores, selection_problem, training_parts, transforms_of
@@ -75,22 +77,19 @@ def inner_figures(K, codes, partition, fold):
         landmarks, part = run.landmarks(table), run.training_part(fold)
         inner = inner_partition(union, part, config["inner_folds"], config["seed"], fold)
         own = [recipe for recipe in config["recipes"] if recipe["selector"] == name]
-        for entry in make_factors(landmarks, part, transforms, own):
-            kernel = landmark_kernel(landmarks, part, entry.transform)
-            for recipe in own:
-                if recipe["transform"] == entry.transform.name:
-                    trained = train(
-                        recipe,
-                        config["learners"][recipe["learner"]],
-                        entry.corrected[recipe["correction"]],
-                        kernel,
-                        landmarks,
-                        part,
-                        inner,
-                        config["reject_error"],
-                        config["seed"],
-                    )
-                    figures.append({"recipe": recipe["name"], **trained.figures})
+        entries = make_factors(landmarks, part, transforms, own)
+        recipes = train_recipes(
+            own,
+            config["learners"],
+            transforms,
+            partial(embedding_of, entries),
+            landmarks,
+            part,
+            inner,
+            config["reject_error"],
+            config["seed"],
+        )
+        figures += [{"recipe": r["name"], **trained.figures} for r, trained in recipes]
     order = [recipe["name"] for recipe in config["recipes"]]
     return tables, figures, choose_recipe(figures, order)
 

@@ -1,6 +1,7 @@
 """Training of a recipe on synthetic scores: what is folded, what is measured, what is seen."""
 
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pytest
@@ -11,17 +12,23 @@ from kreinflow.errors import InputError
 from kreinflow.krein.factor import Embedding, KreinFactor
 from kreinflow.models import registry
 from kreinflow.models.epcvm import NystroemEPCVM
-from kreinflow.models.factors import Landmarks, TrainingPart, landmark_kernel, make_factors
+from kreinflow.models.factors import (
+    Landmarks,
+    TrainingPart,
+    embedding_of,
+    landmark_kernel,
+    make_factors,
+)
 from kreinflow.models.fisher import RIDGE_GRID, NystroemFisher
 from kreinflow.models.learner import Problem
 from kreinflow.models.pcvm import NystroemPCVM
 from kreinflow.models.training import (
-    InnerFactors,
     _held_out_decisions,
     _whole_groups,
     choose,
     inner_partition,
     train,
+    train_recipes,
 )
 from kreinflow.numerics import limited
 from small_inputs import matrix_of, points
@@ -301,35 +308,39 @@ def test_recipes_share_the_factors_of_inner_folds(monkeypatch, memory_mb, made_o
     real = KreinFactor.fit
     monkeypatch.setattr(KreinFactor, "fit", lambda *a, **k: made.append(1) or real(*a, **k))
 
-    def trained(shared):
-        made.clear()
-        found = []
-        for recipe in recipes:
-            (entry,) = (e for e in entries if repr(e.rank) == repr(recipe["rank"]))
-            embedding = entry.corrected[recipe["correction"]]
-            settings = LEARNERS[recipe["learner"]]
-            found.append(
-                train(
-                    recipe,
-                    settings,
-                    embedding,
-                    kernel,
-                    landmarks,
-                    part,
-                    inner,
-                    0.05,
-                    1,
-                    None,
-                    shared,
-                )
-            )
-        return found, len(made)
-
     with limited(1, memory_mb):
-        alone, fits = trained(None)
-        together, fewer = trained(InnerFactors())
+        alone = [
+            train(
+                recipe,
+                LEARNERS[recipe["learner"]],
+                embedding_of(entries, recipe),
+                kernel,
+                landmarks,
+                part,
+                inner,
+                0.05,
+                seed=1,
+            )
+            for recipe in recipes
+        ]
+        fits = len(made)
+        together = list(
+            train_recipes(
+                recipes,
+                LEARNERS,
+                {"raw": transform},
+                partial(embedding_of, entries),
+                landmarks,
+                part,
+                inner,
+                0.05,
+                seed=1,
+            )
+        )
+        fewer = len(made) - fits
     assert (fits, fewer) == (15, made_of_15)
-    for one, other in zip(alone, together, strict=True):
+    assert [recipe for recipe, _ in together] == recipes
+    for one, (_, other) in zip(alone, together, strict=True):
         assert one.figures == other.figures
         same = other.classifier.decision.to_arrays()
         for name, array in one.classifier.decision.to_arrays().items():

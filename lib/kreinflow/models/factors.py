@@ -186,3 +186,10 @@ def make_factors(
         corrected = {method: embed(factor, pairs, method) for method in corrections}
         entries.append(FactorEntry(transforms[name], rank, factor, pairs, corrected))
     return entries
+
+
+def embedding_of(entries: Sequence[FactorEntry], recipe: Mapping[str, Any]) -> CorrectedFactor:
+    """Return the corrected factor of a recipe, among those that were made for several."""
+    wanted = recipe["transform"], repr(recipe["rank"])
+    (entry,) = (e for e in entries if (e.transform.name, repr(e.rank)) == wanted)
+    return entry.corrected[recipe["correction"]]

@@ -4,7 +4,7 @@ Nothing here looks at a record outside the training part of the fold.
 """
 
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from kreinflow.alignment.transforms import ScoreTransform
 from kreinflow.errors import InputError, named
 from kreinflow.krein.correction import CorrectedFactor, embed
 from kreinflow.krein.eigen import Eigenpairs, eigenpairs
@@ -220,6 +221,57 @@ def _whole_groups(groups: NDArray[Any], inner: NDArray[np.int64]) -> bool:
     lowest = np.full(len(units), np.iinfo(np.int64).max)
     np.minimum.at(lowest, unit_of, inner)
     return bool((inner == lowest[unit_of]).all())
+
+
+def train_recipes(
+    recipes: Sequence[Mapping[str, Any]],
+    learners: Mapping[str, Mapping[str, Any]],
+    transforms: Mapping[str, ScoreTransform],
+    embedding_of: Callable[[Mapping[str, Any]], CorrectedFactor],
+    landmarks: Landmarks,
+    part: TrainingPart,
+    inner: NDArray[np.int64],
+    reject_error: float | None,
+    seed: int,
+    reject_coverage: float | None = None,
+) -> Iterator[tuple[Mapping[str, Any], Trained]]:
+    """Train recipes that share landmarks and inner folds, and yield each with what it gave.
+
+    Recipes of one transform follow each other, so that one kernel at a time is held.
+
+    Parameters
+    ----------
+    recipes : sequence of mappings
+    learners, transforms : mapping
+        Of the config, by the names that the recipes have for them.
+    embedding_of : callable
+        Returns the corrected factor of a recipe.
+    landmarks, part, inner, reject_error, seed, reject_coverage
+        See :func:`train`.
+
+    Raises
+    ------
+    InputError
+        As :func:`train`.
+    """
+    shared = InnerFactors()
+    for name in dict.fromkeys(recipe["transform"] for recipe in recipes):
+        kernel = landmark_kernel(landmarks, part, transforms[name])
+        for recipe in (r for r in recipes if r["transform"] == name):
+            trained = train(
+                recipe,
+                learners[recipe["learner"]],
+                embedding_of(recipe),
+                kernel,
+                landmarks,
+                part,
+                inner,
+                reject_error,
+                seed,
+                reject_coverage,
+                shared,
+            )
+            yield recipe, trained
 
 
 def shown(choice: Choice) -> str:
