@@ -3,6 +3,7 @@
 import fcntl
 import json
 import os
+import shutil
 import sys
 from pathlib import Path
 
@@ -413,3 +414,22 @@ def _hold_lock():
 
 onstart:
     _hold_lock()
+
+
+def _name_full_disk():
+    """Say it where a disk has no room: Snakemake writes files of its own behind each job, and the
+    error of these names no file."""
+    for folder in (RESULTS, os.getcwd()):
+        free = shutil.disk_usage(folder).free
+        if free < 1_000_000:
+            print(
+                f"kreinflow error: {folder}: only {free / 1000:.0f} kB are left on this disk. Free "
+                "some space and run the same command again: it goes on where it was.",
+                file=sys.stderr,
+                flush=True,
+            )
+            return
+
+
+onerror:
+    _name_full_disk()

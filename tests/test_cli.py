@@ -4,6 +4,9 @@ import bz2
 import gzip
 import json
 import lzma
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -693,6 +696,29 @@ def test_where_the_table_can_be_written(run, trained, tmp_path):
         code, out, err = run("classify", path, new, "-o", bad)
         assert (code, out, err.count("\n")) == (2, "", 1)
         assert f"-o {bad}: {message}" in err
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs /dev/full")
+@pytest.mark.parametrize("command", ["schema", "inspect", "classify"])
+def test_a_screen_that_cannot_be_written(trained, command):
+    files = {"schema": [], "inspect": [trained[0]]}
+    named = files.get(command, [trained[0], trained[0].with_name("x.fasta")])
+    arguments = [sys.executable, "-m", "kreinflow.cli", command, *named]
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(arguments, stdout=full, stderr=subprocess.PIPE, text=True)
+    assert done.returncode == 1
+    last = done.stderr.splitlines()[-1]
+    assert last == (
+        "kreinflow error: standard output: could not be written (No space left on device). "
+        "Free some space or write elsewhere, then run again."
+    )
+    assert "Traceback" not in done.stderr
+    reader, writer = os.pipe()
+    os.close(reader)
+    done = subprocess.run(arguments, stdout=writer, stderr=subprocess.PIPE, text=True)
+    os.close(writer)
+    assert done.returncode == 0, "the reader has seen enough"
+    assert "Error" not in done.stderr
 
 
 def test_nothing_is_written_over_what_is_read(run, trained, tmp_path):

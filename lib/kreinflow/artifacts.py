@@ -48,7 +48,7 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
     except OSError as error:
         raise KreinflowError(
             f"{target}: could not be written ({error.strerror or error}). "
-            "Free some space or name another results folder, then run again."
+            "Free some space or write elsewhere, then run again."
         ) from error
     finally:
         if part is not None:

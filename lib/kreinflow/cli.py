@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import BinaryIO, cast
 
 from kreinflow import __version__
-from kreinflow.errors import InputError, KreinflowError
+from kreinflow.errors import InputError, KreinflowError, of_the_disk
 
 BACKENDS = ("parasail", "pyopal")
 """What can align, the default first; imported only when something is aligned."""
@@ -95,18 +95,34 @@ def main(arguments: Sequence[str] | None = None) -> int:
     }
     try:
         actions[options.command](options)
+        if sys.stdout is not None:
+            sys.stdout.flush()  # else what cannot be written is noticed only behind the exit code
     except KreinflowError as error:
-        kind = "input error" if isinstance(error, InputError) else "error"
-        print(f"kreinflow {kind}: {error}", file=sys.stderr)
-        return error.exit_code
+        return _tell(error)
     except BrokenPipeError:  # the reader of our output has seen enough
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _give_up_output()
         return 0
-    except Exception:
+    except MemoryError as error:
+        return _tell(KreinflowError(f"out of memory ({error}). Use a machine that has more."))
+    except Exception as error:
+        if isinstance(error, OSError) and (fault := of_the_disk(error, "standard output")):
+            _give_up_output()
+            return _tell(fault)
         traceback.print_exc()
         print("kreinflow error: a fault of the program; please report it.", file=sys.stderr)
         return 1
     return 0
+
+
+def _tell(error: KreinflowError) -> int:
+    kind = "input error" if isinstance(error, InputError) else "error"
+    print(f"kreinflow {kind}: {error}", file=sys.stderr)
+    return error.exit_code
+
+
+def _give_up_output() -> None:
+    """Let what standard output still holds go nowhere: it cannot be written at the end, either."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _add_alignment_options(command: argparse.ArgumentParser) -> None:

@@ -1,6 +1,7 @@
 """What a job says: everything to its log, progress and the one clear error to the terminal too."""
 
 import contextlib
+import io
 import sys
 import time
 import traceback
@@ -10,8 +11,50 @@ from pathlib import Path
 from typing import TextIO
 
 from kreinflow.artifacts import write_json
-from kreinflow.errors import InputError, KreinflowError
+from kreinflow.errors import InputError, KreinflowError, of_the_disk
 from kreinflow.provenance import job_record
+
+
+class _Log(io.TextIOBase):
+    """A log file that hides no message and ends no job when the disk is full.
+
+    Parameters
+    ----------
+    path : Path
+    terminal : writable text stream
+        Where it is said, once, that lines are lost.
+
+    Attributes
+    ----------
+    whole : bool
+        Whether no line is lost yet.
+    """
+
+    def __init__(self, path: Path, terminal: TextIO) -> None:
+        self._path = path
+        self._terminal = terminal
+        self.whole = True
+        self._file = open(path, "wb", buffering=0)  # noqa: SIM115
+
+    def write(self, text: str) -> int:
+        try:
+            self._file.write(text.encode("utf-8", "backslashreplace"))
+        except OSError as error:
+            if self.whole:
+                print(
+                    f"kreinflow: {self._path}: the log is not whole ({error.strerror}).",
+                    file=self._terminal,
+                    flush=True,
+                )
+            self.whole = False
+        return len(text)
+
+    def fileno(self) -> int:
+        return self._file.fileno()
+
+    def close(self) -> None:
+        self._file.close()
+        super().close()
 
 
 class Console:
@@ -44,10 +87,20 @@ def logged(path: str | Path) -> Iterator[Console]:
     message; anything else with exit code 1, the traceback in the log, and a request to report it.
     A job that ends well leaves its :func:`~kreinflow.provenance.job_record` beside its log.
     """
-    terminal = sys.stderr
-    Path(path).parent.mkdir(parents=True, exist_ok=True)
+    terminal, path = sys.stderr, Path(path)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        opened = _Log(path, terminal)
+    except OSError as error:
+        print(
+            f"kreinflow error: {path}: could not be written ({error.strerror}). "
+            "Free some space or write elsewhere, then run again.",
+            file=terminal,
+            flush=True,
+        )
+        sys.exit(1)
     with (
-        open(path, "w", encoding="utf-8", buffering=1) as log,
+        opened as log,
         contextlib.redirect_stdout(log),
         contextlib.redirect_stderr(log),
         warnings.catch_warnings(),
@@ -56,11 +109,9 @@ def logged(path: str | Path) -> Iterator[Console]:
         console = Console(terminal)
         try:
             yield console
-            write_json(Path(path).with_suffix(".json"), job_record())
+            write_json(path.with_suffix(".json"), job_record())
         except KreinflowError as error:
-            kind = "input error" if isinstance(error, InputError) else "error"
-            console.show(f"kreinflow {kind}: {error}")
-            sys.exit(error.exit_code)
+            sys.exit(_show(console, error))
         except MemoryError as error:
             console.say(traceback.format_exc())
             console.show(
@@ -68,7 +119,17 @@ def logged(path: str | Path) -> Iterator[Console]:
                 "learning.memory_mb or the number of landmarks, or give the job more memory."
             )
             sys.exit(1)
-        except Exception:
+        except Exception as error:
             console.say(traceback.format_exc())
+            if isinstance(error, OSError) and (fault := of_the_disk(error, "a file of this job")):
+                sys.exit(_show(console, fault))
+            if not log.whole:
+                print(traceback.format_exc(), file=terminal)
             console.show(f"kreinflow error: a fault of the program; its traceback is in {path}")
             sys.exit(1)
+
+
+def _show(console: Console, error: KreinflowError) -> int:
+    kind = "input error" if isinstance(error, InputError) else "error"
+    console.show(f"kreinflow {kind}: {error}")
+    return error.exit_code

@@ -1,5 +1,6 @@
 """The two kinds of failure, and their exit codes."""
 
+import errno
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -24,6 +25,32 @@ class InputError(KreinflowError):
     """
 
     exit_code = 2
+
+
+_DISK = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EIO)
+
+
+def of_the_disk(error: OSError, place: str) -> KreinflowError | None:
+    """Return what to raise for a disk that is full, read-only or broken; None for other faults.
+
+    Parameters
+    ----------
+    error : OSError
+    place : str
+        What to call the file if the error does not know its name.
+
+    Examples
+    --------
+    >>> print(of_the_disk(OSError(errno.ENOSPC, "No space left on device"), "standard output"))
+    standard output: could not be written (No space left on device). Free some space or write \
+elsewhere, then run again.
+    """
+    if error.errno not in _DISK:
+        return None
+    return KreinflowError(
+        f"{error.filename or place}: could not be written ({error.strerror}). "
+        "Free some space or write elsewhere, then run again."
+    )
 
 
 @contextmanager

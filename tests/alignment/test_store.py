@@ -1,6 +1,8 @@
+import errno
 import hashlib
 import io
 import itertools
+import os
 import re
 import subprocess
 import sys
@@ -172,6 +174,28 @@ def test_resumption_aligns_only_what_is_missing(tmp_path, monkeypatch):
     store = open_store(tmp_path, sequences)
     assert np.array_equal(store.gather(*COLUMNS[0]), naive(sequences, *COLUMNS[0]))
     assert not list(tmp_path.rglob("*.part"))
+
+
+def test_a_full_disk_loses_no_segment_and_the_next_call_goes_on(tmp_path, monkeypatch):
+    monkeypatch.setattr(store_module, "_SECONDS_PER_SEGMENT", 0.0)  # a segment after each call
+    monkeypatch.setattr(store_module, "_CELLS_PER_CALL", 10_000)
+    sequences, first, second = some_sequences(60), Counting(), Counting()
+    room = iter([True] * 6)
+
+    def sync(handle):
+        if not next(room, False):
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "fsync", sync)
+        with pytest.raises(KreinflowError, match="segment_000007.*No space left on device"):
+            open_store(tmp_path, sequences, first).fill(COLUMNS)
+    assert not list(tmp_path.rglob("*.part"))
+    kept = open_store(tmp_path, sequences, second).fill(COLUMNS).reused
+    assert 0 < kept < first.others, "what was aligned for the segment that had no room"
+    assert kept + second.others == len(wanted_pairs(COLUMNS))
+    found = open_store(tmp_path, sequences).gather(*COLUMNS[0])
+    assert np.array_equal(found, naive(sequences, *COLUMNS[0]))
 
 
 KILLED = """

@@ -4,9 +4,12 @@ import contextlib
 import copy
 import os
 import random
+import shlex
 import signal
 import subprocess
 import time
+
+import pytest
 
 
 def assert_same(workflow, reference):
@@ -65,6 +68,44 @@ def test_killed_at_ten_random_moments(workflow, small_config, reference):
     assert killed >= 8, "finished too soon to be killed"
     run.run()
     assert_same(run, reference)
+    assert list((run.folder / "results").rglob("*.part")) == []
+
+
+OWN_MOUNTS = ["unshare", "--mount", "--map-root-user", "sh", "-c"]
+TINY = """
+set -u
+mkdir results && mount -t tmpfs -o size={size} tmpfs results || exit 99
+cat /dev/zero > results/other
+{run} 2> full.txt; echo $? > full.code
+rm results/other && {run} || exit 98
+cp -r results kept
+"""
+
+
+def test_a_disk_that_was_full_is_named_and_the_run_goes_on(workflow, small_config, reference):
+    run = workflow(small_config)
+    command = shlex.join(run.command("--", "alignment"))
+
+    def with_disk(script):
+        try:
+            return subprocess.run([*OWN_MOUNTS, script], cwd=run.folder, capture_output=True)
+        except FileNotFoundError:
+            pytest.skip("needs the command unshare")
+
+    if with_disk("mount -t tmpfs tmpfs /mnt").returncode:
+        pytest.skip("needs to mount a file system")
+    done = with_disk(TINY.format(size="8m", run=command))
+    assert done.returncode == 0, done.stderr.decode()
+    assert (run.folder / "full.code").read_text() == "1\n"
+    said = (run.folder / "full.txt").read_text()
+    assert "could not be written (No space left on device). Free some space" in said
+    assert "kreinflow error: results: only 0 kB are left on this disk." in said
+    assert "Traceback" not in said
+    (run.folder / "results").rmdir()
+    (run.folder / "kept").rename(run.folder / "results")
+    ours, theirs = run.digests(), reference.digests()
+    assert "small/columns/scores.npy" in ours
+    assert {name for name in ours if ours[name] != theirs.get(name)} == set()
     assert list((run.folder / "results").rglob("*.part")) == []
 
 
