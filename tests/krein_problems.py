@@ -22,6 +22,17 @@ def labelled_rows(n=120, r=10, n_classes=3, negative=4, seed=0, separation=1.0):
     return Z, signs, y
 
 
+def mixture_rows(n, noise, r=12, n_classes=2, share=None, negative=3, seed=0):
+    """Return (Z, signs, y): a round Gaussian a class, the last columns negative."""
+    rng = np.random.default_rng(seed)
+    y = rng.choice(n_classes, size=n, p=share)
+    y[:n_classes] = np.arange(n_classes)
+    Z = noise * rng.normal(size=(n, r)) + rng.normal(size=(n_classes, r))[y]
+    signs = np.ones(r)
+    signs[r - negative :] = -1.0
+    return Z, signs, y
+
+
 def learner_problem(n=90, m=12, n_classes=3, correction="none", seed=0):
     """Return the problem of an indefinite similarity of clusters; the first m are landmarks."""
     rng = np.random.default_rng(seed)

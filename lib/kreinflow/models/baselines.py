@@ -9,6 +9,8 @@ from kreinflow.errors import InputError
 from kreinflow.models.decisions import LinearDecision, NearestDecision
 from kreinflow.models.learner import Choice, Fitted, Learner, Problem
 from kreinflow.models.linear import LinearEstimator
+from kreinflow.models.moments import class_counts
+from kreinflow.models.one_against_rest import with_mirror
 from kreinflow.models.support_vectors import standardisation
 from kreinflow.numerics import FloatArray, single_threaded, tile_map
 
@@ -96,21 +98,15 @@ class LandmarkLinearSVC(LinearEstimator):
         """
         from sklearn.svm import LinearSVC  # importing it takes a second
 
-        if n_classes < 2 or not np.array_equal(np.unique(y), np.arange(n_classes)):
-            raise InputError(
-                f"linear SVC: not all of {n_classes} classes have training rows (or there is one "
-                "class only). Drop small classes, or use fewer folds."
-            )
+        class_counts(y, n_classes)
         mean, deviation = standardisation(C)
         deviation *= np.sqrt(C.shape[1])
         with single_threaded():
             machine = LinearSVC(C=self.penalty, dual=True, random_state=self.random_state)
             machine.fit((C - mean) / deviation, y)
-            self.coef_ = np.ascontiguousarray(machine.coef_.T / deviation[:, None])
-            self.intercept_ = machine.intercept_ - mean @ self.coef_
-        if n_classes == 2:
-            self.coef_ = np.column_stack([-self.coef_, self.coef_])
-            self.intercept_ = np.array([-self.intercept_[0], self.intercept_[0]])
+            coef = np.ascontiguousarray(machine.coef_.T / deviation[:, None])
+            intercept = machine.intercept_ - mean @ coef
+        self.coef_, self.intercept_ = with_mirror(coef, intercept, n_classes)
         return self
 
 

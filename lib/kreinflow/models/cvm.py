@@ -12,16 +12,15 @@ from scipy.linalg import lapack
 
 from kreinflow.errors import InputError, KreinflowError
 from kreinflow.landmarks.meb import CoreSet
-from kreinflow.models.learner import Choice, Fitted, Learner, Problem, folded
+from kreinflow.models.learner import Choice, Fitted, Problem, folded
 from kreinflow.models.linear import LinearEstimator
 from kreinflow.models.moments import class_counts
 from kreinflow.models.one_against_rest import fitted_classes, with_mirror
 from kreinflow.models.support_vectors import (
     PENALTY_SCHEMA,
+    SupportVectorLearner,
     check_penalty,
-    describe_penalty,
     mean_square,
-    penalty_choices,
 )
 from kreinflow.numerics import FloatArray, single_threaded, tiled_product, tiles
 from kreinflow.settings import SettingsSchema
@@ -512,7 +511,7 @@ def _line_search(
     return float(-constant[piece] / rising[piece])
 
 
-class CoreVectorLearner(Learner):
+class CoreVectorLearner(SupportVectorLearner):
     """The core vector machine as recipes name it."""
 
     method = "cvm"
@@ -533,12 +532,8 @@ class CoreVectorLearner(Learner):
         """See :meth:`Learner.describe`."""
         return (
             "the core vector machine, one class against the rest, with epsilon = "
-            f"{self.settings['epsilon']:g} and {describe_penalty(self.settings)}"
+            f"{self.settings['epsilon']:g} and {self.describe_penalty()}"
         )
-
-    def choices(self) -> list[Choice]:
-        """See :meth:`Learner.choices`; the smaller penalty first."""
-        return penalty_choices(self.settings)
 
     def fit(self, problem: Problem, choices: Sequence[Choice]) -> list[Fitted]:
         """See :meth:`Learner.fit`; a penalty starts from the support vectors of another."""

@@ -23,13 +23,13 @@ from kreinflow.models.decisions import (
     elm_expansion,
     elm_kernel,
 )
-from kreinflow.models.learner import Choice, Fitted, Learner, Problem
+from kreinflow.models.learner import Choice, Fitted, Problem
+from kreinflow.models.linear import ClassDecisions
 from kreinflow.models.one_against_rest import with_mirror
 from kreinflow.models.support_vectors import (
     PENALTY_SCHEMA,
+    SupportVectorLearner,
     check_penalty,
-    describe_penalty,
-    penalty_choices,
     standardisation,
 )
 from kreinflow.numerics import FloatArray, single_threaded, tiles
@@ -42,7 +42,7 @@ KERNELS = ("linear", "elm")
 _ELM_CORE = 8000  # rows of a core set, whose kernel matrix is held in memory
 
 
-class DissimilaritySpaceClassifier:
+class DissimilaritySpaceClassifier(ClassDecisions):
     r"""Core vector machines on the vector of comparisons with the landmarks.
 
     An object is the point :math:`(d(x, l_1), \ldots, d(x, l_m))` of a Euclidean space, whatever the
@@ -120,11 +120,6 @@ class DissimilaritySpaceClassifier:
         """Return the decisions, ndarray of shape (N, n_classes); the largest wins."""
         return self.decision_.decide(D)
 
-    def predict(self, D: FloatArray) -> NDArray[np.intp]:
-        """Return the class codes of largest decision."""
-        codes: NDArray[np.intp] = np.argmax(self.decision_function(D), axis=1)
-        return codes
-
 
 def dissimilarity_space_path(
     D: FloatArray, y: IntArray, n_classes: int, kernel: str, penalties: Sequence[float]
@@ -199,7 +194,7 @@ class _ELMRows(RowKernel):
         return GramCore(Q)
 
 
-class DissimilaritySpaceLearner(Learner):
+class DissimilaritySpaceLearner(SupportVectorLearner):
     """The dissimilarity space as recipes name it.
 
     The features are scores or, of dissimilarity data, squared dissimilarities.
@@ -221,13 +216,9 @@ class DissimilaritySpaceLearner(Learner):
         kernel = "linear" if self.settings["kernel"] == "linear" else "extreme learning machine"
         return (
             "the dissimilarity space, whose features are the comparisons with the landmarks, with "
-            f"the {kernel} kernel and a core vector machine of {describe_penalty(self.settings)}, "
+            f"the {kernel} kernel and a core vector machine of {self.describe_penalty()}, "
             "a baseline"
         )
-
-    def choices(self) -> list[Choice]:
-        """See :meth:`Learner.choices`; the smaller penalty first."""
-        return penalty_choices(self.settings)
 
     def fit(self, problem: Problem, choices: Sequence[Choice]) -> list[Fitted]:
         """See :meth:`Learner.fit`."""

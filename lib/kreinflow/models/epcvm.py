@@ -11,8 +11,16 @@ from scipy.linalg import lapack
 from scipy.special import expit, log_expit
 
 from kreinflow.errors import InputError, KreinflowError
-from kreinflow.models.learner import Choice, Fitted, Learner, Problem, folded
-from kreinflow.models.linear import LinearEstimator
+from kreinflow.models.basis_functions import (
+    BASES,
+    BASIS_SCHEMA,
+    BasisFunctionMachine,
+    basis_places,
+    check_basis,
+)
+from kreinflow.models.learner import Choice, Fitted, Learner, Problem
+from kreinflow.models.moments import class_counts
+from kreinflow.models.one_against_rest import fitted_classes, with_mirror
 from kreinflow.numerics import (
     RANK_TOLERANCE,
     FloatArray,
@@ -23,8 +31,6 @@ from kreinflow.settings import SettingsSchema
 
 IntArray = NDArray[np.integer]
 
-BASES = ("landmarks", "all")
-
 _BETA = 3.0  # slope of the sigmoid that stands for the step of the truncated prior
 _BIAS_PRECISION = 1.0  # alpha of the bias at the start
 _SMALLEST_GAIN = 1e-3  # what an action must promise
@@ -33,7 +39,7 @@ _DECREMENT = 1e-12  # squared distance to the mode, in standard deviations, at t
 _NEWTON_STEPS = 200
 
 
-class NystroemEPCVM(LinearEstimator):
+class NystroemEPCVM(BasisFunctionMachine):
     r"""Sparse logistic machines of all classes against the rest, grown one function at a time.
 
     Class c has targets :math:`y = \pm 1`, :math:`t = (1 + y)/2`, a bias and basis functions j
@@ -120,17 +126,11 @@ class NystroemEPCVM(LinearEstimator):
     models, AISTATS.
     """
 
-    weights_: list[FloatArray]
-    active_: list[NDArray[np.intp]]
     precisions_: list[FloatArray]
     evidence_: FloatArray
-    n_iter_: NDArray[np.intp]
-    converged_: NDArray[np.bool_]
-    complexity_: float
 
     def __init__(self, basis: str = "landmarks", max_iter: int = 1000) -> None:
-        if basis not in BASES:
-            raise InputError(f"basis: {basis!r} is unknown. Use one of {', '.join(BASES)}.")
+        check_basis(basis)
         if max_iter < 1:
             raise InputError("max_iter must be at least 1.")
         self.basis = basis
@@ -170,41 +170,28 @@ class NystroemEPCVM(LinearEstimator):
             Once, if a class was not ready after ``max_iter`` actions.
         """
         y = np.asarray(y)
-        counts = np.bincount(y, minlength=n_classes)
-        if n_classes < 2 or len(counts) != n_classes or not counts.all():
-            empty = np.flatnonzero(counts == 0).tolist()
-            raise InputError(
-                f"classes {empty} of {n_classes} have no training rows (or there is one class "
-                "only). Drop small classes by the minimum class size, or use fewer folds."
-            )
-        if self.basis == "all":
-            rows = np.arange(len(y))
-        elif basis_rows is None or len(basis_rows) == 0:
-            raise InputError("basis: 'landmarks' needs the rows of the landmarks. Give basis_rows.")
-        else:
-            rows = np.asarray(basis_rows)
-
+        class_counts(y, n_classes)
+        rows = basis_places(self.basis, basis_rows, len(y))
         with single_threaded():
             basis = _Basis.of(Z, signs, rows)
             grown = [
                 _grow(basis, np.where(y == c, 1.0, -1.0), self.max_iter)
-                for c in ([1] if n_classes == 2 else range(n_classes))
+                for c in fitted_classes(n_classes)
             ]
-            machines = [machine for machine, _, _ in grown]
-            self.active_ = [basis.rows[machine.functions] for machine in machines]
             coef = [
-                signs * (Z[active].T @ machine.coefficients())
-                for active, machine in zip(self.active_, machines, strict=True)
+                signs * (Z[basis.rows[machine.functions]].T @ machine.coefficients())
+                for machine, _, _ in grown
             ]
-        self.coef_ = np.column_stack(coef)
-        self.intercept_ = np.array([machine.mode.w[0] for machine in machines])
+        intercept = np.array([machine.mode.w[0] for machine, _, _ in grown])
+        self.coef_, self.intercept_ = with_mirror(np.column_stack(coef), intercept, n_classes)
+        grown = grown * 2 if n_classes == 2 else grown
+        machines = [machine for machine, _, _ in grown]
+        self.active_ = [basis.rows[machine.functions] for machine in machines]
         self.weights_ = [machine.mode.w[1:] for machine in machines]
         self.precisions_ = [machine.mode.alpha for machine in machines]
         self.evidence_ = np.array([machine.mode.evidence for machine in machines])
         self.n_iter_ = np.array([tried for _, tried, _ in grown])
         self.converged_ = np.array([ready for _, _, ready in grown])
-        if n_classes == 2:
-            self._mirror()
         self.complexity_ = len(np.unique(np.concatenate(self.active_))) / len(y)
         if not self.converged_.all():
             from sklearn.exceptions import ConvergenceWarning  # a slow import, seldom needed
@@ -217,15 +204,6 @@ class NystroemEPCVM(LinearEstimator):
             )
         return self
 
-    def _mirror(self) -> None:
-        """Put the mirror image of the second of two classes before it."""
-        self.coef_ = np.column_stack([-self.coef_[:, 0], self.coef_[:, 0]])
-        self.intercept_ = np.array([-self.intercept_[0], self.intercept_[0]])
-        self.active_, self.weights_ = self.active_ * 2, self.weights_ * 2
-        self.precisions_ = self.precisions_ * 2
-        self.evidence_ = np.repeat(self.evidence_, 2)
-        self.n_iter_, self.converged_ = np.repeat(self.n_iter_, 2), np.repeat(self.converged_, 2)
-
 
 class EPCVMLearner(Learner):
     """Ny-EPCVM as recipes name it."""
@@ -233,11 +211,7 @@ class EPCVMLearner(Learner):
     method = "ny_epcvm"
     references = ("schleif2015epcvm",)
     settings_schema: ClassVar[SettingsSchema] = {
-        "basis": {
-            "description": "where basis functions may be: at the landmarks, or all training points",
-            "enum": list(BASES),
-            "default": "landmarks",
-        },
+        "basis": BASIS_SCHEMA,
         "max_iter": {
             "description": "actions tried for a class at most: to add a basis function, to delete "
             "one, to estimate its precision anew",
@@ -249,10 +223,9 @@ class EPCVMLearner(Learner):
 
     def describe(self) -> str:
         """See :meth:`Learner.describe`."""
-        places = {"landmarks": "the landmarks", "all": "all training points"}
         return (
             "Ny-EPCVM, one class against the rest, which adds and deletes basis functions at "
-            f"{places[self.settings['basis']]} one by one while its evidence rises"
+            f"{BASES[self.settings['basis']]} one by one while its evidence rises"
         )
 
     def fit(self, problem: Problem, choices: Sequence[Choice]) -> list[Fitted]:
@@ -264,15 +237,7 @@ class EPCVMLearner(Learner):
             problem.n_classes,
             basis_rows=problem.landmark_records,
         )
-        return [
-            Fitted(
-                folded(problem, machine.coef_, machine.intercept_),
-                basis_used=machine.complexity_,
-                iterations=int(machine.n_iter_.max()),
-                converged=bool(machine.converged_.all()),
-            )
-            for _ in choices
-        ]
+        return [machine.fitted(problem) for _ in choices]
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,9 +9,10 @@ from scipy.linalg import lapack
 
 from kreinflow.errors import InputError
 from kreinflow.krein.eigen import triangular_factor
-from kreinflow.models.learner import Choice, Fitted, Learner, Problem, folded
+from kreinflow.models.learner import Choice, Fitted, Learner, Problem, folded, values_tried
 from kreinflow.models.linear import LinearEstimator
 from kreinflow.models.moments import class_counts, class_means, covariance_about
+from kreinflow.models.one_against_rest import fitted_classes, with_mirror
 from kreinflow.numerics import (
     RANK_TOLERANCE,
     FloatArray,
@@ -25,7 +26,7 @@ IntArray = NDArray[np.integer]
 SCATTERS = ("balanced", "pooled")
 BIASES = ("midpoint", "log_prior", "least_squares")
 
-RIDGE_GRID: tuple[float, ...] = tuple(10.0**power for power in range(-8, 1))
+RIDGE_GRID: tuple[float, ...] = tuple(10.0**power for power in range(0, -9, -1))
 """Ridges tried on inner folds, relative to the mean diagonal of the total scatter."""
 
 
@@ -178,9 +179,7 @@ class FisherLearner(Learner):
 
     def choices(self) -> list[Choice]:
         """See :meth:`Learner.choices`; the larger ridge first."""
-        if self.settings["ridge"] != "inner":
-            return [{"ridge": self.settings["ridge"]}]
-        return [{"ridge": ridge} for ridge in reversed(RIDGE_GRID)]
+        return values_tried(self.settings, "ridge", RIDGE_GRID)
 
     def fit(self, problem: Problem, choices: Sequence[Choice]) -> list[Fitted]:
         """See :meth:`Learner.fit`; all ridges share the means and the scatters."""
@@ -253,7 +252,7 @@ def fisher_path(
         total = covariance_about(Z, mean)
         mean_diagonal = float(np.trace(total)) / Z.shape[1]
         # Of two classes the second is solved and the first is its mirror image, bit for bit.
-        classes = range(1, 2) if n_classes == 2 else range(n_classes)
+        classes = fitted_classes(n_classes).tolist()
         sides = [_against_rest(means, mean, counts, c) for c in classes]
         differences = np.column_stack([side.difference for side in sides])
         penalties = [ridge * mean_diagonal for ridge in ridges]
@@ -369,6 +368,4 @@ def _functions(
             prior = np.log(p / q) if bias == "log_prior" else 0.0
             intercept[column] = prior - float(w @ (side.mean_plus + side.mean_minus)) / 2.0
         coef[:, column] = w
-    if len(counts) == 2:
-        return np.column_stack([-coef[:, 0], coef[:, 0]]), np.array([-intercept[0], intercept[0]])
-    return coef, intercept
+    return with_mirror(coef, intercept, len(counts))

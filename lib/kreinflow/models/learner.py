@@ -160,6 +160,12 @@ Choice = Mapping[str, float]
 """Values of hyper-parameters, by name."""
 
 
+def values_tried(settings: Mapping[str, Any], key: str, grid: Sequence[float]) -> list[Choice]:
+    """Return the choices of one hyper-parameter: those of a grid if its setting is "inner"."""
+    value = settings[key]
+    return [{key: tried} for tried in (grid if value == "inner" else (float(value),))]
+
+
 class Learner(Configured, ABC):
     """A method that recipes can name: one subclass, and its line in the registry.
 

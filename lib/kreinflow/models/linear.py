@@ -1,4 +1,6 @@
-"""What all estimators share whose decisions are linear in their rows."""
+"""What all estimators share, and those whose decisions are linear in their rows."""
+
+from abc import ABC, abstractmethod
 
 import numpy as np
 from numpy.typing import NDArray
@@ -6,7 +8,20 @@ from numpy.typing import NDArray
 from kreinflow.numerics import FloatArray, tiled_product
 
 
-class LinearEstimator:
+class ClassDecisions(ABC):
+    """One function a class, of which the largest wins."""
+
+    @abstractmethod
+    def decision_function(self, Z: FloatArray) -> FloatArray:
+        """Return the decisions, ndarray of shape (N, n_classes); the largest wins."""
+
+    def predict(self, Z: FloatArray) -> NDArray[np.intp]:
+        """Return the class codes of largest decision."""
+        codes: NDArray[np.intp] = np.argmax(self.decision_function(Z), axis=1)
+        return codes
+
+
+class LinearEstimator(ClassDecisions):
     """Decisions f(z) = z' coef + intercept, one function a class.
 
     Attributes
@@ -27,8 +42,3 @@ class LinearEstimator:
             Rows like those of the fit: of the factor, or scores with the landmarks.
         """
         return tiled_product(Z, self.coef_) + self.intercept_
-
-    def predict(self, Z: FloatArray) -> NDArray[np.intp]:
-        """Return the class codes of largest decision."""
-        codes: NDArray[np.intp] = np.argmax(self.decision_function(Z), axis=1)
-        return codes

@@ -13,23 +13,28 @@ from scipy.special import erfcx
 
 from kreinflow.errors import InputError, KreinflowError
 from kreinflow.krein.eigen import triangular_factor
-from kreinflow.models.learner import Choice, Fitted, Learner, Problem, folded
-from kreinflow.models.linear import LinearEstimator
+from kreinflow.models.basis_functions import (
+    BASES,
+    BASIS_SCHEMA,
+    BasisFunctionMachine,
+    basis_places,
+    check_basis,
+)
+from kreinflow.models.learner import Choice, Fitted, Learner, Problem
 from kreinflow.models.moments import class_counts
+from kreinflow.models.one_against_rest import fitted_classes, with_mirror
 from kreinflow.numerics import FloatArray, ordered_map, single_threaded, tile_map
 from kreinflow.settings import SettingsSchema
 from kreinflow.tall import Tall, gram_matrix
 
 IntArray = NDArray[np.integer]
 
-BASES = ("landmarks", "all")
-
 _START = 5.0  # first latent values are 5 y: on the right side of the labels, well inside probit
 _DEPENDENT = 1e-8  # singular values of Z below this share of the largest add 1e-16 to the kernel
 _USED = 1e-4  # weights above it count as used in the complexity
 
 
-class NystroemPCVM(LinearEstimator):
+class NystroemPCVM(BasisFunctionMachine):
     r"""Sparse probit machines of all classes against the rest on a Krein factor.
 
     Class c has targets :math:`y = \pm 1`, basis functions i in B (training rows), weights
@@ -103,11 +108,6 @@ class NystroemPCVM(LinearEstimator):
     """
 
     kernel_scale_: float
-    weights_: list[FloatArray]
-    active_: list[NDArray[np.intp]]
-    n_iter_: NDArray[np.intp]
-    converged_: NDArray[np.bool_]
-    complexity_: float
 
     def __init__(
         self,
@@ -117,8 +117,7 @@ class NystroemPCVM(LinearEstimator):
         max_iter: int = 500,
         accelerate: bool = True,
     ) -> None:
-        if basis not in BASES:
-            raise InputError(f"basis: {basis!r} is unknown. Use one of {', '.join(BASES)}.")
+        check_basis(basis)
         if not (threshold > 0 and tol > 0 and max_iter >= 1):
             raise InputError("threshold and tol must be positive, and max_iter at least 1.")
         self.basis = basis
@@ -166,12 +165,7 @@ class NystroemPCVM(LinearEstimator):
         """
         y = np.asarray(y)
         class_counts(y, n_classes)
-        if self.basis == "all":
-            basis = np.arange(len(y))
-        elif basis_rows is None or len(basis_rows) == 0:
-            raise InputError("basis: 'landmarks' needs the rows of the landmarks. Give basis_rows.")
-        else:
-            basis = np.asarray(basis_rows)
+        basis = basis_places(self.basis, basis_rows, len(y))
         if self_similarities is None:
             own = tile_map(lambda rows: (Z[rows] ** 2) @ np.asarray(signs), len(y))
             self_similarities = np.concatenate(list(own))
@@ -181,20 +175,18 @@ class NystroemPCVM(LinearEstimator):
         if not (np.isfinite(self.kernel_scale_) and self.kernel_scale_ > 0):
             raise InputError("kernel: all similarities are zero (or not finite).")
 
-        classes = [1] if n_classes == 2 else list(range(n_classes))
         with single_threaded():
             space = _Space.of(Z, signs, basis, self.kernel_scale_)
-            machines = [_Machine.start(c, y[basis] == c, self) for c in classes]
+            machines = [
+                _Machine.start(c, y[basis] == c, self) for c in fitted_classes(n_classes).tolist()
+            ]
             self._run(space, y, machines)
             coef = np.column_stack(
                 [signs * (Z[basis[m.active]].T @ (m.targets * m.w)) for m in machines]
             )
-        self.coef_ = coef / self.kernel_scale_
-        self.intercept_ = np.array([m.b for m in machines])
-        if n_classes == 2:
-            self.coef_ = np.column_stack([-self.coef_[:, 0], self.coef_[:, 0]])
-            self.intercept_ = np.array([-self.intercept_[0], self.intercept_[0]])
-            machines = machines * 2
+        intercept = np.array([m.b for m in machines])
+        self.coef_, self.intercept_ = with_mirror(coef / self.kernel_scale_, intercept, n_classes)
+        machines = machines * 2 if n_classes == 2 else machines
         self.weights_ = [m.w.copy() for m in machines]
         self.active_ = [basis[m.active] for m in machines]
         self.n_iter_ = np.array([m.steps for m in machines])
@@ -233,11 +225,7 @@ class PCVMLearner(Learner):
     by_tiles = True
     references = ("schleif2018", "schleif2015pcvm")
     settings_schema: ClassVar[SettingsSchema] = {
-        "basis": {
-            "description": "where basis functions may be: at the landmarks, or all training points",
-            "enum": list(BASES),
-            "default": "landmarks",
-        },
+        "basis": BASIS_SCHEMA,
         "max_iter": {
             "description": "steps of expectation maximisation at most",
             "type": "integer",
@@ -253,10 +241,9 @@ class PCVMLearner(Learner):
 
     def describe(self) -> str:
         """See :meth:`Learner.describe`."""
-        places = {"landmarks": "the landmarks", "all": "all training points"}
         return (
             "Ny-PCVM, one class against the rest, with basis functions at "
-            f"{places[self.settings['basis']]}, exact steps of expectation maximisation"
+            f"{BASES[self.settings['basis']]}, exact steps of expectation maximisation"
         )
 
     def fit(self, problem: Problem, choices: Sequence[Choice]) -> list[Fitted]:
@@ -269,15 +256,7 @@ class PCVMLearner(Learner):
             basis_rows=problem.landmark_records,
             self_similarities=problem.self_similarities,
         )
-        return [
-            Fitted(
-                folded(problem, machine.coef_, machine.intercept_),
-                basis_used=machine.complexity_,
-                iterations=int(machine.n_iter_.max()),
-                converged=bool(machine.converged_.all()),
-            )
-            for _ in choices
-        ]
+        return [machine.fitted(problem) for _ in choices]
 
 
 class _Expectation(NamedTuple):

@@ -8,7 +8,8 @@ from numpy.typing import NDArray
 
 from kreinflow.errors import InputError
 from kreinflow.models.decisions import QuadraticDecision, quadratic_forms
-from kreinflow.models.learner import Choice, Fitted, Learner, Problem
+from kreinflow.models.learner import Choice, Fitted, Learner, Problem, values_tried
+from kreinflow.models.linear import ClassDecisions
 from kreinflow.models.moments import (
     check_variance,
     class_counts,
@@ -25,7 +26,7 @@ QUADRATIC_RIDGES: tuple[float, ...] = (1.0, 0.1, 1e-2, 1e-3, 1e-4)
 """Ridges tried on inner folds, relative to the mean diagonal of the total covariance."""
 
 
-class KreinQuadraticDiscriminant:
+class KreinQuadraticDiscriminant(ClassDecisions):
     r"""Quadratic discriminants of all classes on a Krein factor.
 
     With the mean :math:`m_c`, covariance :math:`C_c` (divided by the class size) and share
@@ -103,11 +104,6 @@ class KreinQuadraticDiscriminant:
     def decision_function(self, Z: FloatArray) -> FloatArray:
         """Return the decisions, ndarray of shape (N, n_classes); the largest wins."""
         return quadratic_forms(Z, self.axes_, self.centres_, self.scales_, self.constants_)
-
-    def predict(self, Z: FloatArray) -> NDArray[np.intp]:
-        """Return the class codes of largest decision."""
-        codes: NDArray[np.intp] = np.argmax(self.decision_function(Z), axis=1)
-        return codes
 
 
 def quadratic_path(
@@ -191,9 +187,7 @@ class QuadraticLearner(Learner):
 
     def choices(self) -> list[Choice]:
         """See :meth:`Learner.choices`; the larger ridge first."""
-        if self.settings["ridge"] != "inner":
-            return [{"ridge": self.settings["ridge"]}]
-        return [{"ridge": ridge} for ridge in QUADRATIC_RIDGES]
+        return values_tried(self.settings, "ridge", QUADRATIC_RIDGES)
 
     def fit(self, problem: Problem, choices: Sequence[Choice]) -> list[Fitted]:
         """See :meth:`Learner.fit`; all ridges share the covariances."""

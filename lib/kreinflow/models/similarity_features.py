@@ -8,7 +8,7 @@ import numpy as np
 from kreinflow.errors import InputError
 from kreinflow.models.decisions import LinearDecision
 from kreinflow.models.krein_least_squares import check_positive, penalised_least_squares
-from kreinflow.models.learner import Choice, Fitted, Learner, Problem
+from kreinflow.models.learner import Choice, Fitted, Learner, Problem, values_tried
 from kreinflow.models.linear import LinearEstimator
 from kreinflow.models.moments import IntArray
 from kreinflow.models.one_against_rest import Moments, with_mirror
@@ -120,8 +120,7 @@ class SimilarityFeaturesLearner(Learner):
 
     def choices(self) -> Sequence[Choice]:
         """See :meth:`Learner.choices`."""
-        ridge = self.settings["ridge"]
-        return [{"ridge": r} for r in (RIDGE_GRID if ridge == "inner" else (float(ridge),))]
+        return values_tried(self.settings, "ridge", RIDGE_GRID)
 
     def fit(self, problem: Problem, choices: Sequence[Choice]) -> list[Fitted]:
         """See :meth:`Learner.fit`; one pass over the rows for all choices."""

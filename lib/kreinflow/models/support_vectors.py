@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from kreinflow.errors import InputError
-from kreinflow.models.learner import Choice
+from kreinflow.models.learner import Choice, Learner, values_tried
 from kreinflow.numerics import FloatArray
 
 PENALTIES: tuple[float, ...] = (1.0, 10.0, 100.0, 1000.0)
@@ -39,17 +39,17 @@ def check_penalty(penalty: float) -> None:
         )
 
 
-def penalty_choices(settings: Mapping[str, Any]) -> list[Choice]:
-    """Return the penalties to try; the smaller, which fits less closely, first."""
-    if settings["penalty"] != "inner":
-        return [{"penalty": settings["penalty"]}]
-    return [{"penalty": penalty} for penalty in PENALTIES]
+class SupportVectorLearner(Learner):
+    """A learner with C among its settings, :data:`PENALTY_SCHEMA`."""
 
+    def choices(self) -> list[Choice]:
+        """See :meth:`Learner.choices`; the smaller penalty, which fits less closely, first."""
+        return values_tried(self.settings, "penalty", PENALTIES)
 
-def describe_penalty(settings: Mapping[str, Any]) -> str:
-    """Return what the methods paragraph says of the penalty."""
-    penalty = settings["penalty"]
-    return "C chosen on inner folds" if penalty == "inner" else f"C = {penalty:g}"
+    def describe_penalty(self) -> str:
+        """Return what the methods paragraph says of the penalty."""
+        penalty = self.settings["penalty"]
+        return "C chosen on inner folds" if penalty == "inner" else f"C = {penalty:g}"
 
 
 def mean_square(Z: FloatArray, signs: FloatArray) -> float:

@@ -7,16 +7,15 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from kreinflow.models.learner import Choice, Fitted, Learner, Problem, folded
+from kreinflow.models.learner import Choice, Fitted, Problem, folded
 from kreinflow.models.linear import LinearEstimator
 from kreinflow.models.moments import class_counts
 from kreinflow.models.one_against_rest import fitted_classes, with_mirror
 from kreinflow.models.support_vectors import (
     PENALTY_SCHEMA,
+    SupportVectorLearner,
     check_penalty,
-    describe_penalty,
     mean_square,
-    penalty_choices,
 )
 from kreinflow.numerics import FloatArray, single_threaded
 from kreinflow.settings import SettingsSchema
@@ -113,7 +112,7 @@ class FactorSVC(LinearEstimator):
         return self
 
 
-class FactorSVCLearner(Learner):
+class FactorSVCLearner(SupportVectorLearner):
     """The support vector classifier as recipes name it."""
 
     method = "svc"
@@ -125,12 +124,8 @@ class FactorSVCLearner(Learner):
         """See :meth:`Learner.describe`."""
         return (
             "a support vector classifier (with flipped eigenvalues: the Krein SVM), one class "
-            f"against the rest, with {describe_penalty(self.settings)}, a baseline"
+            f"against the rest, with {self.describe_penalty()}, a baseline"
         )
-
-    def choices(self) -> list[Choice]:
-        """See :meth:`Learner.choices`; the smaller penalty first."""
-        return penalty_choices(self.settings)
 
     def fit(self, problem: Problem, choices: Sequence[Choice]) -> list[Fitted]:
         """See :meth:`Learner.fit`."""
