@@ -143,20 +143,23 @@ def test_fits_are_counted_as_they_are_made(monkeypatch):
     assert sum(made) == automatic.fits(config["recipes"], config["learners"], inner)
 
 
-@pytest.mark.parametrize("n", [100, 3000, 20_000, 100_000])
+@pytest.mark.parametrize("n", [100, 3000, 17_320, 17_321, 100_000])
 @pytest.mark.parametrize("k", [5, 10])
 def test_there_are_landmarks_for_every_size_within_the_alignments(n, k):
-    from kreinflow.landmarks.selector import landmarks_wanted
+    from kreinflow.landmarks.selector import landmarks_wanted, pairs_with
 
     config = complete_configuration({"datasets": {"mine": {"source": SOURCE}}})
     training, parts = n * (k - 1) // k, k + 1
     wanted = {
-        name: landmarks_wanted(selector["budget"], training, classes=50, pairs=n * parts)
+        name: landmarks_wanted(selector["budget"], training, classes=50, objects=n, parts=parts)
         for name, selector in config["selectors"].items()
     }
     assert min(wanted.values()) >= 50
     assert wanted["some"] <= wanted["many"] <= training
-    assert sum(wanted.values()) * n * parts <= config["auto"]["alignments"]
+    spent = sum(pairs_with(min(count * parts, n), n) for count in wanted.values())
+    assert spent <= config["auto"]["alignments"]
+    if n * (n - 1) / 2 <= 0.5 * config["auto"]["alignments"]:
+        assert wanted["many"] == min(training, 4000)
 
 
 def test_the_recipe_of_each_fold_is_that_of_its_own_inner_folds():

@@ -10,6 +10,7 @@ import pytest
 from kreinflow.errors import InputError, KreinflowError
 from kreinflow.kernels.registry import make_kernel
 from kreinflow.landmarks.registry import SELECTORS, make_selector
+from kreinflow.landmarks.selector import pairs_with
 from kreinflow.sequences.dataset import Dataset
 from kreinflow.sequences.partition import Partition
 from kreinflow.workspace import (
@@ -194,9 +195,9 @@ def test_selectors_look_at_no_record_that_is_tested(method, kind):
     assert len(tables[0]) == (40 if method == "all" else 8)
 
 
-@pytest.mark.parametrize("alignments", [1000, 1799, 1800, 5000])
+@pytest.mark.parametrize("alignments", [1000, 1769, 1770, 5000])
 def test_landmarks_of_all_parts_stay_within_the_alignments_of_the_budget(alignments):
-    """Even if no two training parts share a landmark; and all that it pays for are taken."""
+    """Even if no two training parts share a landmark; where all pairs are paid for, all are."""
     n, codes = 60, np.arange(60) % 2
     K = np.random.default_rng(7).standard_normal((n, 5))
     dataset = Dataset(
@@ -229,17 +230,17 @@ def test_landmarks_of_all_parts_stay_within_the_alignments_of_the_budget(alignme
             parts=parts,
         )
         counts.append(len(selector.select(problem)))
-    assert sum(counts) * n <= alignments
-    assert min(counts) == min(alignments // (n * parts), 45)
+    assert pairs_with(min(sum(counts), n), n) <= alignments
+    assert counts == {1000: [4] * 5, 1769: [11] * 5}.get(alignments, [45] * 4 + [60])
 
 
 def test_alignments_that_pay_for_too_few_landmarks_are_refused(dataset):
     partition = Partition(groups=np.arange(6), folds=np.array([[0, 1, 0, 1, 0, 1]]))
-    selectors = {"s": {"method": "uniform", "budget": {"alignments": 35}}}
+    selectors = {"s": {"method": "uniform", "budget": {"alignments": 14}}}
     with pytest.raises(
         InputError,
-        match="35 pay for 1 landmarks in each of 3 training parts of 6 distinct sequences, fewer "
-        "than the 2 classes. Give at least 36, or use fewer folds",
+        match="14 pay for 1 landmarks in each of 3 training parts of 6 distinct sequences, fewer "
+        "than the 2 classes. Give at least 15, or use fewer folds",
     ):
         check_budgets(dataset, partition, selectors)
-    check_budgets(dataset, partition, {"s": {"method": "uniform", "budget": {"alignments": 36}}})
+    check_budgets(dataset, partition, {"s": {"method": "uniform", "budget": {"alignments": 15}}})

@@ -29,7 +29,13 @@ from kreinflow.landmarks.candidates import (
     first_candidates,
 )
 from kreinflow.landmarks.features import ClassScores, Kind
-from kreinflow.landmarks.selector import SelectionProblem, Selector, landmarks_wanted
+from kreinflow.landmarks.selector import (
+    SelectionProblem,
+    Selector,
+    landmarks_wanted,
+    paid_landmarks,
+    pairs_with,
+)
 from kreinflow.landmarks.sketch import Sketch
 from kreinflow.numerics import FloatArray, tiles
 from kreinflow.sequences.dataset import ALIGNED, Dataset, resolve
@@ -72,17 +78,18 @@ def check_budgets(
     # Homology-aware folds may test nothing at all: the final model is left.
     parts = [partition.training(name) for name in [*partition.names, ALL]]
     fewest = min(len(np.unique(dataset.rows[part])) for part in parts)
-    classes, pairs = len(dataset.classes), len(dataset.digests) * training_parts(partition)
+    classes, objects = len(dataset.classes), len(dataset.digests)
+    all_parts = training_parts(partition)
     for name, selector in selectors.items():
         budget = selector.get("budget")
-        wanted = landmarks_wanted(budget, fewest, classes=classes, pairs=pairs)
-        paid = budget.get("alignments") if isinstance(budget, Mapping) else None
-        if paid is not None and paid // pairs < classes:
+        wanted = landmarks_wanted(budget, fewest, classes=classes, objects=objects, parts=all_parts)
+        asked = budget.get("alignments") if isinstance(budget, Mapping) else None
+        if asked is not None and (paid := paid_landmarks(asked, objects, all_parts)) < classes:
+            least = pairs_with(min(classes * all_parts, objects), objects)
             raise InputError(
-                f"selectors.{name}.budget.alignments: {paid:,} pay for {paid // pairs} landmarks "
-                f"in each of {training_parts(partition)} training parts of "
-                f"{len(dataset.digests):,} distinct sequences, fewer than the "
-                f"{classes} classes. Give at least {classes * pairs:,}, or use fewer folds; "
+                f"selectors.{name}.budget.alignments: {asked:,} pay for {paid} landmarks "
+                f"in each of {all_parts} training parts of {objects:,} distinct sequences, fewer "
+                f"than the {classes} classes. Give at least {least:,}, or use fewer folds; "
                 "where the recipes are automatic, raise auto.alignments by the same factor."
             )
         if wanted is not None and wanted > fewest:
@@ -537,7 +544,8 @@ def selection_problem(
             n,
             matched,
             classes=len(dataset.classes),
-            pairs=len(dataset.digests) * parts,
+            objects=len(dataset.digests),
+            parts=parts,
         ),
         sketch=sketch_scores(dataset, training, scores, transform, settings["sketch"], seed)
         if selector.needs == "sketch"
@@ -580,7 +588,7 @@ def alignment_account(
     everywhere[union] = True
     everywhere[candidates.get(SKETCH, union)] = True
     m = int(everywhere.sum())
-    pairs = n * m - m * (m + 1) // 2
+    pairs = pairs_with(m, n)
     labels = np.asarray(dataset.row_labels)
     for label, picked in candidates.items():
         if label == SKETCH:

@@ -45,7 +45,8 @@ BUDGET: Mapping[str, Any] = {
         },
         "alignments": {
             "description": "alignments of all objects with the landmarks of all folds and the "
-            "final model, together at most; even if no two folds share a landmark",
+            "final model, together at most; even if no two folds share a landmark. What pays for "
+            "all pairs of objects sets no limit",
             "type": "integer",
             "minimum": 1,
         },
@@ -75,7 +76,12 @@ Budget = int | str | Mapping[str, float] | None
 
 
 def landmarks_wanted(
-    budget: Budget, n: int, matched: int | None = None, classes: int = 1, pairs: int = 1
+    budget: Budget,
+    n: int,
+    matched: int | None = None,
+    classes: int = 1,
+    objects: int = 1,
+    parts: int = 1,
 ) -> int | None:
     """Return the number of landmarks that a budget of the config means in a fold.
 
@@ -85,16 +91,15 @@ def landmarks_wanted(
         A number; the name of another selector; a mapping, of which the smallest number counts:
         ``rank``, the K ln n landmarks from which the one-shot Nyström method makes an
         approximation of rank K; ``share`` of n, but two of each class; ``most``, or n;
-        ``alignments`` divided by what a landmark costs, or n. None leaves it to the selector.
+        ``alignments``, see :func:`paid_landmarks`, or n. None leaves it to the selector.
     n : int
         Distinct rows that the fold trains on.
     matched : int, optional
         The number of landmarks of the selector that is named.
     classes : int
         The number of classes.
-    pairs : int
-        Alignments that a landmark costs, if each fold and the final model have landmarks of their
-        own: distinct rows of the data set times the number of training parts.
+    objects, parts : int
+        Distinct rows of the whole data set, and its training parts.
 
     References
     ----------
@@ -105,8 +110,9 @@ def landmarks_wanted(
     --------
     >>> landmarks_wanted({"rank": 25}, 200)
     133
-    >>> landmarks_wanted({"share": 0.5, "most": 1000, "alignments": 600_000}, 800, pairs=6000)
-    100
+    >>> budget = {"share": 0.5, "most": 1000, "alignments": 100_000}
+    >>> landmarks_wanted(budget, 800, objects=1000, parts=6)
+    17
     """
     if isinstance(budget, str):
         return matched
@@ -120,8 +126,41 @@ def landmarks_wanted(
     if "most" in budget:
         limits.append(min(int(budget["most"]), n))
     if "alignments" in budget:
-        limits.append(min(int(budget["alignments"]) // pairs, n))
+        limits.append(min(paid_landmarks(int(budget["alignments"]), objects, parts), n))
     return min(limits)
+
+
+def pairs_with(landmarks: int, objects: int) -> int:
+    """Return the pairs of m landmarks with all n objects: n m - m (m + 1) / 2, each once."""
+    return objects * landmarks - landmarks * (landmarks + 1) // 2
+
+
+def paid_landmarks(alignments: int, objects: int, parts: int) -> int:
+    """Return the landmarks that each training part may have.
+
+    Parts that share no landmark have u = m ``parts`` together, whose :func:`pairs_with` all n
+    objects are paid for: m is the largest such number. Where all n (n - 1) / 2 pairs are paid for,
+    all objects may be landmarks of all parts.
+
+    Parameters
+    ----------
+    alignments : int
+    objects : int
+        n, distinct rows of the data set.
+    parts : int
+        Training parts: the folds' and the final model's.
+
+    Examples
+    --------
+    >>> paid_landmarks(100_000, 1000, 6), paid_landmarks(499_500, 1000, 6)
+    (17, 1000)
+    """
+    if alignments >= pairs_with(objects, objects):
+        return objects
+    # The smaller root of u^2 - (2n - 1) u + 2 alignments = 0, rounded down.
+    double = 2 * objects - 1
+    root = math.isqrt(double**2 - 8 * alignments - 1) + 1
+    return (double - root) // 2 // parts
 
 
 def how_many(budget: Budget) -> str:
