@@ -137,6 +137,9 @@ def test_npy_is_checked(tmp_path):
     np.save(path, np.array([{}], dtype=object), allow_pickle=True)
     with pytest.raises(InputError, match="not a .npy array"):
         artifacts.open_array(path, 1)
+    path.write_bytes(b"PK\x03\x04" + bytes(40))
+    with pytest.raises(InputError, match="not a .npy array"):
+        artifacts.open_array(path, 1)
 
 
 def test_nothing_half_written_is_left(tmp_path):

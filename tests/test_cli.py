@@ -304,6 +304,12 @@ def test_bad_labels(check, tmp_path):
     ):
         write_labels(path, records)
         assert message in refused(check, config)
+    write_labels(path, [*GOOD[2:], ("a0", "a\u00a0b", ""), ("a1", "a b", "")])
+    assert r"the labels 'a\xa0b' and 'a b' look the same" in refused(check, config)
+    write_labels(path, [*GOOD[2:], ("a0", "A", ""), ("a1", "A", "")])
+    code, said = check(config)
+    assert code == 0, said
+    assert "the classes 'A' and 'a' differ in upper and lower case only" in said
     path.write_text("id\tlable\na0\ta\n")
     assert "column 'label' is missing; did you mean 'lable'?" in refused(check, config)
     bad = configuration(fasta_source(labels={"pattern": "family=("}))

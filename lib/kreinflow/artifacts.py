@@ -228,11 +228,27 @@ def open_array(path: str | os.PathLike[str], ndim: int) -> NDArray[Any]:
         If it is missing, truncated, holds objects, or has another number of dimensions.
     """
     try:
-        array: NDArray[Any] = np.load(path, mmap_mode="r", allow_pickle=False)
-    except (OSError, ValueError, EOFError, SyntaxError) as error:
+        array = map_array(path)
+    except ValueError as error:
         raise InputError(f"{path}: truncated or not a .npy array ({error}). {_AGAIN}") from error
-    if not isinstance(array, np.ndarray) or array.ndim != ndim:
+    if array.ndim != ndim:
         raise InputError(f"{path}: not an array of {ndim} dimensions. {_AGAIN}")
+    return array
+
+
+def map_array(path: str | os.PathLike[str]) -> NDArray[Any]:
+    """Return a ``.npy`` file as a read-only memory map.
+
+    Raises
+    ------
+    ValueError
+        If it is anything else, or damaged.
+    """
+    try:
+        with np.errstate(over="ignore"):  # of the sizes of a damaged header
+            array: NDArray[Any] = np.lib.format.open_memmap(path, mode="r")
+    except Exception as error:  # the reader lets any kind of error of a damaged file through
+        raise ValueError(error) from error
     return array
 
 

@@ -146,6 +146,7 @@ def _check(options: argparse.Namespace) -> None:
     from kreinflow.sequences.dataset import load_dataset
     from kreinflow.sequences.files import check_file, check_results, counted
     from kreinflow.sequences.folds import assign_folds
+    from kreinflow.sequences.labels import differ_in_case
     from kreinflow.sequences.partition import partition_of
     from kreinflow.sequences.unknown import without_unknown
     from kreinflow.workspace import (
@@ -182,6 +183,12 @@ def _check(options: argparse.Namespace) -> None:
         check_self_scores(
             whole, scheme, transforms_of(sorted(wanted), config["transforms"], scheme)
         )
+        for first, second in differ_in_case(whole.classes):
+            print(
+                f"kreinflow: {name}: the classes {first!r} and {second!r} differ in upper and "
+                "lower case only. Correct the labels if they are the same.",
+                file=sys.stderr,
+            )
         dropped = sum(entry["count"] for entry in dataset.statistics["dropped"].values())
         held, unlabelled = len(whole.ids) - len(dataset.ids), len(dataset.unlabelled)
         print(

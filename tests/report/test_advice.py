@@ -54,6 +54,13 @@ def test_given_landmarks_may_have_seen_the_tested_records():
     assert "optimistic" in text
 
 
+def test_classes_that_differ_in_case_alone():
+    tables = sound()
+    tables["statistics"] = {"class_sizes": {"Kinase": 20, "globin": 20, "kinase": 20}}
+    (text,) = warnings_of(**tables)
+    assert "upper and lower case only: Kinase and kinase. " in text
+
+
 def test_small_classes_are_counted():
     tables = sound()
     tables["statistics"] = {"class_sizes": {f"c{i}": i + 1 for i in range(12)}}

@@ -277,6 +277,8 @@ def test_a_fixed_split(tmp_path):
         (["s0 1", "s1 1", "s2 2", "s3 2", "s4 1", "s5 2"], r"all of class 'A' is in fold '1'"),
         ([f"s{i} train" for i in range(6)], r"all folds are 'train'"),
         ([f"s{i} 1" for i in range(6)], r"all ids are in fold '1'"),
+        ([f"s{i} {'Train' if i < 3 else 'Test'}" for i in range(6)], r"'train' and 'Train' differ"),
+        ([f"s{i} {'xX'[i % 2]}" for i in range(6)], r"the folds 'x' and 'X' differ in upper"),
         (["s0 1", "s0 2"], r"line 3: id 's0' stands twice"),
         (["s0"], r"line 2: has 1 field,"),
     ],

@@ -7,8 +7,10 @@ from kreinflow.sequences.labels import (
     HeaderPattern,
     check_columns,
     check_matched,
+    differ_in_case,
     read_lines,
     read_pairs,
+    refuse_lookalikes,
 )
 
 
@@ -28,6 +30,7 @@ def write(tmp_path, text, name="l.tsv"):
         ("l.csv.gz", "id,label\na,NA\nb,007\n"),
         ("l.tsv", "\ufeffid\tlabel\r\na\tNA\r\n\r\nb\t007"),
         ("l.txt", "id\tlabel\na \t NA\nb\t007\n"),
+        ("l.tsv", "id\tlabel\na\tNA\t\t\nb\t007\t \n"),
     ],
 )
 def test_tables(tmp_path, name, text):
@@ -50,6 +53,11 @@ def test_tables(tmp_path, name, text):
         ("l.tsv", "id\tlabels\na\tx\n", r"column 'label' is missing; did you mean 'labels'\?"),
         ("l.tsv", "id\tx\na\tx\n", r"column 'label' is missing; it has id, x"),
         ("l.tsv", "id\tlabel\tid\na\tx\tb\n", r"column 'id' stands twice"),
+        ("l.tsv", "ID\tlabel\na\tx\n", r"column 'id' is missing; did you mean 'ID'\?"),
+        ("l.tsv", "id,label\na,x\n", r"it has id,label\. Are its fields separated by a tab\?"),
+        ("l.csv", "id,label\na,x\nb,x, y\n", r"l.csv, line 3: has 3 fields, the header 2\. Put"),
+        ("l.tsv", "id\tlabel\n1\ta\tx\n", r"l.tsv, line 2: has 3 fields, the header 2"),
+        ("l.tsv", 'id\tlabel\na\t"x\nb\ty"\n', r"control character: x\\nb\\ty\. Remove"),
         ("l.tsv", "id\tlabel\n", r"has no line below its header"),
         ("l.tsv", "", r"l.tsv: is empty"),
         ("l.xlsx", "id\tlabel\na\tx\n", r"the ending '.xlsx' is not one of a table"),
@@ -73,6 +81,27 @@ def test_lines(tmp_path):
         read_lines(write(tmp_path, "1\n\n2\n"))
     with pytest.raises(InputError, match="is empty"):
         read_lines(write(tmp_path, "\n\n"))
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("a b", "a  b"),
+        ("a b", "a\u00a0b"),
+        ("ab", "a\u200bb"),
+        ("a", "a\ufeff"),
+        ("caf\u00e9", "cafe\u0301"),
+    ],
+)
+def test_labels_that_look_the_same(one, other):
+    with pytest.raises(InputError) as caught:
+        refuse_lookalikes(["x", one, "y", one, other])
+    assert f"the labels {one!a} and {other!a} look the same" in str(caught.value)
+
+
+def test_labels_that_look_different():
+    refuse_lookalikes(["a", "A", "ab", "a b", "\u00e9", "e", "a-b", "a_b", "2", "\u00b2"])
+    assert differ_in_case(["a", "B", "b", "c", "A", "ab"]) == [("B", "b"), ("a", "A")]
 
 
 def test_patterns():

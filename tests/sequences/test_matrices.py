@@ -66,6 +66,10 @@ def test_npy_and_mat(tmp_path):
         ("m.csv", b",a,b\na,1,2\nx,2,1\n", r"ids of the columns \(a, b\) and of the rows \(a, x\)"),
         ("m.csv", b",a,a\na,1,2\na,2,1\n", r"id 'a' of row 2 stands twice, first at 1"),
         ("m.csv", b"\xff\xfe1,2\n", r"UTF-16 text"),
+        ("m.csv", b"1,2\n1_0,2\n", r"row 2, column 1: '1_0' is not a number"),
+        ("m.csv", b",a,b\na,1,2,3\nb,2,1,3\n", r"its header has 3 fields, the row below it 4"),
+        ("m.csv", b"id,a,b,c\na,1,2\nb,2,1\n", r"its header has 4 fields, the row below it 3"),
+        ("m.npy", b"PK\x03\x04" + bytes(40), r"m.npy: truncated, not a .npy file"),
         ("m.csv", b"1,2\xff\n", r"not UTF-8"),
         ("m.csv.gz", gzip.compress(b"1,2\n2,1\n")[:-9], r"truncated or damaged gzip"),
         ("m.npy", b"1,2\n2,1\n", r"truncated, not a .npy file"),
@@ -78,6 +82,22 @@ def test_each_fault_of_a_file_has_its_message(tmp_path, name, content, message):
     (tmp_path / name).write_bytes(content)
     with pytest.raises(InputError, match=message):
         read_matrix(tmp_path / name)
+
+
+def test_damaged_headers_of_npy(tmp_path):
+    path = tmp_path / "m.npy"
+    np.save(path, K)
+    data = path.read_bytes()
+    for damaged in (b"(-3, 3)", b"(3, 3 }", b"(3 , 0x", b"(9**99,"):
+        path.write_bytes(data.replace(b"(3, 3),", damaged))
+        with pytest.raises(InputError, match=r"m.npy: truncated, not a .npy file"):
+            read_matrix(path)
+
+
+@pytest.mark.parametrize("line", ["\n", " \n"])
+def test_blank_lines_are_harmless(tmp_path, line):
+    (tmp_path / "m.tsv").write_text(f"1\t2\n{line}2\t1\n{line}")
+    assert read_matrix(tmp_path / "m.tsv").values.tolist() == [[1, 2], [2, 1]]
 
 
 @pytest.mark.parametrize(
@@ -135,6 +155,9 @@ D = np.array([[0.0, 1.0, 2.0], [1.0, 0.0, 3.0], [2.0, 3.0, 0.0]])
     [
         (K[:2], "similarity", r"m.csv: has 2 rows and 3 columns"),
         (K[:1, :1], "similarity", r"has 1 row\."),
+        (0 * K, "similarity", r"m.csv: all entries are 0"),
+        (1e200 * K, "similarity", r"row 1, column 1: 1e\+200 is above 1e\+150 in size"),
+        (1e80 * D, "dissimilarity", r"row 1, column 2: .*e\+80 is above 1e\+75 in size"),
         (changed(1, 2, np.nan), "similarity", r"row 2, column 3: nan is not a finite number"),
         (changed(2, 0, np.inf), "similarity", r"row 1, column 3: inf is not a finite number"),
         (

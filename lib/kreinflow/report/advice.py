@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 
 from kreinflow.report.figures import flags, measured, numbers
+from kreinflow.sequences.labels import differ_in_case
 
 LARGEST_MISFIT = 0.5
 SMALL_CLASS = 10
@@ -37,6 +38,7 @@ def warnings_of(
         _torn_groups(models),
         _not_reached(landmarks),
         _small_classes(statistics["class_sizes"]),
+        _differ_in_case(statistics["class_sizes"]),
     ]
     return [text for text in found if text]
 
@@ -124,4 +126,15 @@ def _small_classes(class_sizes: Mapping[str, int]) -> str:
     return (
         f"Some classes have fewer than {SMALL_CLASS} records: {shown}{more}. Their own figures "
         "rest on few cases. Collect more of them, or leave them out by min_class_size."
+    )
+
+
+def _differ_in_case(class_sizes: Mapping[str, int]) -> str:
+    pairs = differ_in_case(class_sizes)
+    if not pairs:
+        return ""
+    names = _names(pd.Series([f"{first} and {second}" for first, second in pairs]))
+    return (
+        f"Classes differ in upper and lower case only: {names}. If they are the same, correct the "
+        "labels: a classifier that must tell them apart learns nothing of use."
     )

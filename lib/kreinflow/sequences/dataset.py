@@ -42,6 +42,7 @@ from kreinflow.sequences.labels import (
     check_matched,
     read_lines,
     read_pairs,
+    refuse_lookalikes,
 )
 from kreinflow.sequences.matrices import check_ending, check_matrix, read_matrix
 from kreinflow.sequences.objects import check_objects_file, read_objects, refuse_unfit
@@ -575,6 +576,7 @@ def _load_matrix(source: Mapping[str, Any], data_folder: Path) -> Dataset:
         path, read.values, source["kind"], source["symmetry_tolerance"]
     )
 
+    refuse_lookalikes(labels)
     drops = _Drops()
     small = _small_classes(labels, range(n), source["min_class_size"])
     for id, label in zip(given, labels, strict=True):
@@ -663,6 +665,7 @@ def _collapse(
 
     ``what`` the residues are, is for messages and counts: a vector or a string has bytes too.
     """
+    refuse_lookalikes(labels)
     held = [label in unknown for label in labels]
     first: dict[bytes, int] = {}
     conflicts: set[bytes] = set()

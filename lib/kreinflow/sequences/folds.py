@@ -17,7 +17,7 @@ from kreinflow.randomness import hash_keys
 from kreinflow.sequences.dataset import Dataset, resolve
 from kreinflow.sequences.files import first_few
 from kreinflow.sequences.headers import known_by
-from kreinflow.sequences.labels import check_columns, read_pairs
+from kreinflow.sequences.labels import check_columns, differ_in_case, read_pairs
 from kreinflow.sequences.mmseqs import find_mmseqs, mmseqs_clusters, mmseqs_version
 
 TRAIN = "train"
@@ -343,6 +343,11 @@ def _read_table(
     """Return the fold's name of each id, and the numbers of the folds by name."""
     path = resolve(settings["table"], data_folder)
     folds = read_pairs(path, "id", "fold")
+    for name, other in differ_in_case([TRAIN, *folds.values()]):
+        raise InputError(
+            f"{path}: the folds {name!r} and {other!r} differ in upper and lower case only. Write "
+            f"them alike ({TRAIN!r}: never tested)."
+        )
     names = sorted(set(folds.values()) - {TRAIN})
     if not names:
         raise InputError(f"{path}: all folds are {TRAIN!r}; name at least one to be tested.")

@@ -2,6 +2,7 @@
 
 import csv
 import re
+import unicodedata
 from collections.abc import Iterable, Iterator, Mapping
 from difflib import get_close_matches
 from pathlib import Path
@@ -10,6 +11,7 @@ from kreinflow.errors import InputError
 from kreinflow.sequences.files import counted, first_few, has_control, name_endings, open_text
 
 _DELIMITERS = {".tsv": "\t", ".tab": "\t", ".txt": "\t", ".csv": ","}
+_NAMES = {"\t": "tab", ",": "comma"}
 
 
 def table_delimiter(path: Path) -> str:
@@ -40,8 +42,8 @@ def read_columns(
     Raises
     ------
     InputError
-        If the file cannot be read, a column is missing, or a line has too few fields or an
-        empty one.
+        If the file cannot be read, a column is missing, or a line has too few fields, more than
+        the header (empty ones at its end are harmless) or an empty one.
     """
     delimiter = table_delimiter(path)
     with open_text(path) as file:
@@ -58,6 +60,12 @@ def read_columns(
                         f"column {columns[places.index(max(places))]!r} is number "
                         f"{max(places) + 1}."
                     )
+                if any(field.strip() for field in fields[len(names) :]):
+                    raise InputError(
+                        f"{path}, line {reader.line_num}: has {counted(len(fields), 'field')}, "
+                        f"the header {len(names)}. Put a text that holds a {_NAMES[delimiter]} "
+                        "into quotation marks, or name all columns."
+                    )
                 first, second = (fields[place].strip() for place in places)
                 if skip_empty and not second:
                     continue
@@ -70,7 +78,7 @@ def read_columns(
                     if has_control(value):
                         raise InputError(
                             f"{path}, line {reader.line_num}: the {column!r} has a control "
-                            f"character: {value}. Remove it."
+                            f"character: {repr(value[:60])[1:-1]}. Remove it."
                         )
                 yield reader.line_num, first, second
         except csv.Error as error:
@@ -99,9 +107,54 @@ def _find(path: Path, names: list[str], column: str) -> int:
         return names.index(column)
     if column in names:
         raise InputError(f"{path}: column {column!r} stands twice. Rename one of them.")
-    close = get_close_matches(column, names, n=1)
+    close = [name for name in names if name.lower() == column.lower()]
+    close += get_close_matches(column, names, n=1)
     hint = f"did you mean {close[0]!r}?" if close else f"it has {first_few(names)}."
+    if len(names) == 1 and not close:
+        hint += f" Are its fields separated by a {_NAMES[table_delimiter(path)]}?"
     raise InputError(f"{path}: column {column!r} is missing; {hint}")
+
+
+def refuse_lookalikes(labels: Iterable[str]) -> None:
+    """Refuse labels that nobody can tell apart: they would be classes of their own.
+
+    Such differ in white space, in characters that are not shown, or in whether an accent is stored
+    with its letter or behind it (Unicode's normal form C).
+
+    Raises
+    ------
+    InputError
+        Naming the first two.
+
+    Examples
+    --------
+    >>> refuse_lookalikes(["zinc finger", "zinc  finger"])
+    Traceback (most recent call last):
+    kreinflow.errors.InputError: the labels 'zinc finger' and 'zinc  finger' look the same. Write \
+them alike: spaces, characters that are not shown, accents.
+    """
+    seen: dict[str, str] = {}
+    for label in dict.fromkeys(labels):
+        shown = "".join(c for c in label if unicodedata.category(c) != "Cf")
+        other = seen.setdefault(" ".join(unicodedata.normalize("NFC", shown).split()), label)
+        if other != label:
+            raise InputError(
+                f"the labels {other!a} and {label!a} look the same. Write them alike: "
+                "spaces, characters that are not shown, accents."
+            )
+
+
+def differ_in_case(labels: Iterable[str]) -> list[tuple[str, str]]:
+    """Return pairs of labels that differ in nothing but upper and lower case.
+
+    Examples
+    --------
+    >>> differ_in_case(["kinase", "globin", "Kinase"])
+    [('kinase', 'Kinase')]
+    """
+    seen: dict[str, str] = {}
+    pairs = [(seen.setdefault(label.casefold(), label), label) for label in dict.fromkeys(labels)]
+    return [(first, second) for first, second in pairs if first != second]
 
 
 def read_pairs(

@@ -10,11 +10,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from kreinflow.artifacts import map_array
 from kreinflow.errors import InputError
 from kreinflow.numerics import FloatArray, tiles
 from kreinflow.sequences.files import check_file, counted, first_few, name_endings, open_text
 
 MATRIX_ENDINGS = (".npy", ".csv", ".tsv", ".mat")
+
+LARGEST_ENTRY = 1e150
+"""Of a matrix that is learned from: squares of larger ones, and sums of these, overflow."""
 
 
 @dataclass(frozen=True)
@@ -77,13 +81,13 @@ def read_matrix(path: Path, variable: str | None = None, square: bool = True) ->
 
 def _read_npy(path: Path) -> NDArray[Any]:
     try:
-        array: NDArray[Any] = np.load(path, mmap_mode="r", allow_pickle=False)
-    except (OSError, ValueError, EOFError, SyntaxError) as error:
+        array = map_array(path)
+    except ValueError as error:
         raise InputError(
             f"{path}: truncated, not a .npy file, or no array of numbers ({error}). Save it again "
             "with numpy.save."
         ) from error
-    if not isinstance(array, np.ndarray) or array.ndim != 2:
+    if array.ndim != 2:
         raise InputError(
             f"{path}: an array of 2 dimensions is expected, objects in rows. Reshape it."
         )
@@ -138,14 +142,15 @@ def _is_number(field: str) -> bool:
         float(field)
     except ValueError:
         return False
-    return True
+    return "_" not in field  # Python reads 1_000 as 1000
 
 
 def _read_text(path: Path, delimiter: str, square: bool) -> ReadMatrix:
     with open_text(path) as file:
         reader = csv.reader(file, delimiter=delimiter, strict=True)
         try:
-            return _parse(path, (row for row in reader if row), square, delimiter)
+            rows = (row for row in reader if len(row) > 1 or "".join(row).strip())
+            return _parse(path, rows, square, delimiter)
         except csv.Error as error:
             raise InputError(f"{path}, line {reader.line_num}: not a table ({error}).") from error
 
@@ -173,6 +178,12 @@ def _parse(path: Path, rows: Iterator[list[str]], square: bool, delimiter: str) 
     names = [name.strip() for name in first] if has_header else []
     rows = chain(head[1:] if has_header else head, rows)
     width = len(second)
+    corner_left_out = has_ids and not corner and len(first) == width - 1  # as R writes it
+    if has_header and len(first) != width and not corner_left_out:
+        raise InputError(
+            f"{path}: its header has {counted(len(first), 'field')}, the row below it {width}. "
+            "Name each column once."
+        )
     ids: list[str] = []
     lines: list[FloatArray] = []
     for i, row in enumerate(rows, start=1):
@@ -184,7 +195,10 @@ def _parse(path: Path, rows: Iterator[list[str]], square: bool, delimiter: str) 
         if has_ids:
             ids.append(row[0].strip())
         try:
-            lines.append(np.array(row[has_ids:], dtype=np.float64))
+            numbers = np.array(row[has_ids:], dtype=np.float64)
+            if any("_" in field for field in row[has_ids:]):
+                raise ValueError("an underscore between digits")
+            lines.append(numbers)
         except ValueError as error:
             j = next(j for j, field in enumerate(row[has_ids:]) if not _is_number(field))
             field = row[has_ids + j]
@@ -192,7 +206,7 @@ def _parse(path: Path, rows: Iterator[list[str]], square: bool, delimiter: str) 
             raise InputError(
                 f"{path}, row {i}, column {j + 1}: {field!r} is not a number.{why}"
             ) from error
-    if has_ids and len(names) == width:  # not so where R wrote it, without a corner
+    if has_ids and not corner_left_out:
         names = names[1:]
     if square and names and ids and names != ids:
         raise InputError(
@@ -241,8 +255,9 @@ def check_matrix(
     Raises
     ------
     InputError
-        If the matrix is not square, not finite or not symmetric, or a dissimilarity is negative
-        or not 0 with itself. The message names row and column, counted from 1.
+        If the matrix is not square, not finite or not symmetric, its entries are all 0 or too
+        large (:data:`LARGEST_ENTRY`), or a dissimilarity is negative or not 0 with itself. The
+        message names row and column, counted from 1.
     """
     n, m = values.shape
     if n != m:
@@ -254,7 +269,16 @@ def check_matrix(
     if n < 2:
         raise InputError(f"{path}: has {counted(n, 'row')}. At least 2 are needed.")
     _refuse_first(path, values, ~np.isfinite(values), "is not a finite number. Fill it in.")
+    largest = LARGEST_ENTRY if kind != "dissimilarity" else LARGEST_ENTRY**0.5
+    _refuse_first(
+        path,
+        values,
+        np.abs(values) > largest,
+        f"is above {largest:g} in size, too large to compute with. Divide the matrix by a number.",
+    )
     scale = float(np.abs(values).max())
+    if scale == 0:
+        raise InputError(f"{path}: all entries are 0, which tells nothing. Give the right file.")
     worst, pair = 0.0, (0, 0)
     for rows in tiles(n):
         gap = np.abs(values[rows] - values[:, rows].T)
@@ -269,7 +293,7 @@ def check_matrix(
             "'symmetry_tolerance' to have the mean of both taken."
         )
     symmetric = (values + values.T) / 2
-    if kind == "similarity" and scale > 0 and not np.diagonal(symmetric).any():
+    if kind == "similarity" and not np.diagonal(symmetric).any():
         raise InputError(
             f"{path}: its whole diagonal is 0, so no object is similar to itself. Is this a "
             "dissimilarity? Set 'kind' to what it is."
@@ -288,7 +312,7 @@ def check_matrix(
         np.maximum(symmetric, 0.0, out=symmetric)
         if kind == "dissimilarity":
             symmetric *= symmetric
-    return symmetric, worst / scale if scale else 0.0
+    return symmetric, worst / scale
 
 
 def _refuse_first(path: Path, values: FloatArray, wrong: NDArray[np.bool_], why: str) -> None:
