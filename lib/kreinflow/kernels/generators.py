@@ -61,13 +61,29 @@ def _objects(default: int) -> dict[str, Any]:
     }
 
 
-def _alternating(n: int, names: tuple[str, str]) -> tuple[NDArray[np.intp], tuple[str, ...]]:
-    """Return codes 0, 1, 0, 1, ... and their names: the first vectors are those of a smaller n."""
-    codes = np.arange(n) % 2
-    return codes, tuple(names[code] for code in codes.tolist())
+class TwoClasses(Generator):
+    """Vectors of two classes in turn: the first ones are those of a smaller number.
+
+    Attributes
+    ----------
+    classes : tuple of str
+        Those of the codes 0 and 1.
+    """
+
+    classes: ClassVar[tuple[str, str]]
+
+    @abstractmethod
+    def vectors(self, codes: NDArray[np.intp], random: np.random.Generator) -> FloatArray:
+        """Return a vector for each code."""
+
+    def draw(self, random: np.random.Generator) -> Generated:
+        """See :meth:`Generator.draw`."""
+        codes = np.arange(self.settings["objects"]) % 2
+        labels = tuple(self.classes[code] for code in codes.tolist())
+        return Generated(self.vectors(codes, random), labels)
 
 
-class Ball(Generator):
+class Ball(TwoClasses):
     r"""Balls of two sizes at random places; with the kernel ``ball``.
 
     Centres are uniform in the box :math:`[0, 100]^3`; balls of the class ``small`` have the
@@ -86,6 +102,7 @@ class Ball(Generator):
     """
 
     name = "ball"
+    classes = ("small", "large")
     settings_schema: ClassVar[SettingsSchema] = {"objects": _objects(200)}
 
     DIMENSIONS = 3
@@ -96,12 +113,10 @@ class Ball(Generator):
         """See :meth:`Generator.describe`."""
         return f"{self.settings['objects']} balls of radius 1 or 2 in a box of side 100"
 
-    def draw(self, random: np.random.Generator) -> Generated:
-        """See :meth:`Generator.draw`."""
-        n = self.settings["objects"]
-        codes, labels = _alternating(n, ("small", "large"))
-        centres = self.BOX * random.random((n, self.DIMENSIONS))
-        return Generated(np.column_stack([centres, np.array(self.RADII)[codes]]), labels)
+    def vectors(self, codes: NDArray[np.intp], random: np.random.Generator) -> FloatArray:
+        """See :meth:`TwoClasses.vectors`."""
+        centres = self.BOX * random.random((len(codes), self.DIMENSIONS))
+        return np.column_stack([centres, np.array(self.RADII)[codes]])
 
 
 class Checkerboard(Generator):
@@ -130,7 +145,7 @@ class Checkerboard(Generator):
         return Generated(corner + random.random((n, 2)), labels)
 
 
-class Gaussians(Generator):
+class Gaussians(TwoClasses):
     """Two round Gaussians in the plane that overlap substantially; with the kernel ``elm``.
 
     Standard deviation 1, means (-1.4, 0) and (1.4, 0). schleif2018 (4.3) gives no parameters; all
@@ -139,6 +154,7 @@ class Gaussians(Generator):
     """
 
     name = "gaussians"
+    classes = ("left", "right")
     settings_schema: ClassVar[SettingsSchema] = {"objects": _objects(200)}
 
     MEAN = 1.4
@@ -147,16 +163,14 @@ class Gaussians(Generator):
         """See :meth:`Generator.describe`."""
         return f"{self.settings['objects']} points of two Gaussians that overlap"
 
-    def draw(self, random: np.random.Generator) -> Generated:
-        """See :meth:`Generator.draw`."""
-        n = self.settings["objects"]
-        codes, labels = _alternating(n, ("left", "right"))
-        X = random.standard_normal((n, 2))
+    def vectors(self, codes: NDArray[np.intp], random: np.random.Generator) -> FloatArray:
+        """See :meth:`TwoClasses.vectors`."""
+        X = random.standard_normal((len(codes), 2))
         X[:, 0] += self.MEAN * (2 * codes - 1)
-        return Generated(X, labels)
+        return X
 
 
-class Bananas(Generator):
+class Bananas(TwoClasses):
     """Two half circles of radius 1 that reach into each other, blurred by a Gaussian.
 
     The upper one is (cos a, sin a), the lower one (1 - cos a, 1/2 - sin a), a uniform in
@@ -166,6 +180,7 @@ class Bananas(Generator):
     """
 
     name = "bananas"
+    classes = ("upper", "lower")
     settings_schema: ClassVar[SettingsSchema] = {
         "objects": _objects(200),
         "overlap": {
@@ -184,14 +199,13 @@ class Bananas(Generator):
             f"(overlap {self.settings['overlap']:g})"
         )
 
-    def draw(self, random: np.random.Generator) -> Generated:
-        """See :meth:`Generator.draw`."""
-        n = self.settings["objects"]
-        codes, labels = _alternating(n, ("upper", "lower"))
-        angle = np.pi * random.random(n)
+    def vectors(self, codes: NDArray[np.intp], random: np.random.Generator) -> FloatArray:
+        """See :meth:`TwoClasses.vectors`."""
+        angle = np.pi * random.random(len(codes))
         x, y = np.cos(angle), np.sin(angle)
         X = np.column_stack([np.where(codes, 1 - x, x), np.where(codes, 0.5 - y, y)])
-        return Generated(X + self.settings["overlap"] * random.standard_normal((n, 2)), labels)
+        X += self.settings["overlap"] * random.standard_normal(X.shape)
+        return X
 
 
 class ThreeGaussians(Generator):
@@ -233,7 +247,7 @@ class ThreeGaussians(Generator):
         )
 
 
-class PseudoEuclideanGaussians(Generator):
+class PseudoEuclideanGaussians(TwoClasses):
     """Two Gaussians in the plane R^(1,1); with the kernel ``pseudo_euclidean``, ``positive: 1``.
 
     Standard deviation 1 in both coordinates, means (-1.5, -0.75) and (1.5, 0.75): they differ in
@@ -243,6 +257,7 @@ class PseudoEuclideanGaussians(Generator):
     """
 
     name = "pseudo_euclidean_gaussians"
+    classes = ("left", "right")
     settings_schema: ClassVar[SettingsSchema] = {"objects": _objects(200)}
 
     MEAN = (1.5, 0.75)
@@ -251,15 +266,14 @@ class PseudoEuclideanGaussians(Generator):
         """See :meth:`Generator.describe`."""
         return f"{self.settings['objects']} points of two Gaussians in R^(1,1)"
 
-    def draw(self, random: np.random.Generator) -> Generated:
-        """See :meth:`Generator.draw`."""
-        n = self.settings["objects"]
-        codes, labels = _alternating(n, ("left", "right"))
-        X = random.standard_normal((n, 2)) + np.outer(2 * codes - 1, self.MEAN)
-        return Generated(X, labels)
+    def vectors(self, codes: NDArray[np.intp], random: np.random.Generator) -> FloatArray:
+        """See :meth:`TwoClasses.vectors`."""
+        X = random.standard_normal((len(codes), 2))
+        X += np.outer(2 * codes - 1, self.MEAN)
+        return X
 
 
-class Twonorm(Generator):
+class Twonorm(TwoClasses):
     r"""Breiman's twonorm: two Gaussians in 20 dimensions; with the kernel ``elm``.
 
     Means (a, ..., a) and (-a, ..., -a) with :math:`a = 2/\sqrt{20}`, unit covariances; then
@@ -273,6 +287,7 @@ class Twonorm(Generator):
     """
 
     name = "twonorm"
+    classes = ("above", "below")
     settings_schema: ClassVar[SettingsSchema] = {"objects": _objects(7400)}
 
     DIMENSIONS = 20
@@ -281,15 +296,16 @@ class Twonorm(Generator):
         """See :meth:`Generator.describe`."""
         return f"{self.settings['objects']} points of Breiman's twonorm"
 
-    def draw(self, random: np.random.Generator) -> Generated:
-        """See :meth:`Generator.draw`."""
-        n, a = self.settings["objects"], 2 / np.sqrt(self.DIMENSIONS)
-        codes, labels = _alternating(n, ("above", "below"))
-        X = random.standard_normal((n, self.DIMENSIONS)) + a * (1 - 2 * codes[:, None])
-        return Generated(X / np.sqrt(1 + a**2), labels)
+    def vectors(self, codes: NDArray[np.intp], random: np.random.Generator) -> FloatArray:
+        """See :meth:`TwoClasses.vectors`."""
+        a = 2 / np.sqrt(self.DIMENSIONS)
+        X = random.standard_normal((len(codes), self.DIMENSIONS))
+        X += a * (1 - 2 * codes[:, None])
+        X /= np.sqrt(1 + a**2)
+        return X
 
 
-class Ringnorm(Generator):
+class Ringnorm(TwoClasses):
     r"""Breiman's ringnorm: a Gaussian inside another in 20 dimensions; with the kernel ``elm``.
 
     The wide one has mean 0 and covariance 4 I, the narrow one mean (a, ..., a) and unit
@@ -304,6 +320,7 @@ class Ringnorm(Generator):
     """
 
     name = "ringnorm"
+    classes = ("wide", "narrow")
     settings_schema: ClassVar[SettingsSchema] = {"objects": _objects(7400)}
 
     DIMENSIONS = 20
@@ -312,14 +329,15 @@ class Ringnorm(Generator):
         """See :meth:`Generator.describe`."""
         return f"{self.settings['objects']} points of Breiman's ringnorm"
 
-    def draw(self, random: np.random.Generator) -> Generated:
-        """See :meth:`Generator.draw`."""
-        n, a = self.settings["objects"], 2 / np.sqrt(self.DIMENSIONS)
-        codes, labels = _alternating(n, ("wide", "narrow"))
-        X = random.standard_normal((n, self.DIMENSIONS)) * (2 - codes[:, None])
+    def vectors(self, codes: NDArray[np.intp], random: np.random.Generator) -> FloatArray:
+        """See :meth:`TwoClasses.vectors`."""
+        a = 2 / np.sqrt(self.DIMENSIONS)
+        X = random.standard_normal((len(codes), self.DIMENSIONS)) * (2 - codes[:, None])
         X += a * codes[:, None]
         # Half of the points have variance 4, half 1, and the means differ by a.
-        return Generated((X - a / 2) / np.sqrt(2.5 + a**2 / 4), labels)
+        X -= a / 2
+        X /= np.sqrt(2.5 + a**2 / 4)
+        return X
 
 
 class Waveform(Generator):

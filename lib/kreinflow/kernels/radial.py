@@ -20,6 +20,16 @@ def _width(description: str, default: float = 1.0) -> dict[str, Any]:
     }
 
 
+def _power(description: str, maximum: int) -> dict[str, Any]:
+    return {
+        "description": description,
+        "type": "integer",
+        "minimum": 1,
+        "maximum": maximum,
+        "default": 1,
+    }
+
+
 class RadialKernel(Kernel):
     """A function of the squared distance r^2 = (x - y)'(x - y), elementwise."""
 
@@ -135,13 +145,7 @@ class EpanechnikovKernel(RadialKernel):
     references = ("ong2004",)
     settings_schema: ClassVar[SettingsSchema] = {
         "width": _width("sigma of max(0, 1 - r^2 / sigma^2)^p"),
-        "power": {
-            "description": "p of max(0, 1 - r^2 / sigma^2)^p",
-            "type": "integer",
-            "minimum": 1,
-            "maximum": 100,
-            "default": 1,
-        },
+        "power": _power("p of max(0, 1 - r^2 / sigma^2)^p", 100),
     }
 
     def describe(self) -> str:
@@ -198,13 +202,7 @@ class ThinPlateSplineKernel(RadialKernel):
     references = ("ong2004",)
     settings_schema: ClassVar[SettingsSchema] = {
         "width": _width("sigma of (r/sigma)^(2p) ln(r^2/sigma^2)"),
-        "power": {
-            "description": "p of (r/sigma)^(2p) ln(r^2/sigma^2)",
-            "type": "integer",
-            "minimum": 1,
-            "maximum": 10,
-            "default": 1,
-        },
+        "power": _power("p of (r/sigma)^(2p) ln(r^2/sigma^2)", 10),
     }
 
     def describe(self) -> str:
