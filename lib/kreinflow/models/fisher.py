@@ -9,7 +9,15 @@ from scipy.linalg import lapack
 
 from kreinflow.errors import InputError
 from kreinflow.krein.eigen import triangular_factor
-from kreinflow.models.learner import Choice, Fitted, Learner, Problem, folded, values_tried
+from kreinflow.models.learner import (
+    Choice,
+    Fitted,
+    Learner,
+    Problem,
+    folded,
+    number_or_inner,
+    values_tried,
+)
 from kreinflow.models.linear import LinearEstimator
 from kreinflow.models.moments import class_counts, class_means, covariance_about
 from kreinflow.models.one_against_rest import fitted_classes, with_mirror
@@ -150,14 +158,11 @@ class FisherLearner(Learner):
             "enum": list(BIASES),
             "default": "midpoint",
         },
-        "ridge": {
-            "description": "multiple of the mean diagonal of the covariance; "
-            "inner: chosen on the inner folds",
-            "type": ["number", "string"],
-            "minimum": 0,
-            "pattern": "^inner$",
-            "default": 0,
-        },
+        "ridge": number_or_inner(
+            "multiple of the mean diagonal of the covariance; inner: chosen on the inner folds",
+            default=0,
+            minimum=0,
+        ),
     }
 
     def describe(self) -> str:

@@ -8,7 +8,7 @@ import numpy as np
 from scipy.linalg import eigh, lapack, svd
 
 from kreinflow.errors import InputError
-from kreinflow.models.learner import Choice, Fitted, Learner, Problem, folded
+from kreinflow.models.learner import Choice, Fitted, Learner, Problem, folded, number_or_inner
 from kreinflow.models.linear import LinearEstimator
 from kreinflow.models.moments import IntArray
 from kreinflow.models.one_against_rest import Moments, with_mirror
@@ -26,22 +26,12 @@ VARIANCE_GRID: tuple[float, ...] = (0.5, 0.75, 1.0)
 """Shares of the variance of the targets that are tried."""
 
 PENALTIES_SCHEMA: SettingsSchema = {
-    "lambda_plus": {
-        "description": "penalty of the positive part of the spectrum, as a share of the mean "
-        "variance of the factor's columns, or 'inner': chosen on inner folds",
-        "type": ["number", "string"],
-        "exclusiveMinimum": 0,
-        "pattern": "^inner$",
-        "default": "inner",
-    },
-    "lambda_minus": {
-        "description": "penalty of the negative part of the spectrum, as a share of the mean "
-        "variance of the factor's columns, or 'inner': chosen on inner folds",
-        "type": ["number", "string"],
-        "exclusiveMinimum": 0,
-        "pattern": "^inner$",
-        "default": "inner",
-    },
+    name: number_or_inner(
+        f"penalty of the {part} part of the spectrum, as a share of the mean variance of the "
+        "factor's columns, or 'inner': chosen on inner folds",
+        exclusiveMinimum=0,
+    )
+    for name, part in (("lambda_plus", "positive"), ("lambda_minus", "negative"))
 }
 
 
@@ -423,14 +413,12 @@ class KreinVarianceConstrainedLearner(Learner):
     by_tiles = True
     settings_schema: ClassVar[SettingsSchema] = {
         **PENALTIES_SCHEMA,
-        "variance": {
-            "description": "variance of the decisions as a share of the variance of the targets, "
+        "variance": number_or_inner(
+            "variance of the decisions as a share of the variance of the targets, "
             "or 'inner': chosen on inner folds, with fewer values of lambda_plus and lambda_minus",
-            "type": ["number", "string"],
-            "exclusiveMinimum": 0,
-            "pattern": "^inner$",
-            "default": 1.0,
-        },
+            default=1.0,
+            exclusiveMinimum=0,
+        ),
     }
     references = ("oglic2019",)
 

@@ -160,6 +160,19 @@ Choice = Mapping[str, float]
 """Values of hyper-parameters, by name."""
 
 
+def number_or_inner(
+    description: str, default: float | str = "inner", **bounds: float
+) -> Mapping[str, Any]:
+    """Return the JSON schema of a hyper-parameter that inner folds may choose."""
+    return {
+        "description": description,
+        "type": ["number", "string"],
+        **bounds,
+        "pattern": "^inner$",
+        "default": default,
+    }
+
+
 def values_tried(settings: Mapping[str, Any], key: str, grid: Sequence[float]) -> list[Choice]:
     """Return the choices of one hyper-parameter: those of a grid if its setting is "inner"."""
     value = settings[key]

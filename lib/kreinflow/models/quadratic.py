@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from kreinflow.errors import InputError
 from kreinflow.models.decisions import QuadraticDecision, quadratic_forms
-from kreinflow.models.learner import Choice, Fitted, Learner, Problem, values_tried
+from kreinflow.models.learner import Choice, Fitted, Learner, Problem, number_or_inner, values_tried
 from kreinflow.models.linear import ClassDecisions
 from kreinflow.models.moments import (
     check_variance,
@@ -169,14 +169,10 @@ class QuadraticLearner(Learner):
     by_tiles = True
     references = ("pekalska2009",)
     settings_schema: ClassVar[SettingsSchema] = {
-        "ridge": {
-            "description": "multiple of the mean diagonal of the covariance; "
-            "inner: chosen on the inner folds",
-            "type": ["number", "string"],
-            "minimum": 0,
-            "pattern": "^inner$",
-            "default": "inner",
-        },
+        "ridge": number_or_inner(
+            "multiple of the mean diagonal of the covariance; inner: chosen on the inner folds",
+            minimum=0,
+        ),
     }
 
     def describe(self) -> str:

@@ -8,7 +8,7 @@ import numpy as np
 from kreinflow.errors import InputError
 from kreinflow.models.decisions import LinearDecision
 from kreinflow.models.krein_least_squares import check_positive, penalised_least_squares
-from kreinflow.models.learner import Choice, Fitted, Learner, Problem, values_tried
+from kreinflow.models.learner import Choice, Fitted, Learner, Problem, number_or_inner, values_tried
 from kreinflow.models.linear import LinearEstimator
 from kreinflow.models.moments import IntArray
 from kreinflow.models.one_against_rest import Moments, with_mirror
@@ -92,14 +92,11 @@ class SimilarityFeaturesLearner(Learner):
     method = "sf_lsm"
     by_tiles = True
     settings_schema: ClassVar[SettingsSchema] = {
-        "ridge": {
-            "description": "penalty as a share of the mean variance of the scores with a "
+        "ridge": number_or_inner(
+            "penalty as a share of the mean variance of the scores with a "
             "landmark, or 'inner': chosen on inner folds",
-            "type": ["number", "string"],
-            "exclusiveMinimum": 0,
-            "pattern": "^inner$",
-            "default": "inner",
-        },
+            exclusiveMinimum=0,
+        ),
         "weights": {
             "description": "what counts the same: all records, or all classes",
             "enum": list(WEIGHTS),

@@ -1,12 +1,9 @@
 """What the support vector machines share: a kernel of mean diagonal 1, and the penalty C."""
 
-from collections.abc import Mapping
-from typing import Any
-
 import numpy as np
 
 from kreinflow.errors import InputError
-from kreinflow.models.learner import Choice, Learner, values_tried
+from kreinflow.models.learner import Choice, Learner, number_or_inner, values_tried
 from kreinflow.numerics import FloatArray
 
 PENALTIES: tuple[float, ...] = (1.0, 10.0, 100.0, 1000.0)
@@ -15,14 +12,11 @@ PENALTIES: tuple[float, ...] = (1.0, 10.0, 100.0, 1000.0)
 LARGEST_PENALTY = 1e8
 """Beyond it 1/C is lost beside the kernel in double precision."""
 
-PENALTY_SCHEMA: Mapping[str, Any] = {
-    "description": "C, for a kernel of mean diagonal 1; inner: chosen on the inner folds",
-    "type": ["number", "string"],
-    "exclusiveMinimum": 0,
-    "maximum": LARGEST_PENALTY,
-    "pattern": "^inner$",
-    "default": "inner",
-}
+PENALTY_SCHEMA = number_or_inner(
+    "C, for a kernel of mean diagonal 1; inner: chosen on the inner folds",
+    exclusiveMinimum=0,
+    maximum=LARGEST_PENALTY,
+)
 
 
 def check_penalty(penalty: float) -> None:
