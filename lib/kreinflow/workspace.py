@@ -6,11 +6,12 @@ run again. Both know what a file means, not who made it.
 """
 
 import os
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -193,25 +194,31 @@ def check_self_scores(
             )
 
 
-class Scores(Protocol):
+class Scores(ABC):
     """Where scores come from: aligned ones from their store, others from a matrix or a kernel."""
 
     @property
+    @abstractmethod
     def dtype(self) -> np.dtype[Any]:
         """The type that holds all scores of the data set."""
 
-    def rectangle(self, rows: Rows, columns: Rows) -> NDArray[Any]:
-        """Return the scores of rows x columns."""
-
+    @abstractmethod
     def into(self, out: NDArray[Any], rows: Rows, columns: Rows) -> None:
         """Write the scores of rows x columns into ``out``, which may be a memory map."""
 
+    @abstractmethod
     def self_scores(self) -> FloatArray:
         """Return the score of each distinct row with itself."""
 
+    def rectangle(self, rows: Rows, columns: Rows) -> NDArray[Any]:
+        """Return the scores of rows x columns."""
+        out = np.empty((len(rows), len(columns)), self.dtype)
+        self.into(out, rows, columns)
+        return out
+
 
 @dataclass(frozen=True, eq=False)
-class StoredScores:
+class StoredScores(Scores):
     """Scores of sequences, from the store alone: nothing is aligned here."""
 
     dataset: Dataset
@@ -230,10 +237,6 @@ class StoredScores:
         small = self.scheme.score_bound(self.dataset.sequences) <= np.iinfo(np.int16).max
         return np.dtype(np.int16 if small else np.int32)
 
-    def rectangle(self, rows: Rows, columns: Rows) -> NDArray[Any]:
-        """Return the scores of rows x columns."""
-        return self._store.gather(rows, columns, self.dtype)
-
     def into(self, out: NDArray[Any], rows: Rows, columns: Rows) -> None:
         """Write the scores of rows x columns into ``out``."""
         self._store.gather_into(out, rows, columns)
@@ -244,17 +247,11 @@ class StoredScores:
 
 
 @dataclass(frozen=True, eq=False)
-class MatrixScores:
+class MatrixScores(Scores):
     """Scores as they stand in the user's matrix."""
 
     dataset: Dataset
     dtype = np.dtype(np.float64)
-
-    def rectangle(self, rows: Rows, columns: Rows) -> NDArray[Any]:
-        """Return the entries of rows x columns."""
-        out = np.empty((len(rows), len(columns)))
-        self.into(out, rows, columns)
-        return out
 
     def into(self, out: NDArray[Any], rows: Rows, columns: Rows) -> None:
         """Write the entries of rows x columns into ``out``, a tile of rows at a time."""
@@ -269,18 +266,12 @@ class MatrixScores:
 
 
 @dataclass(frozen=True, eq=False)
-class KernelScores:
+class KernelScores(Scores):
     """The kernel of vectors or strings, computed when it is asked for."""
 
     dataset: Dataset
     kernel: Kernel
     dtype = np.dtype(np.float64)
-
-    def rectangle(self, rows: Rows, columns: Rows) -> NDArray[Any]:
-        """Return the kernel of rows x columns."""
-        out = np.empty((len(rows), len(columns)))
-        self.into(out, rows, columns)
-        return out
 
     def into(self, out: NDArray[Any], rows: Rows, columns: Rows) -> None:
         """Write the kernel of rows x columns into ``out``, a tile of rows at a time."""

@@ -12,7 +12,7 @@ from kreinflow.workspace import Rows, Scores
 
 
 @dataclass(frozen=True, eq=False)
-class CentredScores:
+class CentredScores(Scores):
     r"""The similarities that squared dissimilarities D become around the mean of a fold.
 
     With the means :math:`m_i` of row i over the training rows and M of all of these,
@@ -43,12 +43,6 @@ class CentredScores:
         return np.concatenate(
             [self.scores.rectangle(everyone[part], self.training).mean(axis=1) for part in tiles(n)]
         )
-
-    def rectangle(self, rows: Rows, columns: Rows) -> NDArray[Any]:
-        """Return the similarities of rows x columns."""
-        out = np.empty((len(rows), len(columns)))
-        self.into(out, rows, columns)
-        return out
 
     def into(self, out: NDArray[Any], rows: Rows, columns: Rows) -> None:
         """Write the similarities of rows x columns into ``out``."""
