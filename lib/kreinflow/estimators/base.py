@@ -1,6 +1,6 @@
 """What the estimators share: their parameters checked, a recipe trained, decisions read."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -86,6 +86,33 @@ def fit_factor(
     )
     pairs = eigenpairs(factor.rows(kernel.C), factor.signs)
     return kernel, pairs, embed(factor, pairs, correction)
+
+
+def squared(owner: Any, name: str, scores: FloatArray, columns: Sequence[int]) -> FloatArray:
+    """Return scores with landmarks, dissimilarities squared.
+
+    Parameters
+    ----------
+    owner : estimator
+        Its ``kind`` says what the scores are.
+    name : str
+        Of the argument that they came in, for messages.
+    scores : ndarray of shape (n, n_landmarks)
+    columns : sequence of int
+        The columns of the argument.
+
+    Raises
+    ------
+    InputError
+        If a dissimilarity is negative.
+    """
+    if owner.kind != "similarity" and (scores < 0).any():
+        row, place = np.argwhere(scores < 0)[0]
+        raise InputError(
+            f"{type(owner).__name__}: {name}, row {row}, column {columns[place]}: "
+            f"{scores[row, place]:.6g} is negative, which no {owner.kind} is."
+        )
+    return scores * scores if owner.kind == "dissimilarity" else scores
 
 
 class LandmarkDecisions(ClassifierMixin):  # type: ignore[misc] # scikit-learn has no types

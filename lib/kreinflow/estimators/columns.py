@@ -10,7 +10,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_array, validate_data
 
 from kreinflow.errors import InputError
-from kreinflow.estimators.base import KINDS, LandmarkDecisions, checked_name, encoded
+from kreinflow.estimators.base import KINDS, LandmarkDecisions, checked_name, encoded, squared
 from kreinflow.models.factors import Landmarks, TrainingPart
 from kreinflow.numerics import FloatArray
 from kreinflow.sequences.dataset import digest
@@ -140,7 +140,7 @@ class NystroemClassifier(LandmarkDecisions, BaseEstimator):  # type: ignore[misc
         given, y = validate_data(self, C, y, dtype=np.float64, order="C")
         self.classes_, codes = encoded(y)
         plain, W = self._landmark_matrix(given.shape[1])
-        scores = self._checked(given)
+        scores = squared(self, "C", given, range(given.shape[1]))
         n, m = scores.shape
         own = np.concatenate([self._self_similarities(self_similarities, W, n), np.diagonal(W)])
         # Records, then landmarks, have numbers; what is alike has that of its first landmark, or
@@ -192,16 +192,6 @@ class NystroemClassifier(LandmarkDecisions, BaseEstimator):  # type: ignore[misc
             )
         return given, check_matrix(Path("landmark_matrix"), given, self.kind, SYMMETRY)[0]
 
-    def _checked(self, C: FloatArray) -> FloatArray:
-        """Return the scores with dissimilarities squared."""
-        if self.kind != "similarity" and (C < 0).any():
-            row, column = np.argwhere(C < 0)[0]
-            raise InputError(
-                f"NystroemClassifier: C, row {row}, column {column}: {C[row, column]:.6g} is "
-                f"negative, which no {self.kind} is."
-            )
-        return C * C if self.kind == "dissimilarity" else C
-
     def _self_similarities(self, given: ArrayLike | None, W: FloatArray, n: int) -> FloatArray:
         if given is None:
             return np.full(n, np.diagonal(W).mean())
@@ -213,7 +203,8 @@ class NystroemClassifier(LandmarkDecisions, BaseEstimator):  # type: ignore[misc
         return own
 
     def _landmark_scores(self, X: Any) -> FloatArray:
-        return self._checked(validate_data(self, X, dtype=np.float64, order="C", reset=False))
+        given = validate_data(self, X, dtype=np.float64, order="C", reset=False)
+        return squared(self, "C", given, range(given.shape[1]))
 
 
 def _places(rows: FloatArray) -> dict[bytes, int]:

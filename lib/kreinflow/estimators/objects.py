@@ -25,6 +25,7 @@ from kreinflow.estimators.base import (
     checked_seed,
     encoded,
     fit_factor,
+    squared,
 )
 from kreinflow.estimators.columns import SYMMETRY
 from kreinflow.kernels.kernel import Kernel, Objects
@@ -179,15 +180,8 @@ class LandmarkChoice(BaseEstimator):  # type: ignore[misc] # scikit-learn has no
         """Return the scores of new objects with the landmarks, dissimilarities squared."""
         objects, _ = self._read(X, reset=False)
         if self._kernel is None:
-            columns: FloatArray = np.ascontiguousarray(objects[:, self.landmark_indices_])
-            if self.kind != "similarity" and (columns < 0).any():
-                row, column = np.argwhere(columns < 0)[0]
-                raise InputError(
-                    f"{type(self).__name__}: X, row {row}, column "
-                    f"{self.landmark_indices_[column]}: {columns[row, column]:.6g} is negative, "
-                    f"which no {self.kind} is."
-                )
-            return columns * columns if self.kind == "dissimilarity" else columns
+            columns = np.ascontiguousarray(objects[:, self.landmark_indices_])
+            return squared(self, "X", columns, self.landmark_indices_.tolist())
         assert self._landmark_objects is not None
         objects = _compared(objects, self._kernel)
         out = np.empty((len(objects), len(self.landmark_indices_)))
