@@ -295,12 +295,7 @@ def _load_fasta(
     for path in paths:
         for record in read_fasta(path):
             id = record.id
-            if id in places:
-                raise InputError(
-                    f"{record.place}: id {id!r} stands twice, first in {places[id]}. "
-                    "Rename or remove one of them."
-                )
-            places[id] = record.place
+            _note_place(places, id, record.place, "id", "Rename or remove one of them.")
             if not table:
                 label = pattern.label(record.header) if pattern else name_endings(path)[0]
                 if label is not None:
@@ -387,12 +382,7 @@ def _load_swissprot(
     several = 0
     for entry in read_swissprot(path, way):
         id = entry.id
-        if id in places:
-            raise InputError(
-                f"{entry.place}: accession {id!r} stands twice, first in {places[id]}. "
-                "Give a file that has each entry once."
-            )
-        places[id] = entry.place
+        _note_place(places, id, entry.place, "accession", "Give a file that has each entry once.")
         several += len(entry.labels) > 1
         if not entry.labels:
             drops.add("no label", id)
@@ -438,6 +428,13 @@ def _load_swissprot(
         statistics=collapsed.statistics | {"several_labels": several, "release": release},
         organisms=_organisms(collapsed, organisms, unknown),
     )
+
+
+def _note_place(places: dict[str, str], id: str, place: str, what: str, advice: str) -> None:
+    """Add the place of a record, and refuse an id that stood before."""
+    if id in places:
+        raise InputError(f"{place}: {what} {id!r} stands twice, first in {places[id]}. {advice}")
+    places[id] = place
 
 
 def _organisms(
