@@ -116,7 +116,7 @@ def test_check_of_a_flat_file(check, tmp_path):
     source = {"type": "swissprot", "swissprot": "x.dat.gz", "labels": {"from": "pfam"}}
     code, said = check(configuration(source))
     assert code == 0
-    assert "20 records (1 dropped), 20 distinct, 2 classes" in said
+    assert "20 records (1 dropped: 1 fragment), 20 distinct, 2 classes" in said
     message = refused(check, configuration(source | {"labels": {"from": "interpro"}}))
     assert "x.dat.gz: none of 21 entries has an InterPro cross-reference" in message
 
@@ -144,7 +144,11 @@ def test_check_counts_what_is_dropped_by_request(check, tmp_path):
     code, said = check(configuration(source))
     assert code == 0
     # 3 of class d, x1 and x2, long, odd, and the label of nowhere
-    assert "31 records (8 dropped), 30 distinct, 3 classes" in said
+    why = (
+        "1 too long, 1 illegal residues, 1 label without sequence, "
+        "2 identical sequences with different labels, 3 small class"
+    )
+    assert f"31 records (8 dropped: {why}), 30 distinct, 3 classes" in said
 
 
 def test_check_counts_what_is_held_out_and_what_has_no_label(check, tmp_path):
@@ -281,7 +285,7 @@ def test_bad_fasta(check, tmp_path, content, message):
     config = configuration(fasta_source(max_length=400), folds={"k": 3})
     if "2 classes left" in message:  # no fault: a class below min_class_size is dropped
         code, said = check(config)
-        assert (code, "(1 dropped), 20 distinct, 2 classes" in said) == (0, True)
+        assert (code, "(1 dropped: 1 small class), 20 distinct, 2 classes" in said) == (0, True)
         return
     assert message in refused(check, config)
 

@@ -189,10 +189,12 @@ def _check(options: argparse.Namespace) -> None:
                 "lower case only. Correct the labels if they are the same.",
                 file=sys.stderr,
             )
-        dropped = sum(entry["count"] for entry in dataset.statistics["dropped"].values())
+        drops = {r: entry["count"] for r, entry in dataset.statistics["dropped"].items()}
+        why = ", ".join(f"{count} {reason}" for reason, count in drops.items())
         held, unlabelled = len(whole.ids) - len(dataset.ids), len(dataset.unlabelled)
         print(
-            f"{name}: {len(dataset.ids)} records ({dropped} dropped"
+            f"{name}: {len(dataset.ids)} records ({sum(drops.values())} dropped"
+            f"{f': {why}' if why else ''}"
             f"{f', {held} held out as unknown' if held else ''}"
             f"{f', {unlabelled} to be classified' if unlabelled else ''}), "
             f"{len(dataset.digests)} "

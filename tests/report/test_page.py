@@ -134,7 +134,14 @@ def test_it_tells_the_winner_from_the_honest_figure(tables, html):
     assert "The final model is ikfd-meb , the recipe with the best accuracy on the inner" in text
     alike = tables["comparison"].loc[tables["comparison"]["indistinguishable"], "recipe"]
     assert len(alike) > 0
-    assert "Not distinguishable from it in this run: " + ", ".join(alike) in text
+    assert f"Not distinguishable from it in this run: {', '.join(alike)}. That does not" in text
+
+
+def test_the_cost_at_a_glance_is_that_of_the_final_model(tables, html):
+    models = tables["models"]
+    final = models[(models["repeat"] < 0) & (models["recipe"] == "ikfd-meb")].iloc[0]
+    cost = round(final["alignments_per_query"])
+    assert f"Alignments per query {cost} final model; all distinct: " in Page(html).all_text
 
 
 def test_numbers_of_the_tables_are_there(tables, html):
@@ -284,7 +291,7 @@ def test_of_many_recipes_that_are_alike_only_the_number_is_told():
     one = comparison.index[others][-1]
     comparison = comparison.assign(indistinguishable=others)
     text = Page(render_report([report_of(tables, comparison=comparison)], CONTEXT)).all_text
-    assert "in this run: all others. Take" in text
+    assert "in this run: all others. That" in text
     comparison.loc[one, "indistinguishable"] = False
     text = Page(render_report([report_of(tables, comparison=comparison)], CONTEXT)).all_text
-    assert "in this run: 9 of the 10 others, named so in the table. Take" in text
+    assert "in this run: 9 of the 10 others, named so in the table. That" in text
