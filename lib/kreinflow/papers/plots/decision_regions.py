@@ -9,9 +9,8 @@ from matplotlib.figure import Figure
 from kreinflow.papers.plots.look import SELECTOR_LOOKS, canvas, look
 from kreinflow.papers.plots.measuring import (
     Settings,
-    choose_landmarks,
+    as_many_as_balls,
     generated,
-    selector_settings,
     stratified,
 )
 from kreinflow.papers.plots.regions import accuracy, draw_regions, measure_regions
@@ -28,18 +27,9 @@ def measure(seed: int, data: Path) -> pd.DataFrame:
     """
     dataset = generated(GENERATOR, KERNEL, seed)
     training = stratified(dataset, 10, seed).training("r0f0")
-    meb = choose_landmarks(dataset, selector_settings("meb"), seed, training)
+    landmarks = as_many_as_balls(dataset, SELECTOR_LOOKS, seed, training)
     limits = (-1.5, 1.5, -1.5, 1.5)
-    parts = []
-    for method in SELECTOR_LOOKS:
-        landmarks = meb
-        if method != "meb":
-            settings = selector_settings(method, len(meb))
-            landmarks = choose_landmarks(dataset, settings, seed, training)
-        part = measure_regions(dataset, KERNEL, landmarks, training, limits)
-        part.insert(0, "selector", method)
-        parts.append(part)
-    return pd.concat(parts, ignore_index=True)
+    return measure_regions(dataset, KERNEL, landmarks, training, limits, "selector")
 
 
 @look()

@@ -1,6 +1,6 @@
 """Data in memory, landmarks, and the kernels that they approximate, for the figures."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -119,6 +119,22 @@ def choose_landmarks(
         selector, dataset, training, MatrixScores(dataset), RAW, seed, "figure", matched
     )
     return selector.select(problem)["row"].to_numpy(np.int64)
+
+
+def as_many_as_balls(
+    dataset: Dataset,
+    methods: Iterable[str],
+    seed: int,
+    training: NDArray[np.bool_] | None = None,
+) -> dict[str, Rows]:
+    """Return the landmarks of several selectors, of each as many as ``meb`` finds."""
+    balls = choose_landmarks(dataset, selector_settings("meb"), seed, training)
+    return {
+        method: balls
+        if method == "meb"
+        else choose_landmarks(dataset, selector_settings(method, len(balls)), seed, training)
+        for method in methods
+    }
 
 
 def stratified(dataset: Dataset, k: int, seed: int, repeats: int = 1) -> Partition:

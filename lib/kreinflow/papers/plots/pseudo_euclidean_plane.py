@@ -36,13 +36,11 @@ def measure(seed: int, data: Path) -> pd.DataFrame:
     training = stratified(dataset, 10, seed).training("r0f0")
     reach = float(np.ceil(np.abs(vectors(dataset)).max()))
     limits = (-reach, reach, -reach, reach)
-    parts = []
-    for panel, settings in PANELS.items():
-        landmarks = choose_landmarks(dataset, settings, seed, training)
-        part = measure_regions(dataset, KERNEL, landmarks, training, limits)
-        part.insert(0, "panel", panel)
-        parts.append(part)
-    return pd.concat(parts, ignore_index=True)
+    landmarks = {
+        panel: choose_landmarks(dataset, settings, seed, training)
+        for panel, settings in PANELS.items()
+    }
+    return measure_regions(dataset, KERNEL, landmarks, training, limits, "panel")
 
 
 @look()

@@ -12,10 +12,9 @@ from kreinflow.numerics import FloatArray, single_threaded
 from kreinflow.papers.plots.look import SELECTOR_LOOKS, canvas, look
 from kreinflow.papers.plots.measuring import (
     approximate,
-    choose_landmarks,
+    as_many_as_balls,
     full_kernel,
     generated,
-    selector_settings,
 )
 from kreinflow.report.figures import BLACK
 
@@ -43,12 +42,7 @@ def measure(seed: int, data: Path) -> pd.DataFrame:
     small = dataset.labels == dataset.classes.index("small")
     shown = np.concatenate([np.flatnonzero(~small)[::THINNED], np.flatnonzero(small)])
     parts = [_part(K, K, small, shown, WHOLE, np.arange(len(K)))]
-    meb = choose_landmarks(dataset, selector_settings("meb"), seed)
-    for method in METHODS:
-        landmarks = meb
-        if method != "meb":
-            settings = selector_settings(method, len(meb))
-            landmarks = choose_landmarks(dataset, settings, seed)
+    for method, landmarks in as_many_as_balls(dataset, METHODS, seed).items():
         entry, Z = approximate(dataset, landmarks)
         with single_threaded():
             approximated = (Z * entry.factor.signs) @ Z.T

@@ -26,9 +26,10 @@ SHADES = ListedColormap(["#CFE3F1", "#F7DCCB"])
 def measure_regions(
     dataset: Dataset,
     kernel: Settings,
-    landmarks: Rows,
+    landmarks: Mapping[str, Rows],
     training: NDArray[np.bool_],
     limits: tuple[float, float, float, float],
+    panel: str,
 ) -> pd.DataFrame:
     """Return the decisions of Ny-iKFD for the records, and for a grid over the plane.
 
@@ -38,17 +39,35 @@ def measure_regions(
         Of two classes; its objects are points of the plane, its matrix similarities.
     kernel : mapping
         As in the config.
-    landmarks : ndarray of int
+    landmarks : mapping of str to ndarray of int
+        By the name of what chose them.
     training : ndarray of shape (n,), bool
     limits : tuple of float
         Smallest and largest x, smallest and largest y of the grid.
+    panel : str
+        The column of these names, the first.
 
     Returns
     -------
     DataFrame
-        Columns kind ("grid", "training", "test" or "landmark"), x, y, class (empty for the grid)
-        and decision, positive for the second class.
+        After that column kind ("grid", "training", "test" or "landmark"), x, y, class (empty for
+        the grid) and decision, positive for the second class.
     """
+    tables = []
+    for name, rows in landmarks.items():
+        table = _regions(dataset, kernel, rows, training, limits)
+        table.insert(0, panel, name)
+        tables.append(table)
+    return pd.concat(tables, ignore_index=True)
+
+
+def _regions(
+    dataset: Dataset,
+    kernel: Settings,
+    landmarks: Rows,
+    training: NDArray[np.bool_],
+    limits: tuple[float, float, float, float],
+) -> pd.DataFrame:
     points = vectors(dataset)
     entry, Z = approximate(dataset, landmarks, training)
     model = NystroemFisher().fit(Z[training], entry.factor.signs, dataset.labels[training], 2)
