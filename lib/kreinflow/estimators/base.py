@@ -14,10 +14,15 @@ from kreinflow.alignment.transforms import make_transform
 from kreinflow.configuration import complete_method, correction_fault, nearest
 from kreinflow.errors import InputError
 from kreinflow.krein.correction import CORRECTIONS, LANDMARK_COORDINATES, CorrectedFactor, embed
-from kreinflow.krein.eigen import Eigenpairs, eigenpairs
-from kreinflow.krein.factor import KreinFactor
+from kreinflow.krein.eigen import Eigenpairs
 from kreinflow.models.classifier import LandmarkClassifier
-from kreinflow.models.factors import LandmarkKernel, Landmarks, TrainingPart, landmark_kernel
+from kreinflow.models.factors import (
+    LandmarkKernel,
+    Landmarks,
+    TrainingPart,
+    factor_of,
+    landmark_kernel,
+)
 from kreinflow.models.registry import LEARNERS
 from kreinflow.models.training import Trained, inner_partition, train
 from kreinflow.numerics import FloatArray
@@ -77,14 +82,7 @@ def fit_factor(
     """Return the kernel of the training part, the eigenpairs of its factor and the correction."""
     correction: Any = checked_name(owner, "correction", CORRECTIONS + LANDMARK_COORDINATES)
     kernel = landmark_kernel(landmarks, part, make_transform("raw"))
-    factor = KreinFactor.fit(
-        kernel.C,
-        kernel.W,
-        kernel.self_similarities,
-        rank=rank_of(owner),
-        centre=kernel.centring is not None,
-    )
-    pairs = eigenpairs(factor.rows(kernel.C), factor.signs)
+    factor, pairs = factor_of(kernel, rank_of(owner))
     return kernel, pairs, embed(factor, pairs, correction)
 
 

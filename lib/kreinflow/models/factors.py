@@ -140,6 +140,18 @@ def landmark_kernel(
     )
 
 
+def factor_of(kernel: LandmarkKernel, rank: Rank) -> tuple[KreinFactor, Eigenpairs]:
+    """Return the factor of a kernel, fitted to all its records, and its eigenpairs."""
+    factor = KreinFactor.fit(
+        kernel.C,
+        kernel.W,
+        kernel.self_similarities,
+        rank=rank,
+        centre=kernel.centring is not None,
+    )
+    return factor, eigenpairs(factor.rows(kernel.C), factor.signs)
+
+
 @dataclass(frozen=True, eq=False)
 class FactorEntry:
     """A Krein factor of one transform and rank, its eigenpairs, and its corrections."""
@@ -172,14 +184,7 @@ def make_factors(
     wanted = {(r["transform"], repr(r["rank"])): r["rank"] for r in recipes}
     for (name, shown), rank in wanted.items():
         kernel = landmark_kernel(landmarks, part, transforms[name])
-        factor = KreinFactor.fit(
-            kernel.C,
-            kernel.W,
-            kernel.self_similarities,
-            rank=rank,
-            centre=kernel.centring is not None,
-        )
-        pairs = eigenpairs(factor.rows(kernel.C), factor.signs)
+        factor, pairs = factor_of(kernel, rank)
         corrections = dict.fromkeys(
             r["correction"] for r in recipes if (r["transform"], repr(r["rank"])) == (name, shown)
         )
