@@ -44,15 +44,13 @@ def mmseqs_clusters(sequences: Sequence[bytes], threshold: float) -> NDArray[np.
 
     Parameters
     ----------
-    sequences : sequence of bytes
-        Distinct, upper case.
-    threshold : float
-        From 0 (excluded) to 1.
+    sequences, threshold
+        As for that function.
 
     Returns
     -------
     ndarray of shape (n,)
-        The cluster of each sequence: the index of its first member.
+        As from that function.
 
     Raises
     ------
