@@ -3,7 +3,8 @@ import parasail
 import pytest
 
 from kreinflow.alignment import engine, loop
-from kreinflow.alignment.engine import align_pairs, pack
+from kreinflow.alignment.engine import align_pairs, diagonal_sums, pack
+from kreinflow.alignment.scoring import ScoringScheme, SubstitutionMatrix
 from kreinflow.errors import InputError, KreinflowError
 from sequence_pairs import AMINO_ACIDS, related_pair, scheme_of
 
@@ -125,16 +126,91 @@ def test_pieces_shrink_so_that_threads_end_together(monkeypatch):
 
     monkeypatch.setattr(loop, "align_piece", counted)
     monkeypatch.setattr(engine, "_LEAST_CELLS", 100_000)
-    packed = pack([b"A" * size for size in range(1, 201)])  # sorted: the worst case
+    # Sorted, which is the worst case; those of the right side once more, so that none is aligned
+    # with itself.
+    packed = pack([b"A" * size for size in (*range(1, 201), *range(1, 21))])
     lengths = packed.lengths
-    left, right = (x.ravel().astype(np.int32) for x in np.mgrid[:200, :20])
+    left, right = (x.ravel().astype(np.int32) for x in np.mgrid[:200, 200:220])
     align_pairs(packed, left, right, scheme_of(), 1)
-    total = int(lengths.sum() * lengths[:20].sum())
+    total = int(lengths[:200].sum() * lengths[200:].sum())
     assert sum(sizes) == total
     assert len(sizes) > 20
     pair = 200 * 20
     assert max(sizes) == sizes[0] <= total // 8 + pair  # an eighth of what is left, a thread
     assert sizes[-2] <= 100_000 + pair
+
+
+def alone(sequences, scheme):
+    numbers = np.arange(len(sequences), dtype=np.int32)
+    packed = pack(sequences)
+    sums = diagonal_sums(packed, numbers, scheme.matrix)
+    return sums, align_pairs(packed, numbers, numbers, scheme, 1)
+
+
+@pytest.mark.parametrize("mode", list(PREFIX))
+@pytest.mark.parametrize(
+    ("name", "usual", "odd", "below_zero"),
+    [
+        *((name, AMINO_ACIDS.tobytes(), b"BZX*", b"X") for name in ("blosum62", "pam250")),
+        ("dnafull", b"ACGT", b"RYKMSWBVHDN", b"N"),
+    ],
+)
+def test_self_scores_are_those_of_parasail(mode, name, usual, odd, below_zero):
+    rng = np.random.default_rng(18)
+    scheme = scheme_of(name, mode=mode)
+    sequences = [
+        rng.choice(np.frombuffer(letters, np.uint8), rng.integers(1, 200)).tobytes()
+        for letters in (usual, usual + odd, odd + b"AST", below_zero)
+        for _ in range(40)
+    ]
+    sums, ours = alone(sequences, scheme)
+    oracle = getattr(parasail, f"{PREFIX[mode]}_striped_32")
+    table = getattr(parasail, name)
+    theirs = [oracle(s.decode(), s.decode(), 11, 1, table).score for s in sequences]
+    assert np.array_equal(ours, theirs)
+    assert (sums[:40] == theirs[:40]).all(), "no alignment for the usual letters"
+    assert (sums[-40:] == -1).all(), "X and N score below 0 with themselves"
+
+
+@pytest.mark.parametrize("mode", list(PREFIX))
+@pytest.mark.parametrize(("gap_open", "gap_extend"), [(0, 0), (1, 0), (1, 1), (7, 2)])
+def test_self_scores_under_any_matrix(mode, gap_open, gap_extend):
+    rng = np.random.default_rng(19)
+    letters, told = np.frombuffer(b"ACGT", dtype=np.uint8), 0
+    for _ in range(60):
+        half = rng.integers(-5, 6, (4, 4))
+        scores = np.tril(half) + np.tril(half, -1).T + np.diag(rng.integers(0, 9, 4))
+        matrix = SubstitutionMatrix("made up", "ACGT", scores.astype(np.int32))
+        scheme = ScoringScheme(matrix, gap_open, gap_extend, mode)
+        sequences = [rng.choice(letters, rng.integers(1, 40)).tobytes() for _ in range(10)]
+        sums, ours = alone(sequences, scheme)
+        table = parasail.matrix_create("ACGT", 1, 0)
+        for (i, j), score in np.ndenumerate(scores):
+            table[i, j] = int(score)
+        oracle = getattr(parasail, PREFIX[mode])
+        theirs = np.array(
+            [oracle(s.decode(), s.decode(), gap_open, gap_extend, table).score for s in sequences]
+        )
+        assert np.array_equal(ours, theirs)
+        assert np.array_equal(sums[sums >= 0], theirs[sums >= 0])
+        told += np.count_nonzero(sums >= 0)
+    assert 50 < told < 550
+
+
+def test_a_chromosome_is_not_aligned_with_itself(monkeypatch):
+    sequence = np.random.default_rng(20).choice(AMINO_ACIDS, 3_000_000)
+    scores = scheme_of().matrix.scores.diagonal()[
+        [scheme_of().matrix.alphabet.index(chr(c)) for c in AMINO_ACIDS]
+    ]
+    expected = scores @ np.bincount(sequence, minlength=256)[AMINO_ACIDS]
+    monkeypatch.setattr(loop, "align_piece", lambda *arguments: 1 / 0)
+    assert alone([sequence.tobytes()], scheme_of())[1].tolist() == [expected]
+
+
+def test_a_sum_beyond_32_bits_is_left_to_the_alignment():
+    matrix = SubstitutionMatrix("large", "A", np.array([[10_000]], dtype=np.int32))
+    sums = diagonal_sums(pack([b"A" * 300_000, b"A"]), np.arange(2, dtype=np.int32), matrix)
+    assert sums.tolist() == [-1, 10_000]
 
 
 def test_no_pairs():
@@ -157,4 +233,4 @@ def test_saturation_of_32_bits_is_an_error_not_a_number(monkeypatch):
     monkeypatch.setattr(loop, "align_piece", lambda *arguments: 3)
     one = np.zeros(1, dtype=np.int32)
     with pytest.raises(KreinflowError, match="3 scores exceed 32 bits"):
-        align_pairs(pack([b"ACD"]), one, one, scheme_of(), 1)
+        align_pairs(pack([b"ACD", b"ACD"]), one, one + np.int32(1), scheme_of(), 1)

@@ -177,7 +177,8 @@ def align_pairs(
     """Return the score of each pair.
 
     Scores are those of ``parasail.sw_striped_32`` (``nw_``, ``sg_``) for any number of threads.
-    8 bits are tried first, then 16, then 32, whichever does not saturate.
+    8 bits are tried first, then 16, then 32, whichever does not saturate. A sequence is aligned
+    with itself only if :func:`diagonal_sums` cannot tell its score.
 
     Parameters
     ----------
@@ -213,11 +214,69 @@ def align_pairs(
     M. Farrar, "Striped Smith-Waterman speeds database searches six times over other SIMD
     implementations", Bioinformatics 23:156 (2007).
     """
-    from kreinflow.alignment import loop  # slow to import, and many jobs align nothing
+    codes = letter_codes(sequences, scheme.matrix)
+    alone = np.flatnonzero(left == right)
+    sums = diagonal_sums(sequences, left[alone], scheme.matrix)
+    known = alone[sums >= 0]
+    if not known.size:
+        return _aligned(sequences, left, right, scheme, threads, codes)
+    scores, others = np.empty(left.size, dtype=np.int32), np.ones(left.size, dtype=bool)
+    scores[known], others[known] = sums[sums >= 0], False
+    scores[others] = _aligned(sequences, left[others], right[others], scheme, threads, codes)
+    return scores
 
-    native = _NativeMatrix(scheme.matrix, letter_codes(sequences, scheme.matrix))
+
+def diagonal_sums(
+    sequences: PackedSequences, numbers: NDArray[np.int32], matrix: SubstitutionMatrix
+) -> NDArray[np.int64]:
+    r"""Return the scores of sequences with themselves that need no alignment, -1 for the others.
+
+    If :math:`M_{aa} \ge \max(0, \max_b M_{ab})` for all letters a of x, then
+    :math:`s_{xx} = \sum_i M_{x_i x_i}` in all modes: the main diagonal is an alignment, and any
+    other pairs each residue of x at most once, for at most what it scores with itself, less the
+    gaps. X of BLOSUM62, which scores -1 with itself and 0 with A, is no such letter.
+
+    Parameters
+    ----------
+    sequences : PackedSequences
+    numbers : ndarray of int
+        Of the sequences asked for.
+    matrix : SubstitutionMatrix
+        That knows all their letters.
+
+    Returns
+    -------
+    ndarray of shape (n_numbers,), int64
+        -1 also for a sum that exceeds 32 bits.
+    """
+    diagonal = np.diagonal(matrix.scores)
+    worth, sure = np.zeros(256, dtype=np.int64), np.zeros(256, dtype=bool)
+    letters = np.frombuffer(matrix.alphabet.encode(), dtype=np.uint8)
+    worth[letters] = diagonal
+    sure[letters] = (diagonal >= 0) & (diagonal >= matrix.scores.max(axis=1))
+    sums = np.full(len(numbers), -1, dtype=np.int64)
+    for place, number in enumerate(numbers.tolist()):
+        start, stop = sequences.offsets[number : number + 2]
+        residues = sequences.letters[start:stop]
+        if sure[residues].all():
+            sums[place] = worth[residues].sum()
+    sums[sums > np.iinfo(np.int32).max] = -1
+    return sums
+
+
+def _aligned(
+    sequences: PackedSequences,
+    left: NDArray[np.int32],
+    right: NDArray[np.int32],
+    scheme: ScoringScheme,
+    threads: int,
+    codes: NDArray[np.intc],
+) -> NDArray[np.int32]:
     if not left.size:
         return np.empty(0, dtype=np.int32)
+    from kreinflow.alignment import loop  # slow to import, and many jobs align nothing
+
+    native = _NativeMatrix(scheme.matrix, codes)
     left, right, places = loop.longer_first(sequences.lengths, left, right, _PROFILE_COST)
     ordered = np.empty(left.size, dtype=np.int32)
     functions = _addresses(scheme)

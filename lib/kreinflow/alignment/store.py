@@ -62,7 +62,8 @@ class FillReport:
     reused : int
         Pairs of different sequences that the store had already.
     cells : int
-        Cells of the dynamic programming matrices filled now (products of lengths).
+        Products of the lengths of the pairs, and the squares of those alone: the cells of the
+        dynamic programming matrices, of which those of self-scores are seldom filled.
     seconds : float
     """
 
