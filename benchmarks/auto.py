@@ -42,7 +42,7 @@ from kreinflow.numerics import limited
 from kreinflow.sequences.dataset import Dataset
 from kreinflow.sequences.folds import assign_folds
 from kreinflow.sequences.partition import Partition, partition_of
-from kreinflow.workspace import MatrixScores, selection_problem, training_parts, transforms_of
+from kreinflow.workspace import MatrixScores, select_landmarks, training_parts, transforms_of
 
 NAMES = {"auto": "auto", "blast": "BLAST", "nearest": "SW nearest", "kmer_svm": "k-mer SVM"}
 BEST = "best recipe"
@@ -113,10 +113,9 @@ def learned(
     for name, settings in config["selectors"].items():
         selector, transform = make_selector(settings), transforms[settings["transform"]]
         training = partition.training(fold)
-        problem = selection_problem(
+        tables[name] = select_landmarks(
             selector, dataset, training, scores, transform, seed, fold, parts=parts
         )
-        tables[name] = selector.select(problem)
     union = np.unique(np.concatenate([table["row"] for table in tables.values()]))
     for name, table in tables.items():
         rows = table["row"].to_numpy(np.int64)

@@ -11,7 +11,7 @@ from kreinflow.workspace import (
     given_landmarks,
     open_scores,
     read_scheme,
-    selection_problem,
+    select_landmarks,
     training_parts,
     transforms_of,
 )
@@ -25,7 +25,7 @@ with logged(snakemake.log[0]) as console:
     selector = make_selector(params.selector)
     name = selector.settings.get("transform", "raw")
     match = snakemake.input.match
-    problem = selection_problem(
+    table = select_landmarks(
         selector,
         dataset,
         partition.training(fold),
@@ -37,6 +37,5 @@ with logged(snakemake.log[0]) as console:
         given_landmarks(dataset, selector.settings, params.data),
         training_parts(partition),
     )
-    table = selector.select(problem)
     console.say(f"{len(table)} landmarks of {table['class'].nunique()} classes")
     write_table(snakemake.output[0], table)

@@ -18,7 +18,7 @@ from kreinflow.workspace import (
     alphabet_of,
     open_scores,
     read_scheme,
-    selection_problem,
+    select_landmarks,
     transforms_of,
 )
 
@@ -133,16 +133,14 @@ def trained_model(config, data):
     )
     everything = np.ones(len(dataset.ids), dtype=bool)
     choice = make_selector(selector)
-    table = choice.select(
-        selection_problem(
-            choice,
-            dataset,
-            everything,
-            scores,
-            transforms[selector["transform"]],
-            config["seed"],
-            "all",
-        )
+    table = select_landmarks(
+        choice,
+        dataset,
+        everything,
+        scores,
+        transforms[selector["transform"]],
+        config["seed"],
+        "all",
     )
     rows = table["row"].to_numpy(np.int64)
     codes = {label: code for code, label in enumerate(dataset.classes)}

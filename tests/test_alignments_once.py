@@ -18,7 +18,7 @@ from kreinflow.workspace import (
     list_candidates,
     open_scores,
     read_scheme,
-    selection_problem,
+    select_landmarks,
     transforms_of,
 )
 
@@ -63,10 +63,8 @@ def test_no_pair_is_aligned_twice_and_the_account_is_right(tmp_path, candidates,
                 continue
             settings = {"method": method, "budget": 9, "candidates": candidates, "sketch": sketch}
             selector = make_selector(settings)
-            table = selector.select(
-                selection_problem(
-                    selector, dataset, partition.training(name), scores, transform, 1, name
-                )
+            table = select_landmarks(
+                selector, dataset, partition.training(name), scores, transform, 1, name
             )
             assert len(table) == 9
             union.update(table["row"].tolist())

@@ -15,7 +15,7 @@ from kreinflow.models.run import Run
 from kreinflow.models.training import inner_partition, train_recipes
 from kreinflow.sequences.dataset import Dataset
 from kreinflow.sequences.partition import Partition
-from kreinflow.workspace import MatrixScores, selection_problem, training_parts, transforms_of
+from kreinflow.workspace import MatrixScores, select_landmarks, training_parts, transforms_of
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # tiny factors miss self-scores, and say so
 
@@ -57,7 +57,7 @@ def inner_figures(K, codes, partition, fold):
     tables = {}
     for name, settings in config["selectors"].items():
         selector = make_selector(settings)
-        problem = selection_problem(
+        tables[name] = select_landmarks(
             selector,
             dataset,
             partition.training(fold),
@@ -67,7 +67,6 @@ def inner_figures(K, codes, partition, fold):
             fold,
             parts=training_parts(partition),
         )
-        tables[name] = selector.select(problem)
     rows = {name: table["row"].to_numpy(np.int64) for name, table in tables.items()}
     union = np.unique(np.concatenate(list(rows.values())))
     figures = []

@@ -23,7 +23,7 @@ from kreinflow.workspace import (
     list_candidates,
     open_scores,
     read_scheme,
-    selection_problem,
+    select_landmarks,
     transforms_of,
 )
 from small_inputs import families, write_fasta, write_labels
@@ -85,7 +85,7 @@ class Study:
         for settings in selectors:
             selector = make_selector(settings)
             for name in [*self.partition.names, ALL]:
-                problem = selection_problem(
+                table = select_landmarks(
                     selector,
                     self.dataset,
                     self.partition.training(name),
@@ -95,7 +95,7 @@ class Study:
                     name,
                     given=given_landmarks(self.dataset, settings, self.folder),
                 )
-                union.update(selector.select(problem)["row"].tolist())
+                union.update(table["row"].tolist())
         rows = np.array(sorted(union))
         self._fill([(np.arange(len(self.dataset.digests)), rows)])
         assert len(self.log) == len(set(self.log))
@@ -177,10 +177,10 @@ def test_kept_landmarks_of_a_fold_lie_in_its_training_part(study):
     for name in study.partition.names:
         training = study.partition.training(name)
         selector = make_selector({"method": "given", "table": "kept.csv"})
-        problem = selection_problem(
+        table = select_landmarks(
             selector, study.dataset, training, None, None, 1, name, given=given
         )
-        taken.append(set(selector.select(problem)["row"]))
+        taken.append(set(table["row"]))
         assert taken[-1] == set(given) & set(study.dataset.rows[training])
     assert set.union(*taken) == set(given)
 

@@ -14,7 +14,7 @@ from kreinflow.models.fisher import NystroemFisher
 from kreinflow.sequences.dataset import load_dataset
 from kreinflow.sequences.folds import assign_folds
 from kreinflow.sequences.partition import partition_of
-from kreinflow.workspace import open_scores, selection_problem, transforms_of
+from kreinflow.workspace import open_scores, select_landmarks, transforms_of
 
 ROOT = Path(__file__).parents[1]
 
@@ -39,10 +39,7 @@ def test_ny_ikfd_on_protein213_reaches_the_paper():
         training, tested = partition.training(name), partition.testing(name)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)  # misfits of so few landmarks
-            problem = selection_problem(
-                balls, dataset, training, scores, transforms["raw"], 1, name
-            )
-            table = balls.select(problem)
+            table = select_landmarks(balls, dataset, training, scores, transforms["raw"], 1, name)
             assert len(table) <= 30
             rows = table["row"].to_numpy(np.int64)
             landmarks = Landmarks(

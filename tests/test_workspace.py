@@ -19,7 +19,7 @@ from kreinflow.workspace import (
     check_budgets,
     class_scores,
     open_scores,
-    selection_problem,
+    select_landmarks,
     training_parts,
     transforms_of,
     write_columns,
@@ -186,10 +186,10 @@ def test_selectors_look_at_no_record_that_is_tested(method, kind):
             statistics={},
         )
         transform = transforms_of(["raw"], {}, None)["raw"]
-        problem = selection_problem(
+        table = select_landmarks(
             selector, dataset, ~tested, MatrixScores(dataset), transform, 1, "r0f0"
         )
-        tables.append(selector.select(problem))
+        tables.append(table)
     assert tables[0].equals(tables[1])
     assert not tested[tables[0]["row"]].any()
     assert len(tables[0]) == (40 if method == "all" else 8)
@@ -219,7 +219,7 @@ def test_landmarks_of_all_parts_stay_within_the_alignments_of_the_budget(alignme
     selector = make_selector(settings)
     counts = []
     for name in [*partition.names, "all"]:
-        problem = selection_problem(
+        table = select_landmarks(
             selector,
             dataset,
             partition.training(name),
@@ -229,7 +229,7 @@ def test_landmarks_of_all_parts_stay_within_the_alignments_of_the_budget(alignme
             name,
             parts=parts,
         )
-        counts.append(len(selector.select(problem)))
+        counts.append(len(table))
     assert pairs_with(min(sum(counts), n), n) <= alignments
     assert counts == {1000: [4] * 5, 1769: [11] * 5}.get(alignments, [45] * 4 + [60])
 

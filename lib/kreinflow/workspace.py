@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from kreinflow.alignment.scoring import ScoringScheme, load_substitution_matrix, sums_over_letters
@@ -471,7 +472,7 @@ def sketch_scores(
     )
 
 
-def selection_problem(
+def select_landmarks(
     selector: Selector,
     dataset: Dataset,
     training: NDArray[np.bool_],
@@ -482,8 +483,8 @@ def selection_problem(
     matched: int | None = None,
     given: Rows | None = None,
     parts: int = 1,
-) -> SelectionProblem:
-    """Return what a selector chooses the landmarks of one fold from.
+) -> pd.DataFrame:
+    """Return the landmarks that a selector chooses for one fold.
 
     Parameters
     ----------
@@ -505,19 +506,23 @@ def selection_problem(
     parts : int
         Training parts that a budget of alignments has to suffice for; see :func:`training_parts`.
 
+    Returns
+    -------
+    DataFrame
+        See :meth:`~kreinflow.landmarks.selector.Selector.select`.
+
     Examples
     --------
     The landmarks of a fold, without a workflow::
 
         selector = make_selector({"method": "leverage", "transform": "raw", "budget": 20})
-        problem = selection_problem(
+        table = select_landmarks(
             selector, dataset, training, MatrixScores(dataset), make_transform("raw"), 1, "r0f0"
         )
-        table = selector.select(problem)
     """
     settings = selector.settings
     n = len(np.unique(dataset.rows[training]))
-    return SelectionProblem(
+    problem = SelectionProblem(
         classes=class_scores(
             dataset,
             training,
@@ -543,6 +548,7 @@ def selection_problem(
         else None,
         given=given,
     )
+    return selector.select(problem)
 
 
 def write_columns(path: Path_, scores: Scores, rows: Rows, union: Rows) -> None:

@@ -32,7 +32,7 @@ from kreinflow.workspace import (
     alphabet_of,
     open_scores,
     read_scheme,
-    selection_problem,
+    select_landmarks,
     transforms_of,
 )
 from small_inputs import DenseScores, families, matrix_of, points, write_fasta, write_labels
@@ -85,9 +85,7 @@ def workflow(folder, source, learner, *, transform="raw", correction="none", sel
     transforms = transforms_of([transform], config["transforms"], scheme)
     chooser = make_selector(config["selectors"]["it"])
     everything = np.ones(len(dataset.ids), dtype=bool)
-    table = chooser.select(
-        selection_problem(chooser, dataset, everything, given, transforms[transform], 0, ALL)
-    )
+    table = select_landmarks(chooser, dataset, everything, given, transforms[transform], 0, ALL)
     rows = table["row"].to_numpy(np.int64)
     columns = given.rectangle(np.arange(len(dataset.digests)), rows)
     partition = Partition(dataset.rows, np.empty((0, len(dataset.ids)), dtype=np.int64))

@@ -39,7 +39,7 @@ from kreinflow.sequences.dataset import Dataset, digest
 from kreinflow.sequences.matrices import check_matrix
 from kreinflow.sequences.objects import refuse_unfit
 from kreinflow.sequences.partition import ALL, Partition
-from kreinflow.workspace import KernelScores, MatrixScores, Scores, selection_problem
+from kreinflow.workspace import KernelScores, MatrixScores, Scores, select_landmarks
 
 PRECOMPUTED = "precomputed"
 
@@ -162,10 +162,9 @@ class LandmarkChoice(BaseEstimator):  # type: ignore[misc] # scikit-learn has no
         settings = self._selector_settings()
         selector = CHOSEN[settings["method"]](settings)
         everything = np.ones(len(codes), dtype=bool)
-        problem = selection_problem(
+        table = select_landmarks(
             selector, dataset, everything, scores, make_transform("raw"), checked_seed(self), ALL
         )
-        table = selector.select(problem)
         rows = table["row"].to_numpy(np.int64)
         columns = scores.rectangle(np.arange(len(dataset.digests)), rows)
         partition = Partition(dataset.rows, np.empty((0, len(codes)), dtype=np.int64))

@@ -28,7 +28,7 @@ from kreinflow.models.training import choose, inner_partition, shown
 from kreinflow.papers.centring import CentredScores
 from kreinflow.sequences.dataset import Dataset
 from kreinflow.sequences.partition import Partition, fold_numbers
-from kreinflow.workspace import Scores, selection_problem, transforms_of
+from kreinflow.workspace import Scores, select_landmarks, transforms_of
 
 Settings = Mapping[str, Any]
 Centring = Literal["landmarks", "training", "factor"]
@@ -153,7 +153,7 @@ class _Fold:
 
     def _select(self, name: str, matched: int | None) -> pd.DataFrame:
         selector = make_selector(self.selectors[name])
-        problem = selection_problem(
+        return select_landmarks(
             selector,
             self.dataset,
             self.partition.training(self.name),
@@ -164,7 +164,6 @@ class _Fold:
             matched,
             parts=len(self.partition.names),
         )
-        return selector.select(problem)
 
     def _measured(
         self, run: Run, selector: str, table: pd.DataFrame, seconds: float

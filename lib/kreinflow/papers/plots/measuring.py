@@ -28,7 +28,7 @@ from kreinflow.randomness import stream
 from kreinflow.sequences.dataset import Dataset, load_dataset
 from kreinflow.sequences.folds import assign_folds
 from kreinflow.sequences.partition import Partition, partition_of
-from kreinflow.workspace import MatrixScores, open_scores, selection_problem
+from kreinflow.workspace import MatrixScores, open_scores, select_landmarks
 
 Settings = Mapping[str, Any]
 Rows = NDArray[np.int64]
@@ -115,10 +115,10 @@ def choose_landmarks(
     if training is None:
         training = np.ones(len(dataset.ids), dtype=bool)
     selector = make_selector(settings)
-    problem = selection_problem(
+    table = select_landmarks(
         selector, dataset, training, MatrixScores(dataset), RAW, seed, "figure", matched
     )
-    return selector.select(problem)["row"].to_numpy(np.int64)
+    return table["row"].to_numpy(np.int64)
 
 
 def as_many_as_balls(
