@@ -191,7 +191,7 @@ def test_check_of_nucleotides_groups_and_matrix_files(check, tmp_path):
     # Each family is one group of near-identical sequences: no two folds can share it.
     groups = {"method": "grouped", "k": 2, "identity": 0.8}
     message = refused(check, configuration(source, "normalised", scoring=scoring, folds=groups))
-    assert "class 'a' has 1 groups of sequences that must share a fold" in message
+    assert "3 of 3 classes have fewer groups of sequences that must share a fold" in message
     groups["identity"] = 1.0
     assert check(configuration(source, "normalised", scoring=scoring, folds=groups))[0] == 0
 
@@ -275,7 +275,7 @@ def _fasta(records):
         (_fasta(GOOD) + b">\nMKV\n", "x.fasta, record 31 (line 61): has no id."),
         (_fasta(GOOD[:10]), "the data have 1 class left (a). At least two"),
         (_fasta(GOOD[:21]), "the data have 2 classes left (a, b"),  # of c only one: dropped
-        (_fasta(GOOD[:22]), "class 'c' has 2 groups"),
+        (_fasta(GOOD[:22]), "class 'c' has 2 different records"),
         (_fasta([*GOOD, ("e", "a", "XXX")]), "e: its 3 residues score 0 with themselves"),
     ],
 )
@@ -500,7 +500,7 @@ def test_bad_settings(check, tmp_path):
     assert "substitution matrix 'BLOSUM26'" in refused(check, odd)
     assert "Did you mean 'blosum65'?" in refused(check, odd)
     many = configuration(fasta_source(), folds={"k": 11})
-    assert "class 'a' has 10 groups" in refused(check, many)
+    assert "class 'a' has 10 different records" in refused(check, many)
     missing = {**good, "classify": {"new": {"dataset": "mine", "input": "new.fasta"}}}
     assert f"{tmp_path}/new.fasta: no such file." in refused(check, missing)
     matched = configuration(

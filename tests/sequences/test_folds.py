@@ -136,10 +136,30 @@ def test_a_group_of_two_classes_counts_in_the_larger(tmp_path):
 def test_class_smaller_than_the_folds(tmp_path):
     sequences, _ = random_data(24)
     data = dataset(sequences + sequences[-4:], ["A"] * 20 + ["B"] * 8)
-    message = r"class 'B' has 4 groups .*fewer than k = 5 .*'folds.k' to 4 .*'min_class_size'"
+    message = (
+        r"class 'B' has 4 different records, fewer than k = 5 .*'folds.k' to 4 .*'min_class_size'"
+    )
     with pytest.raises(InputError, match=message):
         folds_of(data, tmp_path)
     folds_of(data, tmp_path, k=4)
+
+
+def test_classes_in_fewer_groups_than_folds(tmp_path):
+    sequences, _ = random_data(40, length=80)
+    labels = ["A", "B"] * 20
+    mutants = [sequences[0][:i] + b"W" + sequences[0][i + 1 :] for i in (10, 20, 30, 40)]
+    data = dataset([*sequences, *mutants], [*labels, "C", "C", "D", "D"])
+    message = (
+        r"2 of 4 classes have fewer groups .*identity 0\.9\) than k = 2 folds; 'D' has 0 .*\. "
+        r"Raise 'folds\.identity', or drop such"
+    )
+    with pytest.raises(InputError, match=message):
+        folds_of(data, tmp_path, k=2, method="grouped")
+    data = dataset([*sequences, *(s[::-1] for s in sequences[:2])], [*labels, "C", "C"])
+    message = r"1 of 3 classes .*'C' has 2 .* Raise 'folds\.identity', lower 'folds\.k' to 2, or"
+    with pytest.raises(InputError, match=message):
+        folds_of(data, tmp_path, k=3, method="grouped")
+    folds_of(data, tmp_path, k=2, method="grouped")
 
 
 def test_a_matrix_cannot_be_grouped_by_identity(tmp_path):

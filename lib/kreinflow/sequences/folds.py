@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from kreinflow.errors import InputError
 from kreinflow.randomness import hash_keys
 from kreinflow.sequences.dataset import Dataset, resolve
-from kreinflow.sequences.files import first_few
+from kreinflow.sequences.files import counted, first_few
 from kreinflow.sequences.headers import known_by
 from kreinflow.sequences.labels import check_columns, differ_in_case, read_pairs
 from kreinflow.sequences.mmseqs import find_mmseqs, mmseqs_clusters, mmseqs_version
@@ -112,6 +112,8 @@ def assign_folds(
     else:
         by_column = settings["method"] == "grouped" and settings["column"] is not None
         spread = _balanced_folds if by_column else _hashed_folds
+        if settings["method"] == "grouped" and not by_column:
+            _refuse_few_groups(dataset, groups, settings["k"], settings["identity"])
         folds = [
             spread(dataset, groups, settings["k"], seed, repeat)
             for repeat in range(settings["repeats"])
@@ -271,6 +273,26 @@ def _column(
     return [table[id] for id in dataset.ids]
 
 
+def _refuse_few_groups(
+    dataset: Dataset, groups: NDArray[np.int64], k: int, identity: float
+) -> None:
+    """Refuse a class whose near-identical sequences are in too few groups for the folds."""
+    units, unit_of = np.unique(groups, return_inverse=True)
+    own = np.bincount(
+        _majority(unit_of, dataset.labels, len(units)), minlength=len(dataset.classes)
+    )
+    few = np.flatnonzero(own < k)
+    if len(few):
+        code = int(own.argmin())
+        lower = f", lower 'folds.k' to {own[code]}" if own[code] >= 2 else ""
+        raise InputError(
+            f"folds: {len(few)} of {len(own)} classes have fewer groups of "
+            f"sequences that must share a fold (identity {identity:g}) than k = {k} folds; "
+            f"{dataset.classes[code]!r} has {own[code]} (a group counts for the class that most of "
+            f"it is of). Raise 'folds.identity'{lower}, or drop such classes."
+        )
+
+
 def _hashed_folds(
     dataset: Dataset, groups: NDArray[np.int64], k: int, seed: int, repeat: int
 ) -> NDArray[np.intp]:
@@ -286,8 +308,8 @@ def _hashed_folds(
         members = np.flatnonzero(unit_label == code)
         if len(members) < k:
             raise InputError(
-                f"folds: class {label!r} has {len(members)} groups of sequences that must share "
-                f"a fold, fewer than k = {k} folds. Set 'folds.k' to {max(2, len(members))} or "
+                f"folds: class {label!r} has {counted(len(members), 'different record')}, "
+                f"fewer than k = {k} folds. Set 'folds.k' to {max(2, len(members))} or "
                 f"less, or 'min_class_size' to more than {len(members)} to drop such classes."
             )
         offset = int(hash_keys(seed, _name("fold offset", repeat), [label])[0] % k)
