@@ -33,6 +33,28 @@ def test_a_class_without_rows_is_refused(machine):
         machine("all").fit(Z, signs, y, 4)
 
 
+@MACHINES
+def test_two_classes_are_mirror_images(machine):
+    Z, signs, y = mixture_rows(90, 0.8)
+    fitted = machine("all").fit(Z, signs, y, 2)
+    np.testing.assert_array_equal(fitted.coef_[:, 0], -fitted.coef_[:, 1])
+    np.testing.assert_array_equal(fitted.weights_[0], fitted.weights_[1])
+    assert fitted.intercept_[0] == -fitted.intercept_[1]
+    assert len(fitted.active_) == len(fitted.n_iter_) == len(fitted.converged_) == 2
+
+
+@MACHINES
+def test_complexity_counts_rows_of_any_class_once(machine):
+    Z, signs, y = mixture_rows(90, 0.5, n_classes=3)
+    rows = np.arange(0, 90, 4)
+    fitted = machine().fit(Z, signs, y, 3, basis_rows=rows)
+    used = set().union(*(set(rows.tolist()) for rows in fitted.active_))
+    assert fitted.complexity_ == len(used) / 90
+    assert used <= set(rows.tolist())
+    assert (np.concatenate(fitted.weights_) > 0).all()
+    assert max(len(w) for w in fitted.weights_) < len(rows)  # it is sparse
+
+
 @pytest.mark.parametrize(
     ("machine", "steps"), [(NystroemPCVM, "steps"), (NystroemEPCVM, "actions")]
 )

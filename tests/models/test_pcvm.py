@@ -205,25 +205,6 @@ def test_scale_is_the_mean_magnitude_of_the_true_self_similarities():
     np.testing.assert_allclose(machine.decision_function(Z)[:, 1], expected, atol=1e-10)
 
 
-def test_two_classes_are_mirror_images_whatever_their_order():
-    Z, signs, y = problem(n_classes=2)
-    machine = NystroemPCVM("all").fit(Z, signs, y, 2)
-    np.testing.assert_array_equal(machine.coef_[:, 0], -machine.coef_[:, 1])
-    np.testing.assert_array_equal(machine.weights_[0], machine.weights_[1])
-    assert machine.intercept_[0] == -machine.intercept_[1]
-    assert len(machine.n_iter_) == len(machine.converged_) == 2
-
-
-def test_complexity_counts_rows_of_any_class_once():
-    Z, signs, y = problem(n_classes=3)
-    rows = np.arange(0, len(y), 4)
-    machine = NystroemPCVM().fit(Z, signs, y, 3, basis_rows=rows)
-    used = set().union(*(set(rows.tolist()) for rows in machine.active_))
-    assert machine.complexity_ == len(used) / len(y)
-    assert used <= set(rows.tolist())
-    assert max(len(w) for w in machine.weights_) < len(rows)  # it is sparse
-
-
 def test_accurate_and_the_same_over_more_rows_than_a_tile():
     rng = np.random.default_rng(5)
     y = rng.integers(0, 4, 5000)
