@@ -7,7 +7,7 @@ import pandas as pd
 from kreinflow.alignment.backends import backend_named
 from kreinflow.artifacts import replacing, table_text
 from kreinflow.console import logged
-from kreinflow.models.classification import COLUMNS, classify_batches
+from kreinflow.models.classification import COLUMNS, classify_batches, first_faults
 from kreinflow.models.model_file import Model
 
 with logged(snakemake.log[0]) as console, replacing(snakemake.output[0]) as part:
@@ -17,7 +17,7 @@ with logged(snakemake.log[0]) as console, replacing(snakemake.output[0]) as part
         new,
         snakemake.threads,
         params.strand == "both",
-        on_fault=lambda message: console.show(f"kreinflow: not classified: {message}"),
+        on_fault=first_faults(console.show),
         backend=backend_named(params.backend),
     )
     if new.stat().st_size == 0:  # all sequences of the data set have a label

@@ -5,8 +5,11 @@ import gzip
 import json
 import lzma
 import os
+import shlex
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import numpy as np
@@ -729,6 +732,58 @@ def test_a_screen_that_cannot_be_written(trained, command):
     os.close(writer)
     assert done.returncode == 0, "the reader has seen enough"
     assert "Error" not in done.stderr
+
+
+def test_of_many_bad_records_the_first_are_told(run, trained, tmp_path):
+    (tmp_path / "empty.fa").write_text("".join(f">e{i}\n" for i in range(100)))
+    code, out, err = run("classify", trained[0], tmp_path / "empty.fa")
+    assert code == 0
+    assert out.count("has no residues") == 100
+    assert err.count("has no residues") == 20
+    *_, more, last = err.splitlines()
+    assert more == "kreinflow: more are not classified: see the column 'problem'."
+    assert last.endswith("; 100 not classified")
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupt_leaves_nothing_half_written(trained, tmp_path, number):
+    (tmp_path / "folder").mkdir()
+    arguments = ["classify", trained[0], "-", "-o", tmp_path / "folder" / "x.tsv"]
+    process = subprocess.Popen(
+        [sys.executable, "-m", "kreinflow.cli", *arguments],
+        stdin=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stdin is not None
+    process.stdin.write(">a\nMKV\n")  # more may come
+    process.stdin.flush()
+    for _ in range(600):
+        if list((tmp_path / "folder").glob(".x.tsv.*.part")):
+            break
+        time.sleep(0.1)
+    time.sleep(0.3)
+    process.send_signal(number)
+    said = process.communicate()[1]
+    assert process.returncode == 128 + number
+    assert said == "kreinflow: interrupted; nothing half-written is left.\n"
+    assert list((tmp_path / "folder").iterdir()) == []
+
+
+@pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-"])
+def test_closed_streams(trained, closed):
+    new = "-" if closed == "<&-" else trained[0].with_name("x.fasta")
+    command = shlex.join([sys.executable, "-m", "kreinflow.cli", "classify", f"{trained[0]}"])
+    done = subprocess.run(
+        ["sh", "-c", f"{command} {new} {closed}"], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == (2 if closed == "<&-" else 0)
+    if closed == "<&-":
+        assert done.stderr == "kreinflow input error: standard input: is closed. Name a file.\n"
+    elif closed == ">&-":
+        assert done.stderr.startswith("kreinflow: 36 records: 36 classified")
+    else:
+        assert len(done.stdout.splitlines()) == 37
 
 
 def test_nothing_is_written_over_what_is_read(run, trained, tmp_path):

@@ -3,8 +3,10 @@
 import argparse
 import gzip
 import os
+import signal
 import sys
 import tempfile
+import threading
 import time
 import traceback
 from collections.abc import Callable, Iterator, Sequence
@@ -93,10 +95,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
         "export": _export,
         "explain": _explain,
     }
+    # Where they are closed, print would write messages to whatever is open.
+    sys.stdout = sys.stdout or open(os.devnull, "w")  # noqa: SIM115
+    sys.stderr = sys.stderr or open(os.devnull, "w")  # noqa: SIM115
     try:
-        actions[options.command](options)
-        if sys.stdout is not None:
-            sys.stdout.flush()  # else what cannot be written is noticed only behind the exit code
+        with _ending_tidily():
+            actions[options.command](options)
+        sys.stdout.flush()  # else what cannot be written is noticed only behind the exit code
+    except KeyboardInterrupt as interrupt:
+        print("kreinflow: interrupted; nothing half-written is left.", file=sys.stderr)
+        _give_up_output()
+        return 128 + (interrupt.args[0] if interrupt.args else signal.SIGINT)
     except KreinflowError as error:
         return _tell(error)
     except BrokenPipeError:  # the reader of our output has seen enough
@@ -112,6 +121,23 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print("kreinflow error: a fault of the program; please report it.", file=sys.stderr)
         return 1
     return 0
+
+
+@contextmanager
+def _ending_tidily() -> Iterator[None]:
+    """Let the signal that asks a process to end be an interrupt, so that files are cleared away."""
+
+    def interrupt(number: int, frame: object) -> None:
+        raise KeyboardInterrupt(number)
+
+    if threading.current_thread() is not threading.main_thread():  # signals reach that one only
+        yield
+        return
+    before = signal.signal(signal.SIGTERM, interrupt)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 def _tell(error: KreinflowError) -> int:
@@ -217,7 +243,7 @@ def _classify(options: argparse.Namespace) -> None:
 
     from kreinflow.alignment.backends import backend_named
     from kreinflow.artifacts import table_text
-    from kreinflow.models.classification import classify_batches
+    from kreinflow.models.classification import classify_batches, first_faults
     from kreinflow.models.model_file import Model
     from kreinflow.sequences.files import counted
 
@@ -240,10 +266,7 @@ def _classify(options: argparse.Namespace) -> None:
             "cannot make. Use parasail."
         )
 
-    def tell(message: str) -> None:
-        print(f"kreinflow: not classified: {message}", file=sys.stderr)
-
-    on_fault = None if options.strict else tell
+    on_fault = None if options.strict else first_faults(lambda line: print(line, file=sys.stderr))
     start, done, faults, flagged = time.monotonic(), 0, 0, 0
     with _output(options.output) as write:
         for table in classify_batches(

@@ -7,6 +7,7 @@ lengths and the machine's other business.
 """
 
 import ctypes
+from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -308,7 +309,10 @@ def _aligned(
         saturated = work(0)
     else:
         with ThreadPoolExecutor(threads) as pool:
-            saturated = sum(pool.map(work, range(threads)))
+            try:
+                saturated = sum(pool.map(work, range(threads)))
+            finally:  # an interrupt ends when the pieces at hand are done
+                deque(pieces, maxlen=0)
     if saturated:
         raise KreinflowError(
             f"{saturated} scores exceed 32 bits. Scale the substitution matrix down."

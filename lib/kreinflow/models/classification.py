@@ -1,5 +1,6 @@
 """Classifying new objects with a model file."""
 
+import itertools
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -105,6 +106,35 @@ def classify_batches(
                     raise InputError(message)
                 on_fault(message)
             yield table
+
+
+def first_faults(show: Callable[[str], None], most: int = 20) -> Callable[[str], None]:
+    """Return what to call with the fault of each record: it shows the first few, the table has all.
+
+    Parameters
+    ----------
+    show : callable
+        Takes a line.
+    most : int
+
+    Examples
+    --------
+    >>> tell = first_faults(print, most=1)
+    >>> for fault in ("a: is empty.", "b: is empty.", "c: is empty."):
+    ...     tell(fault)
+    kreinflow: not classified: a: is empty.
+    kreinflow: more are not classified: see the column 'problem'.
+    """
+    told = itertools.count()
+
+    def tell(message: str) -> None:
+        number = next(told)
+        if number < most:
+            show(f"kreinflow: not classified: {message}")
+        elif number == most:
+            show("kreinflow: more are not classified: see the column 'problem'.")
+
+    return tell
 
 
 def classes_of(model: Model) -> NDArray[Any]:

@@ -155,6 +155,8 @@ def open_text(path: Path, errors: str = "strict") -> Iterator[TextIO]:
 def _binary(path: Path) -> io.BufferedReader:
     if path != STANDARD_INPUT:
         return path.open("rb")
+    if sys.stdin is None:
+        raise InputError("standard input: is closed. Name a file.")
     return open(sys.stdin.fileno(), "rb", closefd=False)
 
 
