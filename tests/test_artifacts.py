@@ -64,9 +64,14 @@ def test_a_foreign_safetensors_file_is_refused(tmp_path, arrays):
     from safetensors.numpy import save_file
 
     path = tmp_path / "x.safetensors"
-    save_file(arrays, path)
-    with pytest.raises(InputError, match="not a file of kreinflow's"):
-        artifacts.read_arrays(path, "thing 1")
+    deep = "[" * 100_000
+    for metadata in (None, {"kreinflow": "[]"}, {"kreinflow": deep}):
+        save_file(arrays, path, metadata=metadata)
+        with pytest.raises(InputError, match="not a file of kreinflow's"):
+            artifacts.read_arrays(path, "thing 1")
+    (tmp_path / "x.json").write_text(deep)
+    with pytest.raises(InputError, match="not a JSON file"):
+        artifacts.read_json(tmp_path / "x.json")
 
 
 @pytest.mark.parametrize("name", ["t.tsv", "t.tsv.gz"])

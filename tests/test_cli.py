@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 import time
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -926,6 +927,10 @@ def _with_nan(weights):
         _set("header", "scheme", "gap_open", to=-1),
         _set("header", "scheme", to=None),
         _set("header", "molecule", to="plastic"),
+        _set("header", "kernel", to={"name": "gaussian", "width": 1.0}),
+        _set("header", "kernel", to="gaussian"),
+        _set("header", "landmark_ids", 0, to="\x1b[31m"),
+        _set("header", "classifier", "classes", to=["a", "b", "c\td"]),
         _set("header", "landmark_ids", to=["a"]),
         _set("header", "landmark_ids", to=None),
         _set("header", "classifier", "classes", to=["a", "a", "b"]),
@@ -959,6 +964,27 @@ def test_a_tampered_model_is_refused(run, trained, tmp_path, change):
     code, out, err = run("classify", path, new)
     assert (code, out, err.count("\n")) == (2, "", 1), err
     assert err.startswith(f"kreinflow input error: {path}: ")
+
+
+def test_what_a_model_says_does_not_command_the_terminal(run, trained, tmp_path):
+    said, model = "\x1b[31m\x9b1m\ud800", tmp_path / "m.safetensors"
+    tampered(trained[0], model, _set("header", "about", "records", to=said))
+    code, out, _ = run("inspect", model)
+    assert code == 0
+    assert r"records: \x1b[31m\x9b1m\ud800" in out
+    code, out, _ = run("inspect", model, "--json")
+    assert code == 0
+    assert json.loads(out)["records"] == said
+
+
+def test_explanations_that_overflow_are_refused_in_one_line(run, trained, tmp_path):
+    model = tmp_path / "m.safetensors"
+    tampered(trained[0], model, _array("weights", lambda w: w * 0 + 1e308))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        code, _, err = run("explain", model, trained[0].with_name("x.fasta"), "--id", "a0")
+    assert (code, err.count("\n")) == (2, 1)
+    assert "a0: the model's decision for it is not finite" in err
 
 
 def test_decisions_that_overflow_are_no_prediction(run, trained, tmp_path):

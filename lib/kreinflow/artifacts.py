@@ -91,7 +91,7 @@ def read_json(path: str | os.PathLike[str]) -> dict[str, Any]:
     """Read a JSON object written by :func:`write_json`."""
     try:
         content = json.loads(_read_bytes(path))
-    except (UnicodeDecodeError, json.JSONDecodeError) as error:
+    except (UnicodeDecodeError, json.JSONDecodeError, RecursionError) as error:
         raise InputError(f"{path}: not a JSON file ({error}). {_AGAIN}") from error
     if not isinstance(content, dict):
         raise InputError(f"{path}: holds no JSON object. {_AGAIN}")
@@ -320,6 +320,6 @@ def read_arrays(
         raise InputError(f"{path}: truncated or not a safetensors file ({error}). {advice}") from (
             error
         )
-    except (ValueError, KeyError, TypeError) as error:
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise InputError(f"{path}: not a file of kreinflow's ({error!r}). {advice}") from error
     return header, arrays

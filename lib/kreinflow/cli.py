@@ -2,6 +2,7 @@
 
 import argparse
 import gzip
+import io
 import os
 import signal
 import sys
@@ -15,7 +16,7 @@ from pathlib import Path
 from typing import BinaryIO, cast
 
 from kreinflow import __version__
-from kreinflow.errors import InputError, KreinflowError, of_the_disk
+from kreinflow.errors import InputError, KreinflowError, of_the_disk, printable
 
 BACKENDS = ("parasail", "pyopal")
 """What can align, the default first; imported only when something is aligned."""
@@ -98,6 +99,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     # Where they are closed, print would write messages to whatever is open.
     sys.stdout = sys.stdout or open(os.devnull, "w")  # noqa: SIM115
     sys.stderr = sys.stderr or open(os.devnull, "w")  # noqa: SIM115
+    if isinstance(sys.stdout, io.TextIOWrapper):  # as standard error: no letter is a fault
+        sys.stdout.reconfigure(errors="backslashreplace")
     try:
         with _ending_tidily():
             actions[options.command](options)
@@ -301,7 +304,7 @@ def _inspect(options: argparse.Namespace) -> None:
     if options.json:
         print(json.dumps(description, indent=2, ensure_ascii=False))
     else:
-        print(description_text(description), end="")
+        print(printable(description_text(description)), end="")
 
 
 def _export(options: argparse.Namespace) -> None:

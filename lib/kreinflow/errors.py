@@ -5,17 +5,26 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 
+def printable(text: str) -> str:
+    r"""Return a text with what a terminal obeys, or cannot show, as its escape.
+
+    Examples
+    --------
+    >>> print(printable("a\x1b[31m"))
+    a\x1b[31m
+    """
+    return "".join(
+        letter if letter.isprintable() or letter == "\n" else ascii(letter)[1:-1] for letter in text
+    )
+
+
 class KreinflowError(Exception):
     """Something failed that is not the user's doing (exit code 1)."""
 
     exit_code = 1
 
     def __str__(self) -> str:
-        """Return the message, with what cannot be shown on a terminal as its escape."""
-        return "".join(
-            letter if letter.isprintable() or letter == "\n" else ascii(letter)[1:-1]
-            for letter in super().__str__()
-        )
+        return printable(super().__str__())
 
 
 class InputError(KreinflowError):

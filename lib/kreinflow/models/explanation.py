@@ -64,6 +64,7 @@ class Explanation:
     strand: str | None
 
 
+@np.errstate(over="ignore", invalid="ignore")  # what is not finite is told by its name
 def explain(
     model: Model, path: Path, id: str, threads: int = 1, both_strands: bool = False
 ) -> Explanation:

@@ -20,6 +20,7 @@ from kreinflow.kernels.registry import known_kernel
 from kreinflow.models.calibration import LOSS_DIGITS
 from kreinflow.models.classifier import LandmarkClassifier
 from kreinflow.sequences.alphabet import ResidueAlphabet
+from kreinflow.sequences.files import has_control
 
 KIND = "kreinflow model 1"
 FOLD_KIND = "kreinflow fold models 1"
@@ -101,8 +102,12 @@ class Model:
             ids = tuple(str(i) for i in header["landmark_ids"])
             if len(ids) != classifier.n_landmarks:
                 raise refuse("ids and landmarks differ in number")
+            if any(map(has_control, (*ids, *classifier.classes))):
+                raise refuse("an id or a class has a control character")
             landmarks: tuple[bytes, ...] | Objects | None = None
             scheme, kernel = None, header["kernel"]
+            if header["scheme"] is not None and kernel is not None:
+                raise refuse("it has two ways to compare objects")
             if header["scheme"] is not None:
                 scheme = ScoringScheme.from_dict(header["scheme"])
                 ResidueAlphabet(scheme.matrix.alphabet, header["molecule"])  # refuses others
