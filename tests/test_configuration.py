@@ -391,6 +391,8 @@ def test_data_alone_are_a_configuration(content):
         assert dataset["final"] is None
     used = {name for dataset in config["datasets"].values() for name in dataset["recipes"]}
     assert used == set(recipes)
+    assert config["inner_folds"] == 5
+    assert complete_configuration({**content, "inner_folds": 3})["inner_folds"] == 3
     # What the report prints of it is a configuration too, and the same one.
     assert complete_configuration(config) == config
     changed = copy.deepcopy(config)

@@ -16,6 +16,10 @@ CANDIDATES = 30
 SHARES = {"few": 0.2, "some": 0.2, "many": 0.5}
 """Parts of the alignments for each set of landmarks; what is left is for the candidates."""
 
+INNER_FOLDS = 5
+"""With 3, a fit lacks a third of the records, and of the landmarks where these are records too:
+what is best then is not always what is best with all of them."""
+
 LEARNERS: Mapping[str, Mapping[str, Any]] = {
     "ikfd": {"method": "ny_ikfd", "scatter": "pooled", "bias": "least_squares", "ridge": "inner"},
     "sf-lsm": {"method": "sf_lsm", "ridge": "inner", "weights": "classes"},

@@ -191,7 +191,7 @@ def complete_configuration(content: Mapping[str, Any], name: str = "config") -> 
     """
     config = _complete(_with_nucleotide_scores(content), schema(), name)
     _choose_threshold(config, content, name)
-    _complete_comparison(config, name)
+    _complete_comparison(config, content, name)
     _check_references(config, name)
     return config
 
@@ -236,8 +236,10 @@ def _with_nucleotide_scores(content: Mapping[str, Any]) -> dict[str, Any]:
 _COMPARISON = ("selectors", "learners", "recipes")
 
 
-def _complete_comparison(config: dict[str, Any], name: str) -> None:
+def _complete_comparison(config: dict[str, Any], content: Mapping[str, Any], name: str) -> None:
     """Put selectors, learners and recipes into a config that leaves them to ``auto``, in place.
+
+    The number of inner folds is then that of ``auto`` too, unless it was given.
 
     A config that was completed before, such as the one that the report prints, has them already.
     """
@@ -260,6 +262,8 @@ def _complete_comparison(config: dict[str, Any], name: str) -> None:
             "out the one or the other."
         )
     config |= made
+    if "inner_folds" not in content:
+        config["inner_folds"] = automatic.INNER_FOLDS
     for key, kind in kinds.items():
         dataset = config["datasets"][key]
         dataset["recipes"] = dataset["recipes"] or automatic.names(kind)
