@@ -14,7 +14,7 @@ os.environ.update(PYTHONPATH=os.pathsep.join([LIBRARY, *filter(None, _before)]))
 sys.path.insert(0, LIBRARY)
 
 from kreinflow.competitors.kinds import HOMOLOGY, kind_of_folds, twins_of
-from kreinflow.configuration import UNLABELLED, complete_configuration
+from kreinflow.configuration import UNLABELLED, complete_configuration, read_configuration
 from kreinflow.errors import InputError
 from kreinflow.kernels.registry import KERNELS
 from kreinflow.models.registry import make_learner
@@ -33,6 +33,8 @@ def refuse(error):
 
 
 try:
+    for _path in workflow.configfiles:
+        read_configuration(_path)  # refuses keys that stand twice; Snakemake keeps the last one
     CONFIG = complete_configuration(config, ", ".join(map(str, workflow.configfiles)))
     DATA = Path(CONFIG["data"])
     check_results(Path(CONFIG["results"]))

@@ -787,6 +787,22 @@ def test_closed_streams(trained, closed):
         assert len(done.stdout.splitlines()) == 37
 
 
+def test_names_that_are_too_long(run, check, trained, tmp_path):
+    long = tmp_path / ("x" * 300)
+    new = trained[0].with_name("x.fasta")
+    for arguments in (
+        ("classify", trained[0], long),
+        ("classify", trained[0], new, "-o", long),
+        ("export", trained[0], "--landmarks", long),
+    ):
+        code, _, err = run(*arguments)
+        assert (code, err.count("\n")) == (2, 1)
+        assert "(File name too long)" in err
+    write_fasta(tmp_path / "x.fasta", GOOD)
+    config = configuration(fasta_source(), results=f"{long}")
+    assert "cannot be used (File name too long). Set other 'results'." in refused(check, config)
+
+
 def test_nothing_is_written_over_what_is_read(run, trained, tmp_path):
     model = tmp_path / "model.safetensors"
     model.write_bytes(trained[0].read_bytes())

@@ -236,6 +236,23 @@ MISTAKES = [
         _set(["datasets"], {"../up": {"source": {"type": "simulated"}}}),
         "'../up' is no name: use letters",
     ),
+    (
+        _set(["datasets"], {"x" * 101: {"source": {"type": "simulated"}}}),
+        "x' is no name: .*at most 100",
+    ),
+    (
+        _set(["datasets", "demo", "source"], {"typ": "simulated"}),
+        "the key 'type' is missing. Is 'typ' meant to be it",
+    ),
+    (_set(["results"], "r{x}"), "results: 'r{x}' has a brace or a control character"),
+    (_set(["results"], "a\nb"), r"results: 'a\\nb' has a brace or a control character"),
+    (
+        _set(
+            ["datasets", "demo", "source"],
+            {"type": "fasta", "fasta": ["a", "b{1}"], "labels": {"pattern": "x{2}(y)"}},
+        ),
+        r"datasets\.demo\.source\.fasta\.1: 'b.1.' has a brace",
+    ),
     (_set(["learners", "svc"], "linear_svc"), "learners.svc: 'linear_svc' is not a set of keys"),
     (_set(["learners", "svc", "method"], "epcvm"), "did you mean 'ny_epcvm'?"),
     (_set(["learners", "svc"], {"method": "sf_lsm", "ridge": "1e-3"}), "the number is 1.0e-3"),
@@ -262,6 +279,10 @@ def test_mistakes_are_named(content, change, message):
     ("text", "message"),
     [
         ("seed: 1\nseed: 2\n", "key 'seed' stands twice"),
+        ("datasets:\n  3: {a: 1}\n  '3': {a: 2}\n", r"key '3' stands twice \(line 3\)"),
+        ("2020-01-01: x\n", r"not YAML: key 2020-01-01 is no text \(line 1\)"),
+        ("seed: 2020-13-45\n", "not YAML: month must be in"),
+        (f"seed: {'9' * 5000}\n", "not YAML: Exceeds the limit"),
         ("seed: [1\n", "not YAML"),
         ("", "holds no keys"),
         ("- 1\n", "holds no keys"),

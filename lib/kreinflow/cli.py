@@ -364,7 +364,7 @@ def _output(path: str | None) -> Iterator[Callable[[str], None]]:
     target = Path(os.path.realpath(path))  # a link stays one
     with ExitStack() as stack:
         part = target
-        if not _is_device(target):  # there is nothing to replace then
+        if not os.path.exists(target) or not _is_device(target):  # else nothing is to be replaced
             _check_writable("-o", Path(path))
             part = stack.enter_context(replacing(target))
         file: BinaryIO = stack.enter_context(part.open("wb"))
@@ -389,11 +389,11 @@ def _is_device(path: Path) -> bool:
 
 def _check_writable(option: str, path: Path) -> None:
     """Refuse what cannot be a new file, before the work is done."""
-    if path.is_dir():
-        raise InputError(f"{option} {path}: is a folder. Name a file in it.")
-    if _is_device(path):
-        raise InputError(f"{option} {path}: is not a plain file. Name another one.")
     try:
+        if path.is_dir():
+            raise InputError(f"{option} {path}: is a folder. Name a file in it.")
+        if _is_device(path):
+            raise InputError(f"{option} {path}: is not a plain file. Name another one.")
         path.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=path.parent):
             pass

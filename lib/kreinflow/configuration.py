@@ -5,7 +5,7 @@ import difflib
 import json
 import math
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -86,11 +86,13 @@ class _UniqueKeyLoader(yaml.SafeLoader):
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
         seen: set[Any] = set()
         for key_node, _ in node.value:
-            key = self.construct_object(key_node, deep=True)
-            if isinstance(key, str) and key in seen:
-                raise yaml.YAMLError(
-                    f"key {key!r} stands twice (line {key_node.start_mark.line + 1})"
-                )
+            key, line = self.construct_object(key_node, deep=True), key_node.start_mark.line + 1
+            if isinstance(key, int | float | None):
+                key = json.dumps(key)  # as text in the end: 3 and "3" are one key
+            if isinstance(key, Hashable) and key in seen:
+                raise yaml.YAMLError(f"key {key!r} stands twice (line {line})")
+            if isinstance(key, Hashable) and not isinstance(key, str):
+                raise yaml.YAMLError(f"key {key} is no text (line {line})")
             if isinstance(key, str):
                 seen.add(key)
         return super().construct_mapping(node, deep)
@@ -105,19 +107,30 @@ def load_configuration(path: str | Path) -> dict[str, Any]:
     Raises
     ------
     InputError
-        As :func:`complete_configuration`, or if the file cannot be read as YAML.
+        As :func:`read_configuration` and :func:`complete_configuration`.
+    """
+    return complete_configuration(read_configuration(path), str(path))
+
+
+def read_configuration(path: str | Path) -> dict[str, Any]:
+    """Read a YAML configuration as it was written.
+
+    Raises
+    ------
+    InputError
+        If the file cannot be read, is not YAML, has a key twice, or holds no keys.
     """
     try:
         content = yaml.load(Path(path).read_bytes(), Loader=_UniqueKeyLoader)  # a SafeLoader
     except OSError as error:
         raise InputError(f"{path}: cannot be read ({error.strerror}).") from error
-    except yaml.YAMLError as error:
+    except (yaml.YAMLError, ValueError) as error:  # of dates and numbers that are none
         raise InputError(f"{path}: not YAML: {' '.join(str(error).split())}") from error
     except RecursionError as error:
         raise InputError(f"{path}: {_TOO_DEEP}") from error
     if not isinstance(content, dict):
         raise InputError(f"{path}: holds no keys; start from the config.yaml of kreinflow.")
-    return complete_configuration(content, str(path))
+    return content
 
 
 def complete_method(
@@ -190,6 +203,7 @@ def complete_configuration(content: Mapping[str, Any], name: str = "config") -> 
         its range, a name that refers to nothing.
     """
     config = _complete(_with_nucleotide_scores(content), schema(), name)
+    _refuse_wildcards(config, name, ())
     _choose_threshold(config, content, name)
     _complete_comparison(config, content, name)
     _check_references(config, name)
@@ -290,6 +304,22 @@ def _refuse_non_finite(value: Any, name: str, place: tuple[str, ...]) -> None:
             _refuse_non_finite(part, name, (*place, str(key)))
 
 
+_PATHS = {"results", "data", "fasta", "swissprot", "matrix", "vectors", "table", "lines", "input"}
+
+
+def _refuse_wildcards(value: Any, name: str, place: tuple[str, ...]) -> None:
+    """Refuse paths that Snakemake would read as patterns, or that a log cannot show."""
+    if isinstance(value, dict | list):
+        parts = value.items() if isinstance(value, dict) else enumerate(value)
+        for key, part in parts:
+            _refuse_wildcards(part, name, (*place, str(key)))
+    elif isinstance(value, str) and _PATHS & set(place[-2:]) and re.search(r"[{}\0-\x1f]", value):
+        raise InputError(
+            f"{name}: {'.'.join(place)}: {value!r} has a brace or a control character, which "
+            "Snakemake does not take for part of a path. Rename it."
+        )
+
+
 _Validator = strict_validator()
 
 
@@ -325,7 +355,9 @@ def _explain(error: ValidationError) -> str:
         return f"{place}: {found!r} is none of {', '.join(choices)}{_meant(found, choices) or '.'}"
     if error.validator == "required":
         missing = [key for key in rule if key not in instance]
-        return f"{place}: the key {missing[0]!r} is missing."
+        meant = difflib.get_close_matches(missing[0], list(instance), n=1)
+        hint = f" Is {meant[0]!r} meant to be it?" if meant else ""
+        return f"{place}: the key {missing[0]!r} is missing.{hint}"
     about = part.get("description", "")
     return f"{place}: {_why(error)}{f' ({about})' if about else ''}.{_hint(error)}"
 
@@ -350,7 +382,10 @@ def _why(error: ValidationError) -> str:
         types = [part["type"]] if isinstance(part["type"], str) else part["type"]
         word = part.get("pattern", "").strip("^$")  # of ^inner$
         if types == ["string"] and error.validator == "pattern":
-            return f"{found} is no name: use letters, digits and . _ + -, a letter or digit first"
+            return (
+                f"{found} is no name: use letters, digits and . _ + -, a letter or digit first, "
+                "at most 100 in all"
+            )
         allowed = _TYPES | ({"string": word} if word else {})
         *others, last = [allowed[name] for name in types]
         return f"{found} is not {', '.join(others)}{' or ' if others else ''}{last}"

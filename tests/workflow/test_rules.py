@@ -110,6 +110,12 @@ def test_a_mistake_in_the_config_ends_with_code_two_before_any_job(workflow, sma
     done = run.run(check=False)
     assert done.returncode == 2
     assert "unknown key 'recipies'; did you mean 'recipes'?" in done.stderr
+    run.configure(small_config)
+    with (run.folder / "config.yaml").open("a") as file:
+        file.write("seed: 4\n")
+    done = run.run(check=False)
+    assert done.returncode == 2
+    assert "config.yaml: not YAML: key 'seed' stands twice" in done.stderr
     assert not (run.folder / "results").exists()
 
 

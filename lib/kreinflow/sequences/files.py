@@ -54,7 +54,12 @@ def check_results(folder: Path) -> None:
     ------
     InputError
     """
-    nearest = next(path for path in (folder, *folder.parents) if path.exists())
+    try:
+        nearest = next(path for path in (folder, *folder.parents) if path.exists())
+    except OSError as error:
+        raise InputError(
+            f"results: {folder}: cannot be used ({error.strerror}). Set other 'results'."
+        ) from error
     if not nearest.is_dir():
         raise InputError(
             f"results: {nearest}: is a file where a folder is expected. Set other 'results'."
@@ -70,15 +75,15 @@ def check_file(path: Path) -> None:
     ------
     InputError
     """
-    if path.is_dir():
-        raise InputError(f"{path}: is a folder where a file is expected. Name the file.")
-    if not path.exists():
-        raise InputError(
-            f"{path}: no such file. Check the path; in a config, relative ones start at 'data'."
-        )
-    if path.is_fifo():  # what is read of it is gone
-        return
     try:
+        if path.is_dir():
+            raise InputError(f"{path}: is a folder where a file is expected. Name the file.")
+        if not path.exists():
+            raise InputError(
+                f"{path}: no such file. Check the path; in a config, relative ones start at 'data'."
+            )
+        if path.is_fifo():  # what is read of it is gone
+            return
         with path.open("rb") as file:
             if not file.read(1):
                 raise InputError(f"{path}: is empty. Give the right file.")
