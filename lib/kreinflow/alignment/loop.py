@@ -4,9 +4,11 @@ from typing import Any
 
 import numpy as np
 from llvmlite import ir
-from numba import njit, types
+from numba import types
 from numba.extending import intrinsic
 from numpy.typing import NDArray
+
+from kreinflow.compiled import compiled
 
 
 @intrinsic  # type: ignore[untyped-decorator]
@@ -22,7 +24,7 @@ def _call(typing_context: Any, address: Any, arguments: Any) -> Any:
     return signature, codegen
 
 
-@njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
+@compiled
 def align_piece(
     functions: Any,
     matrix: Any,
@@ -60,7 +62,7 @@ def align_piece(
     return saturated
 
 
-@njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
+@compiled
 def longer_first(lengths: Any, left: Any, right: Any, cost: Any) -> tuple[Any, Any, Any]:
     """Give the profile to the longer sequence of a pair, where that pays for the profile.
 
@@ -93,7 +95,7 @@ def longer_first(lengths: Any, left: Any, right: Any, cost: Any) -> tuple[Any, A
     return with_profile[places], other[places], places
 
 
-@njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
+@compiled
 def piece_ends(lengths: Any, left: Any, right: Any, threads: Any, least: Any) -> NDArray[np.int64]:
     """Cut the list of pairs by cells: large pieces first, small ones last for an even end."""
     remaining = 0

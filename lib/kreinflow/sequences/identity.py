@@ -3,13 +3,13 @@
 import math
 from collections.abc import Sequence
 
-import numba
 import numpy as np
 import parasail
 from numpy.typing import NDArray
 
 from kreinflow.alignment.engine import align_pairs, pack
 from kreinflow.alignment.scoring import ScoringScheme, SubstitutionMatrix
+from kreinflow.compiled import compiled
 
 _PROTEIN_WORD = 5
 _NUCLEOTIDE_WORD = 10
@@ -256,7 +256,7 @@ def _ungapped_scores(nucleotides: bool) -> tuple[NDArray[np.int32], int]:
     return table, _NUCLEOTIDE_GAIN if nucleotides else _PROTEIN_GAIN
 
 
-@numba.njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@compiled
 def _extend(
     letters: NDArray[np.uint8],
     starts: NDArray[np.int64],
@@ -305,7 +305,7 @@ def _extend(
     return result
 
 
-@numba.njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@compiled
 def _enough_words(
     codes: NDArray[np.uint16],
     starts: NDArray[np.int64],
