@@ -723,8 +723,8 @@ def test_a_screen_that_cannot_be_written(trained, command):
     assert done.returncode == 1
     last = done.stderr.splitlines()[-1]
     assert last == (
-        "kreinflow error: standard output: could not be written (No space left on device). "
-        "Free some space or write elsewhere, then run again."
+        "kreinflow error: standard output, or a cache: could not be written (No space left on "
+        "device). Free some space or write elsewhere, then run again."
     )
     assert "Traceback" not in done.stderr
     reader, writer = os.pipe()

@@ -244,6 +244,13 @@ MISTAKES = [
         _set(["datasets", "demo", "source"], {"typ": "simulated"}),
         "the key 'type' is missing. Is 'typ' meant to be it",
     ),
+    (
+        _set(
+            ["datasets", "demo", "source"],
+            {"type": "fasta", "fasta": "a", "labels": {"table": "t.tsv", "label_column": "id"}},
+        ),
+        "labels.label_column: 'id' is the column of the ids",
+    ),
     (_set(["results"], "r{x}"), "results: 'r{x}' has a brace or a control character"),
     (_set(["results"], "a\nb"), r"results: 'a\\nb' has a brace or a control character"),
     (

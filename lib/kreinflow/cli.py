@@ -117,7 +117,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except MemoryError as error:
         return _tell(KreinflowError(f"out of memory ({error}). Use a machine that has more."))
     except Exception as error:
-        if isinstance(error, OSError) and (fault := of_the_disk(error, "standard output")):
+        if isinstance(error, OSError) and (
+            fault := of_the_disk(error, "standard output, or a cache")
+        ):
             _give_up_output()
             return _tell(fault)
         traceback.print_exc()

@@ -563,6 +563,12 @@ def _check_dataset(
         if len(given) != 1:
             known = [way for way in ways if way in source["labels"]]
             raise refuse(f"{place}.source.labels", f"give exactly one of {', '.join(known)}.")
+        labels = source["labels"]
+        if labels.get("table") and labels["id_column"] == labels["label_column"]:
+            raise refuse(
+                f"{place}.source.labels.label_column",
+                f"{labels['label_column']!r} is the column of the ids. Name the one of the labels.",
+            )
     if folds["method"] == "table" and not folds["table"]:
         raise refuse(f"{place}.folds", "method table needs the path of a table.")
     if folds["column"] is not None and folds["method"] != "grouped":
