@@ -192,6 +192,12 @@ def test_check_of_nucleotides_groups_and_matrix_files(check, tmp_path):
     source = fasta_source("x.fna", molecule="nucleotide")
     scoring = {"matrix": "nuc44", "gap_open": 10, "gap_extend": 1, "mode": "semiglobal"}
     assert check(configuration(source, "normalised", scoring=scoring))[0] == 0
+    turn = str.maketrans("ACGT", "TGCA")
+    turned = [(id, label, s.translate(turn)[::-1]) for id, label, s in records[:2]]
+    write_fasta(tmp_path / "x.fna", [*turned, *records[2:]])
+    _, said = check(configuration(source, "normalised", scoring=scoring))
+    assert f"2 records look like the other strand of their class: {records[0][0]}, " in said
+    write_fasta(tmp_path / "x.fna", records)
     # Each family is one group of near-identical sequences: no two folds can share it.
     groups = {"method": "grouped", "k": 2, "identity": 0.8}
     message = refused(check, configuration(source, "normalised", scoring=scoring, folds=groups))

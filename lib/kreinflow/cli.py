@@ -179,6 +179,7 @@ def _check(options: argparse.Namespace) -> None:
     from kreinflow.sequences.folds import assign_folds
     from kreinflow.sequences.labels import differ_in_case
     from kreinflow.sequences.partition import partition_of
+    from kreinflow.sequences.strands import strand_advice
     from kreinflow.sequences.unknown import without_unknown
     from kreinflow.workspace import (
         alphabet_of,
@@ -220,6 +221,8 @@ def _check(options: argparse.Namespace) -> None:
                 "lower case only. Correct the labels if they are the same.",
                 file=sys.stderr,
             )
+        if advice := strand_advice(dataset.statistics.get("other_strand")):
+            print(f"kreinflow: {name}: {advice}", file=sys.stderr)
         drops = {r: entry["count"] for r, entry in dataset.statistics["dropped"].items()}
         why = ", ".join(f"{count} {reason}" for reason, count in drops.items())
         held, unlabelled = len(whole.ids) - len(dataset.ids), len(dataset.unlabelled)

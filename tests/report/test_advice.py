@@ -61,6 +61,15 @@ def test_classes_that_differ_in_case_alone():
     assert "upper and lower case only: Kinase and kinase. " in text
 
 
+def test_records_on_the_other_strand_are_named():
+    tables = sound()
+    tables["statistics"]["other_strand"] = {"count": 0, "examples": []}
+    assert warnings_of(**tables) == []
+    tables["statistics"]["other_strand"] = {"count": 7, "examples": list("abcdefg")}
+    (text,) = warnings_of(**tables)
+    assert "7 records look like the other strand of their class: a, b, c, d, e and 2 more." in text
+
+
 def test_small_classes_are_counted():
     tables = sound()
     tables["statistics"] = {"class_sizes": {f"c{i}": i + 1 for i in range(12)}}

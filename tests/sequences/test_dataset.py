@@ -192,6 +192,29 @@ def test_nucleotides_that_are_called_proteins_are_refused(folder):
     assert len(load(folder, labels=found).ids) == 6
 
 
+def test_nucleotides_on_the_other_strand_are_counted_in_known_classes_alone(folder):
+    import random
+
+    drawn, lines = random.Random(1), []
+    turn = bytes.maketrans(b"ACGT", b"TGCA")
+    for label in "abc":
+        first = drawn.choices("ACGT", k=200)
+        for copy in range(6):
+            other = [drawn.choice("ACGT") if drawn.random() < 0.05 else x for x in first]
+            residues = "".join(other).encode()
+            if (label, copy) in {("a", 2), ("c", 5)}:
+                residues = residues.translate(turn)[::-1]
+            lines.append(b">%s%d\n%s\n" % (label.encode(), copy, residues))
+    (folder / "x.fasta").write_bytes(b"".join(lines))
+    found = {"labels": {"pattern": "^([abc])"}, "molecule": "nucleotide"}
+    assert load(folder, **found).statistics["other_strand"] == {
+        "count": 2,
+        "examples": ["a2", "c5"],
+    }
+    held = load_dataset(source(**found), folder, LETTERS, 1, unknown=["c"])
+    assert held.statistics["other_strand"] == {"count": 1, "examples": ["a2"]}
+
+
 def test_one_class_only(folder):
     (folder / "l.tsv").write_bytes(LABELS.replace(b"B", b"A"))
     with pytest.raises(InputError, match=r"1 class left \(A\)"):

@@ -8,6 +8,7 @@ import pandas as pd
 
 from kreinflow.report.figures import flags, measured, numbers
 from kreinflow.sequences.labels import differ_in_case
+from kreinflow.sequences.strands import strand_advice
 
 LARGEST_MISFIT = 0.5
 SMALL_CLASS = 10
@@ -25,7 +26,7 @@ def warnings_of(
     Parameters
     ----------
     statistics : mapping
-        With class_sizes, label to records.
+        With class_sizes, label to records; of nucleotides also other_strand.
     landmarks, factors, models : DataFrame
         Of all folds, and of the final model too (repeat -1).
     selectors : mapping
@@ -39,6 +40,7 @@ def warnings_of(
         _not_reached(landmarks),
         _small_classes(statistics["class_sizes"]),
         _differ_in_case(statistics["class_sizes"]),
+        strand_advice(statistics.get("other_strand")),
     ]
     return [text for text in found if text]
 

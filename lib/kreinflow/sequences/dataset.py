@@ -47,6 +47,7 @@ from kreinflow.sequences.labels import (
 from kreinflow.sequences.matrices import check_ending, check_matrix, read_matrix
 from kreinflow.sequences.objects import check_objects_file, read_objects, refuse_unfit
 from kreinflow.sequences.simulation import LETTERS, simulate_families
+from kreinflow.sequences.strands import on_other_strand
 from kreinflow.sequences.swissprot import check_flat_file, label_source, read_swissprot
 
 ALIGNED = ("fasta", "swissprot", "simulated")
@@ -239,7 +240,9 @@ def load_dataset(
         empty), ``asymmetry`` (of a matrix: largest, as a share of the largest entry; else None)
         and ``files`` (name to sha256); of a UniProtKB flat file also ``several_labels`` (entries
         with more than one) and ``release`` (as in the config, or None); of FASTA, where they are to
-        be classified, also ``unlabelled`` (records without a label).
+        be classified, also ``unlabelled`` (records without a label); of nucleotides
+        ``other_strand`` (``count`` and ``examples``, see
+        :func:`~kreinflow.sequences.strands.on_other_strand`).
 
     Raises
     ------
@@ -341,6 +344,9 @@ def _load_fasta(
         unknown=unknown,
     )
     collapsed = replace(collapsed, organisms=_organisms(collapsed, organisms, unknown))
+    if source["molecule"] == "nucleotide":
+        turned = {"other_strand": _other_strand(collapsed, unknown)}
+        collapsed = replace(collapsed, statistics=collapsed.statistics | turned)
     if not to_classify:
         return collapsed
     return replace(
@@ -359,6 +365,19 @@ def _refuse_nucleotides(sequences: Sequence[bytes], where: str) -> None:
         f"{where}: all residues are A, C, G, T or N, but the molecule is protein. "
         "Set 'source.molecule' to nucleotide."
     )
+
+
+def _other_strand(dataset: Dataset, unknown: Sequence[str]) -> dict[str, Any]:
+    """Return how many records of known classes look like the other strand of theirs."""
+    assert dataset.sequences is not None
+    known = np.array([label not in unknown for label in dataset.classes])[dataset.labels]
+    rows = np.unique(dataset.rows[known])
+    labels, found = dataset.row_labels, np.zeros(len(dataset.digests), dtype=np.bool_)
+    found[rows] = on_other_strand(
+        [dataset.sequences[row] for row in rows], [labels[row] for row in rows]
+    )
+    ids = [dataset.ids[record] for record in np.flatnonzero(found[dataset.rows] & known)]
+    return {"count": len(ids), "examples": ids[:EXAMPLES]}
 
 
 def _load_swissprot(

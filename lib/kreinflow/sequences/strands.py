@@ -1,0 +1,116 @@
+"""Nucleotide sequences that stand on the other strand than those of their class."""
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+MOST_COMPARED = 200
+"""Members of a class that each is compared with."""
+
+MORE = 2
+"""How many times as many words a sequence must have in common once it is turned."""
+
+_CHANCE = 1 / 64
+"""Words in common with all members together, for each word, by chance at most."""
+
+_CODES = np.full(256, -1, dtype=np.int64)
+for _letters, _code in ((b"Aa", 0), (b"Cc", 1), (b"Gg", 2), (b"TtUu", 3)):
+    _CODES[np.frombuffer(_letters, dtype=np.uint8)] = _code
+
+
+def on_other_strand(sequences: Sequence[bytes], labels: Sequence[str]) -> NDArray[np.bool_]:
+    """Return which sequences look like the other strand of their class.
+
+    Words in common are counted with each other member of the class. A sequence is meant if it has
+    more than :data:`MORE` times as many once it is turned, and eight times what chance gives.
+    Of a class of one sequence, or whose members share no words, nothing is said, nor where about
+    half of a class is turned.
+
+    Parameters
+    ----------
+    sequences : sequence of bytes
+        Distinct nucleotide sequences. Words with letters but A, C, G, T and U do not count.
+    labels : sequence of str
+        The class of each.
+
+    Returns
+    -------
+    ndarray of shape (n,), bool
+    """
+    members: dict[str, list[int]] = {}
+    for row, label in enumerate(labels):
+        members.setdefault(label, []).append(row)
+    found = np.zeros(len(sequences), dtype=np.bool_)
+    for rows in members.values():
+        step = math.ceil(len(rows) / MOST_COMPARED)
+        compared = set(rows[::step])
+        letters = sum(len(sequences[row]) for row in compared)
+        word = math.ceil(math.log(max(letters, 4) / _CHANCE, 4))
+        words = {row: np.unique(_words(_CODES[_letters_of(sequences[row])], word)) for row in rows}
+        known, counts = np.unique(
+            np.concatenate([words[row] for row in compared]), return_counts=True
+        )
+        for row in rows:
+            own = words[row]
+            turned = np.unique(_words(_turned(_CODES[_letters_of(sequences[row])]), word))
+            itself = own if row in compared else own[:0]
+            there, back = (_shared(w, itself, known, counts) for w in (own, turned))
+            found[row] = back > max(MORE * there, 8 * _CHANCE * len(turned))
+    return found
+
+
+def _letters_of(sequence: bytes) -> NDArray[np.uint8]:
+    return np.frombuffer(sequence, dtype=np.uint8)
+
+
+def _turned(codes: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the codes of the reverse complement."""
+    back = codes[::-1]
+    return np.where(back < 0, -1, 3 - back)
+
+
+def _words(codes: NDArray[np.int64], word: int) -> NDArray[np.int64]:
+    """Return all words as numbers in base 4, but those with a letter that has no code."""
+    if len(codes) < word:
+        return np.empty(0, dtype=np.int64)
+    windows = np.lib.stride_tricks.sliding_window_view(codes, word)
+    whole = windows[(windows >= 0).all(axis=1)]
+    return whole @ 4 ** np.arange(word, dtype=np.int64)
+
+
+def _shared(
+    words: NDArray[np.int64],
+    itself: NDArray[np.int64],
+    known: NDArray[np.int64],
+    counts: NDArray[np.int64],
+) -> int:
+    """Return how many words stand in other members, counted for each of these."""
+    if not len(words) or not len(known):
+        return 0
+    place = np.minimum(np.searchsorted(known, words), len(known) - 1)
+    found = np.where(known[place] == words, counts[place], 0)
+    return int(found.sum() - np.isin(words, itself).sum())
+
+
+def strand_advice(other_strand: Mapping[str, Any] | None) -> str:
+    """Return a sentence or two on the records that were found, empty if there are none.
+
+    Parameters
+    ----------
+    other_strand : mapping or None
+        With ``count`` and ``examples``, as the statistics of a data set of nucleotides have it.
+    """
+    if other_strand is None:
+        return ""
+    count, examples = other_strand["count"], other_strand["examples"][:5]
+    if not count:
+        return ""
+    more = f" and {count - len(examples)} more" if count > len(examples) else ""
+    return (
+        f"{count} record{'s look' if count > 1 else ' looks'} like the other strand of their "
+        f"class: {', '.join(examples)}{more}. Sequences are aligned as they stand: reverse and "
+        "complement these, or leave them out."
+    )

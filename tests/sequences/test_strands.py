@@ -1,0 +1,71 @@
+"""Records on the other strand than their class."""
+
+import random
+
+import numpy as np
+import pytest
+
+from kreinflow.models.new_objects import reverse_complement
+from kreinflow.sequences.strands import on_other_strand
+
+LETTERS = "ACGTRYN"
+
+
+def family(drawn, size, length=400, changed=0.1):
+    """Copies of one sequence, of which some letters were changed."""
+    first = drawn.choices("ACGT", k=length)
+    return [
+        "".join(drawn.choice("ACGT") if drawn.random() < changed else c for c in first).encode()
+        for _ in range(size)
+    ]
+
+
+def classes(seed, sizes, **settings):
+    drawn = random.Random(seed)
+    made = [family(drawn, size, **settings) for size in sizes]
+    labels = [f"c{i}" for i, own in enumerate(made) for _ in own]
+    return [s for own in made for s in own], labels
+
+
+@pytest.mark.parametrize("letters", ["T", "U"])
+@pytest.mark.parametrize("seed", range(3))
+def test_those_that_were_turned_are_found_and_no_others(seed, letters):
+    sequences, labels = classes(seed, [30, 12, 7])
+    turned = np.zeros(len(sequences), dtype=bool)
+    turned[[0, 5, 6, 29, 31, 40, 48]] = True
+    assert not on_other_strand(sequences, labels).any()
+    sequences = [
+        (reverse_complement(s, LETTERS) if t else s).replace(b"T", letters.encode())
+        for s, t in zip(sequences, turned, strict=True)
+    ]
+    np.testing.assert_array_equal(on_other_strand(sequences, labels), turned)
+
+
+def test_of_a_large_class_each_is_compared_with_some():
+    sequences, labels = classes(1, [450], length=150)
+    turned = np.arange(450) % 7 == 0
+    sequences = [
+        reverse_complement(s, LETTERS) if t else s for s, t in zip(sequences, turned, strict=True)
+    ]
+    np.testing.assert_array_equal(on_other_strand(sequences, labels), turned)
+
+
+def test_a_class_turned_whole_is_none_of_its_own_members_business():
+    sequences, labels = classes(2, [10, 10])
+    sequences[:10] = [reverse_complement(s, LETTERS) for s in sequences[:10]]
+    assert not on_other_strand(sequences, labels).any()
+
+
+def test_nothing_is_said_of_what_shares_no_words():
+    drawn = random.Random(4)
+    sequences = ["".join(drawn.choices("ACGT", k=300)).encode() for _ in range(40)]
+    assert not on_other_strand(sequences, ["a"] * 39 + ["b"]).any()
+    assert not on_other_strand([b"ACGT", b"NNNNNNNNNNNNNNNN", b""], ["a"] * 3).any()
+    assert on_other_strand([], []).shape == (0,)
+
+
+def test_ambiguous_letters_hide_words_alone():
+    sequences, labels = classes(5, [8], changed=0.03)
+    sequences = [s[:200] + b"N" + s[201:] for s in sequences]
+    sequences[3] = reverse_complement(sequences[3], LETTERS)
+    assert np.flatnonzero(on_other_strand(sequences, labels)).tolist() == [3]
