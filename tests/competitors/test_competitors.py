@@ -145,7 +145,7 @@ def test_the_highest_bit_score_is_the_best_hit(fake_blast, tmp_path, monkeypatch
     ]
     monkeypatch.setenv("FAKE_HITS", "".join("\t".join(hit) + "\n" for hit in hits))
     blast = Blast(SCHEME, "protein")
-    assert blast.version() == "blastp 9.9.9+"
+    assert blast.version() == "BLAST+ 9.9.9+"
     database = tmp_path / "database"
     database.mkdir()
     blast.fit(Records([b"AAA", b"CCC", b"DDD"], ["a", "c", "d"]), database, 1)

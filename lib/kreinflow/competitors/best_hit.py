@@ -92,9 +92,9 @@ class Blast(BestHit):
 
     @classmethod
     def version(cls) -> str:
-        """Return what ``blastp -version`` says."""
+        """Return what ``blastp -version`` says: all programs of BLAST+ have one version."""
         program_version("makeblastdb", "-version")
-        return program_version("blastp", "-version").replace(":", "")
+        return program_version("blastp", "-version").replace("blastp:", "BLAST+")
 
     def _build(self) -> None:
         kind = "prot" if self.molecule == "protein" else "nucl"
