@@ -78,7 +78,7 @@ def test_two_classes_of_one_cluster_each_are_never_tested(tmp_path):
 
 
 def test_clusters_share_a_fold_and_each_class_is_known_where_it_is_tested(dataset):
-    with pytest.raises(InputError, match="fewer than k = 3 folds"):
+    with pytest.raises(InputError, match="than k = 3 folds; .c. has 1"):
         assign_folds({**OTHERS, "method": "grouped", "identity": 0.4}, dataset, 1, None)
     table = homology_folds(dataset, 3, 2, 1)
     assert table["id"].tolist() == [*dataset.ids, *dataset.ids]
