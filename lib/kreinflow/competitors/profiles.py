@@ -54,7 +54,8 @@ class ProfileHmm(Competitor):
                 ]
                 aligned = own
                 if len(own) > 1:
-                    aligner = famsa.Aligner(threads=threads)
+                    # Its refinement gives other alignments in other runs, with one thread too.
+                    aligner = famsa.Aligner(threads=threads, refine=False)
                     given = [famsa.Sequence(b"s%d" % i, s) for i, s in enumerate(own)]
                     aligned = [row.sequence for row in aligner.align(given)]
                 rows = [
