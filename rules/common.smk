@@ -17,7 +17,9 @@ from kreinflow.competitors.kinds import HOMOLOGY, kind_of_folds, twins_of
 from kreinflow.configuration import UNLABELLED, complete_configuration, read_configuration
 from kreinflow.errors import InputError
 from kreinflow.kernels.registry import KERNELS
+from kreinflow.landmarks.selector import count_landmarks
 from kreinflow.models.registry import make_learner
+from kreinflow.numerics import square_mb
 from kreinflow.provenance import code_digest, file_sha256
 from kreinflow.sequences.dataset import ALIGNED, check_source
 from kreinflow.sequences.files import check_file, check_results
@@ -360,18 +362,14 @@ def class_pairs(input, statistics):
 
 def column_pairs(input, statistics):
     """All x the union of the landmarks, which is not larger than their sum."""
-    landmarks = 0
-    for path in input.landmarks:
-        with open(path) as table:
-            landmarks += sum(1 for line in table) - 1
+    landmarks = sum(map(count_landmarks, input.landmarks))
     return statistics["distinct"] * min(landmarks, statistics["distinct"])
 
 
 def unknown_pairs(input, statistics):
     """Records held out as unknown x all landmarks; one job, whatever the number of blocks."""
-    with open(input.landmarks) as table:
-        landmarks = sum(1 for line in table) - 1
-    return sum(statistics["unknown"].values()) * landmarks * len(BLOCKS)
+    unknown = sum(statistics["unknown"].values())
+    return unknown * count_landmarks(input.landmarks) * len(BLOCKS)
 
 
 def reading_memory(wildcards, input, attempt):
@@ -382,13 +380,18 @@ def reading_memory(wildcards, input, attempt):
 
 def learning_memory(tiled):
     """Memory of a learning job. What reads tiles stays below learning.memory_mb, whatever the
-    number of sequences; other learners hold all rows, in float64 and a few times."""
+    number of sequences; other learners hold all rows, in float64 and a few times. Matrices of
+    landmarks with landmarks come on top."""
 
     def megabytes(wildcards, input, attempt):
         rows = 24 * present_mb(input)
         if tiled(wildcards):
             rows = min(rows, CONFIG["learning"]["memory_mb"])
-        return int((BASE_MB + rows) * attempt)
+        tables = [input.landmarks] if isinstance(input.landmarks, str) else input.landmarks
+        # They are not there in a dry run, nor in a group that is to choose them.
+        known = (count_landmarks(table) for table in tables if Path(table).exists())
+        squares = square_mb(max(known, default=0))
+        return int((BASE_MB + rows + squares) * attempt)
 
     return megabytes
 

@@ -6,15 +6,17 @@ import numpy as np
 
 from kreinflow.artifacts import write_json, write_table
 from kreinflow.console import logged
+from kreinflow.landmarks.selector import count_landmarks
 from kreinflow.models.factor_file import load_leading, load_transforms
 from kreinflow.models.factors import landmark_kernel
 from kreinflow.models.landmark_map import map_points, similar_classes
 from kreinflow.models.model_file import Model
 from kreinflow.models.run import open_run, read_landmark_table
-from kreinflow.numerics import limited
+from kreinflow.numerics import limited, square_mb
 from kreinflow.sequences.partition import ALL
 
-memory_mb = max(snakemake.resources.mem_mb - snakemake.params.base_mb, 64)
+squares_mb = square_mb(max(map(count_landmarks, snakemake.input.landmarks)))
+memory_mb = max(snakemake.resources.mem_mb - snakemake.params.base_mb - squares_mb, 64)
 with logged(snakemake.log[0]) as console, limited(snakemake.threads, memory_mb):
     files = snakemake.input
     recipe = Model.load(files.model).classifier.about["recipe"]

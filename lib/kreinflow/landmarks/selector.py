@@ -1,6 +1,7 @@
 """What a landmark selector is given, what it returns, and how the workflow asks for it."""
 
 import math
+import os
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -161,6 +162,12 @@ def paid_landmarks(alignments: int, objects: int, parts: int) -> int:
     double = 2 * objects - 1
     root = math.isqrt(double**2 - 8 * alignments - 1) + 1
     return (double - root) // 2 // parts
+
+
+def count_landmarks(path: str | os.PathLike[str]) -> int:
+    """Return the number of lines of a table of landmarks, less its header."""
+    with open(path, encoding="utf-8") as table:
+        return sum(1 for line in table) - 1
 
 
 def how_many(budget: Budget) -> str:
