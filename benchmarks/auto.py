@@ -34,15 +34,16 @@ from kreinflow.competitors.kmers import KmerSvm
 from kreinflow.competitors.run import quality, run_competitor
 from kreinflow.configuration import complete_configuration
 from kreinflow.landmarks.registry import make_selector
+from kreinflow.landmarks.stage import select_landmarks, training_parts
+from kreinflow.models.choice import choose_recipe
 from kreinflow.models.factors import embedding_of, make_factors
-from kreinflow.models.model_file import choose_recipe
 from kreinflow.models.run import Run, predict_fold
 from kreinflow.models.training import inner_partition, train_recipes
 from kreinflow.numerics import limited
+from kreinflow.scores import MatrixScores, transforms_of
 from kreinflow.sequences.dataset import Dataset
 from kreinflow.sequences.folds import assign_folds
 from kreinflow.sequences.partition import Partition, partition_of
-from kreinflow.workspace import MatrixScores, select_landmarks, training_parts, transforms_of
 
 NAMES = {"auto": "auto", "blast": "BLAST", "nearest": "SW nearest", "kmer_svm": "k-mer SVM"}
 BEST = "best recipe"

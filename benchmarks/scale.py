@@ -110,7 +110,7 @@ def make_families(path: Path, n: int, classes: int, length: int = 150) -> None:
 
 def _learning(folder: Path) -> Any:
     """Return (landmarks, part) of the records before the last tenth, and the place of the rest."""
-    from kreinflow.models.factors import Landmarks, TrainingPart
+    from kreinflow.krein.landmark_kernel import Landmarks, TrainingPart
     from kreinflow.tall import TallMatrix
 
     scores = np.load(folder / "scores.npy", mmap_mode="r")
@@ -144,8 +144,8 @@ def _transform(folder: Path) -> Any:
 
 def _problem(folder: Path) -> Any:
     from kreinflow.krein.correction import CorrectedFactor
-    from kreinflow.models.factors import landmark_kernel
-    from kreinflow.models.learner import Problem
+    from kreinflow.krein.landmark_kernel import landmark_kernel
+    from kreinflow.learners.learner import Problem
 
     landmarks, part, _ = _learning(folder)
     stored = np.load(folder / "factor.npz")
@@ -167,7 +167,7 @@ def stage_factor(folder: Path, rank: Any = "misfit") -> dict[str, Any]:
 
 
 def _fit(folder: Path, settings: dict[str, Any]) -> dict[str, Any]:
-    from kreinflow.models.registry import make_learner
+    from kreinflow.learners.registry import make_learner
 
     problem = _problem(folder)
     learner = make_learner(settings)
@@ -188,8 +188,8 @@ def stage_ny_ikfd(folder: Path, scatter: str = "pooled") -> dict[str, Any]:
 def stage_ny_pcvm(folder: Path, max_iter: int = PCVM_STEPS, tol: float = 1e-3) -> dict[str, Any]:
     import warnings
 
-    from kreinflow.models.learner import folded
-    from kreinflow.models.pcvm import NystroemPCVM
+    from kreinflow.learners.learner import folded
+    from kreinflow.learners.pcvm import NystroemPCVM
 
     warnings.simplefilter("ignore")
     problem = _problem(folder)
@@ -212,8 +212,8 @@ def stage_ny_pcvm(folder: Path, max_iter: int = PCVM_STEPS, tol: float = 1e-3) -
 
 def stage_predict(folder: Path, method: str) -> dict[str, Any]:
     """Decide on all rows, those of the training part too; accuracy is that of the others."""
-    from kreinflow.models.decisions import LinearDecision
-    from kreinflow.models.factors import TrainingPart, landmark_kernel
+    from kreinflow.krein.landmark_kernel import TrainingPart, landmark_kernel
+    from kreinflow.learners.decisions import LinearDecision
     from kreinflow.numerics import tile_map
 
     landmarks, part, test = _learning(folder)
@@ -264,7 +264,7 @@ def stage_read(folder: Path) -> dict[str, Any]:
 
 def _dataset_arguments(source: dict[str, Any], folder: Path) -> tuple[Any, ...]:
     from kreinflow.configuration import complete_configuration
-    from kreinflow.workspace import alphabet_of
+    from kreinflow.scores import alphabet_of
 
     content = {
         "datasets": {"d": {"source": source, "recipes": ["r"]}},
@@ -298,8 +298,8 @@ def stage_align(folder: Path, count: int, block: int, blocks: int, threads: int)
 def stage_columns(folder: Path, count: int) -> dict[str, Any]:
     """Gather the columns into one file, with the self-scores and labels that learning wants."""
     from kreinflow.alignment.scoring import ScoringScheme, load_substitution_matrix
+    from kreinflow.scores import open_scores, write_columns
     from kreinflow.sequences.dataset import read_dataset
-    from kreinflow.workspace import open_scores, write_columns
 
     dataset = read_dataset(folder / "dataset")
     scheme = ScoringScheme(load_substitution_matrix("blosum62"), gap_open=11, gap_extend=1)
@@ -416,7 +416,7 @@ def run_stage(given: dict[str, Any]) -> None:
     """Run one stage in this process, and print what it took as one line of JSON."""
     from kreinflow.numerics import limited
 
-    for name in ("krein.correction", "landmarks.registry", "models.registry", "workspace"):
+    for name in ("krein.correction", "landmarks.registry", "learners.registry", "scores"):
         importlib.import_module(f"kreinflow.{name}")  # not timed
     with limited(given["threads"], given["memory_mb"]):
         begin = time.perf_counter()

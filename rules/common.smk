@@ -18,7 +18,7 @@ from kreinflow.configuration import UNLABELLED, complete_configuration, read_con
 from kreinflow.errors import InputError
 from kreinflow.kernels.registry import KERNELS
 from kreinflow.landmarks.selector import count_landmarks
-from kreinflow.models.registry import make_learner
+from kreinflow.learners.registry import make_learner
 from kreinflow.numerics import square_mb
 from kreinflow.provenance import code_digest, file_sha256
 from kreinflow.sequences.dataset import ALIGNED, check_source

@@ -8,8 +8,9 @@ from kreinflow.alignment.backends import backend_named
 from kreinflow.alignment.store import ProgressPrinter, ScoreStore
 from kreinflow.artifacts import write_json
 from kreinflow.console import logged
+from kreinflow.landmarks.stage import candidate_rectangles, read_candidates, read_union
+from kreinflow.scores import read_scheme
 from kreinflow.sequences.dataset import read_dataset
-from kreinflow.workspace import candidate_rectangles, read_candidates, read_scheme, read_union
 
 with logged(snakemake.log[0]) as console:
     folder = Path(snakemake.input.records).parent

@@ -6,16 +6,11 @@ import pandas as pd
 
 from kreinflow.artifacts import write_table
 from kreinflow.console import logged
+from kreinflow.landmarks.stage import list_candidates
+from kreinflow.preflight import check_budgets, check_given, check_self_scores
+from kreinflow.scores import read_scheme, transforms_of
 from kreinflow.sequences.dataset import read_dataset
 from kreinflow.sequences.partition import read_partition
-from kreinflow.workspace import (
-    check_budgets,
-    check_given,
-    check_self_scores,
-    list_candidates,
-    read_scheme,
-    transforms_of,
-)
 
 with logged(snakemake.log[0]) as console:
     dataset = read_dataset(Path(snakemake.input.records).parent)

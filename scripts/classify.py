@@ -6,9 +6,9 @@ import pandas as pd
 
 from kreinflow.alignment.backends import backend_named
 from kreinflow.artifacts import replacing, table_text
+from kreinflow.classify.classification import COLUMNS, classify_batches, first_faults
+from kreinflow.classify.model_file import Model
 from kreinflow.console import logged
-from kreinflow.models.classification import COLUMNS, classify_batches, first_faults
-from kreinflow.models.model_file import Model
 
 with logged(snakemake.log[0]) as console, replacing(snakemake.output[0]) as part:
     new, params = Path(snakemake.input.new), snakemake.params

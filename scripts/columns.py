@@ -7,15 +7,10 @@ import pandas as pd
 
 from kreinflow.artifacts import write_array, write_json, write_table
 from kreinflow.console import logged
+from kreinflow.costs import alignment_account
+from kreinflow.landmarks.stage import read_candidates, read_union
+from kreinflow.scores import open_scores, read_scheme, write_columns
 from kreinflow.sequences.dataset import read_dataset
-from kreinflow.workspace import (
-    alignment_account,
-    open_scores,
-    read_candidates,
-    read_scheme,
-    read_union,
-    write_columns,
-)
 
 with logged(snakemake.log[0]) as console:
     folder = Path(snakemake.input.records).parent

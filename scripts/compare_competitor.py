@@ -10,9 +10,9 @@ from kreinflow.competitors.registry import COMPETITORS
 from kreinflow.competitors.run import run_competitor
 from kreinflow.console import logged
 from kreinflow.numerics import limited
+from kreinflow.scores import read_scheme
 from kreinflow.sequences.dataset import read_dataset
 from kreinflow.sequences.partition import read_partition
-from kreinflow.workspace import read_scheme
 
 with logged(snakemake.log[0]) as console, limited(snakemake.threads):
     files, params, wildcards = snakemake.input, snakemake.params, snakemake.wildcards

@@ -7,7 +7,7 @@ from kreinflow.models.factor_file import factor_table, save_factors, spectrum_ta
 from kreinflow.models.factors import make_factors
 from kreinflow.models.run import open_run, read_landmark_table
 from kreinflow.numerics import limited, square_mb
-from kreinflow.workspace import read_scheme, transforms_of
+from kreinflow.scores import read_scheme, transforms_of
 
 squares_mb = square_mb(count_landmarks(snakemake.input.landmarks))
 memory_mb = max(snakemake.resources.mem_mb - snakemake.params.base_mb - squares_mb, 64)

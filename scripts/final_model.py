@@ -5,11 +5,13 @@ from pathlib import Path
 import pandas as pd
 
 from kreinflow.artifacts import read_table
+from kreinflow.classify.model_file import final_model
 from kreinflow.console import logged
-from kreinflow.models.model_file import choose_recipe, load_fold_model
-from kreinflow.models.run import final_model, read_landmark_table
+from kreinflow.models.choice import choose_recipe
+from kreinflow.models.fold_models import load_fold_model
+from kreinflow.models.run import read_landmark_table
+from kreinflow.scores import read_scheme
 from kreinflow.sequences.dataset import read_dataset
-from kreinflow.workspace import read_scheme
 
 with logged(snakemake.log[0]) as console:
     params = snakemake.params

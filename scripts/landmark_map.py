@@ -5,12 +5,12 @@ from pathlib import Path
 import numpy as np
 
 from kreinflow.artifacts import write_json, write_table
+from kreinflow.classify.model_file import Model
 from kreinflow.console import logged
+from kreinflow.krein.landmark_kernel import landmark_kernel
 from kreinflow.landmarks.selector import count_landmarks
 from kreinflow.models.factor_file import load_leading, load_transforms
-from kreinflow.models.factors import landmark_kernel
 from kreinflow.models.landmark_map import map_points, similar_classes
-from kreinflow.models.model_file import Model
 from kreinflow.models.run import open_run, read_landmark_table
 from kreinflow.numerics import limited, square_mb
 from kreinflow.sequences.partition import ALL

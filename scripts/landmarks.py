@@ -5,16 +5,10 @@ from pathlib import Path
 from kreinflow.artifacts import read_table, write_table
 from kreinflow.console import logged
 from kreinflow.landmarks.registry import make_selector
+from kreinflow.landmarks.stage import given_landmarks, select_landmarks, training_parts
+from kreinflow.scores import open_scores, read_scheme, transforms_of
 from kreinflow.sequences.dataset import read_dataset
 from kreinflow.sequences.partition import read_partition
-from kreinflow.workspace import (
-    given_landmarks,
-    open_scores,
-    read_scheme,
-    select_landmarks,
-    training_parts,
-    transforms_of,
-)
 
 with logged(snakemake.log[0]) as console:
     params, fold = snakemake.params, snakemake.wildcards.fold

@@ -5,13 +5,13 @@ import pandas as pd
 from kreinflow.artifacts import write_table
 from kreinflow.console import logged
 from kreinflow.landmarks.selector import count_landmarks
+from kreinflow.landmarks.stage import read_union
 from kreinflow.models.factor_file import load_embedding, load_transforms
-from kreinflow.models.model_file import save_fold_models
+from kreinflow.models.fold_models import save_fold_models
 from kreinflow.models.run import open_run, predict_fold, read_landmark_table
 from kreinflow.models.training import inner_partition, train_recipes
 from kreinflow.numerics import limited, square_mb
 from kreinflow.sequences.partition import fold_numbers
-from kreinflow.workspace import read_union
 
 squares_mb = square_mb(count_landmarks(snakemake.input.landmarks))
 memory_mb = max(snakemake.resources.mem_mb - snakemake.params.base_mb - squares_mb, 64)

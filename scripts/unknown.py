@@ -15,9 +15,9 @@ from kreinflow.evaluation.unknown import (
     rejection_summary,
     thresholds,
 )
-from kreinflow.models.model_file import load_fold_model
+from kreinflow.landmarks.stage import read_union
+from kreinflow.models.fold_models import load_fold_model
 from kreinflow.models.run import predict_unknown, read_landmark_table
-from kreinflow.workspace import read_union
 
 with logged(snakemake.log[0]) as console:
     files, output, order = snakemake.input, snakemake.output, snakemake.params.recipes

@@ -9,16 +9,10 @@ from kreinflow.alignment.backends import backend_named
 from kreinflow.alignment.store import ProgressPrinter, ScoreStore
 from kreinflow.artifacts import read_table, write_table
 from kreinflow.console import logged
+from kreinflow.preflight import check_self_scores
+from kreinflow.scores import alphabet_of, open_scores, read_scheme, transforms_of, write_columns
 from kreinflow.sequences.dataset import load_dataset
 from kreinflow.sequences.unknown import is_unknown
-from kreinflow.workspace import (
-    alphabet_of,
-    check_self_scores,
-    open_scores,
-    read_scheme,
-    transforms_of,
-    write_columns,
-)
 
 with logged(snakemake.log[0]) as console:
     params, data = snakemake.params, Path(snakemake.params.data)

@@ -4,8 +4,8 @@ from pathlib import Path
 
 from kreinflow.artifacts import write_text
 from kreinflow.console import logged
+from kreinflow.scores import alphabet_of
 from kreinflow.sequences.dataset import load_dataset
-from kreinflow.workspace import alphabet_of
 
 with logged(snakemake.log[0]) as console:
     params, data = snakemake.params, Path(snakemake.params.data)

@@ -6,8 +6,8 @@ from kreinflow.alignment.transforms import make_transform
 from kreinflow.krein.correction import embed
 from kreinflow.krein.eigen import eigenpairs
 from kreinflow.krein.factor import KreinFactor
-from kreinflow.models.factors import LandmarkKernel, Landmarks, TrainingPart
-from kreinflow.models.learner import Problem
+from kreinflow.krein.landmark_kernel import LandmarkKernel, Landmarks, TrainingPart
+from kreinflow.learners.learner import Problem
 
 
 def labelled_rows(n=120, r=10, n_classes=3, negative=4, seed=0, separation=1.0):

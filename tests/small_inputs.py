@@ -7,20 +7,16 @@ import numpy as np
 import pandas as pd
 
 from kreinflow.alignment.engine import align_pairs, pack
+from kreinflow.classify.model_file import final_model
 from kreinflow.configuration import complete_configuration
+from kreinflow.krein.landmark_kernel import Landmarks, TrainingPart, landmark_kernel
 from kreinflow.landmarks.registry import make_selector
+from kreinflow.landmarks.stage import select_landmarks
 from kreinflow.models.factor_file import factor_table
-from kreinflow.models.factors import Landmarks, TrainingPart, landmark_kernel, make_factors
-from kreinflow.models.run import final_model
+from kreinflow.models.factors import make_factors
 from kreinflow.models.training import inner_partition, train
+from kreinflow.scores import alphabet_of, open_scores, read_scheme, transforms_of
 from kreinflow.sequences.dataset import load_dataset
-from kreinflow.workspace import (
-    alphabet_of,
-    open_scores,
-    read_scheme,
-    select_landmarks,
-    transforms_of,
-)
 
 PROTEIN, DNA = "ARNDCQEGHILKMFPSTWYV", "ACGT"
 

@@ -7,20 +7,13 @@ import pytest
 
 from kreinflow.alignment.engine import align_pairs
 from kreinflow.alignment.store import ScoreStore
+from kreinflow.costs import alignment_account
 from kreinflow.landmarks.registry import SELECTORS, make_selector
+from kreinflow.landmarks.stage import candidate_rectangles, list_candidates, select_landmarks
+from kreinflow.scores import alphabet_of, open_scores, read_scheme, transforms_of
 from kreinflow.sequences.dataset import load_dataset
 from kreinflow.sequences.folds import assign_folds
 from kreinflow.sequences.partition import ALL, partition_of
-from kreinflow.workspace import (
-    alignment_account,
-    alphabet_of,
-    candidate_rectangles,
-    list_candidates,
-    open_scores,
-    read_scheme,
-    select_landmarks,
-    transforms_of,
-)
 
 SOURCE = {"type": "simulated", "families": 3, "sequences": 90, "min_class_size": 2}
 SCORING = {"matrix": "BLOSUM62", "gap_open": 11, "gap_extend": 1, "mode": "local"}

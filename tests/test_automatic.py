@@ -9,13 +9,14 @@ from kreinflow import automatic
 from kreinflow.configuration import complete_configuration
 from kreinflow.evaluation.choice import chosen_recipes
 from kreinflow.landmarks.registry import make_selector
+from kreinflow.landmarks.stage import select_landmarks, training_parts
+from kreinflow.models.choice import choose_recipe
 from kreinflow.models.factors import embedding_of, make_factors
-from kreinflow.models.model_file import choose_recipe
 from kreinflow.models.run import Run
 from kreinflow.models.training import inner_partition, train_recipes
+from kreinflow.scores import MatrixScores, transforms_of
 from kreinflow.sequences.dataset import Dataset
 from kreinflow.sequences.partition import Partition
-from kreinflow.workspace import MatrixScores, select_landmarks, training_parts, transforms_of
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # tiny factors miss self-scores, and say so
 
@@ -118,7 +119,7 @@ def test_the_choice_is_the_same_when_the_tested_records_are_scrambled():
 
 def test_fits_are_counted_as_they_are_made(monkeypatch):
     """A training part costs what the report says."""
-    from kreinflow.models import baselines, fisher, similarity_features
+    from kreinflow.learners import baselines, fisher, similarity_features
 
     made = []
     for learner in (

@@ -21,8 +21,8 @@ import scipy.io
 import yaml
 
 from flat_files import entry, write_flat_file
+from kreinflow.classify.classification import COLUMNS
 from kreinflow.cli import main
-from kreinflow.models.classification import COLUMNS
 from small_inputs import (
     DNA,
     configuration,
@@ -1204,7 +1204,7 @@ def test_classify_what_a_kernel_compares(run, compared):
 
 
 def test_a_model_of_vectors_is_written_and_read_again(compared):
-    from kreinflow.models.model_file import Model
+    from kreinflow.classify.model_file import Model
 
     folder, _, model, _ = compared
     again = Model.load(folder / "model.safetensors")

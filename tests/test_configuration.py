@@ -13,7 +13,7 @@ from kreinflow.errors import InputError
 from kreinflow.kernels.generators import GENERATORS
 from kreinflow.kernels.registry import KERNELS
 from kreinflow.landmarks.registry import SELECTORS
-from kreinflow.models.registry import LEARNERS
+from kreinflow.learners.registry import LEARNERS
 from small_inputs import configuration
 
 ROOT = Path(__file__).parents[1]

@@ -12,20 +12,17 @@ from kreinflow.alignment.engine import align_pairs
 from kreinflow.alignment.store import ScoreStore
 from kreinflow.errors import InputError
 from kreinflow.landmarks.registry import make_selector
+from kreinflow.landmarks.stage import (
+    candidate_rectangles,
+    given_landmarks,
+    list_candidates,
+    select_landmarks,
+)
+from kreinflow.preflight import check_given
+from kreinflow.scores import alphabet_of, open_scores, read_scheme, transforms_of
 from kreinflow.sequences.dataset import load_dataset
 from kreinflow.sequences.folds import assign_folds
 from kreinflow.sequences.partition import ALL, partition_of
-from kreinflow.workspace import (
-    alphabet_of,
-    candidate_rectangles,
-    check_given,
-    given_landmarks,
-    list_candidates,
-    open_scores,
-    read_scheme,
-    select_landmarks,
-    transforms_of,
-)
 from small_inputs import families, write_fasta, write_labels
 
 SCORING = {"matrix": "BLOSUM62", "gap_open": 11, "gap_extend": 1, "mode": "local"}

@@ -8,13 +8,15 @@ import numpy as np
 import pytest
 
 from kreinflow.configuration import load_configuration
+from kreinflow.krein.landmark_kernel import Landmarks, TrainingPart, landmark_kernel
 from kreinflow.landmarks.registry import make_selector
-from kreinflow.models.factors import Landmarks, TrainingPart, landmark_kernel, make_factors
-from kreinflow.models.fisher import NystroemFisher
+from kreinflow.landmarks.stage import select_landmarks
+from kreinflow.learners.fisher import NystroemFisher
+from kreinflow.models.factors import make_factors
+from kreinflow.scores import open_scores, transforms_of
 from kreinflow.sequences.dataset import load_dataset
 from kreinflow.sequences.folds import assign_folds
 from kreinflow.sequences.partition import partition_of
-from kreinflow.workspace import open_scores, select_landmarks, transforms_of
 
 ROOT = Path(__file__).parents[1]
 

@@ -11,9 +11,9 @@ from kreinflow.errors import InputError
 from kreinflow.krein.correction import embed
 from kreinflow.krein.eigen import eigenpairs
 from kreinflow.krein.factor import KreinFactor
-from kreinflow.models.factors import Landmarks, TrainingPart, landmark_kernel
-from kreinflow.models.learner import Problem
-from kreinflow.models.registry import LEARNERS, make_learner
+from kreinflow.krein.landmark_kernel import Landmarks, TrainingPart, landmark_kernel
+from kreinflow.learners.learner import Problem
+from kreinflow.learners.registry import LEARNERS, make_learner
 from kreinflow.models.training import choose
 from kreinflow.numerics import limited
 from kreinflow.tall import TallMatrix, select

@@ -8,7 +8,7 @@ is not among them (``docs/own-fasta.md`` has the figures).
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from kreinflow.models.registry import make_learner
+from kreinflow.learners.registry import make_learner
 
 CANDIDATES = 30
 """Members of a class that the others are aligned with to choose landmarks by."""

@@ -174,6 +174,8 @@ def _add_alignment_options(command: argparse.ArgumentParser) -> None:
 def _check(options: argparse.Namespace) -> None:
     """Do all that the workflow checks before its first alignment."""
     from kreinflow.configuration import load_configuration
+    from kreinflow.preflight import check_budgets, check_given, check_self_scores
+    from kreinflow.scores import alphabet_of, read_scheme, transforms_of
     from kreinflow.sequences.dataset import load_dataset
     from kreinflow.sequences.files import check_file, check_results, counted
     from kreinflow.sequences.folds import assign_folds
@@ -181,14 +183,6 @@ def _check(options: argparse.Namespace) -> None:
     from kreinflow.sequences.partition import partition_of
     from kreinflow.sequences.strands import strand_advice
     from kreinflow.sequences.unknown import without_unknown
-    from kreinflow.workspace import (
-        alphabet_of,
-        check_budgets,
-        check_given,
-        check_self_scores,
-        read_scheme,
-        transforms_of,
-    )
 
     config = load_configuration(options.config)
     data = Path(options.data if options.data is not None else config["data"])
@@ -251,8 +245,8 @@ def _classify(options: argparse.Namespace) -> None:
 
     from kreinflow.alignment.backends import backend_named
     from kreinflow.artifacts import table_text
-    from kreinflow.models.classification import classify_batches, first_faults
-    from kreinflow.models.model_file import Model
+    from kreinflow.classify.classification import classify_batches, first_faults
+    from kreinflow.classify.model_file import Model
     from kreinflow.sequences.files import counted
 
     _refuse_same("-o", options.output, options.model, options.input)
@@ -302,8 +296,8 @@ def _classify(options: argparse.Namespace) -> None:
 def _inspect(options: argparse.Namespace) -> None:
     import json
 
-    from kreinflow.models.inspection import describe_model, description_text
-    from kreinflow.models.model_file import Model
+    from kreinflow.classify.inspection import describe_model, description_text
+    from kreinflow.classify.model_file import Model
 
     description = describe_model(Model.load(options.model))
     if options.json:
@@ -313,8 +307,8 @@ def _inspect(options: argparse.Namespace) -> None:
 
 
 def _export(options: argparse.Namespace) -> None:
-    from kreinflow.models.inspection import export_landmarks
-    from kreinflow.models.model_file import Model
+    from kreinflow.classify.inspection import export_landmarks
+    from kreinflow.classify.model_file import Model
 
     path = Path(options.landmarks)
     _refuse_same("--landmarks", options.landmarks, options.model)
@@ -325,8 +319,8 @@ def _export(options: argparse.Namespace) -> None:
 
 def _explain(options: argparse.Namespace) -> None:
     from kreinflow.artifacts import table_text
-    from kreinflow.models.explanation import alignments, explain, explanation_text
-    from kreinflow.models.model_file import Model
+    from kreinflow.classify.explanation import alignments, explain, explanation_text
+    from kreinflow.classify.model_file import Model
 
     _check_threads(options)
     _refuse_same("-o", options.output, options.model, options.input)

@@ -19,7 +19,7 @@ from kreinflow.errors import InputError
 from kreinflow.kernels.generators import GENERATORS
 from kreinflow.kernels.registry import KERNELS
 from kreinflow.landmarks.registry import SELECTORS
-from kreinflow.models.registry import LEARNERS
+from kreinflow.learners.registry import LEARNERS
 from kreinflow.sequences.dataset import ALIGNED
 from kreinflow.settings import Configured, strict_validator
 

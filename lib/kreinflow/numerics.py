@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from threadpoolctl import ThreadpoolController
 
 FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.integer]
 
 S = TypeVar("S")
 T = TypeVar("T")

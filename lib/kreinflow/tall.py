@@ -10,9 +10,7 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from kreinflow.errors import InputError
-from kreinflow.numerics import FloatArray, current_limits, tile_map
-
-IntArray = NDArray[np.integer]
+from kreinflow.numerics import FloatArray, IntArray, current_limits, tile_map
 
 _COPIED = 64 << 20
 """Bytes up to which a selection of rows is copied rather than looked up again each time."""

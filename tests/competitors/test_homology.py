@@ -5,10 +5,10 @@ import pytest
 from kreinflow.competitors.homology import homology_folds
 from kreinflow.competitors.kinds import HOMOLOGY, kind_of_folds, twins_of
 from kreinflow.errors import InputError
+from kreinflow.preflight import check_budgets
 from kreinflow.sequences.dataset import load_dataset
 from kreinflow.sequences.folds import assign_folds
 from kreinflow.sequences.partition import partition_of
-from kreinflow.workspace import check_budgets
 
 OTHERS = {"k": 3, "repeats": 2, "identity": 0.9, "column": None, "table": None}
 OTHERS |= {"clustering": "kmer"}

@@ -27,8 +27,8 @@ import pytest
 import yaml
 
 from kreinflow.artifacts import read_arrays
+from kreinflow.classify.classification import COLUMNS
 from kreinflow.configuration import complete_configuration, schema
-from kreinflow.models.classification import COLUMNS
 
 ROOT = Path(__file__).parents[2]
 PAGES = {path.name: path for path in [ROOT / "README.md", *sorted(ROOT.glob("docs/*.md"))]}

@@ -22,19 +22,15 @@ from kreinflow.alignment.scoring import ScoringScheme, load_substitution_matrix
 from kreinflow.configuration import complete_configuration
 from kreinflow.errors import InputError
 from kreinflow.estimators import KreinClassifier, KreinNystroem, NystroemClassifier
+from kreinflow.krein.landmark_kernel import landmark_kernel
 from kreinflow.landmarks.registry import make_selector
-from kreinflow.models.factors import landmark_kernel, make_factors
+from kreinflow.landmarks.stage import select_landmarks
+from kreinflow.models.factors import make_factors
 from kreinflow.models.run import Run
 from kreinflow.models.training import inner_partition, train
+from kreinflow.scores import alphabet_of, open_scores, read_scheme, transforms_of
 from kreinflow.sequences.dataset import load_dataset
 from kreinflow.sequences.partition import ALL, Partition
-from kreinflow.workspace import (
-    alphabet_of,
-    open_scores,
-    read_scheme,
-    select_landmarks,
-    transforms_of,
-)
 from small_inputs import DenseScores, families, matrix_of, points, write_fasta, write_labels
 
 pytestmark = pytest.mark.filterwarnings("ignore:the factor misses")

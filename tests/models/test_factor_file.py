@@ -6,13 +6,14 @@ import pytest
 from kreinflow.alignment.transforms import make_transform
 from kreinflow.errors import InputError
 from kreinflow.krein.correction import LANDMARK_COORDINATES
+from kreinflow.krein.landmark_kernel import Landmarks, TrainingPart
 from kreinflow.models.factor_file import (
     factor_table,
     load_embedding,
     save_factors,
     spectrum_table,
 )
-from kreinflow.models.factors import Landmarks, TrainingPart, make_factors
+from kreinflow.models.factors import make_factors
 
 
 def entries_of(choices):

@@ -6,9 +6,10 @@ import scipy.cluster.hierarchy
 
 from kreinflow.alignment.transforms import make_transform
 from kreinflow.errors import InputError
+from kreinflow.krein.landmark_kernel import Landmarks, TrainingPart, landmark_kernel
 from kreinflow.models import landmark_map
 from kreinflow.models.factor_file import load_leading, save_factors
-from kreinflow.models.factors import Landmarks, TrainingPart, landmark_kernel, make_factors
+from kreinflow.models.factors import make_factors
 from kreinflow.models.landmark_map import map_points, similar_classes
 
 N = 40

@@ -10,18 +10,13 @@ from scipy.special import softmax
 from kreinflow.alignment.transforms import make_transform
 from kreinflow.errors import InputError
 from kreinflow.krein.factor import Embedding, KreinFactor
-from kreinflow.models import registry
-from kreinflow.models.epcvm import NystroemEPCVM
-from kreinflow.models.factors import (
-    Landmarks,
-    TrainingPart,
-    embedding_of,
-    landmark_kernel,
-    make_factors,
-)
-from kreinflow.models.fisher import RIDGE_GRID, NystroemFisher
-from kreinflow.models.learner import Problem
-from kreinflow.models.pcvm import NystroemPCVM
+from kreinflow.krein.landmark_kernel import Landmarks, TrainingPart, landmark_kernel
+from kreinflow.learners import registry
+from kreinflow.learners.epcvm import NystroemEPCVM
+from kreinflow.learners.fisher import RIDGE_GRID, NystroemFisher
+from kreinflow.learners.learner import Problem
+from kreinflow.learners.pcvm import NystroemPCVM
+from kreinflow.models.factors import embedding_of, make_factors
 from kreinflow.models.training import (
     _held_out_decisions,
     _whole_groups,

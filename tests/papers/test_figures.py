@@ -10,7 +10,7 @@ import scipy.stats
 from matplotlib.text import Text
 
 from kreinflow.kernels.registry import make_kernel
-from kreinflow.models.registry import LEARNERS
+from kreinflow.learners.registry import LEARNERS
 from kreinflow.papers.figures import FIGURES
 from kreinflow.papers.plots import (
     bananas,

@@ -5,7 +5,7 @@ import random
 import numpy as np
 import pytest
 
-from kreinflow.models.new_objects import reverse_complement
+from kreinflow.classify.new_objects import reverse_complement
 from kreinflow.sequences.strands import on_other_strand
 
 LETTERS = "ACGTRYN"

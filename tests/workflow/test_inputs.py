@@ -12,8 +12,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from kreinflow.classify.model_file import Model
 from kreinflow.cli import main
-from kreinflow.models.model_file import Model, load_fold_model
+from kreinflow.models.fold_models import load_fold_model
 from small_inputs import (
     DNA,
     PROTEIN,

@@ -7,8 +7,9 @@ import pandas as pd
 import pytest
 import yaml
 
+from kreinflow.classify.model_file import Model
 from kreinflow.cli import main
-from kreinflow.models.model_file import Model, load_fold_model
+from kreinflow.models.fold_models import load_fold_model
 from small_inputs import (
     PROTEIN,
     configuration,

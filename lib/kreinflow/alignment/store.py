@@ -21,10 +21,10 @@ from kreinflow.alignment.engine import Backend, align_pairs, pack
 from kreinflow.alignment.scoring import ScoringScheme
 from kreinflow.artifacts import read_arrays, write_arrays
 from kreinflow.errors import InputError, KreinflowError
-from kreinflow.numerics import tiles
+from kreinflow.numerics import IntArray, tiles
 from kreinflow.tall import release
 
-Indices = NDArray[np.int64]
+Indices = IntArray
 Progress = Callable[[int, int], None]
 
 _KIND = "kreinflow scores 1"
@@ -117,8 +117,8 @@ class _Panel:
 
     path: Path
     start: int  # of its scores in those of the segment
-    rows: NDArray[np.int64]
-    columns: NDArray[np.int64]
+    rows: IntArray
+    columns: IntArray
 
 
 class _DigestTable:
@@ -218,7 +218,7 @@ class ScoreStore:
         self._rank[self._known_digests.order] = np.arange(len(digests))
         self._bit = self._known_digests.table[:, 0] >> 7
         self._panels: list[_Panel] = []
-        self._self: NDArray[np.int64] = np.full(len(digests), not_aligned(np.int32), dtype=np.int64)
+        self._self: IntArray = np.full(len(digests), not_aligned(np.int32), dtype=np.int64)
         self._seen: set[Path] = set()
         self._open: tuple[Path, NDArray[Any]] | None = None
         self.refresh()
@@ -312,7 +312,7 @@ class ScoreStore:
                 yield to_row, to_column, scores[_as_slice(from_row)][:, _as_slice(from_column)]
         self._open = None
 
-    def self_scores(self, rows: Indices) -> NDArray[np.int64]:
+    def self_scores(self, rows: Indices) -> IntArray:
         """Return the score of each sequence with itself.
 
         Raises
@@ -469,7 +469,8 @@ class ScoreStore:
                 reused += int(asked - left)
                 if left:
                     todo.append((rows, columns, mask))
-            alone = np.unique(np.concatenate([[], *(rows for rows, _ in wanted)])).astype(np.int64)
+            every = np.unique(np.concatenate([[], *(rows for rows, _ in wanted)]))
+            alone: IntArray = every.astype(np.int64)
             alone = alone[own[alone] & (self._self[alone] == not_aligned(np.int32))]
             writer = _Writer(self, home, threads, 2 * pairs_at_once, progress)
             writer.total = int((self._lengths[alone] ** 2).sum()) + sum(

@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from kreinflow.classify.classification import classify_file
+from kreinflow.classify.model_file import Model
 from kreinflow.competitors.competitor import write_fasta
 from kreinflow.competitors.methods import OURS
 from kreinflow.competitors.run import (
@@ -19,8 +21,6 @@ from kreinflow.competitors.run import (
     tested_rows,
 )
 from kreinflow.errors import KreinflowError
-from kreinflow.models.classification import classify_file
-from kreinflow.models.model_file import Model
 from kreinflow.sequences.dataset import Dataset
 from kreinflow.sequences.partition import Partition, fold_numbers
 

@@ -15,15 +15,15 @@ from kreinflow.configuration import complete_method, correction_fault, nearest
 from kreinflow.errors import InputError
 from kreinflow.krein.correction import CORRECTIONS, LANDMARK_COORDINATES, CorrectedFactor, embed
 from kreinflow.krein.eigen import Eigenpairs
-from kreinflow.models.classifier import LandmarkClassifier
-from kreinflow.models.factors import (
+from kreinflow.krein.landmark_kernel import (
     LandmarkKernel,
     Landmarks,
     TrainingPart,
     factor_of,
     landmark_kernel,
 )
-from kreinflow.models.registry import LEARNERS
+from kreinflow.learners.registry import LEARNERS
+from kreinflow.models.classifier import LandmarkClassifier
 from kreinflow.models.training import Trained, inner_partition, train
 from kreinflow.numerics import FloatArray
 from kreinflow.sequences.partition import ALL

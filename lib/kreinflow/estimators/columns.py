@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_array, validate_data
 
 from kreinflow.errors import InputError
 from kreinflow.estimators.base import KINDS, LandmarkDecisions, checked_name, encoded, squared
-from kreinflow.models.factors import Landmarks, TrainingPart
+from kreinflow.krein.landmark_kernel import Landmarks, TrainingPart
 from kreinflow.numerics import FloatArray
 from kreinflow.sequences.dataset import digest
 from kreinflow.sequences.matrices import check_matrix
@@ -44,7 +44,7 @@ class NystroemClassifier(LandmarkDecisions, BaseEstimator):  # type: ignore[misc
         none, flip, clip, square or shift; or landmark_basis, flip_landmark_matrix, landmark_mds
         (:mod:`kreinflow.krein.correction`).
     learner : str
-        A method of :data:`kreinflow.models.registry.LEARNERS`.
+        A method of :data:`kreinflow.learners.registry.LEARNERS`.
     learner_params : mapping, optional
         Its settings, as in the config; those left out have the config's defaults.
     inner_folds : int

@@ -30,16 +30,17 @@ from kreinflow.estimators.base import (
 from kreinflow.estimators.columns import SYMMETRY
 from kreinflow.kernels.kernel import Kernel, Objects
 from kreinflow.kernels.registry import KERNELS
+from kreinflow.krein.landmark_kernel import Landmarks, TrainingPart
 from kreinflow.landmarks.given import Given
 from kreinflow.landmarks.registry import SELECTORS
-from kreinflow.models.factors import Landmarks, TrainingPart
+from kreinflow.landmarks.stage import select_landmarks
 from kreinflow.models.run import Run
 from kreinflow.numerics import FloatArray, tiles
+from kreinflow.scores import KernelScores, MatrixScores, Scores
 from kreinflow.sequences.dataset import Dataset, digest
 from kreinflow.sequences.matrices import check_matrix
 from kreinflow.sequences.objects import refuse_unfit
 from kreinflow.sequences.partition import ALL, Partition
-from kreinflow.workspace import KernelScores, MatrixScores, Scores, select_landmarks
 
 PRECOMPUTED = "precomputed"
 

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import pandas as pd
 
 from kreinflow.evaluation.metrics import INNER_CHOICE
-from kreinflow.models.model_file import choose_recipe
+from kreinflow.models.choice import choose_recipe
 
 
 def with_inner_choice(

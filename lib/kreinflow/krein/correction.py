@@ -6,7 +6,7 @@ from typing import Literal, get_args
 import numpy as np
 import scipy.linalg
 
-from kreinflow.krein.dissimilarity import landmark_mds
+from kreinflow.krein.double_centring import landmark_mds
 from kreinflow.krein.eigen import Eigenpairs
 from kreinflow.krein.factor import DegenerateKernelError, Embedding
 from kreinflow.numerics import RANK_TOLERANCE, FloatArray, single_threaded

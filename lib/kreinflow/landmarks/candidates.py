@@ -3,17 +3,15 @@
 from collections.abc import Iterable, Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
+from kreinflow.numerics import IntArray
 from kreinflow.randomness import hash_keys
-
-Rows = NDArray[np.intp]
 
 SKETCH = ""
 """What stands for the class of the rows that all others are compared with; no class has it."""
 
 
-def candidate_order(digests: Sequence[str], seed: int, name: str = "candidates") -> Rows:
+def candidate_order(digests: Sequence[str], seed: int, name: str = "candidates") -> IntArray:
     """Return the rows in a random order in which added rows leave the others as they were.
 
     Parameters
@@ -33,8 +31,8 @@ def candidate_order(digests: Sequence[str], seed: int, name: str = "candidates")
 
 
 def first_candidates(
-    order: Rows, labels: Sequence[str], training_rows: Rows, count: int | None
-) -> dict[str, Rows]:
+    order: IntArray, labels: Sequence[str], training_rows: IntArray, count: int | None
+) -> dict[str, IntArray]:
     """Return the candidates of one fold: of each class, the first rows it trains on.
 
     Parameters
@@ -67,8 +65,8 @@ def first_candidates(
 
 
 def all_candidates(
-    order: Rows, labels: Sequence[str], folds: Iterable[Rows], count: int | None
-) -> dict[str, Rows]:
+    order: IntArray, labels: Sequence[str], folds: Iterable[IntArray], count: int | None
+) -> dict[str, IntArray]:
     """Return the union of the folds' candidates: what the class scores are computed against.
 
     Parameters

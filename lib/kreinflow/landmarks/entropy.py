@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from kreinflow.landmarks.selector import SketchSelector
 from kreinflow.landmarks.sketch import Sketch
-from kreinflow.numerics import FloatArray, single_threaded
+from kreinflow.numerics import FloatArray, IntArray, single_threaded
 from kreinflow.randomness import row_uniforms
 
 PASSES = 20
@@ -26,7 +26,7 @@ class Search:
         Of the start, and after each swap.
     """
 
-    chosen: NDArray[np.intp]
+    chosen: IntArray
     entropies: list[float]
 
 
@@ -103,7 +103,7 @@ class RenyiEntropy(SketchSelector):
     references = ("debrabanter2010",)
     phrase = "a set of large quadratic Rényi entropy in the flipped kernel, found by random swaps"
 
-    def choose(self, sketch: Sketch, count: int, keys: NDArray[np.uint64]) -> NDArray[np.intp]:
+    def choose(self, sketch: Sketch, count: int, keys: NDArray[np.uint64]) -> IntArray:
         """Search among the rows of the sketch; see :func:`swap_for_entropy`."""
         drawn = sketch.drawn
         if count >= len(drawn):

@@ -8,7 +8,7 @@ import numpy as np
 import scipy.linalg
 from numpy.typing import NDArray
 
-from kreinflow.krein.dissimilarity import LandmarkCentring
+from kreinflow.krein.double_centring import LandmarkCentring
 from kreinflow.krein.eigen import triangular_factor
 from kreinflow.krein.factor import KreinFactor
 from kreinflow.numerics import RANK_TOLERANCE, FloatArray, single_threaded

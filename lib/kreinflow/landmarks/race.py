@@ -6,8 +6,6 @@ from numpy.typing import NDArray
 from kreinflow.numerics import FloatArray
 from kreinflow.randomness import row_uniforms
 
-Rows = NDArray[np.intp]
-
 
 def arrivals(rates: FloatArray, keys: NDArray[np.uint64], draw: int) -> FloatArray:
     r"""Return when each row arrives: exponential times, at infinity where the rate is zero.

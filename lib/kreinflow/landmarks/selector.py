@@ -16,6 +16,7 @@ from kreinflow.alignment.transforms import NAMES
 from kreinflow.errors import InputError
 from kreinflow.landmarks.features import ClassScores
 from kreinflow.landmarks.sketch import Sketch
+from kreinflow.numerics import IntArray
 from kreinflow.randomness import hash_keys
 from kreinflow.settings import Configured, SettingsSchema
 
@@ -213,10 +214,10 @@ class SelectionProblem:
     fold: str
     budget: int | None = None
     sketch: Sketch | None = None
-    given: NDArray[np.int64] | None = None
+    given: IntArray | None = None
 
     @cached_property
-    def rows(self) -> NDArray[np.intp]:
+    def rows(self) -> IntArray:
         """Numbers of all distinct rows, sorted."""
         return np.sort(np.concatenate([scores.members for scores in self.classes]))
 
@@ -240,11 +241,11 @@ class SelectionProblem:
             )
         return self.budget
 
-    def keys(self, name: str, rows: NDArray[np.intp]) -> NDArray[np.uint64]:
+    def keys(self, name: str, rows: IntArray) -> NDArray[np.uint64]:
         """Return the keys of the random numbers of some rows, for the draws of that name."""
         return hash_keys(self.seed, name, (self.digests[row] for row in rows))
 
-    def table(self, rows: NDArray[np.intp]) -> pd.DataFrame:
+    def table(self, rows: IntArray) -> pd.DataFrame:
         """Return the table of landmarks without balls, see :meth:`Selector.select`."""
         labels = {row: scores.label for scores in self.classes for row in scores.members.tolist()}
         rows = np.sort(rows)
@@ -359,7 +360,7 @@ class SketchSelector(Selector):
         return problem.table(rows[chosen])
 
     @abstractmethod
-    def choose(self, sketch: Sketch, count: int, keys: NDArray[np.uint64]) -> NDArray[np.intp]:
+    def choose(self, sketch: Sketch, count: int, keys: NDArray[np.uint64]) -> IntArray:
         """Return the landmarks as distinct positions among the rows of the sketch.
 
         Parameters

@@ -4,13 +4,12 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
-from kreinflow.krein.dissimilarity import LandmarkCentring
+from kreinflow.krein.double_centring import LandmarkCentring
 from kreinflow.krein.eigen import eigenpairs
 from kreinflow.krein.factor import KreinFactor
 from kreinflow.landmarks.features import Kind
-from kreinflow.numerics import FloatArray, tiled_product
+from kreinflow.numerics import FloatArray, IntArray, tiled_product
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,8 +43,8 @@ class Sketch:
        ICML 2019, PMLR 97, sections 2.2 and 2.3.
     """
 
-    rows: NDArray[np.intp]
-    order: NDArray[np.intp]
+    rows: IntArray
+    order: IntArray
     scores: FloatArray
     self_similarities: FloatArray
     kind: Kind = "similarity"
@@ -60,7 +59,7 @@ class Sketch:
             raise ValueError(f"a sketch of {n} rows needs as many self-similarities.")
 
     @property
-    def drawn(self) -> NDArray[np.intp]:
+    def drawn(self) -> IntArray:
         """Positions of the rows that the sketch is made of, of shape (c,)."""
         return self.order[: self.scores.shape[1]]
 

@@ -1,13 +1,10 @@
 """From decisions to probabilities, and from probabilities to a threshold for rejection."""
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import log_softmax, softmax
 
 from kreinflow.errors import InputError
-from kreinflow.numerics import FloatArray
-
-IntArray = NDArray[np.integer]
+from kreinflow.numerics import FloatArray, IntArray
 
 LOSS_DIGITS = 9
 """Log losses that agree to so many decimals are equal: where all rows are right, all methods have

@@ -10,9 +10,9 @@ from scipy.special import softmax
 
 from kreinflow.alignment.transforms import ScoreTransform
 from kreinflow.errors import InputError
-from kreinflow.krein.dissimilarity import LandmarkCentring
-from kreinflow.models.decisions import KINDS, Decision
-from kreinflow.numerics import FloatArray, tiles
+from kreinflow.krein.double_centring import LandmarkCentring
+from kreinflow.learners.decisions import KINDS, Decision
+from kreinflow.numerics import FloatArray, IntArray, tiles
 
 
 @dataclass(frozen=True)
@@ -20,7 +20,7 @@ class LandmarkClassifier:
     """Class probabilities from the scores with m landmarks.
 
     A decision f of the transformed scores k(x) with the landmarks (see
-    :mod:`kreinflow.models.decisions`), and
+    :mod:`kreinflow.learners.decisions`), and
 
         p(x) = softmax(f(x) / temperature)
 
@@ -47,7 +47,7 @@ class LandmarkClassifier:
 
     classes: tuple[str, ...]
     decision: Decision
-    landmark_classes: NDArray[np.int64]
+    landmark_classes: IntArray
     transform: ScoreTransform
     landmark_self_scores: FloatArray
     landmark_lengths: FloatArray

@@ -8,9 +8,9 @@ import scipy.cluster.hierarchy
 import scipy.spatial.distance
 
 from kreinflow.krein.correction import CorrectedFactor
-from kreinflow.models.factors import LandmarkKernel, TrainingPart
-from kreinflow.models.moments import IntArray, class_means
-from kreinflow.numerics import single_threaded
+from kreinflow.krein.landmark_kernel import LandmarkKernel, TrainingPart
+from kreinflow.learners.moments import class_means
+from kreinflow.numerics import IntArray, single_threaded
 from kreinflow.randomness import hash_keys
 from kreinflow.tall import Tall
 

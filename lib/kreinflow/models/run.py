@@ -1,6 +1,5 @@
-"""The files of a run that learning reads and writes; see :mod:`kreinflow.workspace`."""
+"""The files of a run that learning reads and writes; see :mod:`kreinflow.scores`."""
 
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -10,18 +9,13 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from kreinflow.alignment.scoring import ScoringScheme
 from kreinflow.artifacts import open_array, read_table
-from kreinflow.kernels.kernel import Objects
+from kreinflow.krein.landmark_kernel import Landmarks, TrainingPart
 from kreinflow.models.classifier import LandmarkClassifier
-from kreinflow.models.factors import Landmarks, TrainingPart
-from kreinflow.models.model_file import Model
-from kreinflow.numerics import FloatArray, tile_map
-from kreinflow.provenance import package_versions
+from kreinflow.numerics import FloatArray, IntArray, tile_map
 from kreinflow.sequences.dataset import Dataset, read_dataset
 from kreinflow.sequences.partition import Partition, fold_numbers, read_partition
 from kreinflow.tall import TallMatrix
-from kreinflow.workspace import Path_, Rows
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,7 +25,7 @@ class Run:
     dataset: Dataset
     partition: Partition
     scores: NDArray[Any]
-    union: Rows
+    union: IntArray
     self_scores: FloatArray
 
     def landmarks(self, table: pd.DataFrame) -> Landmarks:
@@ -50,12 +44,12 @@ class Run:
             kind=self.dataset.kind,
         )
 
-    def alike(self, rows: Rows) -> Rows:
+    def alike(self, rows: IntArray) -> IntArray:
         """Return the first row with the object of each row: two classes may hold the same one."""
         return self._first[rows]
 
     @cached_property
-    def _first(self) -> Rows:
+    def _first(self) -> IntArray:
         _, first, same = np.unique(self.dataset.digests, return_index=True, return_inverse=True)
         return first[same].astype(np.int64)
 
@@ -101,7 +95,7 @@ def open_run(files: Any) -> Run:
     )
 
 
-def read_landmark_table(path: Path_) -> pd.DataFrame:
+def read_landmark_table(path: Path) -> pd.DataFrame:
     """Read the landmarks of one fold."""
     return read_table(path, ["row", "class", "weight", "radius", "reached"], text=["class"])
 
@@ -142,8 +136,8 @@ def predict_fold(
 def predict_unknown(
     records: pd.DataFrame,
     scores: NDArray[Any],
-    union: Rows,
-    landmark_rows: Rows,
+    union: IntArray,
+    landmark_rows: IntArray,
     fold: str,
     recipe: str,
     classifier: LandmarkClassifier,
@@ -192,47 +186,4 @@ def predict_unknown(
             "probability": top,
             "reject": np.where(top < classifier.reject_threshold, "yes", "no"),
         }
-    )
-
-
-def final_model(
-    dataset: Dataset,
-    classifier: LandmarkClassifier,
-    scheme: ScoringScheme | None,
-    source: Mapping[str, Any],
-    figures: Mapping[str, Any],
-    factor: Mapping[str, Any],
-    landmark_rows: Sequence[int],
-) -> Model:
-    """Put a classifier trained on everything and its landmarks together.
-
-    ``figures`` and ``factor`` are for people: what the training said, and the row of
-    :func:`~kreinflow.models.factor_file.factor_table`.
-    """
-    first = {row: place for place, row in reversed(list(enumerate(dataset.rows.tolist())))}
-    landmarks: tuple[bytes, ...] | Objects | None = None
-    if dataset.sequences is not None:
-        landmarks = tuple(dataset.sequences[row] for row in landmark_rows)
-    elif dataset.objects is not None:
-        landmarks = dataset.objects[list(landmark_rows)]
-    return Model(
-        classifier=classifier,
-        landmark_ids=tuple(dataset.ids[first[row]] for row in landmark_rows),
-        landmarks=landmarks,
-        scheme=scheme,
-        kernel=dataset.kernel,
-        matrix_kind=source.get("kind"),
-        molecule=source.get("molecule", "protein") if scheme else None,
-        about={
-            "training": {
-                key: value for key, value in figures.items() if key not in ("repeat", "fold")
-            },
-            "factor": {
-                key: None if isinstance(value, float) and not np.isfinite(value) else value
-                for key, value in factor.items()
-                if key not in ("transform", "rank_wanted", "landmarks")
-            },
-            "records": len(dataset.ids),
-            "versions": package_versions(),
-        },
     )

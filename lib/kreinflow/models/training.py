@@ -17,6 +17,9 @@ from kreinflow.errors import InputError, named
 from kreinflow.krein.correction import CorrectedFactor, embed
 from kreinflow.krein.eigen import Eigenpairs, eigenpairs
 from kreinflow.krein.factor import KreinFactor, Rank
+from kreinflow.krein.landmark_kernel import LandmarkKernel, Landmarks, TrainingPart, landmark_kernel
+from kreinflow.learners.learner import Choice, Learner, Problem
+from kreinflow.learners.registry import make_learner
 from kreinflow.models.calibration import (
     LOSS_DIGITS,
     TemperatureCalibrator,
@@ -24,17 +27,14 @@ from kreinflow.models.calibration import (
     reject_threshold,
 )
 from kreinflow.models.classifier import LandmarkClassifier
-from kreinflow.models.factors import LandmarkKernel, Landmarks, TrainingPart, landmark_kernel
-from kreinflow.models.learner import Choice, Learner, Problem
-from kreinflow.models.registry import make_learner
-from kreinflow.numerics import FloatArray, current_limits
+from kreinflow.numerics import FloatArray, IntArray, current_limits
 from kreinflow.sequences.folds import inner_folds
 from kreinflow.tall import select
 
 
 def inner_partition(
-    landmark_rows: NDArray[np.int64], part: TrainingPart, k: int, seed: int, fold: str
-) -> NDArray[np.int64]:
+    landmark_rows: IntArray, part: TrainingPart, k: int, seed: int, fold: str
+) -> IntArray:
     """Return the inner fold of each training record; -1 is always trained on.
 
     A record that is a landmark knows itself: its column of C holds its own score, its own label
@@ -133,7 +133,7 @@ def train(
     kernel: LandmarkKernel,
     landmarks: Landmarks,
     part: TrainingPart,
-    inner: NDArray[np.int64],
+    inner: IntArray,
     reject_error: float | None,
     seed: int,
     reject_coverage: float | None = None,
@@ -215,7 +215,7 @@ def train(
     return Trained(classifier, figures)
 
 
-def _whole_groups(groups: NDArray[Any], inner: NDArray[np.int64]) -> bool:
+def _whole_groups(groups: NDArray[Any], inner: IntArray) -> bool:
     """Return whether no group has records in several inner folds."""
     units, unit_of = np.unique(groups, return_inverse=True)
     lowest = np.full(len(units), np.iinfo(np.int64).max)
@@ -230,7 +230,7 @@ def train_recipes(
     embedding_of: Callable[[Mapping[str, Any]], CorrectedFactor],
     landmarks: Landmarks,
     part: TrainingPart,
-    inner: NDArray[np.int64],
+    inner: IntArray,
     reject_error: float | None,
     seed: int,
     reject_coverage: float | None = None,
@@ -282,7 +282,7 @@ def shown(choice: Choice) -> str:
 def choose(
     learner: Learner,
     problem: Problem,
-    inner: NDArray[np.int64],
+    inner: IntArray,
     rank: Rank | None = None,
     shared: InnerFactors | None = None,
 ) -> tuple[Choice, FloatArray, TemperatureCalibrator]:
@@ -327,7 +327,7 @@ def _held_out_decisions(
     learner: Learner,
     problem: Problem,
     choices: Sequence[Choice],
-    inner: NDArray[np.int64],
+    inner: IntArray,
     rank: Rank | None,
     shared: InnerFactors | None = None,
 ) -> list[FloatArray]:
@@ -364,7 +364,7 @@ def _held_out_decisions(
 def _with_landmarks(
     problem: Problem,
     kept: NDArray[np.bool_],
-    held_out: NDArray[np.intp],
+    held_out: IntArray,
     rank: Rank,
     fold: int,
     shared: InnerFactors | None,

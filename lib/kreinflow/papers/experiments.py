@@ -34,7 +34,7 @@ class Experiment:
         Whether the first class is told from all others, instead of all from each other.
     centring : {"landmarks", "training", "factor"}
         How dissimilarities become similarities, see
-        :func:`~kreinflow.papers.cross_validation.cross_validate`.
+        :func:`~kreinflow.evaluation.cross_validation.cross_validate`.
     signature : tuple of int, optional
         Positive, negative and zero eigenvalues, where a paper gives them.
     config : mapping

@@ -9,11 +9,11 @@ import numpy as np
 import pandas as pd
 
 from kreinflow.configuration import complete_configuration
-from kreinflow.papers.cross_validation import Centring, cross_validate
+from kreinflow.evaluation.cross_validation import Centring, cross_validate
+from kreinflow.scores import open_scores
 from kreinflow.sequences.dataset import Dataset, load_dataset
 from kreinflow.sequences.folds import assign_folds
 from kreinflow.sequences.partition import partition_of
-from kreinflow.workspace import open_scores
 
 REST = "rest"
 """The label of all classes but the first."""
@@ -26,7 +26,7 @@ def run_experiment(
     data_folder: Path,
     seed: int,
 ) -> pd.DataFrame:
-    """Return what :func:`~kreinflow.papers.cross_validation.cross_validate` measures.
+    """Return what :func:`~kreinflow.evaluation.cross_validation.cross_validate` measures.
 
     Parameters
     ----------

@@ -30,7 +30,7 @@ def summarise(lines: pd.DataFrame) -> pd.DataFrame:
     Parameters
     ----------
     lines : DataFrame
-        What :func:`~kreinflow.papers.cross_validation.cross_validate` measured.
+        What :func:`~kreinflow.evaluation.cross_validation.cross_validate` measured.
 
     Returns
     -------
@@ -84,7 +84,7 @@ def compare(
         See :func:`~kreinflow.papers.published.read_published`.
     experiments : mapping of str to Experiment
     results : mapping of str to DataFrame
-        What :func:`~kreinflow.papers.cross_validation.cross_validate` measured in those that ran.
+        What :func:`~kreinflow.evaluation.cross_validation.cross_validate` measured where it ran.
 
     Returns
     -------

@@ -9,7 +9,7 @@ from markupsafe import Markup
 from kreinflow.kernels.generators import make_generator
 from kreinflow.kernels.registry import make_kernel
 from kreinflow.landmarks.registry import make_selector
-from kreinflow.models.registry import make_learner
+from kreinflow.learners.registry import make_learner
 from kreinflow.references import REFERENCES
 from kreinflow.sequences.dataset import ALIGNED
 

@@ -8,7 +8,7 @@ from typing import Any
 import pandas as pd
 
 from kreinflow.artifacts import read_json, read_table
-from kreinflow.models.model_file import Model
+from kreinflow.classify.model_file import Model
 from kreinflow.report.page import CAPTIONS, DatasetReport
 from kreinflow.report.times import COLUMNS, MACHINE
 from kreinflow.report.unknown import read_unknown

@@ -6,7 +6,7 @@ from pathlib import Path
 import pandas as pd
 from matplotlib.figure import Figure
 
-from kreinflow.papers.cross_validation import Centring
+from kreinflow.evaluation.cross_validation import Centring
 from kreinflow.papers.plots.look import canvas, log_ticks, look
 from kreinflow.papers.plots.measuring import (
     FOLDS,

@@ -12,26 +12,21 @@ from numpy.typing import NDArray
 from kreinflow.alignment.engine import align_pairs, pack
 from kreinflow.alignment.scoring import ScoringScheme, load_substitution_matrix
 from kreinflow.alignment.transforms import make_transform
+from kreinflow.evaluation.cross_validation import Centring, cross_validate
 from kreinflow.krein.factor import Rank
+from kreinflow.krein.landmark_kernel import Landmarks, TrainingPart, landmark_kernel
 from kreinflow.landmarks.registry import SELECTORS, make_selector
-from kreinflow.models.factors import (
-    FactorEntry,
-    Landmarks,
-    TrainingPart,
-    landmark_kernel,
-    make_factors,
-)
-from kreinflow.numerics import FloatArray, single_threaded
-from kreinflow.papers.cross_validation import Centring, cross_validate
+from kreinflow.landmarks.stage import select_landmarks
+from kreinflow.models.factors import FactorEntry, make_factors
+from kreinflow.numerics import FloatArray, IntArray, single_threaded
 from kreinflow.papers.figures import PROTEIN213
 from kreinflow.randomness import stream
+from kreinflow.scores import MatrixScores, open_scores
 from kreinflow.sequences.dataset import Dataset, load_dataset
 from kreinflow.sequences.folds import assign_folds
 from kreinflow.sequences.partition import Partition, partition_of
-from kreinflow.workspace import MatrixScores, open_scores, select_landmarks
 
 Settings = Mapping[str, Any]
-Rows = NDArray[np.int64]
 
 RANK = 1.0
 """All eigenvalues of the landmark matrix are kept, as the papers do."""
@@ -107,7 +102,7 @@ def choose_landmarks(
     seed: int,
     training: NDArray[np.bool_] | None = None,
     matched: int | None = None,
-) -> Rows:
+) -> IntArray:
     """Return the rows that a selector takes of all records, or of those of a training part.
 
     ``matched`` is the number of landmarks of the selector that its budget names.
@@ -126,7 +121,7 @@ def as_many_as_balls(
     methods: Iterable[str],
     seed: int,
     training: NDArray[np.bool_] | None = None,
-) -> dict[str, Rows]:
+) -> dict[str, IntArray]:
     """Return the landmarks of several selectors, of each as many as ``meb`` finds."""
     balls = choose_landmarks(dataset, selector_settings("meb"), seed, training)
     return {
@@ -163,7 +158,7 @@ def accuracies(
 ) -> pd.DataFrame:
     """Return the accuracy with the landmarks of each selector, fold by fold.
 
-    See :func:`~kreinflow.papers.cross_validation.cross_validate`; ``recipe`` is the name of the
+    See :func:`~kreinflow.evaluation.cross_validation.cross_validate`; ``recipe`` is the name of the
     selector.
     """
     return cross_validate(
@@ -210,7 +205,7 @@ def centred(dataset: Dataset) -> Dataset:
 
 def approximate(
     dataset: Dataset,
-    landmarks: Rows,
+    landmarks: IntArray,
     training: NDArray[np.bool_] | None = None,
     rank: Rank = RANK,
 ) -> tuple[FactorEntry, FloatArray]:

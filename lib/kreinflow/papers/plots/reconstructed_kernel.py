@@ -8,7 +8,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
-from kreinflow.numerics import FloatArray, single_threaded
+from kreinflow.numerics import FloatArray, IntArray, single_threaded
 from kreinflow.papers.plots.look import SELECTOR_LOOKS, canvas, look
 from kreinflow.papers.plots.measuring import (
     approximate,
@@ -54,9 +54,9 @@ def _part(
     K: FloatArray,
     approximated: FloatArray,
     small: NDArray[np.bool_],
-    shown: NDArray[np.intp],
+    shown: IntArray,
     selector: str,
-    landmarks: NDArray[np.int64],
+    landmarks: IntArray,
 ) -> pd.DataFrame:
     block = np.ix_(small, small)
     with single_threaded():

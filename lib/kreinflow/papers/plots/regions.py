@@ -9,9 +9,9 @@ from matplotlib.colors import ListedColormap
 from numpy.typing import NDArray
 
 from kreinflow.kernels.registry import make_kernel
-from kreinflow.models.fisher import NystroemFisher
-from kreinflow.numerics import FloatArray
-from kreinflow.papers.plots.measuring import Rows, Settings, approximate, vectors
+from kreinflow.learners.fisher import NystroemFisher
+from kreinflow.numerics import FloatArray, IntArray
+from kreinflow.papers.plots.measuring import Settings, approximate, vectors
 from kreinflow.report.figures import BLACK, BLUE, VERMILION
 from kreinflow.sequences.dataset import Dataset
 
@@ -26,7 +26,7 @@ SHADES = ListedColormap(["#CFE3F1", "#F7DCCB"])
 def measure_regions(
     dataset: Dataset,
     kernel: Settings,
-    landmarks: Mapping[str, Rows],
+    landmarks: Mapping[str, IntArray],
     training: NDArray[np.bool_],
     limits: tuple[float, float, float, float],
     panel: str,
@@ -64,7 +64,7 @@ def measure_regions(
 def _regions(
     dataset: Dataset,
     kernel: Settings,
-    landmarks: Rows,
+    landmarks: IntArray,
     training: NDArray[np.bool_],
     limits: tuple[float, float, float, float],
 ) -> pd.DataFrame:
@@ -76,7 +76,7 @@ def _regions(
     columns = make_kernel(kernel).columns(grid, points[landmarks])
     parts = [_part("grid", grid, model.decision_function(entry.factor.transform(columns)))]
     decisions = model.decision_function(Z)
-    kinds: Mapping[str, NDArray[np.intp]] = {
+    kinds: Mapping[str, IntArray] = {
         "training": np.flatnonzero(training),
         "test": np.flatnonzero(~training),
         "landmark": landmarks,

@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 from kreinflow.kernels.generators import generate
 from kreinflow.kernels.registry import make_kernel
 from kreinflow.krein.correction import CorrectedFactor
-from kreinflow.krein.dissimilarity import LandmarkCentring
+from kreinflow.krein.double_centring import LandmarkCentring
 from kreinflow.krein.eigen import eigenpairs
 from kreinflow.krein.factor import KreinFactor
 from kreinflow.numerics import FloatArray, single_threaded

@@ -1,0 +1,1 @@
+"""The model file, and what is done with it: classify, explain, inspect."""

@@ -1,0 +1,206 @@
+"""Classifying new objects with a model file."""
+
+import itertools
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from kreinflow.alignment.engine import Backend, align_pairs
+from kreinflow.classify.model_file import Model
+from kreinflow.classify.new_objects import Batch, normalised_scores, score_new
+from kreinflow.errors import InputError
+from kreinflow.kernels.registry import make_kernel
+from kreinflow.numerics import FloatArray
+
+COLUMNS = (
+    "id",
+    "label",
+    "probability",
+    "runner_up",
+    "runner_up_probability",
+    "reject",
+    "margin",
+    "nearest_landmark",
+    "landmark_score",
+    "problem",
+)
+"""Columns of the table: ``reject`` is ``yes`` where the probability is below the threshold,
+``margin`` is what the runner-up lacks to it, ``landmark_score`` is that of
+:func:`nearest_landmarks`. Of a record with a ``problem`` all others but the id are empty. With both
+strands aligned, ``strand`` stands before it."""
+
+
+def classify_file(
+    model: Model,
+    path: Path,
+    threads: int = 1,
+    both_strands: bool = False,
+    on_fault: Callable[[str], None] | None = None,
+    backend: Backend = align_pairs,
+) -> pd.DataFrame:
+    """Classify the sequences of a FASTA file, the rows of a matrix, vectors or strings, in order.
+
+    Parameters
+    ----------
+    model, path, threads, both_strands, on_fault, backend
+        As for :func:`classify_batches`.
+
+    Returns
+    -------
+    DataFrame
+        One row an object, with the columns :data:`COLUMNS`.
+
+    Raises
+    ------
+    InputError
+        As :func:`classify_batches` does.
+    """
+    batches = classify_batches(model, path, threads, both_strands, on_fault, backend)
+    return pd.concat(batches, ignore_index=True)
+
+
+def classify_batches(
+    model: Model,
+    path: Path,
+    threads: int = 1,
+    both_strands: bool = False,
+    on_fault: Callable[[str], None] | None = None,
+    backend: Backend = align_pairs,
+) -> Iterator[pd.DataFrame]:
+    """Yield the table of :func:`classify_file` piece by piece, as the input is read.
+
+    Parameters
+    ----------
+    model : Model
+    path : Path
+        A FASTA file or :data:`~kreinflow.sequences.files.STANDARD_INPUT`; for a model that was
+        trained on a matrix, a matrix of the new objects (rows) and the landmarks: columns named by
+        a header, in any order, those that are no landmark left out; without a header, in the order
+        of ``model.landmark_ids``; for a model of vectors or strings, a file of them as for
+        training.
+    threads : int
+        Of the alignment. The result does not depend on it.
+    both_strands : bool
+        See :func:`~kreinflow.classify.new_objects.score_new`.
+    on_fault : callable, optional
+        Called with a message for each record that cannot be classified; without it the first one
+        is raised.
+    backend : callable
+        What aligns.
+
+    Raises
+    ------
+    InputError
+        If the file cannot be read, or does not fit the model.
+    """
+    with np.errstate(over="ignore", invalid="ignore"):  # what is not finite is told by its name
+        for batch in score_new(model, path, threads, both_strands, backend):
+            table = _table(model, batch)
+            for place, fault in sorted(batch.faults.items()):
+                message = f"{batch.places[place]}: {fault}"
+                if on_fault is None:
+                    raise InputError(message)
+                on_fault(message)
+            yield table
+
+
+def first_faults(show: Callable[[str], None], most: int = 20) -> Callable[[str], None]:
+    """Return what to call with the fault of each record: it shows the first few, the table has all.
+
+    Parameters
+    ----------
+    show : callable
+        Takes a line.
+    most : int
+
+    Examples
+    --------
+    >>> tell = first_faults(print, most=1)
+    >>> for fault in ("a: is empty.", "b: is empty.", "c: is empty."):
+    ...     tell(fault)
+    kreinflow: not classified: a: is empty.
+    kreinflow: more are not classified: see the column 'problem'.
+    """
+    told = itertools.count()
+
+    def tell(message: str) -> None:
+        number = next(told)
+        if number < most:
+            show(f"kreinflow: not classified: {message}")
+        elif number == most:
+            show("kreinflow: more are not classified: see the column 'problem'.")
+
+    return tell
+
+
+def classes_of(model: Model) -> NDArray[Any]:
+    """Return the class of each landmark, by name."""
+    return np.array(model.classifier.classes, dtype=object)[model.classifier.landmark_classes]
+
+
+def nearest_landmarks(model: Model, batch: Batch) -> tuple[NDArray[np.int64], FloatArray]:
+    r"""Return the nearest landmark of each object that is scored, and its score.
+
+    For sequences the score is :math:`s_{xl} / \sqrt{s_{xx} s_{ll}}`, whatever transform the model
+    uses: 1 for a landmark itself, and NaN if x does not score above 0 with itself. For others it is
+    what the input or the kernel says: the largest similarity, or the smallest dissimilarity
+    (squared if the model's is). The first of equals is taken.
+
+    Returns
+    -------
+    ndarray of shape (n_scored,)
+        Numbers of landmarks.
+    ndarray of shape (n_scored,)
+    """
+    kind = model.matrix_kind
+    if model.scheme is not None:
+        values = normalised_scores(model, batch.scores, batch.self_scores)
+    else:
+        values = batch.scores
+        if model.kernel is not None:
+            kind = make_kernel(model.kernel).kind
+    dissimilar = model.scheme is None and kind != "similarity"
+    order = -values if dissimilar else np.nan_to_num(values, nan=-np.inf)
+    nearest = order.argmax(axis=1)
+    score = np.take_along_axis(values, nearest[:, None], axis=1)[:, 0]
+    return nearest, np.sqrt(score) if kind == "dissimilarity" else score
+
+
+def _table(model: Model, batch: Batch) -> pd.DataFrame:
+    """Return the rows of a batch, adding to its faults the decisions that are not finite."""
+    n, scored = len(batch.ids), batch.scored
+    probabilities = model.classifier.predict_proba(batch.scores, batch.self_scores, batch.lengths)
+    finite = np.isfinite(probabilities).all(axis=1)
+    for place in scored[~finite].tolist():
+        batch.faults[place] = (
+            "the model's decision for it is not finite. Its scores are too large, or the model is "
+            "damaged."
+        )
+    order = np.argsort(-probabilities, axis=1, kind="stable")[:, :2]
+    top = np.take_along_axis(probabilities, order, axis=1)
+    classes = np.array(model.classifier.classes, dtype=object)
+    landmarks, landmark_scores = nearest_landmarks(model, batch)
+    found = {
+        "label": classes[order[:, 0]],
+        "probability": top[:, 0],
+        "runner_up": classes[order[:, 1]],
+        "runner_up_probability": top[:, 1],
+        "reject": np.where(top[:, 0] < model.classifier.reject_threshold, "yes", "no"),
+        "margin": top[:, 0] - top[:, 1],
+        "nearest_landmark": np.array(model.landmark_ids, dtype=object)[landmarks],
+        "landmark_score": landmark_scores,
+    }
+    if batch.strands is not None:
+        found["strand"] = batch.strands
+    columns: dict[str, object] = {"id": batch.ids}
+    for name, values in found.items():
+        number = values.dtype.kind == "f"
+        column = np.full(n, np.nan if number else "", dtype=np.float64 if number else object)
+        column[scored[finite]] = values[finite]
+        columns[name] = column
+    columns["problem"] = [batch.faults.get(place, "") for place in range(n)]
+    return pd.DataFrame(columns)

@@ -1,0 +1,197 @@
+"""Which landmarks carried the decision for one object."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from kreinflow.alignment.traceback import Alignment, trace
+from kreinflow.classify.classification import classes_of
+from kreinflow.classify.model_file import Model
+from kreinflow.classify.new_objects import normalised_scores, score_new
+from kreinflow.errors import InputError
+from kreinflow.learners.decisions import LinearDecision
+from kreinflow.sequences.files import counted, shown_name
+
+INTERCEPT = "(intercept)"
+"""What stands for a landmark in the last row of the table of a linear decision."""
+
+
+@dataclass(frozen=True, eq=False)
+class Explanation:
+    r"""The decisions for the two likeliest classes of an object, by landmarks.
+
+    A linear decision is the sum :math:`f_c(x) = \sum_l k(x, l)\, w_{lc} + b_c`, and its terms are
+    the contributions.
+
+    Attributes
+    ----------
+    id : str
+    place : str
+        What messages call the object.
+    labels : (str, str)
+        The predicted class and the runner-up.
+    probabilities : (float, float)
+    decisions : (float, float)
+    rejected : bool
+    linear : bool
+        Whether the decisions are sums over the landmarks.
+    kind : str
+        The kind of decision, by its name in files.
+    table : DataFrame
+        One row a landmark: ``landmark``, ``class``, ``score`` as aligned or measured
+        (dissimilarities: squared), of sequences ``normalised``, and ``transformed`` as the decision
+        sees it. If it is linear also ``contribution`` to the decision for the predicted class and
+        ``runner_up_contribution`` to the other, the largest difference of the two first, and a
+        last row :data:`INTERCEPT`; otherwise the largest ``transformed`` first.
+    sequence : bytes or None
+        The residues that were scored.
+    strand : str or None
+        ``+`` or ``-`` if both were aligned.
+    """
+
+    id: str
+    place: str
+    labels: tuple[str, str]
+    probabilities: tuple[float, float]
+    decisions: tuple[float, float]
+    rejected: bool
+    linear: bool
+    kind: str
+    table: pd.DataFrame
+    sequence: bytes | None
+    strand: str | None
+
+
+@np.errstate(over="ignore", invalid="ignore")  # what is not finite is told by its name
+def explain(
+    model: Model, path: Path, id: str, threads: int = 1, both_strands: bool = False
+) -> Explanation:
+    """Explain the decision for the first object of a file that has this id.
+
+    Parameters
+    ----------
+    model, path, threads, both_strands
+        As for :func:`~kreinflow.classify.new_objects.score_new`.
+    id : str
+
+    Raises
+    ------
+    InputError
+        If the file cannot be read or does not fit the model, no object has this id, or it cannot
+        be classified.
+    """
+    seen = 0
+    for batch in score_new(model, path, threads, both_strands):
+        if id in batch.ids:
+            break
+        seen += len(batch.ids)
+    else:
+        raise InputError(
+            f"{shown_name(path)}: none of its {counted(seen, 'record')} has the id {id!r}."
+        )
+    number = batch.ids.index(id)
+    place = batch.places[number]
+    if number in batch.faults:
+        raise InputError(f"{place}: {batch.faults[number]}")
+    row = int(np.searchsorted(batch.scored, number))
+    part = slice(row, row + 1)
+    classifier = model.classifier
+    given = batch.scores[part], batch.self_scores[part], batch.lengths[part]
+    rows = classifier.decision_rows(*given)
+    decisions = classifier.decision.decide(rows)[0]
+    probabilities = classifier.predict_proba(*given)[0]
+    if not np.isfinite(probabilities).all():
+        raise InputError(f"{place}: the model's decision for it is not finite.")
+    first, second = np.argsort(-probabilities, kind="stable")[:2].tolist()
+    columns: dict[str, object] = {
+        "landmark": model.landmark_ids,
+        "class": classes_of(model),
+        "score": batch.scores[row],
+    }
+    if model.scheme is not None:
+        columns["normalised"] = normalised_scores(model, batch.scores[part], given[1])[0]
+    table = pd.DataFrame(columns | {"transformed": rows[0]})
+    linear = isinstance(classifier.decision, LinearDecision)
+    if isinstance(classifier.decision, LinearDecision):
+        weights, intercept = classifier.decision.weights, classifier.decision.intercept
+        table["contribution"] = rows[0] * weights[:, first]
+        table["runner_up_contribution"] = rows[0] * weights[:, second]
+        difference = (table["contribution"] - table["runner_up_contribution"]).abs()
+        table = table.loc[difference.sort_values(ascending=False, kind="stable").index]
+        last = {
+            "landmark": [INTERCEPT],
+            "class": [""],
+            "contribution": [float(intercept[first])],
+            "runner_up_contribution": [float(intercept[second])],
+        }
+        table = pd.concat([table, pd.DataFrame(last)])
+    else:
+        table = table.sort_values("transformed", ascending=False, kind="stable")
+    return Explanation(
+        id,
+        place,
+        (classifier.classes[first], classifier.classes[second]),
+        (float(probabilities[first]), float(probabilities[second])),
+        (float(decisions[first]), float(decisions[second])),
+        bool(probabilities[first] < classifier.reject_threshold),
+        linear,
+        classifier.decision.kind,
+        table.reset_index(drop=True),
+        batch.sequences[row] if batch.sequences is not None else None,
+        str(batch.strands[row]) if batch.strands is not None else None,
+    )
+
+
+def explanation_text(found: Explanation, shown: int) -> str:
+    """Return an explanation as plain text, with the first ``shown`` landmarks."""
+    table = found.table[found.table["landmark"] != INTERCEPT]
+    strand = f" (strand {found.strand})" if found.strand else ""
+    out = [
+        f"{found.id}{strand}: {found.labels[0]}, probability {found.probabilities[0]:.6g}; "
+        f"runner-up {found.labels[1]}, {found.probabilities[1]:.6g}; "
+        f"{'flagged as doubtful' if found.rejected else 'not flagged'}"
+    ]
+    if found.linear:
+        last = found.table.iloc[-1]
+        for label, decision, column in zip(
+            found.labels,
+            found.decisions,
+            ("contribution", "runner_up_contribution"),
+            strict=True,
+        ):
+            out.append(
+                f"decision for {label}: {decision:.6g} = {table[column].sum():.6g} from "
+                f"{counted(len(table), 'landmark')} + {last[column]:.6g} (intercept)"
+            )
+    else:
+        out += [
+            f"decision for {label}: {decision:.6g}"
+            for label, decision in zip(found.labels, found.decisions, strict=True)
+        ]
+        out.append(
+            f"This decision (kind {found.kind!r}) is not a sum over landmarks, so that no landmark "
+            "has a contribution of its own; they are listed by score."
+        )
+    cut = table.head(shown)
+    text = cut.to_string(index=False, float_format=lambda value: f"{value:.6g}")
+    out += ["", text]
+    if len(table) > shown:
+        out.append(f"... and {len(table) - shown} more")
+    return "\n".join(out) + "\n"
+
+
+def alignments(model: Model, found: Explanation, shown: int) -> list[tuple[str, Alignment]]:
+    """Return the alignments of an object with the first ``shown`` landmarks of its table.
+
+    Raises
+    ------
+    InputError
+        If the model is not one of sequences.
+    """
+    if model.scheme is None or found.sequence is None or not isinstance(model.landmarks, tuple):
+        raise InputError("--alignment: the model is not one of sequences. Leave it out.")
+    sequences = dict(zip(model.landmark_ids, model.landmarks, strict=True))
+    wanted = [id for id in found.table["landmark"] if id != INTERCEPT][:shown]
+    return [(id, trace(found.sequence, sequences[id], model.scheme)) for id in wanted]

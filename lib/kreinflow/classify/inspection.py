@@ -1,0 +1,127 @@
+"""What a model file says of itself, and its landmarks as a file."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from kreinflow.artifacts import write_array, write_table, write_text
+from kreinflow.classify.classification import classes_of
+from kreinflow.classify.model_file import Model
+from kreinflow.errors import InputError
+from kreinflow.sequences.files import counted, name_endings
+
+
+def objects_of(model: Model) -> str:
+    """Return what a model compares: sequences, vectors, strings or rows of a matrix."""
+    if model.scheme is not None:
+        return "sequences"
+    if isinstance(model.landmarks, np.ndarray):
+        return "vectors" if model.landmarks.ndim == 2 else "strings"
+    return "matrix"
+
+
+def describe_model(model: Model) -> dict[str, Any]:
+    """Return what a model is and how it was made, as an object that JSON can hold."""
+    classifier, about = model.classifier, model.about
+    labels, counts = np.unique(classes_of(model), return_counts=True)
+    owned = dict(zip(labels.tolist(), counts.tolist(), strict=True))
+    scoring = None
+    if model.scheme is not None:
+        scheme = model.scheme
+        scoring = {
+            "matrix": scheme.matrix.name,
+            "gap_open": scheme.gap_open,
+            "gap_extend": scheme.gap_extend,
+            "mode": scheme.mode,
+        }
+    return {
+        "objects": objects_of(model),
+        "molecule": model.molecule,
+        "records": about.get("records"),
+        "landmarks": classifier.n_landmarks,
+        "classes": {label: owned.get(label, 0) for label in classifier.classes},
+        "scoring": scoring,
+        "kernel": dict(model.kernel) if model.kernel else None,
+        "matrix_kind": model.matrix_kind,
+        "transform": classifier.transform.to_dict(),
+        "recipe": classifier.about.get("recipe"),
+        "learner": classifier.about.get("learner"),
+        "decision": classifier.decision.kind,
+        "factor": about.get("factor"),
+        "training": about.get("training"),
+        "temperature": classifier.temperature,
+        "reject_threshold": classifier.reject_threshold,
+        "reject": classifier.about.get("reject"),
+        "versions": about.get("versions"),
+    }
+
+
+def description_text(description: Mapping[str, Any]) -> str:
+    """Return :func:`describe_model` as plain text; what a model lacks is left out."""
+    lines = []
+    for key, value in description.items():
+        name = key.replace("_", " ")
+        if value is None:
+            continue
+        if key == "classes":
+            lines.append(f"classes: {len(value)}, with their landmarks")
+            width = max(map(len, value))
+            lines += [f"  {label:<{width}}  {count}" for label, count in value.items()]
+        elif isinstance(value, Mapping):
+            lines.append(f"{name}:")
+            lines += [f"  {inner}: {_shown(entry)}" for inner, entry in value.items()]
+        else:
+            lines.append(f"{name}: {_shown(value)}")
+    return "\n".join(lines) + "\n"
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, float):
+        return f"{value:.6g}"
+    if isinstance(value, Mapping):
+        return ", ".join(f"{key} {_shown(entry)}" for key, entry in value.items()) or "none"
+    return str(value)
+
+
+def export_landmarks(model: Model, path: Path) -> None:
+    """Write the landmarks: FASTA, a table or array of vectors, or strings one a line.
+
+    Parameters
+    ----------
+    model : Model
+    path : Path
+        For vectors its ending says which: ``.npy``, or ``.csv`` or ``.tsv`` with the ids in the
+        first column.
+
+    Raises
+    ------
+    InputError
+        If the model has none, as one of a matrix, or the ending is another.
+    """
+    ending = name_endings(path)[1]
+    kind, landmarks = objects_of(model), model.landmarks
+    if landmarks is None:
+        raise InputError(
+            "export: a model of a matrix has the ids of its landmarks only; "
+            "`kreinflow classify MODEL --landmarks` lists them."
+        )
+    if isinstance(landmarks, tuple):
+        records = zip(model.landmark_ids, classes_of(model), landmarks, strict=True)
+        write_text(path, "".join(f">{id} class={c}\n{s.decode()}\n" for id, c, s in records))
+    elif kind == "strings":
+        write_text(path, "".join(f"{string}\n" for string in landmarks))
+    elif ending == ".npy":
+        write_array(path, landmarks)
+    elif ending in (".csv", ".tsv"):
+        table = pd.DataFrame(landmarks, columns=[f"x{i + 1}" for i in range(landmarks.shape[1])])
+        table.insert(0, "id", list(model.landmark_ids))
+        separator = "," if ending == ".csv" else "\t"
+        write_table(path, table, separator)
+    else:
+        raise InputError(
+            f"{path}: the landmarks are vectors ({counted(landmarks.shape[1], 'feature')}). Name "
+            "a .npy, .csv or .tsv file."
+        )

@@ -1,0 +1,219 @@
+"""The model file: all that is needed to classify new objects, in one safetensors file.
+
+Landmarks are stored as bytes or numbers, weights as arrays, everything else as JSON; nothing in it
+is code.
+"""
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kreinflow.alignment.scoring import ScoringScheme
+from kreinflow.artifacts import read_arrays, write_arrays
+from kreinflow.errors import InputError
+from kreinflow.kernels.kernel import Kernel, Objects
+from kreinflow.kernels.registry import known_kernel
+from kreinflow.models.classifier import LandmarkClassifier
+from kreinflow.provenance import package_versions
+from kreinflow.sequences.alphabet import ResidueAlphabet
+from kreinflow.sequences.dataset import Dataset
+from kreinflow.sequences.files import has_control
+
+KIND = "kreinflow model 1"
+MATRIX_KINDS = ("similarity", "dissimilarity", "squared_dissimilarity")
+
+
+@dataclass(frozen=True, eq=False)
+class Model:
+    """A classifier with its landmarks, and how to score a new object with them.
+
+    Parameters
+    ----------
+    classifier : LandmarkClassifier
+    landmark_ids : tuple of str
+        An id of each landmark in the training data.
+    landmarks : tuple of bytes, ndarray or None
+        Their sequences; or their vectors or strings; None if the model was trained on a matrix.
+    scheme : ScoringScheme or None
+        How sequences are scored.
+    kernel : mapping or None
+        What compares vectors or strings, as in the config.
+    matrix_kind : {"similarity", "dissimilarity", "squared_dissimilarity"} or None
+        What a matrix of new objects has to hold.
+    molecule : {"protein", "nucleotide"} or None
+    about : dict
+        Training figures, versions: for people.
+    """
+
+    classifier: LandmarkClassifier
+    landmark_ids: tuple[str, ...]
+    landmarks: tuple[bytes, ...] | Objects | None
+    scheme: ScoringScheme | None
+    kernel: Mapping[str, Any] | None
+    matrix_kind: str | None
+    molecule: str | None
+    about: dict[str, Any]
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the model file, atomically and always to the same bytes."""
+        header, arrays = self.classifier.to_parts()
+        if isinstance(self.landmarks, tuple):
+            arrays |= _joined(self.landmarks)
+        elif self.landmarks is not None and self.landmarks.ndim == 1:
+            arrays |= _joined(tuple(string.encode() for string in self.landmarks))
+        elif self.landmarks is not None:
+            arrays["landmark_vectors"] = self.landmarks
+        write_arrays(
+            path,
+            KIND,
+            {
+                "classifier": header,
+                "landmark_ids": list(self.landmark_ids),
+                "scheme": self.scheme.to_dict() if self.scheme else None,
+                "kernel": dict(self.kernel) if self.kernel else None,
+                "matrix_kind": self.matrix_kind,
+                "molecule": self.molecule,
+                "about": self.about,
+            },
+            arrays,
+        )
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> "Model":
+        """Read a model file.
+
+        Raises
+        ------
+        InputError
+            If it is truncated, of another kind, or its parts do not fit together.
+        """
+        advice = "Give a model file that kreinflow wrote."
+        header, arrays = read_arrays(path, KIND, advice)
+
+        def refuse(why: str) -> InputError:
+            return InputError(f"{path}: {why}. {advice}")
+
+        try:
+            classifier = LandmarkClassifier.from_parts(header["classifier"], arrays, str(path))
+            ids = tuple(str(i) for i in header["landmark_ids"])
+            if len(ids) != classifier.n_landmarks:
+                raise refuse("ids and landmarks differ in number")
+            if any(map(has_control, (*ids, *classifier.classes))):
+                raise refuse("an id or a class has a control character")
+            landmarks: tuple[bytes, ...] | Objects | None = None
+            scheme, kernel = None, header["kernel"]
+            if header["scheme"] is not None and kernel is not None:
+                raise refuse("it has two ways to compare objects")
+            if header["scheme"] is not None:
+                scheme = ScoringScheme.from_dict(header["scheme"])
+                ResidueAlphabet(scheme.matrix.alphabet, header["molecule"])  # refuses others
+                landmarks = _cut(arrays["landmark_residues"], arrays["landmark_ends"])
+                lengths = classifier.landmark_lengths
+                if len(landmarks) != len(ids) or any(
+                    len(s) != n for s, n in zip(landmarks, lengths, strict=True)
+                ):
+                    raise refuse("its landmark sequences are damaged")
+                letters = set(scheme.matrix.alphabet.encode())
+                if any(not letters.issuperset(s) for s in landmarks):
+                    raise refuse("a landmark has residues that its substitution matrix lacks")
+            elif kernel is not None:
+                landmarks = _objects(known_kernel(kernel), arrays)
+                if len(landmarks) != len(ids):
+                    raise refuse("ids and landmarks differ in number")
+            elif header["matrix_kind"] not in MATRIX_KINDS:
+                raise refuse(f"its kind of matrix, {header['matrix_kind']!r}, is unknown")
+            return cls(
+                classifier=classifier,
+                landmark_ids=ids,
+                landmarks=landmarks,
+                scheme=scheme,
+                kernel=kernel,
+                matrix_kind=header["matrix_kind"],
+                molecule=header["molecule"],
+                about=dict(header["about"]),
+            )
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            raise refuse(f"a part is missing or damaged ({error!r})") from error
+        except InputError as error:
+            if str(error).startswith(str(path)):
+                raise
+            raise InputError(f"{path}: {error}") from error
+
+
+def _joined(landmarks: tuple[bytes, ...]) -> dict[str, NDArray[Any]]:
+    ends = np.cumsum([len(landmark) for landmark in landmarks])
+    return {
+        "landmark_residues": np.frombuffer(b"".join(landmarks), dtype=np.uint8),
+        "landmark_ends": ends.astype(np.int64),
+    }
+
+
+def _objects(kernel: Kernel, arrays: Mapping[str, NDArray[Any]]) -> Objects:
+    """Return the landmarks that a kernel compares, refusing those that it cannot."""
+    if kernel.strings:
+        strings = _cut(arrays["landmark_residues"], arrays["landmark_ends"])
+        return np.array([string.decode() for string in strings], dtype=object)
+    vectors = arrays["landmark_vectors"]
+    if vectors.dtype != np.float64 or vectors.ndim != 2 or vectors.shape[1] == 0:
+        raise ValueError("its landmark vectors are no vectors")
+    fault = kernel.first_fault(vectors) if np.isfinite(vectors).all() else "not finite"
+    if fault is not None:
+        raise ValueError(f"its landmark vectors: {fault}")
+    return vectors
+
+
+def _cut(residues: NDArray[Any], ends: NDArray[Any]) -> tuple[bytes, ...]:
+    if residues.dtype != np.uint8 or residues.ndim != 1 or ends.ndim != 1:
+        raise ValueError("landmark sequences are not bytes")
+    if len(ends) == 0 or ends[-1] != len(residues) or (np.diff(ends, prepend=0) <= 0).any():
+        raise ValueError("landmark sequences and their ends do not agree")
+    data = residues.tobytes()
+    starts = [0, *ends[:-1].tolist()]
+    return tuple(data[a:b] for a, b in zip(starts, ends.tolist(), strict=True))
+
+
+def final_model(
+    dataset: Dataset,
+    classifier: LandmarkClassifier,
+    scheme: ScoringScheme | None,
+    source: Mapping[str, Any],
+    figures: Mapping[str, Any],
+    factor: Mapping[str, Any],
+    landmark_rows: Sequence[int],
+) -> Model:
+    """Put a classifier trained on everything and its landmarks together.
+
+    ``figures`` and ``factor`` are for people: what the training said, and the row of
+    :func:`~kreinflow.models.factor_file.factor_table`.
+    """
+    first = {row: place for place, row in reversed(list(enumerate(dataset.rows.tolist())))}
+    landmarks: tuple[bytes, ...] | Objects | None = None
+    if dataset.sequences is not None:
+        landmarks = tuple(dataset.sequences[row] for row in landmark_rows)
+    elif dataset.objects is not None:
+        landmarks = dataset.objects[list(landmark_rows)]
+    return Model(
+        classifier=classifier,
+        landmark_ids=tuple(dataset.ids[first[row]] for row in landmark_rows),
+        landmarks=landmarks,
+        scheme=scheme,
+        kernel=dataset.kernel,
+        matrix_kind=source.get("kind"),
+        molecule=source.get("molecule", "protein") if scheme else None,
+        about={
+            "training": {
+                key: value for key, value in figures.items() if key not in ("repeat", "fold")
+            },
+            "factor": {
+                key: None if isinstance(value, float) and not np.isfinite(value) else value
+                for key, value in factor.items()
+                if key not in ("transform", "rank_wanted", "landmarks")
+            },
+            "records": len(dataset.ids),
+            "versions": package_versions(),
+        },
+    )

@@ -1,0 +1,347 @@
+"""New objects of a file, a batch at a time, with their scores with the landmarks of a model."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kreinflow.alignment.engine import Backend, align_pairs, pack
+from kreinflow.classify.model_file import Model
+from kreinflow.errors import InputError
+from kreinflow.kernels.registry import make_kernel
+from kreinflow.numerics import TILE, FloatArray, tiles
+from kreinflow.sequences.alphabet import ResidueAlphabet
+from kreinflow.sequences.fasta import read_any_fasta
+from kreinflow.sequences.files import STANDARD_INPUT, counted, first_few
+from kreinflow.sequences.matrices import read_matrix
+from kreinflow.sequences.objects import read_objects
+
+_RESIDUES = 1 << 21  # of a batch
+_PAIRS = 1 << 20
+
+
+@dataclass(frozen=True, eq=False)
+class Batch:
+    """Some new objects in their order, and the scores of those that can be scored.
+
+    Attributes
+    ----------
+    ids : list of str
+    places : list of str
+        What messages call them.
+    faults : dict of int to str
+        What is wrong with an object and what to do, by its number in the batch.
+    scored : ndarray of shape (n_scored,)
+        The numbers of the others, in order; the arrays below have a row for each of them.
+    scores : ndarray of shape (n_scored, n_landmarks)
+        As aligned or measured (dissimilarities: squared), not transformed.
+    self_scores, lengths : ndarray of shape (n_scored,)
+        Of sequences; zeros for others.
+    strands : ndarray of shape (n_scored,) or None
+        ``+`` or ``-``, the strand that is scored, if both were aligned.
+    sequences : list of bytes or None
+        The residues that are scored.
+    """
+
+    ids: list[str]
+    places: list[str]
+    faults: dict[int, str]
+    scored: NDArray[np.int64]
+    scores: NDArray[Any]
+    self_scores: FloatArray
+    lengths: FloatArray
+    strands: NDArray[Any] | None = None
+    sequences: list[bytes] | None = None
+
+
+def score_new(
+    model: Model,
+    path: Path,
+    threads: int = 1,
+    both_strands: bool = False,
+    backend: Backend = align_pairs,
+) -> Iterator[Batch]:
+    """Yield the objects of a file with their scores, in order.
+
+    FASTA is read as it is needed, so the memory does not depend on how many records there are. A
+    row of the scores depends on its own object alone.
+
+    Parameters
+    ----------
+    model : Model
+    path : Path
+        As for :func:`~kreinflow.classify.classification.classify_file`.
+    threads : int
+        Of the alignment.
+    both_strands : bool
+        Align nucleotides and their reverse complement, and keep the strand whose best normalised
+        score with a landmark is higher; the one given if they are equal.
+    backend : callable
+        What aligns.
+
+    Raises
+    ------
+    InputError
+        If the file cannot be read, or does not fit the model. Of FASTA a record at fault is not
+        raised but told in :attr:`Batch.faults`.
+    """
+    if both_strands and model.molecule != "nucleotide":
+        raise InputError(
+            "--strand both: the model is not one of nucleotides, so its objects have no other "
+            "strand. Leave it out."
+        )
+    if model.scheme is not None:
+        for batch in _sequence_batches(model, path, both_strands):
+            yield _aligned(model, batch, threads, both_strands, backend)
+        return
+    if path == STANDARD_INPUT:
+        raise InputError("standard input is read for models of sequences only. Name a file.")
+    ids, rows = _compared(model, path) if model.kernel is not None else _measured(model, path)
+    for part, scores in rows:
+        names = ids[part]
+        nothing = np.zeros(len(names))
+        yield Batch(
+            names,
+            [f"{path}, {name}" for name in names],
+            {},
+            np.arange(len(names)),
+            scores,
+            nothing,
+            nothing,
+        )
+
+
+@dataclass(eq=False)
+class _Sequences:
+    """Records of a batch, and the residues of those without a fault."""
+
+    ids: list[str]
+    places: list[str]
+    faults: dict[int, str]
+    residues: list[bytes]
+
+
+def _sequence_batches(model: Model, path: Path, both_strands: bool) -> Iterator[_Sequences]:
+    assert model.scheme is not None
+    alphabet = ResidueAlphabet(model.scheme.matrix.alphabet, model.molecule or "protein")
+    # Large enough for all threads, and small in memory whatever the landmarks and the lengths.
+    most = min(TILE, max(256, _PAIRS // model.classifier.n_landmarks))
+    batch, total = _Sequences([], [], {}, []), 0
+    for record in read_any_fasta(path):
+        residues = alphabet.clean(record.residues)
+        fault = record.fault or _fault(residues, alphabet, model.scheme.matrix.name)
+        if fault is None and both_strands:
+            fault = _strand_fault(residues, model.scheme.matrix.alphabet)
+        if fault is None:
+            batch.residues.append(residues)
+            total += len(residues)
+        else:
+            batch.faults[len(batch.ids)] = fault
+        batch.ids.append(record.id)
+        batch.places.append(record.named)
+        if len(batch.ids) == most or total >= _RESIDUES:
+            yield batch
+            batch, total = _Sequences([], [], {}, []), 0
+    if batch.ids:
+        yield batch
+
+
+def _fault(residues: bytes, alphabet: ResidueAlphabet, matrix: str) -> str | None:
+    found = alphabet.illegal(residues)
+    if found:
+        position, letter = found
+        return (
+            f"residue {position} is {letter!r}, which the substitution matrix {matrix} lacks. "
+            "Correct or remove it."
+        )
+    return None if residues else "has no residues. Remove the record."
+
+
+def _aligned(
+    model: Model, batch: _Sequences, threads: int, both_strands: bool, backend: Backend
+) -> Batch:
+    """Align a batch, leaving out the sequences that the transform cannot take."""
+    assert model.scheme is not None
+    sequences, n = batch.residues, len(batch.residues)
+    if both_strands:
+        letters = model.scheme.matrix.alphabet
+        sequences = [*sequences, *(reverse_complement(s, letters) for s in sequences)]
+    scores, own = _align(model, sequences, threads, backend)
+    strands = None
+    if both_strands:
+        normalised = np.nan_to_num(normalised_scores(model, scores, own), nan=-np.inf)
+        best = normalised.max(axis=1, initial=-np.inf)
+        other = best[n:] > best[:n]
+        chosen = np.arange(n) + n * other
+        strands = np.where(other, "-", "+")
+        sequences = [sequences[i] for i in chosen]
+        scores, own = scores[chosen], own[chosen]
+    lengths = np.array([len(sequence) for sequence in sequences], dtype=np.float64)
+    places = np.array([i for i in range(len(batch.ids)) if i not in batch.faults], dtype=np.int64)
+    transform = model.classifier.transform
+    faults = {}
+    if not transform.takes_negative:
+        for row in np.flatnonzero((scores < 0).any(axis=1)).tolist():
+            landmark = model.landmark_ids[int((scores[row] < 0).argmax())]
+            faults[row] = (
+                f"its score with the landmark {landmark} is negative, which the transform "
+                f"{transform.name} cannot take. Remove the record."
+            )
+    for row in transform.unusable(own, lengths).tolist():
+        faults[row] = (
+            f"scores {own[row]:.0f} with itself, too little to compare it "
+            f"(transform {transform.name}). Remove the record."
+        )
+    batch.faults.update({int(places[row]): fault for row, fault in faults.items()})
+    kept = np.delete(np.arange(n), list(faults))
+    return Batch(
+        batch.ids,
+        batch.places,
+        batch.faults,
+        places[kept],
+        np.ascontiguousarray(scores[kept]),
+        own[kept],
+        lengths[kept],
+        strands[kept] if strands is not None else None,
+        [sequences[row] for row in kept],
+    )
+
+
+def _align(
+    model: Model, sequences: Sequence[bytes], threads: int, backend: Backend
+) -> tuple[NDArray[np.int32], FloatArray]:
+    """Return the scores of sequences with the landmarks and with themselves, by one call."""
+    assert model.scheme is not None
+    assert isinstance(model.landmarks, tuple)
+    m, n = len(model.landmarks), len(sequences)
+    own = np.arange(m, m + n, dtype=np.int32)
+    left = np.concatenate([np.repeat(np.arange(m, dtype=np.int32), n), own])
+    right = np.concatenate([np.tile(own, m), own])
+    packed = pack([*model.landmarks, *sequences])
+    scores = backend(packed, left, right, model.scheme, threads)
+    return scores[: m * n].reshape(m, n).T, scores[m * n :].astype(np.float64)
+
+
+def normalised_scores(model: Model, scores: NDArray[Any], self_scores: FloatArray) -> FloatArray:
+    r"""Return :math:`s_{xl} / \sqrt{s_{xx} s_{ll}}`, NaN where a self-score is not positive.
+
+    Parameters
+    ----------
+    model : Model
+        Of sequences.
+    scores : ndarray of shape (n, n_landmarks)
+    self_scores : ndarray of shape (n,)
+    """
+    product = self_scores[:, None] * model.classifier.landmark_self_scores
+    usable = (self_scores[:, None] > 0) & (model.classifier.landmark_self_scores > 0)
+    return np.where(usable, scores / np.sqrt(np.where(usable, product, 1.0)), np.nan)
+
+
+_COMPLEMENTS = dict(zip("ACGTUMRWSYKVHDBN", "TGCAAKYWSRMBDHVN", strict=True))
+
+
+def reverse_complement(sequence: bytes, letters: str) -> bytes:
+    """Return the other strand, of letters of a substitution matrix.
+
+    Letters that stand for several nucleotides become those that stand for their complements.
+
+    Raises
+    ------
+    InputError
+        If the matrix lacks the complement of a letter.
+
+    Examples
+    --------
+    >>> reverse_complement(b"AACGR", "ACGTRYN")
+    b'YCGTT'
+    """
+    if (fault := _strand_fault(sequence, letters)) is not None:
+        raise InputError(fault)
+    pairs = _complements(letters)
+    table = bytes.maketrans("".join(pairs).encode(), "".join(pairs.values()).encode())
+    return sequence.translate(table)[::-1]
+
+
+def _complements(letters: str) -> dict[str, str]:
+    return _COMPLEMENTS if "T" in letters else _COMPLEMENTS | {"A": "U"}
+
+
+def _strand_fault(sequence: bytes, letters: str) -> str | None:
+    """Return why a sequence cannot be turned, or None."""
+    pairs = _complements(letters)
+    for letter in sorted(set(sequence.decode())):
+        if pairs.get(letter, "") not in set(letters):
+            return (
+                f"--strand both: the substitution matrix lacks the complement of {letter!r}. "
+                "Give sequences of one strand."
+            )
+    return None
+
+
+def _compared(model: Model, path: Path) -> tuple[list[str], Iterator[tuple[slice, FloatArray]]]:
+    """Read vectors or strings; their kernel with the landmarks, tile by tile."""
+    assert model.kernel is not None
+    assert isinstance(model.landmarks, np.ndarray)
+    kernel, landmarks = make_kernel(model.kernel), model.landmarks
+    read = read_objects(path, kernel)
+    objects, n = read.objects, len(read.objects)
+    if objects.shape[1:] != landmarks.shape[1:]:
+        raise InputError(
+            f"{path}: has {counted(objects.shape[1], 'column')} of numbers where the model's "
+            f"vectors have {landmarks.shape[1]}. Give the features that the model was "
+            "trained on, in the same order, and no labels."
+        )
+    ids = list(read.ids or map(str, range(1, n + 1)))
+
+    def rows() -> Iterator[tuple[slice, FloatArray]]:
+        for part in tiles(n):
+            scores = kernel.columns(objects[part], landmarks)
+            wrong = ~np.isfinite(scores).all(axis=1)
+            if wrong.any():
+                row = part.start + int(wrong.argmax())
+                raise InputError(
+                    f"{path}, row {row + 1} ({ids[row]}): {kernel.describe()} is not finite for "
+                    "it. Its numbers are too large."
+                )
+            yield part, scores
+
+    return ids, rows()
+
+
+def _measured(model: Model, path: Path) -> tuple[list[str], Iterator[tuple[slice, FloatArray]]]:
+    """Read a matrix of new objects and landmarks."""
+    matrix = read_matrix(path, square=False)
+    values, m = matrix.values, model.classifier.n_landmarks
+    ids = list(matrix.ids) if matrix.ids else [str(i + 1) for i in range(len(values))]
+    if matrix.column_ids and len(matrix.column_ids) == values.shape[1]:
+        place = {id: column for column, id in enumerate(matrix.column_ids)}
+        missing = [id for id in model.landmark_ids if id not in place]
+        if missing:
+            raise InputError(
+                f"{path}: no column for {len(missing)} of the {m} landmarks of the model: "
+                f"{first_few(missing)}. Add them; `kreinflow classify --landmarks` lists all."
+            )
+        columns = [place[id] for id in model.landmark_ids]
+    elif values.shape[1] == m:
+        columns = list(range(m))
+    else:
+        raise InputError(
+            f"{path}: has {counted(values.shape[1], 'column')} where the model has {m} landmarks. "
+            f"Give the {model.matrix_kind} of each new object (row) with each landmark (column)."
+        )
+    values = np.ascontiguousarray(values[:, columns])
+    wrong, why = ~np.isfinite(values), "is not a finite number. Fill it in."
+    if model.matrix_kind != "similarity" and not wrong.any():
+        wrong, why = values < 0, f"is negative, which no {model.matrix_kind} is."
+    if wrong.any():
+        row, column = np.argwhere(wrong)[0]
+        raise InputError(
+            f"{path}, row {row + 1} ({ids[row]}), column {columns[column] + 1}: "
+            f"{values[row, column]:.6g} {why}"
+        )
+    if model.matrix_kind == "dissimilarity":
+        values = values * values
+    return ids, ((part, values[part]) for part in tiles(len(ids)))

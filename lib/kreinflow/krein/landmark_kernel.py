@@ -1,0 +1,151 @@
+"""One fold, one set of landmarks: the Krein factors that its recipes share.
+
+Nothing here looks at a record outside the training part of the fold.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kreinflow.alignment.transforms import ScoreTransform
+from kreinflow.krein.double_centring import LandmarkCentring
+from kreinflow.krein.eigen import Eigenpairs, eigenpairs
+from kreinflow.krein.factor import KreinFactor, Rank
+from kreinflow.numerics import FloatArray, IntArray, tile_map
+from kreinflow.tall import Tall, TallMatrix
+
+
+@dataclass(frozen=True, eq=False)
+class Landmarks:
+    """The landmarks of a fold, and the scores of all distinct rows with them.
+
+    Parameters
+    ----------
+    scores : ndarray or TallMatrix of shape (n_distinct, n_landmarks)
+        As aligned or measured, not transformed.
+    self_scores, lengths : ndarray of shape (n_distinct,)
+    rows : ndarray of shape (n_landmarks,)
+        Distinct rows of the landmarks; landmarks that are alike have one.
+    classes : ndarray of shape (n_landmarks,)
+        Codes of their classes.
+    kind : {"sequences", "similarity", "squared_dissimilarity"}
+    """
+
+    scores: NDArray[Any] | TallMatrix
+    self_scores: FloatArray
+    lengths: FloatArray
+    rows: IntArray
+    classes: IntArray
+    kind: str
+
+    def some(self, kept: NDArray[np.bool_]) -> "Landmarks":
+        """Return the landmarks that a mask names."""
+        columns, scores = np.flatnonzero(kept), self.scores
+
+        def read(rows: IntArray) -> NDArray[Any]:
+            return np.ascontiguousarray(np.asarray(scores[rows])[:, columns])
+
+        return replace(
+            self,
+            scores=TallMatrix((len(scores), len(columns)), read),
+            rows=self.rows[columns],
+            classes=self.classes[columns],
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class TrainingPart:
+    """The records that may be learned from.
+
+    Parameters
+    ----------
+    rows : ndarray of shape (n,)
+        The distinct row of each record.
+    labels : ndarray of shape (n,)
+        Codes of the classes.
+    groups : ndarray of shape (n,)
+        Records of one group share an inner fold.
+    classes : tuple of str
+    """
+
+    rows: IntArray
+    labels: IntArray
+    groups: NDArray[Any]
+    classes: tuple[str, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class LandmarkKernel:
+    """Transformed scores with the landmarks: C of the training records, W, k_ii.
+
+    ``negative_dissimilarities`` are those to the landmarks, squared, which few learners ask for;
+    None for similarities.
+    """
+
+    transform: ScoreTransform
+    centring: LandmarkCentring | None
+    C: Tall
+    W: FloatArray
+    self_similarities: FloatArray
+    negative_dissimilarities: TallMatrix | None
+
+    @cached_property
+    def nearness(self) -> Tall:
+        """What grows as a record nears a landmark: C, or the negative dissimilarities."""
+        return self.C if (near := self.negative_dissimilarities) is None else near.kept()
+
+
+def landmark_kernel(
+    landmarks: Landmarks, part: TrainingPart, transform: ScoreTransform
+) -> LandmarkKernel:
+    """Transform the scores of the training records, dissimilarities by landmark centring."""
+
+    def transformed(rows: IntArray) -> FloatArray:
+        return transform.apply(
+            np.asarray(landmarks.scores[rows]),
+            landmarks.self_scores[rows],
+            landmarks.self_scores[landmarks.rows],
+            landmarks.lengths[rows],
+            landmarks.lengths[landmarks.rows],
+            (rows, landmarks.rows),
+        )
+
+    def tall(function: Callable[[FloatArray], FloatArray]) -> TallMatrix:
+        shape = (len(part.rows), len(landmarks.rows))
+        return TallMatrix(shape, lambda places: function(transformed(part.rows[places])))
+
+    W = transformed(landmarks.rows)
+    if landmarks.kind != "squared_dissimilarity":
+        own = transform.self_similarity(
+            landmarks.self_scores[part.rows], landmarks.lengths[part.rows]
+        )
+        return LandmarkKernel(transform, None, tall(lambda C: C).kept(), W, own, None)
+    centring = LandmarkCentring.fit(W)
+    D = tall(lambda C: C)
+    own = np.concatenate(
+        [*tile_map(lambda tile: centring.self_similarities(D[tile]), len(part.rows))]
+    )
+    return LandmarkKernel(
+        transform,
+        centring,
+        tall(centring.columns).kept(),
+        centring.columns(W),
+        own,
+        tall(np.negative),
+    )
+
+
+def factor_of(kernel: LandmarkKernel, rank: Rank) -> tuple[KreinFactor, Eigenpairs]:
+    """Return the factor of a kernel, fitted to all its records, and its eigenpairs."""
+    factor = KreinFactor.fit(
+        kernel.C,
+        kernel.W,
+        kernel.self_similarities,
+        rank=rank,
+        centre=kernel.centring is not None,
+    )
+    return factor, eigenpairs(factor.rows(kernel.C), factor.signs)

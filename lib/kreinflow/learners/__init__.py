@@ -1,0 +1,1 @@
+"""The methods that recipes can name, and what they share."""

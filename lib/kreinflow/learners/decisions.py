@@ -1,0 +1,348 @@
+"""Decision functions of the scores with the landmarks: what training leaves behind.
+
+A decision sees rows of one of two spaces:
+
+* ``kernel``: k(x), the transformed scores with the landmarks (for squared dissimilarities: the
+  columns S^L of :class:`~kreinflow.krein.double_centring.LandmarkCentring`);
+* ``nearness``: k(x), or the negative squared dissimilarities themselves.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from typing import Any, ClassVar, Literal, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kreinflow.kernels.products import ELMKernel
+from kreinflow.krein.factor import Embedding
+from kreinflow.numerics import FloatArray, single_threaded, tiled_product, tiles
+
+Space = Literal["kernel", "nearness"]
+
+
+@dataclass(frozen=True, eq=False)
+class Decision:
+    """The base of all kinds: named arrays of numbers, and a function of rows.
+
+    A kind is a frozen dataclass whose fields are arrays of floats. It adds
+    ``kind`` (its name in files), ``space``, :meth:`shapes` and :meth:`decide`, and a line in
+    :data:`KINDS`.
+    """
+
+    kind: ClassVar[str]
+    space: ClassVar[Space] = "kernel"
+
+    def decide(self, rows: FloatArray) -> FloatArray:
+        """Return the decisions (n, n_classes) of rows (n, n_landmarks); the largest wins.
+
+        Each row of the result depends on its own row alone, bit for bit.
+        """
+        raise NotImplementedError
+
+    @classmethod
+    def shapes(
+        cls, arrays: Mapping[str, NDArray[Any]], n_landmarks: int, n_classes: int
+    ) -> dict[str, tuple[int, ...]]:
+        """Return the shape that each field must have; free dimensions are read off ``arrays``."""
+        raise NotImplementedError
+
+    def to_arrays(self) -> dict[str, NDArray[Any]]:
+        """Return the fields by name."""
+        return {field.name: getattr(self, field.name) for field in fields(self)}
+
+    @classmethod
+    def from_arrays(
+        cls, arrays: Mapping[str, NDArray[Any]], n_landmarks: int, n_classes: int
+    ) -> Self:
+        """Build the decision from arrays of a file, which may be anybody's.
+
+        Raises
+        ------
+        KeyError, ValueError, IndexError
+            If an array is missing, of a wrong shape or type, or not finite.
+        """
+        shapes = cls.shapes(arrays, n_landmarks, n_classes)
+        for field in fields(cls):
+            array, shape = arrays[field.name], shapes[field.name]
+            if array.shape != shape or array.dtype.kind != "f":
+                raise ValueError(
+                    f"{field.name} is {array.dtype} {array.shape}, not of shape {shape}"
+                )
+            if not np.isfinite(array).all():
+                raise ValueError(f"{field.name} holds numbers that are not finite")
+        return cls(**{field.name: arrays[field.name] for field in fields(cls)})
+
+
+@dataclass(frozen=True, eq=False)
+class LinearDecision(Decision):
+    """f(x) = k(x)' weights + intercept.
+
+    Parameters
+    ----------
+    weights : ndarray of shape (n_landmarks, n_classes)
+    intercept : ndarray of shape (n_classes,)
+    """
+
+    kind: ClassVar[str] = "linear"
+    weights: FloatArray
+    intercept: FloatArray
+
+    @classmethod
+    def folded(cls, embedding: Embedding, coef: FloatArray, intercept: FloatArray) -> Self:
+        """Fold f(z) = z' coef + intercept into weights on the landmark scores.
+
+        Parameters
+        ----------
+        embedding : Embedding
+            z(x) = k(x) M - o.
+        coef : ndarray of shape (rank, n_classes)
+        intercept : ndarray of shape (n_classes,)
+        """
+        with single_threaded():
+            return cls(embedding.matrix @ coef, intercept - embedding.offset @ coef)
+
+    def decide(self, rows: FloatArray) -> FloatArray:
+        """See :meth:`Decision.decide`."""
+        return tiled_product(rows, self.weights) + self.intercept
+
+    @classmethod
+    def shapes(
+        cls, arrays: Mapping[str, NDArray[Any]], n_landmarks: int, n_classes: int
+    ) -> dict[str, tuple[int, ...]]:
+        """See :meth:`Decision.shapes`."""
+        return {"weights": (n_landmarks, n_classes), "intercept": (n_classes,)}
+
+
+@dataclass(frozen=True, eq=False)
+class NearnessDecision(LinearDecision):
+    """A linear function of the dissimilarities to the landmarks, their signs changed."""
+
+    kind: ClassVar[str] = "linear_nearness"
+    space: ClassVar[Space] = "nearness"
+
+
+@dataclass(frozen=True, eq=False)
+class NearestDecision(Decision):
+    r"""The nearest neighbour among the landmarks: :math:`f_c(x) = \max_{l \in c} k(x, l)`.
+
+    A class without landmarks gets the row's smallest score minus 1, below all others.
+
+    Parameters
+    ----------
+    members : ndarray of shape (n_landmarks, n_classes)
+        1 where a landmark is of a class, else 0.
+    """
+
+    kind: ClassVar[str] = "nearest"
+    space: ClassVar[Space] = "nearness"
+    members: FloatArray
+
+    def decide(self, rows: FloatArray) -> FloatArray:
+        """See :meth:`Decision.decide`."""
+        n_classes = self.members.shape[1]
+        out = np.empty((len(rows), n_classes))
+        for part in tiles(len(rows)):
+            near = rows[part]
+            out[part] = near.min(axis=1, keepdims=True) - 1.0
+            for code in range(n_classes):
+                own = self.members[:, code] == 1
+                if own.any():
+                    out[part, code] = near[:, own].max(axis=1)
+        return out
+
+    @classmethod
+    def shapes(
+        cls, arrays: Mapping[str, NDArray[Any]], n_landmarks: int, n_classes: int
+    ) -> dict[str, tuple[int, ...]]:
+        """See :meth:`Decision.shapes`."""
+        return {"members": (n_landmarks, n_classes)}
+
+
+def quadratic_forms(
+    Z: FloatArray, axes: FloatArray, centres: FloatArray, scales: FloatArray, constants: FloatArray
+) -> FloatArray:
+    """Return b_c - sum_j g_cj^2 (z'V_c - o_c)_j^2 / 2 for rows z and all c, row by row.
+
+    Parameters
+    ----------
+    Z : ndarray of shape (n, r)
+    axes, centres, scales, constants
+        V, o, g and b; see :class:`QuadraticDecision`.
+
+    Returns
+    -------
+    ndarray of shape (n, n_classes)
+    """
+    out = np.empty((len(Z), len(constants)))
+    for c, constant in enumerate(constants):
+        whitened = tiled_product(Z, axes[c])
+        whitened -= centres[c]
+        whitened *= scales[c]
+        out[:, c] = constant - 0.5 * np.einsum("ij,ij->i", whitened, whitened)
+    return out
+
+
+@dataclass(frozen=True, eq=False)
+class QuadraticDecision(Decision):
+    r"""Distances from class centres, each along axes of its own.
+
+    .. math:: f_c(x) = b_c - \tfrac12 \sum_j g_{cj}^2 (k(x)' M V_c - o_c)_j^2
+
+    Parameters
+    ----------
+    matrix : ndarray of shape (n_landmarks, r)
+        M, from scores to the coordinates of the factor.
+    axes : ndarray of shape (n_classes, r, r)
+        V.
+    centres : ndarray of shape (n_classes, r)
+        o.
+    scales : ndarray of shape (n_classes, r)
+        g.
+    constants : ndarray of shape (n_classes,)
+        b.
+    """
+
+    kind: ClassVar[str] = "quadratic"
+    matrix: FloatArray
+    axes: FloatArray
+    centres: FloatArray
+    scales: FloatArray
+    constants: FloatArray
+
+    @classmethod
+    def folded(
+        cls,
+        embedding: Embedding,
+        axes: FloatArray,
+        centres: FloatArray,
+        scales: FloatArray,
+        constants: FloatArray,
+    ) -> Self:
+        """Return the decision on k(x) from one on z(x) = k(x) M - o: its centres move."""
+        with single_threaded():
+            moved = centres + np.array([embedding.offset @ V for V in axes])
+        return cls(embedding.matrix, axes, moved, scales, constants)
+
+    def decide(self, rows: FloatArray) -> FloatArray:
+        """See :meth:`Decision.decide`."""
+        Z = tiled_product(rows, self.matrix)
+        return quadratic_forms(Z, self.axes, self.centres, self.scales, self.constants)
+
+    @classmethod
+    def shapes(
+        cls, arrays: Mapping[str, NDArray[Any]], n_landmarks: int, n_classes: int
+    ) -> dict[str, tuple[int, ...]]:
+        """See :meth:`Decision.shapes`."""
+        r = arrays["matrix"].shape[-1]
+        return {
+            "matrix": (n_landmarks, r),
+            "axes": (n_classes, r, r),
+            "centres": (n_classes, r),
+            "scales": (n_classes, r),
+            "constants": (n_classes,),
+        }
+
+
+def elm_kernel(X: FloatArray, Y: FloatArray) -> FloatArray:
+    """Return the extreme learning machine kernel of rows of X with rows of Y.
+
+    By matrix products, each row from its own row of X alone, bit for bit; see
+    :class:`~kreinflow.kernels.products.ELMKernel`.
+    """
+    x, y = np.einsum("ij,ij->i", X, X), np.einsum("ij,ij->i", Y, Y)
+    return ELMKernel({}).function(tiled_product(X, np.ascontiguousarray(Y.T)), x[:, None], y)
+
+
+def elm_expansion(X: FloatArray, support: FloatArray, coefficients: FloatArray) -> FloatArray:
+    """Return the sum over j of k(x, u_j) a_jc for rows x, in the memory of a few tiles.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n, n_landmarks)
+    support : ndarray of shape (n_support, n_landmarks)
+        The u_j; all training rows may be among them.
+    coefficients : ndarray of shape (n_support, n_classes)
+
+    Returns
+    -------
+    ndarray of shape (n, n_classes)
+    """
+    out = np.zeros((len(X), coefficients.shape[1]))
+    for rows in tiles(len(X)):
+        for part in tiles(len(support)):
+            out[rows] += tiled_product(elm_kernel(X[rows], support[part]), coefficients[part])
+    return out
+
+
+@dataclass(frozen=True, eq=False)
+class ELMDecision(Decision):
+    r"""An expansion in the extreme learning machine kernel of standardised nearness.
+
+    .. math:: f_c(x) = \sum_j k(u(x), u_j)\, a_{jc} + b_c, \qquad u = (nearness - o) / d
+
+    Parameters
+    ----------
+    centre, deviation : ndarray of shape (n_landmarks,)
+        o and d.
+    support : ndarray of shape (n_support, n_landmarks)
+        The u_j.
+    coefficients : ndarray of shape (n_support, n_classes)
+        a.
+    intercept : ndarray of shape (n_classes,)
+        b.
+    """
+
+    kind: ClassVar[str] = "elm"
+    space: ClassVar[Space] = "nearness"
+    centre: FloatArray
+    deviation: FloatArray
+    support: FloatArray
+    coefficients: FloatArray
+    intercept: FloatArray
+
+    def decide(self, rows: FloatArray) -> FloatArray:
+        """See :meth:`Decision.decide`."""
+        out = np.empty((len(rows), len(self.intercept)))
+        for part in tiles(len(rows)):
+            u = (rows[part] - self.centre) / self.deviation
+            out[part] = elm_expansion(u, self.support, self.coefficients)
+        out += self.intercept
+        return out
+
+    @classmethod
+    def from_arrays(
+        cls, arrays: Mapping[str, NDArray[Any]], n_landmarks: int, n_classes: int
+    ) -> Self:
+        """See :meth:`Decision.from_arrays`."""
+        decision = super().from_arrays(arrays, n_landmarks, n_classes)
+        if not (decision.deviation > 0).all():
+            raise ValueError("deviation holds numbers that are not positive")
+        return decision
+
+    @classmethod
+    def shapes(
+        cls, arrays: Mapping[str, NDArray[Any]], n_landmarks: int, n_classes: int
+    ) -> dict[str, tuple[int, ...]]:
+        """See :meth:`Decision.shapes`."""
+        n_support = arrays["support"].shape[0]
+        return {
+            "centre": (n_landmarks,),
+            "deviation": (n_landmarks,),
+            "support": (n_support, n_landmarks),
+            "coefficients": (n_support, n_classes),
+            "intercept": (n_classes,),
+        }
+
+
+KINDS: dict[str, type[Decision]] = {
+    kind.kind: kind
+    for kind in (
+        LinearDecision,
+        NearnessDecision,
+        NearestDecision,
+        QuadraticDecision,
+        ELMDecision,
+    )
+}
+"""By the name that stands in files."""

@@ -1,0 +1,375 @@
+"""The indefinite kernel Fisher discriminant on a Krein factor (Ny-iKFD), at linear cost."""
+
+from collections.abc import Sequence
+from typing import ClassVar, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import lapack
+
+from kreinflow.errors import InputError
+from kreinflow.krein.eigen import triangular_factor
+from kreinflow.learners.learner import (
+    Choice,
+    Fitted,
+    Learner,
+    Problem,
+    folded,
+    number_or_inner,
+    values_tried,
+)
+from kreinflow.learners.linear import LinearEstimator
+from kreinflow.learners.moments import class_counts, class_means, covariance_about
+from kreinflow.learners.one_against_rest import fitted_classes, with_mirror
+from kreinflow.numerics import (
+    RANK_TOLERANCE,
+    FloatArray,
+    IntArray,
+    single_threaded,
+)
+from kreinflow.settings import SettingsSchema
+from kreinflow.tall import Tall, select
+
+SCATTERS = ("balanced", "pooled")
+BIASES = ("midpoint", "log_prior", "least_squares")
+
+RIDGE_GRID: tuple[float, ...] = tuple(10.0**power for power in range(0, -9, -1))
+"""Ridges tried on inner folds, relative to the mean diagonal of the total scatter."""
+
+
+class NystroemFisher(LinearEstimator):
+    r"""Fisher discriminants of all classes against the rest on a Krein factor.
+
+    With the rows :math:`z` of the factor, class means :math:`m_+, m_-`, class covariances
+    :math:`C_+, C_-` (divided by the class size), :math:`d = m_+ - m_-` and weights
+    :math:`\pi_\pm` of the two sides,
+
+    .. math::
+        C = \pi_+ C_+ + \pi_- C_-, \qquad G = (C + \lambda I)^{-1}, \qquad f(z) = w'z + b .
+
+    =============  =====================================================================
+    scatter        :math:`\pi_\pm`
+    =============  =====================================================================
+    balanced       1/2 each; the paper's scatter (its eq. 3) is :math:`C_w = 2 C`
+    pooled         the shares :math:`p_\pm` of the two sides among the rows
+    =============  =====================================================================
+
+    =============  =====================================================================
+    bias           :math:`w` and :math:`b`
+    =============  =====================================================================
+    midpoint       :math:`w = C_w^{-1} d` (balanced, the paper) or :math:`G d` (pooled),
+                   :math:`b = -w'(m_+ + m_-)/2`
+    log_prior      linear discriminant analysis: :math:`w = G d`,
+                   :math:`b = -w'(m_+ + m_-)/2 + \log(n_+/n_-)`
+    least_squares  the function of least squares with targets :math:`\pm 1`, a free intercept,
+                   and rows weighted by :math:`\pi_\pm / n_\pm`:
+                   :math:`w = k G d`, :math:`k = 2c/(1 + c\, d'Gd)`, :math:`c = \pi_+\pi_-`,
+                   :math:`b = \pi_+ - \pi_- - w'(\pi_+ m_+ + \pi_- m_-)`
+    =============  =====================================================================
+
+    Balanced, midpoint and no ridge is the method under the paper's name: it equals the dense
+    recipe ``alpha = pinv(within) (mu_+ - mu_-)`` on the N x N matrix :math:`Z\,diag(s)\,Z'`,
+    whatever the signs, because they cancel.
+
+    Parameters
+    ----------
+    scatter : {"balanced", "pooled"}
+    bias : {"midpoint", "log_prior", "least_squares"}
+    ridge : float
+        :math:`\lambda` as a multiple of the mean diagonal of the *total* covariance of the rows,
+        the same number for all classes and both scatters, so that equal ridges compare.
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (r, n_classes)
+    intercept_ : ndarray of shape (n_classes,)
+        The decision for class c against the rest is ``Z @ coef_[:, c] + intercept_[c]``. Of two
+        classes, the first is the negative of the second.
+    singular_ : bool
+        Whether a pseudo-inverse was needed.
+
+    Notes
+    -----
+    Without ridge, :math:`C` is singular if r > N - 2, or if the factor has dependent columns. It
+    counts as singular when the reciprocal condition number of :math:`C`, scaled to a unit
+    diagonal, is below :data:`kreinflow.numerics.RANK_TOLERANCE`. A pseudo-inverse depends on the
+    coordinates; the paper's is the one in :math:`u = R\,diag(s)\,z` with :math:`Z = QR`, with
+    eigenvalues below the same fraction of the largest dropped.
+
+    References
+    ----------
+    F.-M. Schleif, A. Gisbrecht, P. Tino (2018), Supervised low rank indefinite kernel
+    approximation using minimum enclosing balls, Neurocomputing, eq. 3 and section 5.2.
+    """
+
+    singular_: bool
+
+    def __init__(
+        self, scatter: str = "balanced", bias: str = "midpoint", ridge: float = 0.0
+    ) -> None:
+        _check_form(scatter, bias)
+        if not (np.isfinite(ridge) and ridge >= 0):
+            raise InputError(f"ridge: {ridge} is not a number of at least 0. Give one such.")
+        self.scatter = scatter
+        self.bias = bias
+        self.ridge = ridge
+
+    def fit(self, Z: Tall, signs: FloatArray, y: IntArray, n_classes: int) -> "NystroemFisher":
+        """Fit all classes from two passes over the rows: O(N r^2 + K r^3).
+
+        The pooled scatter needs one pass and O(N r^2 + r^3 + K r^2), by
+        ``C = T - p_+ p_- d d'`` with the total covariance T.
+
+        Parameters
+        ----------
+        Z : ndarray of shape (N, r)
+            Rows of the Krein factor.
+        signs : ndarray of shape (r,)
+            +1 or -1. Only the pseudo-inverse sees them.
+        y : ndarray of shape (N,)
+            Class codes, 0 to ``n_classes - 1``; each must occur.
+        n_classes : int
+
+        Raises
+        ------
+        InputError
+            If a class has no row.
+        """
+        (solution,) = fisher_path(Z, signs, y, n_classes, self.scatter, self.bias, (self.ridge,))
+        self.coef_, self.intercept_, self.singular_ = solution
+        return self
+
+
+class FisherLearner(Learner):
+    """Ny-iKFD as recipes name it; a ridge of ``inner`` is chosen on the inner folds."""
+
+    method = "ny_ikfd"
+    by_tiles = True
+    references = ("schleif2018",)
+    settings_schema: ClassVar[SettingsSchema] = {
+        "scatter": {
+            "description": "balanced: the mean of both class scatters, as published; or pooled",
+            "enum": list(SCATTERS),
+            "default": "balanced",
+        },
+        "bias": {
+            "description": "the intercept",
+            "enum": list(BIASES),
+            "default": "midpoint",
+        },
+        "ridge": number_or_inner(
+            "multiple of the mean diagonal of the covariance; inner: chosen on the inner folds",
+            default=0,
+            minimum=0,
+        ),
+    }
+
+    def describe(self) -> str:
+        """See :meth:`Learner.describe`."""
+        ridge = self.settings["ridge"]
+        how = f"a ridge of {ridge:g}" if ridge != "inner" and ridge > 0 else "no ridge"
+        if ridge == "inner":
+            how = "a ridge chosen on inner folds"
+        scatter = {"balanced": "the mean of the two class scatters", "pooled": "the pooled scatter"}
+        bias = {
+            "midpoint": "the bias at the midpoint of the class means",
+            "log_prior": "the log prior in the bias",
+            "least_squares": "the bias of least squares",
+        }
+        return (
+            "Ny-iKFD, one class against the rest, with "
+            f"{scatter[self.settings['scatter']]}, {bias[self.settings['bias']]} and {how}"
+        )
+
+    def choices(self) -> list[Choice]:
+        """See :meth:`Learner.choices`; the larger ridge first."""
+        return values_tried(self.settings, "ridge", RIDGE_GRID)
+
+    def fit(self, problem: Problem, choices: Sequence[Choice]) -> list[Fitted]:
+        """See :meth:`Learner.fit`; all ridges share the means and the scatters."""
+        solutions = fisher_path(
+            problem.Z,
+            problem.signs,
+            problem.labels,
+            problem.n_classes,
+            self.settings["scatter"],
+            self.settings["bias"],
+            [choice["ridge"] for choice in choices],
+        )
+        return [Fitted(folded(problem, coef, intercept)) for coef, intercept, _ in solutions]
+
+
+def _check_form(scatter: str, bias: str) -> None:
+    if scatter not in SCATTERS:
+        raise InputError(f"scatter: {scatter!r} is unknown. Use one of {', '.join(SCATTERS)}.")
+    if bias not in BIASES:
+        raise InputError(f"bias: {bias!r} is unknown. Use one of {', '.join(BIASES)}.")
+
+
+class FisherSolution(NamedTuple):
+    """The attributes of a fitted :class:`NystroemFisher`, in their order."""
+
+    coef: FloatArray
+    intercept: FloatArray
+    singular: bool
+
+
+class _Sides(NamedTuple):
+    """Class c against the rest: means, their difference, and the shares of the rows."""
+
+    mean_plus: FloatArray
+    mean_minus: FloatArray
+    difference: FloatArray
+    share_plus: float
+    share_minus: float
+
+
+def fisher_path(
+    Z: Tall,
+    signs: FloatArray,
+    y: IntArray,
+    n_classes: int,
+    scatter: str,
+    bias: str,
+    ridges: Sequence[float],
+) -> list[FisherSolution]:
+    """Fit :class:`NystroemFisher` for each of several ridges, with one pass over the rows.
+
+    Parameters
+    ----------
+    Z, signs, y, n_classes
+        As for :meth:`NystroemFisher.fit`.
+    scatter, bias
+        As for :class:`NystroemFisher`.
+    ridges : sequence of float
+
+    Raises
+    ------
+    InputError
+        If a class has no row.
+    """
+    y = np.asarray(y)
+    counts = class_counts(y, n_classes)
+    with single_threaded():
+        means = class_means(Z, y, counts)
+        mean = counts @ means / len(y)
+        total = covariance_about(Z, mean)
+        mean_diagonal = float(np.trace(total)) / Z.shape[1]
+        # Of two classes the second is solved and the first is its mirror image, bit for bit.
+        classes = fitted_classes(n_classes).tolist()
+        sides = [_against_rest(means, mean, counts, c) for c in classes]
+        differences = np.column_stack([side.difference for side in sides])
+        penalties = [ridge * mean_diagonal for ridge in ridges]
+        regular = [penalty > 0 or Z.shape[1] <= len(y) - 2 for penalty in penalties]
+        # directions[i][:, c] is G d of class c at ridge i; NaN marks a singular covariance.
+        directions = [np.full(differences.shape, np.nan) for _ in ridges]
+        if scatter == "pooled":
+            for direction, penalty, use in zip(directions, penalties, regular, strict=True):
+                if use:
+                    direction[:] = _pooled_directions(total, penalty, sides, differences)
+        R: FloatArray | None = None
+        singular = [False] * len(ridges)
+        for column, (c, side) in enumerate(zip(classes, sides, strict=True)):
+            if all(np.isfinite(direction[:, column]).all() for direction in directions):
+                continue
+            covariance = _within(Z, y == c, total, side, scatter)
+            for i, penalty in enumerate(penalties):
+                if np.isfinite(directions[i][:, column]).all():
+                    continue
+                penalised = covariance + penalty * np.eye(len(covariance))
+                solved = None
+                if regular[i]:
+                    solved = _solve(penalised, side.difference[:, None])
+                if solved is None:
+                    singular[i] = True
+                    R = triangular_factor(Z) if R is None else R
+                    solved = _pseudo_solve(R * signs, penalised, side.difference)[:, None]
+                directions[i][:, column] = solved[:, 0]
+        return [
+            FisherSolution(*_functions(direction, sides, counts, scatter, bias), flag)
+            for direction, flag in zip(directions, singular, strict=True)
+        ]
+
+
+def _against_rest(means: FloatArray, mean: FloatArray, counts: IntArray, c: int) -> _Sides:
+    share = float(counts[c] / counts.sum())
+    others = counts.copy()
+    others[c] = 0
+    rest = others @ means / others.sum()
+    return _Sides(means[c], rest, means[c] - rest, share, 1.0 - share)
+
+
+def _within(
+    Z: Tall, members: NDArray[np.bool_], total: FloatArray, side: _Sides, scatter: str
+) -> FloatArray:
+    """Return pi_+ C_+ + pi_- C_-; the rest's part comes from the total covariance."""
+    p, q, d = side.share_plus, side.share_minus, side.difference
+    pooled: FloatArray = total - p * q * np.outer(d, d)  # p C_+ + q C_-
+    if scatter == "pooled":
+        return pooled
+    own = covariance_about(select(Z, np.flatnonzero(members)), side.mean_plus)
+    return (own + (pooled - p * own) / q) / 2.0
+
+
+def _pooled_directions(
+    total: FloatArray, penalty: float, sides: list[_Sides], differences: FloatArray
+) -> FloatArray:
+    """G d of all classes from one factorisation: u / (1 - c d'u) with u = (T + lambda)^-1 d."""
+    solved = _solve(total + penalty * np.eye(len(total)), differences)
+    if solved is None:
+        return np.full(differences.shape, np.nan)
+    products = np.array([side.share_plus * side.share_minus for side in sides])
+    remaining = 1.0 - products * np.einsum("ij,ij->j", differences, solved)
+    return np.where(remaining > RANK_TOLERANCE, solved / remaining, np.nan)
+
+
+def _solve(A: FloatArray, B: FloatArray) -> FloatArray | None:
+    """Solve by Cholesky after scaling A to a unit diagonal; None if A counts as singular."""
+    diagonal = np.diagonal(A)
+    if not (diagonal > 0).all():
+        return None
+    scale = 1.0 / np.sqrt(diagonal)
+    scaled = A * scale[:, None] * scale
+    norm = float(np.abs(scaled).sum(axis=0).max())
+    factor, failed = lapack.dpotrf(scaled, lower=1)
+    if failed:
+        return None
+    reciprocal_condition, _ = lapack.dpocon(factor, norm, uplo="L")
+    if reciprocal_condition < RANK_TOLERANCE:
+        return None
+    solved, _ = lapack.dpotrs(factor, B * scale[:, None], lower=1)
+    return np.asarray(solved * scale[:, None])
+
+
+def _pseudo_solve(A: FloatArray, covariance: FloatArray, difference: FloatArray) -> FloatArray:
+    """Return A' pinv(A C A') A d, the pseudo-inverse in the coordinates u = A z."""
+    values, vectors = np.linalg.eigh(A @ covariance @ A.T)
+    kept = values > RANK_TOLERANCE * values[-1]
+    vectors = vectors[:, kept]
+    solved: FloatArray = A.T @ (vectors @ ((vectors.T @ (A @ difference)) / values[kept]))
+    return solved
+
+
+def _functions(
+    directions: FloatArray, sides: list[_Sides], counts: IntArray, scatter: str, bias: str
+) -> tuple[FloatArray, FloatArray]:
+    """Turn G d of the classes into weights and intercepts of the wanted kind."""
+    coef = np.empty_like(directions)
+    intercept = np.empty(len(sides))
+    for column, side in enumerate(sides):
+        direction = directions[:, column]
+        p, q = side.share_plus, side.share_minus
+        pi_plus, pi_minus = (0.5, 0.5) if scatter == "balanced" else (p, q)
+        if bias == "least_squares":
+            c = pi_plus * pi_minus
+            w = direction * (2.0 * c / (1.0 + c * float(side.difference @ direction)))
+            centre = pi_plus * side.mean_plus + pi_minus * side.mean_minus
+            intercept[column] = pi_plus - pi_minus - float(w @ centre)
+        else:
+            # The paper's scatter is the sum of both covariances, twice their mean.
+            paper = scatter == "balanced" and bias == "midpoint"
+            w = direction / 2.0 if paper else direction
+            prior = np.log(p / q) if bias == "log_prior" else 0.0
+            intercept[column] = prior - float(w @ (side.mean_plus + side.mean_minus)) / 2.0
+        coef[:, column] = w
+    return with_mirror(coef, intercept, len(counts))

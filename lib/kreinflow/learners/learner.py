@@ -1,0 +1,238 @@
+"""What a learner is given, what it returns, and how the workflow asks for it."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kreinflow.krein.correction import CorrectedFactor
+from kreinflow.krein.landmark_kernel import LandmarkKernel, Landmarks, TrainingPart
+from kreinflow.learners.decisions import Decision, LinearDecision
+from kreinflow.numerics import FloatArray, IntArray, tile_map
+from kreinflow.settings import Configured
+from kreinflow.tall import Tall, select
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """Training records as a learner sees them; nothing of any other record is in it.
+
+    Parameters
+    ----------
+    embed : callable
+        Returns :attr:`embedding`, the same at each call. Not all learners ask for it.
+    everything : LandmarkKernel
+        The scores of all records of the training part.
+    landmarks : Landmarks
+    part : TrainingPart
+    chosen : ndarray of int
+        The records, as places in the training part, that this problem holds.
+    seed : int
+        For learners that draw.
+    """
+
+    embed: Callable[[], CorrectedFactor]
+    everything: LandmarkKernel
+    landmarks: Landmarks
+    part: TrainingPart
+    chosen: IntArray
+    seed: int
+    _shared: list[Tall] = field(default_factory=list, repr=False)
+
+    @classmethod
+    def of(
+        cls,
+        embedding: CorrectedFactor,
+        kernel: LandmarkKernel,
+        landmarks: Landmarks,
+        part: TrainingPart,
+        seed: int,
+    ) -> "Problem":
+        """Return the problem that holds the whole training part."""
+        return cls(lambda: embedding, kernel, landmarks, part, np.arange(len(part.rows)), seed)
+
+    def on(self, places: IntArray) -> "Problem":
+        """Return the problem that holds only some of the records of this one."""
+        return replace(self, chosen=self.chosen[places])
+
+    @property
+    def embedding(self) -> CorrectedFactor:
+        """The map from landmark scores to the rows z of the (corrected) factor."""
+        return self.embed()
+
+    @property
+    def _embedded(self) -> Tall:
+        """The rows of the factor of all records: computed once for all problems on them."""
+        if not self._shared:
+            self._shared.append(self.embedding.rows(self.everything.C))
+        return self._shared[0]
+
+    def _rows(self, array: NDArray[Any]) -> NDArray[Any]:
+        whole = len(self.chosen) == len(array)
+        return array if whole else array[self.chosen]
+
+    def _tall(self, matrix: Tall) -> Tall:
+        whole = len(self.chosen) == len(matrix)
+        return matrix if whole else select(matrix, self.chosen)
+
+    @cached_property
+    def Z(self) -> Tall:
+        """Rows of the factor, of shape (N, rank); ``np.asarray`` holds all of them in memory."""
+        return self._tall(self._embedded)
+
+    @property
+    def signs(self) -> FloatArray:
+        """Signs of the factor, of shape (rank,)."""
+        return self.embedding.signs
+
+    @property
+    def C(self) -> Tall:
+        """Transformed scores with the landmarks, of shape (N, n_landmarks)."""
+        return self._tall(self.everything.C)
+
+    @property
+    def nearness(self) -> Tall:
+        """C, or the negative squared dissimilarities to the landmarks."""
+        return self._tall(self.everything.nearness)
+
+    @property
+    def self_similarities(self) -> FloatArray | None:
+        """k_ii, of shape (N,); None of a corrected kernel: its diagonal is another."""
+        if not self.embedding.same_kernel:
+            return None
+        return self._rows(self.everything.self_similarities)
+
+    @property
+    def labels(self) -> IntArray:
+        """Codes of the classes, of shape (N,)."""
+        return self._rows(self.part.labels)
+
+    @property
+    def n_classes(self) -> int:
+        """The number of classes."""
+        return len(self.part.classes)
+
+    @property
+    def n_landmarks(self) -> int:
+        """The number of landmarks."""
+        return len(self.landmarks.rows)
+
+    @cached_property
+    def landmark_records(self) -> IntArray:
+        """Places of the landmarks that are among the records, one for landmarks that are alike."""
+        rows = self._rows(self.part.rows).tolist()
+        first = {row: place for place, row in reversed(list(enumerate(rows)))}
+        places = [first[row] for row in dict.fromkeys(self.landmarks.rows.tolist()) if row in first]
+        return np.array(places, dtype=np.int64)
+
+    def itself(self, tile: slice) -> NDArray[np.bool_]:
+        """Return where a record of a tile is the landmark, a row each, a column a landmark."""
+        found: NDArray[np.bool_] = self._rows(self.part.rows)[tile, None] == self.landmarks.rows
+        return found
+
+
+@dataclass(frozen=True, eq=False)
+class Fitted:
+    """What a learner made of a problem.
+
+    Parameters
+    ----------
+    decision : Decision
+    basis_used : float
+        Share of the training records that the decision rests on; None is that of the landmarks.
+    iterations : int
+    converged : bool
+    """
+
+    decision: Decision
+    basis_used: float | None = None
+    iterations: int = 1
+    converged: bool = True
+
+
+Choice = Mapping[str, float]
+"""Values of hyper-parameters, by name."""
+
+
+def number_or_inner(
+    description: str, default: float | str = "inner", **bounds: float
+) -> Mapping[str, Any]:
+    """Return the JSON schema of a hyper-parameter that inner folds may choose."""
+    return {
+        "description": description,
+        "type": ["number", "string"],
+        **bounds,
+        "pattern": "^inner$",
+        "default": default,
+    }
+
+
+def values_tried(settings: Mapping[str, Any], key: str, grid: Sequence[float]) -> list[Choice]:
+    """Return the choices of one hyper-parameter: those of a grid if its setting is "inner"."""
+    value = settings[key]
+    return [{key: tried} for tried in (grid if value == "inner" else (float(value),))]
+
+
+class Learner(Configured, ABC):
+    """A method that recipes can name: one subclass, and its line in the registry.
+
+    Parameters
+    ----------
+    settings : mapping
+        As in the config, checked and complete: a value for each key of :attr:`settings_schema`.
+
+    Attributes
+    ----------
+    method : str
+        Its name in the config.
+    by_tiles : bool
+        Whether it reads the rows of the factor a tile at a time. If not, it holds all of them in
+        memory, and more. It may depend on the settings.
+    references : tuple of str
+        Keys of :data:`kreinflow.references.REFERENCES`.
+    needs_positive : bool
+        Whether it can only learn from a factor without negative signs, so that recipes must name
+        a correction.
+    """
+
+    method: ClassVar[str]
+    needs_positive: ClassVar[bool] = False
+    by_tiles: bool = False
+    references: ClassVar[tuple[str, ...]] = ()
+
+    @abstractmethod
+    def describe(self) -> str:
+        """Return what the methods paragraph says of it, without reference and full stop."""
+
+    def choices(self) -> Sequence[Choice]:
+        """Return the hyper-parameters to try on the inner folds, the preferred of equals first.
+
+        One choice, the default, is not tried but taken.
+        """
+        return ({},)
+
+    @abstractmethod
+    def fit(self, problem: Problem, choices: Sequence[Choice]) -> list[Fitted]:
+        """Fit the records of a problem, once for each choice.
+
+        Raises
+        ------
+        InputError
+            If the records cannot be learned from, such as a class without any.
+        """
+
+    def decide(self, fitted: Fitted, problem: Problem) -> FloatArray:
+        """Return the decisions for the records of a problem that the fit has not seen."""
+        rows = problem.C if fitted.decision.space == "kernel" else problem.nearness
+        # Each row's decision depends on that row alone.
+        parts = tile_map(lambda tile: fitted.decision.decide(rows[tile]), len(rows))
+        return np.concatenate([np.empty((0, problem.n_classes)), *parts])
+
+
+def folded(problem: Problem, coef: FloatArray, intercept: FloatArray) -> LinearDecision:
+    """Return f(z) = z' coef + intercept of a problem's factor as a function of its scores."""
+    return LinearDecision.folded(problem.embedding, coef, intercept)

@@ -1,0 +1,504 @@
+"""The probabilistic classification vector machine on a Krein factor (Ny-PCVM), exactly."""
+
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+import scipy.linalg
+from numpy.typing import NDArray
+from scipy.linalg import lapack
+from scipy.special import erfcx
+
+from kreinflow.errors import InputError, KreinflowError
+from kreinflow.krein.eigen import triangular_factor
+from kreinflow.learners.basis_functions import (
+    BASES,
+    BASIS_SCHEMA,
+    BasisFunctionMachine,
+    basis_places,
+    check_basis,
+)
+from kreinflow.learners.learner import Choice, Fitted, Learner, Problem
+from kreinflow.learners.moments import class_counts
+from kreinflow.learners.one_against_rest import fitted_classes, with_mirror
+from kreinflow.numerics import FloatArray, IntArray, ordered_map, single_threaded, tile_map
+from kreinflow.settings import SettingsSchema
+from kreinflow.tall import Tall, gram_matrix
+
+_START = 5.0  # first latent values are 5 y: on the right side of the labels, well inside probit
+_DEPENDENT = 1e-8  # singular values of Z below this share of the largest add 1e-16 to the kernel
+_USED = 1e-4  # weights above it count as used in the complexity
+
+
+class NystroemPCVM(BasisFunctionMachine):
+    r"""Sparse probit machines of all classes against the rest on a Krein factor.
+
+    Class c has targets :math:`y = \pm 1`, basis functions i in B (training rows), weights
+    :math:`w \ge 0` with prior :math:`p(w) \sim w^{-1/2}`, and a bias b with
+    :math:`p(b) \sim |b|^{-1/2}`:
+
+    .. math::
+        P(y = 1 | x) = \Phi(f(x)), \qquad
+        f(x) = \sum_{i \in B} w_i\, y_i\, \tilde k(x, x_i)/\kappa + b, \qquad
+        \tilde K = Z\,diag(s)\,Z',
+
+    where :math:`\kappa` is the mean of :math:`|k_{ii}|`. With the columns
+    :math:`\varphi_i = y_i \tilde K_{\cdot i} / \kappa` in F and :math:`M = \sqrt 2\, diag(w)`, one
+    step of EM is
+
+    .. math::
+        h &= f + y\,\phi(f)/\Phi(y f), \\
+        w &\leftarrow M (I + M F'F M)^{-1} M F'(h - b 1), \\
+        b &\leftarrow t^2/(1 + t^2 N) {\textstyle\sum} (h - F w), \quad t = \sqrt 2 |b| .
+
+    Weights that come out negative are dropped and the step is solved again until none is; those
+    below ``threshold`` are pruned, the bias likewise. At a fixed set of weights,
+    :math:`L = \sum \log \Phi(y f) - \sum \log(w)/2 - \log|b|/2` rises with each step.
+
+    Nothing is approximated beyond the factor: with :math:`Z = QR` the F'F of n functions has rank
+    r at most, so a step costs O(N r + n^2 min(n, r)) or O(N r + n r^2), whichever is smaller. All
+    classes share the two passes over the rows. Of two classes only the second is fitted; the
+    first is its mirror image.
+
+    Parameters
+    ----------
+    basis : {"landmarks", "all"}
+        Basis functions: the given rows only, or all training rows.
+    threshold : float
+        Weights below it are pruned. (They belong to the kernel divided by kappa.)
+    tol : float
+        A class has converged when a step prunes nothing and changes no weight, nor the bias, by
+        more than ``tol`` times the largest weight (or the bias, if larger). A smaller ``tol`` gives
+        fewer functions, not always fewer errors: the weights of separable classes grow, ever more
+        slowly, while one function after the other is pruned.
+    max_iter : int
+        Largest number of steps, counted as passes over the rows.
+    accelerate : bool
+        Extrapolate two EM steps in (log w, log|b|) by SQUAREM; the point is kept only if it prunes
+        nothing and L rises.
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (r, n_classes)
+        ``diag(s) Z_B'(y_B w) / kappa``.
+    intercept_ : ndarray of shape (n_classes,)
+    kernel_scale_ : float
+        kappa.
+    weights_ : list of ndarray
+        Positive weights of each class.
+    active_ : list of ndarray
+        Training rows that these weights belong to.
+    n_iter_ : ndarray of shape (n_classes,)
+    converged_ : ndarray of shape (n_classes,) of bool
+    complexity_ : float
+        Share of training rows with a weight above 1e-4 in any class.
+
+    References
+    ----------
+    F.-M. Schleif, A. Gisbrecht, P. Tino (2018), Supervised low rank indefinite kernel
+    approximation using minimum enclosing balls, Neurocomputing, section 5.1 (which approximates
+    the inverse by a second Nystroem step: not done here).
+    H. Chen, P. Tino, X. Yao (2009), Probabilistic classification vector machines, IEEE TNN 20.
+    R. Varadhan, C. Roland (2008), Simple and globally convergent methods for accelerating the
+    convergence of any EM algorithm, Scand. J. Statist. 35, 335-353, scheme S3.
+    """
+
+    kernel_scale_: float
+
+    def __init__(
+        self,
+        basis: str = "landmarks",
+        threshold: float = 1e-3,
+        tol: float = 1e-3,
+        max_iter: int = 500,
+        accelerate: bool = True,
+    ) -> None:
+        check_basis(basis)
+        if not (threshold > 0 and tol > 0 and max_iter >= 1):
+            raise InputError("threshold and tol must be positive, and max_iter at least 1.")
+        self.basis = basis
+        self.threshold = threshold
+        self.tol = tol
+        self.max_iter = max_iter
+        self.accelerate = accelerate
+
+    def fit(
+        self,
+        Z: Tall,
+        signs: FloatArray,
+        y: IntArray,
+        n_classes: int,
+        basis_rows: IntArray | None = None,
+        self_similarities: FloatArray | None = None,
+    ) -> "NystroemPCVM":
+        """Fit all classes.
+
+        Parameters
+        ----------
+        Z : ndarray of shape (N, r)
+            Rows of the Krein factor.
+        signs : ndarray of shape (r,)
+            +1 or -1.
+        y : ndarray of shape (N,)
+            Class codes, 0 to ``n_classes - 1``; each must occur.
+        n_classes : int
+        basis_rows : ndarray of int
+            Rows of Z that are the basis functions (the landmarks); for ``basis="landmarks"``.
+        self_similarities : ndarray of shape (N,), optional
+            The true k_ii; their mean magnitude scales the kernel. By default the factor's own.
+            Where all are zero, as for a difference of two Gaussians, the root mean square of the
+            kernel of all rows with the basis does.
+
+        Raises
+        ------
+        InputError
+            If a class has no row, the basis is missing, or the kernel is zero.
+
+        Warns
+        -----
+        sklearn.exceptions.ConvergenceWarning
+            Once, if a class has not converged after ``max_iter`` steps.
+        """
+        y = np.asarray(y)
+        class_counts(y, n_classes)
+        basis = basis_places(self.basis, basis_rows, len(y))
+        if self_similarities is None:
+            own = tile_map(lambda rows: (Z[rows] ** 2) @ np.asarray(signs), len(y))
+            self_similarities = np.concatenate(list(own))
+        self.kernel_scale_ = float(np.abs(self_similarities).mean())
+        if self.kernel_scale_ == 0:
+            self.kernel_scale_ = _root_mean_square(Z, signs, basis)
+        if not (np.isfinite(self.kernel_scale_) and self.kernel_scale_ > 0):
+            raise InputError("kernel: all similarities are zero (or not finite).")
+
+        with single_threaded():
+            space = _Space.of(Z, signs, basis, self.kernel_scale_)
+            machines = [
+                _Machine.start(c, y[basis] == c, self) for c in fitted_classes(n_classes).tolist()
+            ]
+            self._run(space, y, machines)
+            coef = np.column_stack(
+                [signs * (Z[basis[m.active]].T @ (m.targets * m.w)) for m in machines]
+            )
+        intercept = np.array([m.b for m in machines])
+        self.coef_, self.intercept_ = with_mirror(coef / self.kernel_scale_, intercept, n_classes)
+        machines = machines * 2 if n_classes == 2 else machines
+        self.weights_ = [m.w.copy() for m in machines]
+        self.active_ = [basis[m.active] for m in machines]
+        self.n_iter_ = np.array([m.steps for m in machines])
+        self.converged_ = np.array([m.converged for m in machines])
+        used = [rows[w > _USED] for rows, w in zip(self.active_, self.weights_, strict=True)]
+        self.complexity_ = len(np.unique(np.concatenate(used))) / len(y)
+        if not self.converged_.all():
+            from sklearn.exceptions import ConvergenceWarning  # a slow import, seldom needed
+
+            warnings.warn(
+                f"Ny-PCVM: {int((~self.converged_).sum())} of {n_classes} classes had not "
+                f"converged after {self.max_iter} steps. Raise max_iter, or tol.",
+                ConvergenceWarning,
+                stacklevel=2,
+            )
+        return self
+
+    def _run(self, space: "_Space", y: IntArray, machines: list["_Machine"]) -> None:
+        running = machines
+        for step in range(self.max_iter):
+            expectations = space.first(y, running) if step == 0 else space.expect(y, running)
+            pairs = zip(running, expectations, strict=True)
+            for _ in ordered_map(lambda pair: pair[0].advance(space, pair[1]), pairs):
+                pass
+            running = [machine for machine in running if not machine.converged]
+            if not running:
+                return
+        for machine in running:
+            machine.settle()
+
+
+class PCVMLearner(Learner):
+    """Ny-PCVM as recipes name it."""
+
+    method = "ny_pcvm"
+    by_tiles = True
+    references = ("schleif2018", "schleif2015pcvm")
+    settings_schema: ClassVar[SettingsSchema] = {
+        "basis": BASIS_SCHEMA,
+        "max_iter": {
+            "description": "steps of expectation maximisation at most",
+            "type": "integer",
+            "minimum": 1,
+            "default": 500,
+        },
+    }
+
+    def __init__(self, settings: Mapping[str, Any]) -> None:
+        super().__init__(settings)
+        # Else there is a basis function, with r numbers, for each record.
+        self.by_tiles = self.settings["basis"] == "landmarks"
+
+    def describe(self) -> str:
+        """See :meth:`Learner.describe`."""
+        return (
+            "Ny-PCVM, one class against the rest, with basis functions at "
+            f"{BASES[self.settings['basis']]}, exact steps of expectation maximisation"
+        )
+
+    def fit(self, problem: Problem, choices: Sequence[Choice]) -> list[Fitted]:
+        """See :meth:`Learner.fit`."""
+        machine = NystroemPCVM(**self.settings).fit(
+            problem.Z,
+            problem.signs,
+            problem.labels,
+            problem.n_classes,
+            basis_rows=problem.landmark_records,
+            self_similarities=problem.self_similarities,
+        )
+        return [machine.fitted(problem) for _ in choices]
+
+
+class _Expectation(NamedTuple):
+    """What the M-step needs of the latent values h of one class."""
+
+    log_likelihood: float  # NaN at the start, where h belongs to no f
+    projected: FloatArray  # Q'h, of shape (r,)
+    total: float  # 1'h
+
+
+def _root_mean_square(Z: Tall, signs: FloatArray, basis: NDArray[np.intp]) -> float:
+    """Return that of the entries of Z diag(s) Z_B', in O(N r^2)."""
+    with single_threaded():
+        gram, functions = gram_matrix(Z), Z[basis].T @ Z[basis]
+        rows = gram * signs[:, None] * signs
+    return float(np.sqrt(max(0.0, np.sum(rows * functions)) / (len(Z) * len(basis))))
+
+
+@dataclass(frozen=True)
+class _Space:
+    """K~/kappa = Q J Q' with orthonormal Q = Z T, never formed; J Q' at the basis functions."""
+
+    Z: Tall
+    map: FloatArray  # T, (r, k)
+    ones: FloatArray  # Q'1
+    functions: FloatArray  # G = Q_B J, (n_basis, k): F = Q G' diag(y_B)
+    gram: FloatArray | None  # G G', which all classes share, if the functions are at most k
+
+    @classmethod
+    def of(cls, Z: Tall, signs: FloatArray, basis: NDArray[np.intp], scale: float) -> "_Space":
+        # Z = Q_0 R, R = U diag(e) V': Q = Q_0 U = Z V / e, J = diag(e) V' diag(s) V diag(e).
+        _, e, Vt = scipy.linalg.svd(triangular_factor(Z), full_matrices=False)
+        kept = e > _DEPENDENT * e[0]
+        scaled = e[kept, None] * Vt[kept]
+        T = np.ascontiguousarray(Vt[kept].T / e[kept])
+        J = (scaled * signs) @ scaled.T / scale
+        ones = np.zeros(Z.shape[1])
+        for part in tile_map(lambda rows: Z[rows].sum(axis=0), len(Z)):
+            ones += part
+        functions = np.concatenate([*tile_map(lambda rows: Z[basis[rows]] @ T @ J, len(basis))])
+        gram = functions @ functions.T if len(functions) <= functions.shape[1] else None
+        return cls(Z, T, ones @ T, functions, gram)
+
+    def first(self, y: IntArray, machines: list["_Machine"]) -> list[_Expectation]:
+        """Latent values that agree with the labels, h = 5 y."""
+        classes = np.array([machine.code for machine in machines])
+
+        def project(rows: slice) -> FloatArray:
+            targets = np.where(y[rows, None] == classes, _START, -_START)
+            return np.asarray(self.Z[rows].T @ targets)
+
+        projected = np.zeros((self.Z.shape[1], len(machines)))
+        for part in tile_map(project, len(y)):
+            projected += part
+        projected = self.map.T @ projected
+        counts = np.array([(y == c).sum() for c in classes])
+        totals = _START * (2.0 * counts - len(y))
+        return [
+            _Expectation(float("nan"), projected[:, i], float(totals[i]))
+            for i in range(len(machines))
+        ]
+
+    def expect(self, y: IntArray, machines: list["_Machine"]) -> list[_Expectation]:
+        """E-step of all classes in one pass: h = f + y phi(f)/Phi(y f) and sum log Phi(y f).
+
+        phi(u)/Phi(u) = sqrt(2/pi)/erfcx(-u/sqrt 2) is exact to rounding for every u.
+        """
+        classes = np.array([machine.code for machine in machines])
+        V = self.map @ np.column_stack([machine.direction(self) for machine in machines])
+        b = np.array([machine.b for machine in machines])
+
+        def sums(rows: slice) -> tuple[FloatArray, FloatArray, FloatArray]:
+            block = self.Z[rows]
+            f = block @ V + b
+            targets = np.where(y[rows, None] == classes, 1.0, -1.0)
+            u = targets * f
+            mills = erfcx(u * -np.sqrt(0.5))
+            h = f + targets * (np.sqrt(2.0 / np.pi) / mills)
+            # Beyond 30, Phi is 1 and erfcx soon overflows to infinity.
+            near = np.minimum(u, 30.0)
+            logs = np.log(0.5 * np.minimum(mills, 1e300)) - 0.5 * near * near
+            return block.T @ h, h.sum(axis=0), np.where(u < 30.0, logs, 0.0).sum(axis=0)
+
+        projected = np.zeros_like(V)
+        totals = np.zeros(len(machines))
+        log_likelihoods = np.zeros(len(machines))
+        for part, total, log_likelihood in tile_map(sums, len(y)):
+            projected += part
+            totals += total
+            log_likelihoods += log_likelihood
+        projected = self.map.T @ projected
+        return [
+            _Expectation(float(log_likelihoods[i]), projected[:, i], float(totals[i]))
+            for i in range(len(machines))
+        ]
+
+
+@dataclass
+class _Machine:
+    """The state of one class against the rest."""
+
+    code: int
+    targets: FloatArray  # y_B of the active functions
+    active: NDArray[np.intp]  # places in the basis
+    w: FloatArray
+    b: float
+    settings: NystroemPCVM
+    steps: int = 0
+    converged: bool = False
+    gram: FloatArray | None = (
+        None  # F'F without the targets, once at most k functions of more are left
+    )
+    history: list[FloatArray] = field(default_factory=list)  # (log w, log|b|) of the cycle
+    fallback: tuple[FloatArray, float] | None = None  # where to return if a trial fails
+    reference: float = 0.0  # what L of a trial must exceed
+    length: float = 1.0  # how far the trial went
+    longest: float = 16.0  # bound of the length: fourfold with success, a quarter with failure
+
+    @classmethod
+    def start(cls, code: int, own: NDArray[np.bool_], settings: NystroemPCVM) -> "_Machine":
+        n = len(own)
+        # b = 0 would stay 0; the sign is free, for the first step decides it.
+        return cls(code, np.where(own, 1.0, -1.0), np.arange(n), np.ones(n), 1.0, settings)
+
+    def direction(self, space: _Space) -> FloatArray:
+        """Return v with f = Q v + b."""
+        v: FloatArray = space.functions[self.active].T @ (self.targets * self.w)
+        return v
+
+    def objective(self, log_likelihood: float) -> float:
+        bias = np.log(abs(self.b)) if self.b else 0.0
+        return float(log_likelihood - 0.5 * (np.log(self.w).sum() + bias))
+
+    def settle(self) -> None:
+        """Leave an extrapolated point that nobody has checked."""
+        if self.fallback is not None:
+            self.w, self.b = self.fallback
+            self.fallback = None
+
+    def advance(self, space: _Space, expectation: _Expectation) -> None:
+        """Judge the point if it was a trial, make one EM step, and extrapolate if it is time."""
+        self.steps += 1
+        objective = self.objective(expectation.log_likelihood)
+        if self.fallback is not None:
+            if not objective > self.reference:
+                self.settle()
+                self.longest = max(2.0, self.length / 4.0)
+                return
+            self.fallback = None
+            if self.length == self.longest:
+                self.longest *= 4.0
+        old_w, old_b, size = self.w, self.b, len(self.w)
+        self.maximise(space, expectation)
+        if len(self.w) < size or (self.b == 0.0) != (old_b == 0.0):
+            self.history.clear()  # another objective: begin a new cycle
+            return
+        change = max(np.abs(self.w - old_w).max(initial=0.0), abs(self.b - old_b))
+        largest = max(self.w.max(initial=0.0), abs(self.b))
+        if change <= self.settings.tol * largest:
+            self.converged = True
+        elif self.settings.accelerate:
+            if self.b * old_b < 0:
+                self.history.clear()
+                return
+            self.history.append(_logarithms(old_w, old_b))
+            if len(self.history) == 2:
+                self.extrapolate(objective)
+
+    def extrapolate(self, objective: float) -> None:
+        """SQUAREM: theta_0 - 2 a (theta_1 - theta_0) + a^2 (theta_2 - 2 theta_1 + theta_0)."""
+        first, second = self.history
+        self.history.clear()
+        third = _logarithms(self.w, self.b)
+        step, bend = second - first, third - 2.0 * second + first
+        curvature = float(np.linalg.norm(bend))
+        length = float(np.linalg.norm(step)) / curvature if curvature > 0 else self.longest
+        length = min(length, self.longest)
+        trial = first + 2.0 * length * step + length**2 * bend
+        # A length of 1 is the second step itself; below it, dying weights speed up by themselves.
+        if length <= 1.0 or trial.min() <= np.log(self.settings.threshold):
+            return
+        self.fallback, self.reference, self.length = (self.w, self.b), objective, length
+        n = len(self.w)
+        self.w = np.exp(trial[:n])
+        if self.b:
+            self.b = float(np.copysign(np.exp(trial[n]), self.b))
+
+    def maximise(self, space: _Space, expectation: _Expectation) -> None:
+        """M-step: w at the old b, then b at the new w, then prune."""
+        q = expectation.projected - self.b * space.ones
+        rows = space.functions[self.active]
+        while len(self.w):
+            new = self._weights(space, rows, q)
+            positive = new > 0
+            if positive.all():
+                self.w = new
+                break
+            rows = rows[positive]
+            self._keep(positive)
+        kept = self.w >= self.settings.threshold
+        if not kept.all():
+            self._keep(kept)
+        square, n_rows = 2.0 * self.b**2, len(space.Z)
+        fitted = float(space.ones @ self.direction(space))  # 1'F w
+        self.b = square / (1.0 + square * n_rows) * (expectation.total - fitted)
+        if abs(self.b) < self.settings.threshold:
+            self.b = 0.0
+
+    def _keep(self, mask: NDArray[np.bool_]) -> None:
+        self.active, self.targets, self.w = self.active[mask], self.targets[mask], self.w[mask]
+        if self.gram is not None:
+            self.gram = self.gram[np.ix_(mask, mask)]
+
+    def _weights(self, space: _Space, rows: FloatArray, q: FloatArray) -> FloatArray:
+        """Return M (I + M F'F M)^-1 M G q, or M^2 G (I_r + G'M^2 G)^-1 q if that is smaller.
+
+        ``rows`` are those of G without the targets, which join M here: (MG) = (M y_B) rows.
+        """
+        n, r = rows.shape
+        m = np.sqrt(2.0) * self.w
+        signed = m * self.targets
+        new: FloatArray
+        if n > r:
+            scaled = rows * signed[:, None]
+            new = m * (scaled @ _solve_positive(scaled.T @ scaled, q))
+            return new
+        if space.gram is not None:
+            gram = space.gram[np.ix_(self.active, self.active)]
+        else:
+            if self.gram is None:
+                self.gram = rows @ rows.T
+            gram = self.gram
+        new = m * _solve_positive(gram * signed[:, None] * signed, signed * (rows @ q))
+        return new
+
+
+def _logarithms(w: FloatArray, b: float) -> FloatArray:
+    return np.log(np.append(w, abs(b)) if b else w)
+
+
+def _solve_positive(A: FloatArray, b: FloatArray) -> FloatArray:
+    """Solve (I + A) x = b for a positive semidefinite A, which is overwritten."""
+    A.flat[:: len(A) + 1] += 1.0
+    _, x, failed = lapack.dposv(A, b, lower=1)
+    if failed:
+        raise KreinflowError("Ny-PCVM: a step could not be solved; the factor is not finite.")
+    return np.asarray(x)

@@ -1,0 +1,45 @@
+"""The learners that recipes can name. A new one is its own file and its line here."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from kreinflow.learners.baselines import LinearSVCLearner, NearestLandmarkLearner
+from kreinflow.learners.cvm import CoreVectorLearner
+from kreinflow.learners.dissimilarity_space import DissimilaritySpaceLearner
+from kreinflow.learners.epcvm import EPCVMLearner
+from kreinflow.learners.fisher import FisherLearner
+from kreinflow.learners.krein_least_squares import (
+    KreinLeastSquaresLearner,
+    KreinVarianceConstrainedLearner,
+)
+from kreinflow.learners.krein_svm import KreinSquaredHingeLearner
+from kreinflow.learners.learner import Learner
+from kreinflow.learners.pcvm import PCVMLearner
+from kreinflow.learners.quadratic import QuadraticLearner
+from kreinflow.learners.similarity_features import SimilarityFeaturesLearner
+from kreinflow.learners.svc import FactorSVCLearner
+
+LEARNERS: dict[str, type[Learner]] = {
+    learner.method: learner
+    for learner in (
+        FisherLearner,
+        PCVMLearner,
+        EPCVMLearner,
+        QuadraticLearner,
+        KreinLeastSquaresLearner,
+        KreinVarianceConstrainedLearner,
+        KreinSquaredHingeLearner,
+        SimilarityFeaturesLearner,
+        CoreVectorLearner,
+        FactorSVCLearner,
+        DissimilaritySpaceLearner,
+        NearestLandmarkLearner,
+        LinearSVCLearner,
+    )
+}
+"""By the method that the config names."""
+
+
+def make_learner(settings: Mapping[str, Any]) -> Learner:
+    """Return the learner of an entry of the config's ``learners``."""
+    return LEARNERS[settings["method"]](settings)

@@ -1,0 +1,82 @@
+"""What the support vector machines share: a kernel of mean diagonal 1, and the penalty C."""
+
+import numpy as np
+
+from kreinflow.errors import InputError
+from kreinflow.learners.learner import Choice, Learner, number_or_inner, values_tried
+from kreinflow.numerics import FloatArray
+
+PENALTIES: tuple[float, ...] = (1.0, 10.0, 100.0, 1000.0)
+"""Values tried on inner folds, for a kernel of mean diagonal 1."""
+
+LARGEST_PENALTY = 1e8
+"""Beyond it 1/C is lost beside the kernel in double precision."""
+
+PENALTY_SCHEMA = number_or_inner(
+    "C, for a kernel of mean diagonal 1; inner: chosen on the inner folds",
+    exclusiveMinimum=0,
+    maximum=LARGEST_PENALTY,
+)
+
+
+def check_penalty(penalty: float) -> None:
+    """Refuse what is not a positive number of at most :data:`LARGEST_PENALTY`.
+
+    Raises
+    ------
+    InputError
+    """
+    if not 0 < penalty <= LARGEST_PENALTY:
+        raise InputError(
+            f"penalty: {penalty:g} is not a positive number of at most {LARGEST_PENALTY:g}. "
+            "Give one such."
+        )
+
+
+class SupportVectorLearner(Learner):
+    """A learner with C among its settings, :data:`PENALTY_SCHEMA`."""
+
+    def choices(self) -> list[Choice]:
+        """See :meth:`Learner.choices`; the smaller penalty, which fits less closely, first."""
+        return values_tried(self.settings, "penalty", PENALTIES)
+
+    def describe_penalty(self) -> str:
+        """Return what the methods paragraph says of the penalty."""
+        penalty = self.settings["penalty"]
+        return "C chosen on inner folds" if penalty == "inner" else f"C = {penalty:g}"
+
+
+def mean_square(Z: FloatArray, signs: FloatArray) -> float:
+    """Return the mean diagonal of the kernel Z Z' of a factor without negative signs.
+
+    Parameters
+    ----------
+    Z : ndarray of shape (N, r)
+    signs : ndarray of shape (r,)
+
+    Raises
+    ------
+    InputError
+        If a sign is negative, or all rows are zero. With a negative sign the dual is not concave:
+        what a solver then returns is up to the solver.
+    """
+    negative = int(np.count_nonzero(np.asarray(signs) < 0))
+    if negative:
+        raise InputError(
+            f"support vector machine: the kernel has {negative} negative eigenvalues, so its dual "
+            "has no single optimum. Give the recipe a correction: flip, clip, square or shift."
+        )
+    scale = float(np.einsum("ij,ij->", Z, Z)) / len(Z)
+    if not (np.isfinite(scale) and scale > 0):
+        raise InputError(
+            "support vector machine: all training rows are zero (or not finite), so nothing can be "
+            "learned: choose other landmarks, or check the scores."
+        )
+    return scale
+
+
+def standardisation(C: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return the mean and the standard deviation of each column; 1 for a constant one."""
+    mean, deviation = C.mean(axis=0), C.std(axis=0)
+    deviation[deviation <= 1e-12 * np.abs(mean)] = 1.0  # it tells nothing
+    return mean, deviation

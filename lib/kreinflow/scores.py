@@ -1,0 +1,192 @@
+"""Where scores come from: the store of aligned ones, a matrix, or a kernel."""
+
+import os
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kreinflow.alignment.scoring import ScoringScheme, load_substitution_matrix
+from kreinflow.alignment.store import ScoreStore
+from kreinflow.alignment.transforms import ScoreTransform, make_transform
+from kreinflow.artifacts import replacing
+from kreinflow.errors import InputError
+from kreinflow.kernels.kernel import Kernel
+from kreinflow.kernels.registry import make_kernel
+from kreinflow.numerics import FloatArray, IntArray, tiles
+from kreinflow.sequences.dataset import ALIGNED, Dataset
+
+
+def read_scheme(dataset: Dataset, scoring: Mapping[str, Any], data: Path) -> ScoringScheme | None:
+    """Return the scoring scheme of a data set's settings; None if nothing is aligned."""
+    if dataset.sequences is None:
+        return None
+    return ScoringScheme(
+        load_substitution_matrix(scoring["matrix"], Path(data)),
+        scoring["gap_open"],
+        scoring["gap_extend"],
+        scoring["mode"],
+    )
+
+
+def alphabet_of(source: Mapping[str, Any], scoring: Mapping[str, Any], data: Path) -> str | None:
+    """Return the letters that the sequences of a data set may have; None if it has none."""
+    if source["type"] not in ALIGNED:
+        return None
+    return load_substitution_matrix(scoring["matrix"], Path(data)).alphabet
+
+
+def transforms_of(
+    names: Iterable[str], constants: Mapping[str, Any], scheme: ScoringScheme | None
+) -> dict[str, ScoreTransform]:
+    """Return score transforms with the constants of the config, by name."""
+    found = {}
+    for name in dict.fromkeys(names):
+        given = {key: value for key, value in constants.get(name, {}).items() if value is not None}
+        found[name] = make_transform(name, scheme, **given)
+    return found
+
+
+class Scores(ABC):
+    """Where scores come from: aligned ones from their store, others from a matrix or a kernel."""
+
+    @property
+    @abstractmethod
+    def dtype(self) -> np.dtype[Any]:
+        """The type that holds all scores of the data set."""
+
+    @abstractmethod
+    def into(self, out: NDArray[Any], rows: IntArray, columns: IntArray) -> None:
+        """Write the scores of rows x columns into ``out``, which may be a memory map."""
+
+    @abstractmethod
+    def self_scores(self) -> FloatArray:
+        """Return the score of each distinct row with itself."""
+
+    def rectangle(self, rows: IntArray, columns: IntArray) -> NDArray[Any]:
+        """Return the scores of rows x columns."""
+        out = np.empty((len(rows), len(columns)), self.dtype)
+        self.into(out, rows, columns)
+        return out
+
+
+@dataclass(frozen=True, eq=False)
+class StoredScores(Scores):
+    """Scores of sequences, from the store alone: nothing is aligned here."""
+
+    dataset: Dataset
+    scheme: ScoringScheme
+    folder: Path
+
+    @cached_property
+    def _store(self) -> ScoreStore:
+        assert self.dataset.sequences is not None
+        return ScoreStore(self.folder, self.scheme, self.dataset.sequences, self.dataset.digests)
+
+    @cached_property
+    def dtype(self) -> np.dtype[Any]:
+        """16 bits where all scores of the data set fit, else 32."""
+        assert self.dataset.sequences is not None
+        small = self.scheme.score_bound(self.dataset.sequences) <= np.iinfo(np.int16).max
+        return np.dtype(np.int16 if small else np.int32)
+
+    def into(self, out: NDArray[Any], rows: IntArray, columns: IntArray) -> None:
+        """Write the scores of rows x columns into ``out``."""
+        self._store.gather_into(out, rows, columns)
+
+    def self_scores(self) -> FloatArray:
+        """Return the score of each distinct row with itself."""
+        return self._store.self_scores(np.arange(len(self.dataset.digests))).astype(np.float64)
+
+
+@dataclass(frozen=True, eq=False)
+class MatrixScores(Scores):
+    """Scores as they stand in the user's matrix."""
+
+    dataset: Dataset
+    dtype = np.dtype(np.float64)
+
+    def into(self, out: NDArray[Any], rows: IntArray, columns: IntArray) -> None:
+        """Write the entries of rows x columns into ``out``, a tile of rows at a time."""
+        assert self.dataset.matrix is not None
+        for part in tiles(len(rows)):
+            out[part] = self.dataset.matrix[rows[part]][:, columns]
+
+    def self_scores(self) -> FloatArray:
+        """Return the diagonal."""
+        assert self.dataset.matrix is not None
+        return np.diagonal(self.dataset.matrix).astype(np.float64)
+
+
+@dataclass(frozen=True, eq=False)
+class KernelScores(Scores):
+    """The kernel of vectors or strings, computed when it is asked for."""
+
+    dataset: Dataset
+    kernel: Kernel
+    dtype = np.dtype(np.float64)
+
+    def into(self, out: NDArray[Any], rows: IntArray, columns: IntArray) -> None:
+        """Write the kernel of rows x columns into ``out``, a tile of rows at a time."""
+        assert self.dataset.objects is not None
+        others = self.dataset.objects[columns]
+        for part in tiles(len(rows)):
+            values = self.kernel.columns(self.dataset.objects[rows[part]], others)
+            wrong = np.argwhere(~np.isfinite(values))
+            if len(wrong):
+                i, j = wrong[0].tolist()
+                raise self._overflow(int(rows[part][i]), int(columns[j]))
+            out[part] = values
+
+    def self_scores(self) -> FloatArray:
+        """Return the kernel of each distinct row with itself."""
+        assert self.dataset.objects is not None
+        values = self.kernel.diagonal(self.dataset.objects)
+        wrong = np.flatnonzero(~np.isfinite(values))
+        if len(wrong):
+            raise self._overflow(int(wrong[0]), int(wrong[0]))
+        return values
+
+    def _overflow(self, *rows: int) -> InputError:
+        first, second = (
+            self.dataset.ids[int(np.flatnonzero(self.dataset.rows == row)[0])] for row in rows
+        )
+        return InputError(
+            f"{self.kernel.describe()} of {first} and {second} is not finite. Give vectors with "
+            "smaller numbers, or change the kernel's settings."
+        )
+
+
+def open_scores(dataset: Dataset, scheme: ScoringScheme | None, folder: Path) -> Scores:
+    """Return where the scores of a data set are; ``folder`` is that of the score stores."""
+    if scheme is not None:
+        return StoredScores(dataset, scheme, folder)
+    if dataset.kernel is None:
+        return MatrixScores(dataset)
+    return KernelScores(dataset, make_kernel(dataset.kernel))
+
+
+def write_columns(path: Path, scores: Scores, rows: IntArray, union: IntArray) -> None:
+    """Write the scores of distinct rows with the union of the landmarks, atomically.
+
+    They go straight into a memory map: the columns of a large data set need not fit in memory.
+
+    Raises
+    ------
+    KreinflowError
+        If the disk has no room for them.
+    """
+    with replacing(path) as part:
+        out = np.lib.format.open_memmap(
+            part, mode="w+", dtype=scores.dtype, shape=(len(rows), len(union))
+        )
+        # The file has holes yet: writing to a map of a full disk would end in SIGBUS.
+        with part.open("rb+") as file:
+            os.posix_fallocate(file.fileno(), 0, part.stat().st_size)
+        scores.into(out, rows, union)
+        out.flush()

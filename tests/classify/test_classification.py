@@ -1,0 +1,258 @@
+"""Classifying new sequences with a model: in all modes, with as few alignments as it says."""
+
+import re
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import parasail
+import pytest
+from Bio.Seq import Seq
+
+from kreinflow.alignment.engine import align_pairs
+from kreinflow.classify import new_objects
+from kreinflow.classify.classification import COLUMNS, classify_batches, classify_file
+from kreinflow.classify.new_objects import reverse_complement
+from kreinflow.errors import InputError
+from kreinflow.sequences.fasta import read_any_fasta
+from small_inputs import (
+    DNA,
+    PROTEIN,
+    configuration,
+    families,
+    matrix_of,
+    points,
+    trained_model,
+    write_fasta,
+    write_matrix,
+)
+
+SOURCE = {"type": "fasta", "fasta": "x.fasta", "labels": {"pattern": r"family=(\w+);"}}
+SUBSTITUTIONS = "   A  C  G  T\nA  3 -2 -2 -2\nC -2  3 -2 -2\nG -2 -2  3 -2\nT -2 -2 -2  3\n"
+
+
+@pytest.mark.parametrize(
+    ("letters", "transform", "scoring"),
+    [
+        (PROTEIN, "log", {}),
+        (PROTEIN, "raw", {"matrix": "PAM120", "gap_open": 12, "gap_extend": 2}),
+        (PROTEIN, "normalised", {"mode": "global"}),
+        (PROTEIN, "evalue", {}),
+        (DNA, "log", {"matrix": "dnafull", "gap_open": 10}),
+        (DNA, "normalised", {"matrix": "nuc44", "gap_open": 10, "mode": "semiglobal"}),
+        (DNA, "normalised", {"matrix": "mine.txt", "gap_open": 5, "mode": "global"}),
+    ],
+)
+def test_the_probabilities_are_those_of_the_library(tmp_path, letters, transform, scoring):
+    records = families(5, letters=letters, changed=0.2)
+    write_fasta(tmp_path / "x.fasta", records)
+    (tmp_path / "mine.txt").write_text(SUBSTITUTIONS)
+    source = SOURCE | {"molecule": "nucleotide" if letters == DNA else "protein"}
+    config = configuration(source, transform, scoring=scoring)
+    model, dataset, probabilities = trained_model(config, tmp_path)
+    assert np.mean(probabilities.argmax(axis=1) == dataset.labels) > 0.9
+    (tmp_path / "mine.txt").unlink()  # the model has all that it needs
+    table = classify_file(model, tmp_path / "x.fasta", threads=2)
+    assert tuple(table.columns) == COLUMNS
+    assert table["id"].tolist() == [r[0] for r in records]
+    np.testing.assert_array_equal(table["probability"], probabilities.max(axis=1))
+
+
+def test_m_alignments_a_sequence_and_one_with_itself(tmp_path):
+    write_fasta(tmp_path / "x.fasta", families(5))
+    new = write_fasta(tmp_path / "new.fasta", families(6)[:7])
+    done = []
+
+    def counting(packed, left, right, scheme, threads):
+        done.extend(zip(left.tolist(), right.tolist(), strict=True))
+        return align_pairs(packed, left, right, scheme, threads)
+
+    # A model of raw scores needs no self-score for its decision, but its table shows normalised
+    # scores too.
+    for transform, needed in (("log", 1), ("raw", 0)):
+        model, *_ = trained_model(configuration(SOURCE, transform), tmp_path)
+        done.clear()
+        classify_file(model, new, backend=counting)
+        m = len(model.landmark_ids)
+        assert len(done) == len(set(done)) == 7 * (m + 1)
+        assert model.about["training"]["alignments_per_query"] == m + needed
+
+
+@pytest.mark.parametrize("transform", ["log", "raw"])
+def test_batches_do_not_matter(tmp_path, monkeypatch, transform):
+    records = [*families(5), ("bad", "a", "M1"), ("poor", "a", "XX")]
+    records = [records[i] for i in np.random.default_rng(0).permutation(len(records))]
+    new = write_fasta(tmp_path / "new.fasta", records)
+    write_fasta(tmp_path / "x.fasta", families(5))
+    model, *_ = trained_model(configuration(SOURCE, transform), tmp_path)
+    faults = []
+    whole = classify_file(model, new, on_fault=faults.append)
+    assert whole["id"].tolist() == [r[0] for r in records]
+    # A model of raw scores does not have to divide by the self-score of XX, which is 0.
+    expected = {"bad", "poor"} if transform == "log" else {"bad"}
+    assert set(whole["id"][whole["problem"] != ""]) == expected
+    assert len(faults) == len(expected)
+    poor = whole[whole["id"] == "poor"].iloc[0]
+    assert np.isnan(poor["landmark_score"])
+    for name, value in (("TILE", 7), ("_RESIDUES", 100), ("_RESIDUES", 1)):
+        with monkeypatch.context() as patch:
+            patch.setattr(new_objects, name, value)
+            sizes = [len(batch) for batch in classify_batches(model, new, on_fault=faults.append)]
+            assert len(sizes) >= 5
+            parts = classify_file(model, new, on_fault=faults.append)
+        pd.testing.assert_frame_equal(parts, whole, check_exact=True)
+    with pytest.raises(InputError, match=r"new\.fasta, record \d+ \(line \d+\), "):
+        classify_file(model, new)
+
+
+def test_sequences_are_read_as_they_are_needed(tmp_path, monkeypatch):
+    write_fasta(tmp_path / "x.fasta", families(5))
+    model, *_ = trained_model(configuration(SOURCE), tmp_path)
+    read = []
+
+    def counted(path):
+        for record in read_any_fasta(path):
+            read.append(record.id)
+            yield record
+
+    monkeypatch.setattr(new_objects, "read_any_fasta", counted)
+    monkeypatch.setattr(new_objects, "TILE", 4)
+    done = 0
+    for batch in classify_batches(model, tmp_path / "x.fasta"):
+        done += len(batch)
+        assert len(read) == done
+    assert done == 30
+
+
+@pytest.mark.parametrize("transform", ["log", "raw", "evalue"])
+def test_the_nearest_landmark_has_the_highest_normalised_score(tmp_path, transform):
+    records = families(5)
+    write_fasta(tmp_path / "x.fasta", records)
+    model, *_ = trained_model(configuration(SOURCE, transform), tmp_path)
+    table = classify_file(model, tmp_path / "x.fasta")
+
+    def score(a, b):
+        return parasail.sw_striped_32(a, b, 11, 1, parasail.blosum62).score
+
+    for (id, _, sequence), row in zip(records, table.itertuples(), strict=True):
+        scores = [
+            score(sequence, s.decode())
+            / np.sqrt(score(sequence, sequence) * score(s.decode(), s.decode()))
+            for s in model.landmarks
+        ]
+        assert row.nearest_landmark == model.landmark_ids[int(np.argmax(scores))]
+        assert row.landmark_score == pytest.approx(max(scores), rel=1e-14)
+        if id in model.landmark_ids:
+            assert (row.nearest_landmark, row.landmark_score) == (id, 1.0)
+
+
+@pytest.mark.parametrize("kind", ["similarity", "dissimilarity", "squared_dissimilarity"])
+def test_the_nearest_landmark_of_a_matrix(tmp_path, kind):
+    X, labels = points(4)
+    K = matrix_of(kind, X, X)
+    write_matrix(tmp_path / "k.csv", K, [f"o{i}" for i in range(len(X))])
+    (tmp_path / "y.txt").write_text("\n".join(labels))
+    source = {"type": "matrix", "matrix": "k.csv", "kind": kind, "labels": {"lines": "y.txt"}}
+    model, *_ = trained_model(configuration(source, "raw"), tmp_path)
+    table = classify_file(model, tmp_path / "k.csv")
+    columns = K[:, [int(id[1:]) for id in model.landmark_ids]]
+    best = columns.max(axis=1) if kind == "similarity" else columns.min(axis=1)
+    np.testing.assert_allclose(table["landmark_score"], best, rtol=1e-15)
+    places = [model.landmark_ids.index(id) for id in table["nearest_landmark"]]
+    np.testing.assert_array_equal(columns[np.arange(len(X)), places], best)
+
+
+def test_the_better_strand(tmp_path):
+    records = families(5, letters=DNA, changed=0.2)
+    write_fasta(tmp_path / "x.fasta", records)
+    source = SOURCE | {"molecule": "nucleotide"}
+    scoring = {"matrix": "dnafull", "gap_open": 10}
+    model, *_ = trained_model(configuration(source, scoring=scoring), tmp_path)
+    turned = [
+        (i, label, str(Seq(s).reverse_complement()) if number % 3 == 0 else s)
+        for number, (i, label, s) in enumerate(records)
+    ]
+    new = write_fasta(tmp_path / "new.fasta", turned)
+    table = classify_file(model, new, both_strands=True)
+    assert tuple(table.columns) == (*COLUMNS[:-1], "strand", "problem")
+    assert table["strand"].tolist() == ["-" if n % 3 == 0 else "+" for n in range(len(records))]
+    plain = classify_file(model, tmp_path / "x.fasta")
+    pd.testing.assert_frame_equal(table.drop(columns="strand"), plain, check_exact=True)
+    # Without being asked to turn it, the other strand is a stranger.
+    assert (classify_file(model, new)["landmark_score"] < plain["landmark_score"]).sum() == 10
+
+
+def test_a_landmark_that_scores_nothing_with_itself_hides_no_strand(tmp_path):
+    records = families(5, letters=DNA, changed=0.2)
+    write_fasta(tmp_path / "x.fasta", records)
+    source = SOURCE | {"molecule": "nucleotide"}
+    scoring = {"matrix": "dnafull", "gap_open": 10}
+    model, *_ = trained_model(configuration(source, "raw", scoring=scoring), tmp_path)
+    own = model.classifier.landmark_self_scores.copy()
+    own[0] = 0.0
+    model = replace(model, classifier=replace(model.classifier, landmark_self_scores=own))
+    turned = [(i, label, str(Seq(s).reverse_complement())) for i, label, s in records]
+    new = write_fasta(tmp_path / "new.fasta", turned)
+    assert set(classify_file(model, new, both_strands=True)["strand"]) == {"-"}
+
+
+def test_a_negative_score_is_a_fault_of_its_record(tmp_path):
+    records = families(5, letters="ADEKL")
+    write_fasta(tmp_path / "x.fasta", records)
+    model, *_ = trained_model(configuration(SOURCE), tmp_path)
+    # The config refuses this transform for such alignments; a file from elsewhere may have both.
+    model = replace(model, scheme=replace(model.scheme, mode="semiglobal"))
+    new = write_fasta(tmp_path / "new.fasta", [("odd", "a", "W" * 60), records[0]])
+    messages = []
+    table = classify_file(model, new, on_fault=messages.append)
+    assert re.search(r"odd: its score with the landmark \w+ is negative, which .* log", messages[0])
+    assert (len(messages), table["problem"][1]) == (1, "")
+    with pytest.raises(InputError, match="record 1 .line 1., odd: its score"):
+        classify_file(model, new)
+
+
+def test_a_record_that_cannot_be_turned_does_not_lose_the_others(tmp_path):
+    # The matrix has A, C, G, T and R, which is A or G, but not its complement Y.
+    letters = "ACGTR"
+    rows = [f"{a} {' '.join('5' if a == b else '-4' for b in letters)}" for a in letters]
+    (tmp_path / "mine.txt").write_text("\n".join(["  ".join(letters), *rows]) + "\n")
+    records = families(5, letters=DNA, changed=0.2)
+    write_fasta(tmp_path / "x.fasta", records)
+    scoring = {"matrix": "mine.txt", "gap_open": 10}
+    config = configuration(SOURCE | {"molecule": "nucleotide"}, scoring=scoring)
+    model, *_ = trained_model(config, tmp_path)
+    odd = [("odd", "a", "ACGR" * 9), ("end", "a", records[0][2] + "*-")]
+    new = write_fasta(tmp_path / "new.fasta", [*odd, records[0]])
+    messages = []
+    table = classify_file(model, new, both_strands=True, on_fault=messages.append)
+    assert len(messages) == 1
+    assert "record 1 (line 1), odd: --strand both: the substitution" in messages[0]
+    assert "lacks the complement of 'R'" in table["problem"][0]
+    assert table["problem"][1:].tolist() == ["", ""]
+    assert table["label"][1] == table["label"][2] == "a"
+
+
+def test_reverse_complement():
+    letters = "ACGTRYSWKMBDHVN"
+    rng = np.random.default_rng(0)
+    for _ in range(20):
+        sequence = "".join(rng.choice(list(letters), 50))
+        expected = str(Seq(sequence).reverse_complement())
+        assert reverse_complement(sequence.encode(), letters).decode() == expected
+    assert reverse_complement(b"AUCG", "ACGU") == b"CGAU"
+    with pytest.raises(InputError, match="lacks the complement of 'R'"):
+        reverse_complement(b"ACR", "ACGTR")
+
+
+def test_letters_are_treated_as_in_training(tmp_path):
+    records = families(5)
+    write_fasta(tmp_path / "x.fasta", records)
+    model, *_ = trained_model(configuration(SOURCE), tmp_path)
+    plain = records[3][2].replace("C", "U", 1)
+    write_fasta(
+        tmp_path / "new.fasta",
+        [("plain", "a", records[3][2]), ("lower", "a", plain.lower()), ("stop", "a", plain + "*")],
+    )
+    table = classify_file(model, tmp_path / "new.fasta")
+    assert table["probability"].nunique() == 1
+    assert table["label"].nunique() == 1

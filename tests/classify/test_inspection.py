@@ -1,0 +1,105 @@
+"""What a model says of itself, and its landmarks as a file that can be read again."""
+
+import json
+
+import numpy as np
+import pytest
+
+from kreinflow.classify.inspection import describe_model, description_text, export_landmarks
+from kreinflow.classify.model_file import Model
+from kreinflow.errors import InputError
+from kreinflow.kernels.registry import make_kernel
+from kreinflow.sequences.fasta import read_fasta
+from kreinflow.sequences.objects import read_objects
+from small_inputs import (
+    configuration,
+    families,
+    matrix_of,
+    points,
+    trained_model,
+    write_fasta,
+    write_matrix,
+)
+
+SEQUENCES = {"type": "fasta", "fasta": "x.fasta", "labels": {"pattern": r"family=(\w+);"}}
+
+
+def model_of(kind, folder):
+    write_fasta(folder / "x.fasta", families(5))
+    X, labels = points(4)
+    np.save(folder / "x.npy", X)
+    write_matrix(folder / "k.csv", matrix_of("similarity", X, X), range(len(X)))
+    (folder / "x.txt").write_text("\n".join(s for _, _, s in families(5)))
+    (folder / "y.txt").write_text("\n".join(labels))
+    lines = {"labels": {"lines": "y.txt"}}
+    source = {
+        "sequences": SEQUENCES,
+        "matrix": {"type": "matrix", "matrix": "k.csv", "kind": "similarity", **lines},
+        "vectors": {"type": "vectors", "vectors": "x.npy", "kernel": {"name": "gaussian"}, **lines},
+        "strings": {
+            "type": "vectors",
+            "vectors": "x.txt",
+            "kernel": {"name": "edit_distance"},
+            **lines,
+        },
+    }[kind]
+    transform = "log" if kind == "sequences" else "raw"
+    model, *_ = trained_model(configuration(source, transform), folder)
+    model.save(folder / "model.safetensors")
+    return Model.load(folder / "model.safetensors")
+
+
+@pytest.mark.parametrize("kind", ["sequences", "matrix", "vectors", "strings"])
+def test_a_model_is_described(tmp_path, kind):
+    model = model_of(kind, tmp_path)
+    content = describe_model(model)
+    assert json.loads(json.dumps(content, allow_nan=False)) == content
+    assert content["objects"] == kind
+    assert content["records"] == 30
+    assert list(content["classes"]) == ["a", "b", "c"]
+    assert sum(content["classes"].values()) == content["landmarks"] == len(model.landmark_ids)
+    factor = content["factor"]
+    assert factor["positive"] + factor["negative"] + factor["zero"] == 30
+    assert 0 < factor["positive"] + factor["negative"] <= factor["rank"]
+    assert content["recipe"]["name"] == "one"
+    assert content["learner"]["method"] == "ny_ikfd"
+    assert content["training"]["reject_threshold"] == content["reject_threshold"]
+    assert "numpy" in content["versions"]
+    assert (content["scoring"] is None) == (kind != "sequences")
+    text = description_text(content)
+    for line in (
+        f"objects: {kind}",
+        "classes: 3, with their landmarks",
+        f"  negative: {factor['negative']}",
+        "decision: linear",
+        "  error: 0.01",
+    ):
+        assert line in text.splitlines()
+    assert "None" not in text
+
+
+def test_landmarks_are_exported_and_read_again(tmp_path):
+    model = model_of("sequences", tmp_path)
+    export_landmarks(model, tmp_path / "landmarks.fasta")
+    records = list(read_fasta(tmp_path / "landmarks.fasta"))
+    assert tuple(r.id for r in records) == model.landmark_ids
+    assert tuple(r.residues for r in records) == model.landmarks
+    classes = [model.classifier.classes[code] for code in model.classifier.landmark_classes]
+    assert [r.header.split(" class=")[1] for r in records] == classes
+
+    model = model_of("vectors", tmp_path)
+    for name in ("landmarks.npy", "landmarks.csv", "landmarks.tsv"):
+        export_landmarks(model, tmp_path / name)
+        read = read_objects(tmp_path / name, make_kernel(model.kernel))
+        np.testing.assert_array_equal(read.objects, model.landmarks)
+        assert read.ids == (None if name.endswith("npy") else model.landmark_ids)
+    with pytest.raises(InputError, match=r"landmarks\.fasta: the landmarks are vectors \(2 feat"):
+        export_landmarks(model, tmp_path / "landmarks.fasta")
+
+    model = model_of("strings", tmp_path)
+    export_landmarks(model, tmp_path / "landmarks.txt")
+    read = read_objects(tmp_path / "landmarks.txt", make_kernel(model.kernel))
+    assert read.objects.tolist() == model.landmarks.tolist()
+
+    with pytest.raises(InputError, match="a model of a matrix has the ids of its landmarks only"):
+        export_landmarks(model_of("matrix", tmp_path), tmp_path / "landmarks.csv")

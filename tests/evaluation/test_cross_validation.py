@@ -1,0 +1,268 @@
+"""The runner against dense loops by hand, and what it must not see."""
+
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from kreinflow.configuration import complete_configuration
+from kreinflow.errors import KreinflowError
+from kreinflow.evaluation.centred_scores import CentredScores
+from kreinflow.evaluation.cross_validation import cross_validate
+from kreinflow.learners.fisher import NystroemFisher
+from kreinflow.learners.pcvm import PCVMLearner
+from kreinflow.papers.run import REST, first_against_rest, run_experiment
+from kreinflow.scores import MatrixScores
+from kreinflow.sequences.dataset import load_dataset
+from kreinflow.sequences.folds import assign_folds
+from kreinflow.sequences.partition import Partition, partition_of
+
+SELECTORS = {
+    "all": {"method": "all"},
+    "meb": {"method": "meb", "transform": "raw", "candidates": None},
+    "uniform": {"method": "uniform", "budget": "meb"},
+}
+LEARNERS = {
+    "ikfd": {"method": "ny_ikfd"},
+    "ridge": {"method": "ny_ikfd", "scatter": "pooled", "bias": "least_squares", "ridge": "inner"},
+    "pcvm": {"method": "ny_pcvm", "basis": "all"},
+}
+
+
+def recipe(name, selector="meb", learner="ikfd", correction="none", rank=1.0):
+    names = {"name": name, "selector": selector, "learner": learner}
+    return {**names, "correction": correction, "transform": "raw", "rank": rank}
+
+
+RECIPES = [
+    recipe("all", "all", rank=5),
+    recipe("all-clip", "all", correction="clip", rank=5),
+    recipe("meb"),
+    recipe("meb-flip", correction="flip"),
+    recipe("pcvm-meb", learner="pcvm"),
+    recipe("ridge-uniform", "uniform", "ridge"),
+]
+
+
+SIGNS = np.array([1, 1, 1, -1, -1])
+
+
+def vectors(seed, each):
+    """Three classes that overlap, in a space with three positive and two negative directions."""
+    rng = np.random.default_rng(seed)
+    centres = np.repeat(1.5 * rng.normal(size=(3, 5)), each, axis=0)
+    X = (centres + rng.normal(size=centres.shape)) * [2, 2, 2, 0.05, 0.05]
+    return X, np.repeat(["a", "b", "c"], each)
+
+
+def scores_of(kind, X):
+    if kind == "similarity":
+        return (X * SIGNS) @ X.T
+    D = ((X[:, None] - X) ** 2 * SIGNS).sum(axis=2)
+    assert D.min() >= 0
+    return D
+
+
+def write(folder, kind, each=20, seed=3):
+    X, labels = vectors(seed, each)
+    np.save(folder / "scores.npy", scores_of(kind, X))
+    (folder / "labels.txt").write_text("\n".join(labels) + "\n")
+    return folder
+
+
+def config(kind, recipes=RECIPES):
+    source = {"type": "matrix", "matrix": "scores.npy", "kind": kind}
+    source["labels"] = {"lines": "labels.txt"}
+    return {
+        "datasets": {"mine": {"source": source, "folds": {"k": 4, "repeats": 2}}},
+        "selectors": SELECTORS,
+        "learners": LEARNERS,
+        "recipes": recipes,
+        "seed": 2,
+    }
+
+
+def opened(folder, kind):
+    whole = complete_configuration(config(kind))
+    settings = whole["datasets"]["mine"]
+    dataset = load_dataset(settings["source"], folder, None, 2)
+    return (
+        dataset,
+        partition_of(assign_folds(settings["folds"], dataset, 2, folder), dataset),
+        whole,
+    )
+
+
+def measured(dataset, partition, whole, **more):
+    return cross_validate(
+        dataset,
+        MatrixScores(dataset),
+        partition,
+        whole["recipes"],
+        whole["selectors"],
+        whole["learners"],
+        seed=2,
+        **more,
+    )
+
+
+def dense_accuracy(S, labels, training, clip, rank=5):
+    """Accuracy with all training rows as landmarks: the eigenpairs of their block of S."""
+    block = S[np.ix_(training, training)]
+    values, V = np.linalg.eigh((block + block.T) / 2)
+    kept = np.argsort(-np.abs(values))[:rank]
+    values, V = values[kept], V[:, kept]
+    if clip:
+        V, values = V[:, values > 0], values[values > 0]
+    Z = S[:, training] @ V / np.sqrt(np.abs(values))
+    fisher = NystroemFisher().fit(Z[training], np.sign(values), labels[training], labels.max() + 1)
+    return np.mean(fisher.predict(Z[~training]) == labels[~training])
+
+
+def centred(D, training):
+    """Similarities around the mean of the training rows, with the dense projection."""
+    n = len(D)
+    P = np.eye(n) - np.outer(np.ones(n), training / training.sum())
+    return -P @ D @ P.T / 2
+
+
+@pytest.mark.parametrize(
+    ("kind", "centring"),
+    [
+        ("similarity", "landmarks"),
+        ("squared_dissimilarity", "landmarks"),  # all training rows are landmarks: one mean
+        ("squared_dissimilarity", "training"),
+    ],
+)
+def test_accuracies_are_those_of_a_dense_loop(tmp_path, kind, centring):
+    dataset, partition, whole = opened(write(tmp_path, kind), kind)
+    table = measured(dataset, partition, whole, centring=centring)
+    assert table["recipe"].unique().tolist() == [r["name"] for r in RECIPES]
+    assert (table.groupby("recipe").size() == 8).all()
+    assert (table["failure"] == "").all()
+    for name in ("all", "all-clip"):
+        lines = table[table["recipe"] == name]
+        for fold, accuracy in zip(partition.names, lines["accuracy"], strict=True):
+            training = partition.training(fold)
+            S = dataset.matrix if kind == "similarity" else centred(dataset.matrix, training)
+            assert accuracy == dense_accuracy(S, dataset.labels, training, name == "all-clip")
+
+
+def test_centring_the_factor_is_the_same_for_a_kernel_of_full_rank(tmp_path):
+    """With all training rows as landmarks and all eigenvalues, eq. 6 of gisbrecht2015 is exact."""
+    kind = "squared_dissimilarity"
+    dataset, partition, whole = opened(write(tmp_path, kind), kind)
+    whole["recipes"] = [recipe("all", "all", correction="flip")]
+    ways = [
+        measured(dataset, partition, whole, centring=way)
+        for way in ("landmarks", "training", "factor")
+    ]
+    for table in ways:
+        assert (table["positive"] == 3).all()
+        assert (table["negative"] == 2).all()
+        assert table["accuracy"].tolist() == ways[0]["accuracy"].tolist()
+
+
+def test_centred_scores_are_inner_products_around_the_training_mean(tmp_path):
+    kind = "squared_dissimilarity"
+    dataset, _, _ = opened(write(tmp_path, kind, each=5, seed=4), kind)
+    X, _ = vectors(4, each=5)
+    training, everyone = np.arange(3, 12), np.arange(15)
+    scores = CentredScores(MatrixScores(dataset), training)
+    around = X - X[training].mean(axis=0)
+    expected = (around * SIGNS) @ around.T
+    np.testing.assert_allclose(scores.rectangle(everyone, everyone), expected, atol=1e-12)
+    np.testing.assert_allclose(scores.self_scores(), np.diag(expected), atol=1e-12)
+
+
+@pytest.mark.parametrize("centring", ["landmarks", "training", "factor"])
+def test_training_does_not_see_the_test_part(tmp_path, centring):
+    """Other scores and labels in the test part change what is measured, and nothing else."""
+    kind = "squared_dissimilarity"
+    dataset, partition, whole = opened(write(tmp_path, kind), kind)
+    one = Partition(partition.groups, np.where(partition.folds[:1] == 0, 0, -1))
+    tested = one.testing("r0f0")
+    rng = np.random.default_rng(0)
+    matrix, labels = dataset.matrix.copy(), dataset.labels.copy()
+    noise = rng.uniform(1, 9, size=matrix.shape)
+    matrix[tested], matrix[:, tested] = noise[tested], noise[tested].T
+    np.fill_diagonal(matrix, 0)
+    labels[tested] = rng.permutation(labels[tested])
+    before = measured(dataset, one, whole, centring=centring)
+    after = measured(replace(dataset, matrix=matrix, labels=labels), one, whole, centring=centring)
+    measures = ["accuracy", "seconds_training", "seconds_testing"]
+    assert before.drop(columns=measures).equals(after.drop(columns=measures))
+    assert (before["accuracy"] > after["accuracy"]).all()
+
+
+def test_what_is_told_of_a_fold(tmp_path):
+    dataset, partition, whole = opened(write(tmp_path, "similarity"), "similarity")
+    table = measured(dataset, partition, whole).set_index("recipe")
+    assert (table.loc["all", "landmarks"] == 45).all()
+    assert (table.loc["all", "basis_used"] == 1).all()
+    np.testing.assert_array_equal(
+        table.loc["meb", "landmarks"], table.loc["ridge-uniform", "landmarks"]
+    )
+    assert table.loc["ridge-uniform", "hyper_parameters"].str.fullmatch(r"ridge=\S+").all()
+    assert (table.loc["pcvm-meb", "basis_used"] < 1).all()
+    assert (table["tested"] == 15).all()
+    assert (table.loc["meb", "negative"] > 0).all()
+    assert ((table["negative_fraction"] > 0) == (table["negative"] > 0)).all()
+    assert (table[["seconds_training", "seconds_testing"]] > 0).all(axis=None)
+
+
+def test_a_recipe_that_fails_leaves_the_others_alone(tmp_path):
+    folder = write(tmp_path, "similarity")
+    np.save(folder / "scores.npy", -np.abs(np.load(folder / "scores.npy")) - np.eye(60))
+    dataset, partition, whole = opened(folder, "similarity")
+    whole["recipes"] = [recipe("clip", correction="clip", rank=1), recipe("flip", rank=1)]
+    table = measured(dataset, partition, whole).set_index("recipe")
+    assert table.loc["clip", "failure"].str.contains("leaves nothing").all()
+    assert table.loc["clip", "accuracy"].isna().all()
+    assert (table.loc["flip", "failure"] == "").all()
+
+
+def test_so_does_one_whose_numbers_do_not_work_out(tmp_path, monkeypatch):
+    def fit(self, problem, choices):
+        raise KreinflowError("a step could not be solved")
+
+    monkeypatch.setattr(PCVMLearner, "fit", fit)
+    dataset, partition, whole = opened(write(tmp_path, "similarity"), "similarity")
+    whole["recipes"] = [recipe("pcvm", learner="pcvm"), recipe("ikfd")]
+    table = measured(dataset, partition, whole).set_index("recipe")
+    assert (table.loc["pcvm", "failure"] == "a step could not be solved").all()
+    assert table.loc["ikfd", "accuracy"].notna().all()
+
+
+def test_first_class_against_the_rest(tmp_path):
+    dataset, _, _ = opened(write(tmp_path, "similarity"), "similarity")
+    two = first_against_rest(dataset)
+    assert two.classes == ("a", REST)
+    assert set(zip(dataset.labels.tolist(), two.labels.tolist(), strict=True)) == {
+        (0, 0),
+        (1, 1),
+        (2, 1),
+    }
+
+
+def test_an_experiment_is_its_config_and_a_seed(tmp_path):
+    folder = write(tmp_path, "similarity")
+    whole = {k: v for k, v in config("similarity").items() if k != "seed"}
+    table = run_experiment(whole, False, "landmarks", folder, 2)
+    again = measured(*opened(folder, "similarity"))
+    assert table["accuracy"].tolist() == again["accuracy"].tolist()
+    two = run_experiment(whole, True, "landmarks", folder, 2)
+    assert (two["landmarks"] <= table["landmarks"]).any()
+
+
+def test_the_example_of_the_documentation_runs(capsys):
+    page = Path(__file__).parents[2] / "docs" / "a-method-of-your-own.md"
+    (code,) = re.findall(r"```python\n(from pathlib.*?)```", page.read_text(), re.DOTALL)
+    names = {}
+    exec(code, names)
+    lines = names["lines"]
+    assert lines["recipe"].value_counts().to_dict() == {"ikfd": 10, "svc-flip": 10}
+    assert lines["accuracy"].mean() > 0.9
+    assert "our_accuracy" in capsys.readouterr().out

@@ -1,0 +1,492 @@
+"""Ny-EPCVM against the definitions on the N x N matrix."""
+
+import warnings
+from dataclasses import replace
+from functools import partial
+
+import numpy as np
+import pytest
+from scipy.optimize import minimize
+from scipy.special import expit, log_expit
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.linear_model import LogisticRegression
+
+from krein_problems import mixture_rows
+from kreinflow.errors import InputError
+from kreinflow.krein.factor import KreinFactor
+from kreinflow.learners.epcvm import NystroemEPCVM, _Basis, _Machine, _objective, _Point
+from kreinflow.learners.pcvm import NystroemPCVM
+
+BETA = 3.0
+
+
+problem = partial(mixture_rows, n=60, noise=0.8)
+
+
+def kernel(Z, signs):
+    return (Z * signs) @ Z.T
+
+
+class Dense:
+    """The model of one class by its definitions, with K, all of Psi and inverses written out."""
+
+    def __init__(self, K, positive, rows):
+        self.y = np.where(positive, 1.0, -1.0)
+        columns = K[:, rows] / np.sqrt((K[:, rows] ** 2).sum(axis=0)) * self.y[rows]
+        self.Psi = np.hstack([np.ones((len(K), 1)), columns])
+        self.alpha = {0: 1.0}
+        q = self.Psi.T @ self.y / 2
+        q[0] = 0
+        j = int(np.argmax(q))
+        if q[j] ** 2 > 1 / 4:  # s = 1/4
+            self.alpha[j] = (1 / 16) / (q[j] ** 2 - 1 / 4)
+        self.evidence = self.settle()
+
+    def objective(self, w):
+        alpha = np.array(list(self.alpha.values()))
+        f = self.Psi[:, list(self.alpha)] @ w
+        return log_expit(self.y * f).sum() - alpha @ w**2 / 2 + log_expit(BETA * w[1:]).sum()
+
+    def gradient(self, w):
+        Psi, alpha = self.Psi[:, list(self.alpha)], np.array(list(self.alpha.values()))
+        k = BETA * (1 - expit(BETA * w))
+        k[0] = 0
+        return Psi.T @ ((1 + self.y) / 2 - expit(Psi @ w)) - alpha * w + k
+
+    def hessian(self, w):
+        """Minus the Hessian."""
+        Psi, sigma = self.Psi[:, list(self.alpha)], expit(self.Psi[:, list(self.alpha)] @ w)
+        e = expit(BETA * w)
+        D = BETA**2 * e * (1 - e)
+        D[0] = 0
+        B = sigma * (1 - sigma)
+        return Psi.T @ (B[:, None] * Psi) + np.diag(list(self.alpha.values())) + np.diag(D)
+
+    def settle(self):
+        """Find the mode by a general optimiser; return Laplace's evidence."""
+        found = minimize(
+            lambda w: -self.objective(w),
+            np.ones(len(self.alpha)),
+            jac=lambda w: -self.gradient(w),
+            hess=self.hessian,
+            method="trust-exact",
+            options={"gtol": 1e-9, "maxiter": 1000},
+        )
+        self.w = found.x + np.linalg.solve(self.hessian(found.x), self.gradient(found.x))
+        Psi, alpha = self.Psi[:, list(self.alpha)], np.array(list(self.alpha.values()))
+        likelihood = log_expit(self.y * (Psi @ self.w)).sum()
+        determinants = np.log(alpha).sum() - np.linalg.slogdet(self.hessian(self.w))[1]
+        return likelihood - alpha @ self.w**2 / 2 + determinants / 2
+
+    def marginal(self, j, alpha_j):
+        """Log marginal likelihood of the quadratic model at w, with another precision of j.
+
+        The logistic terms and the truncation of all other weights are replaced by their second
+        order expansions at w; j has no truncation. The integral over the weights is Gaussian.
+        """
+        members = [i for i in self.alpha if i != j] + ([j] if np.isfinite(alpha_j) else [])
+        w = dict(zip(self.alpha, self.w, strict=True))
+        now = np.array([w.get(i, 0.0) for i in members])
+        alpha = np.array([alpha_j if i == j else self.alpha[i] for i in members])
+        f = self.Psi[:, list(self.alpha)] @ self.w
+        B = expit(f) * (1 - expit(f))
+        e = expit(BETA * now)
+        truncated = np.array([i not in (0, j) for i in members])
+        k, D = BETA * (1 - e) * truncated, BETA**2 * e * (1 - e) * truncated
+        Psi = self.Psi[:, members]
+        linear = Psi.T @ (B * f + (1 + self.y) / 2 - expit(f)) + D * now + k
+        H = Psi.T @ (B[:, None] * Psi) + np.diag(alpha + D)
+        quadratic = linear @ np.linalg.solve(H, linear)
+        return (np.log(alpha).sum() - np.linalg.slogdet(H)[1] + quadratic) / 2
+
+    def factors(self, j):
+        """Return s and q of j with all others in the model, at fixed B."""
+        without = [i for i in self.alpha if i != j]
+        f = self.Psi[:, list(self.alpha)] @ self.w
+        B = expit(f) * (1 - expit(f))
+        w = dict(zip(self.alpha, self.w, strict=True))
+        now = np.array([w[i] for i in without])
+        e = expit(BETA * now)
+        k, D = BETA * (1 - e), BETA**2 * e * (1 - e)
+        if 0 in without:
+            k[without.index(0)] = D[without.index(0)] = 0
+        Psi, psi = self.Psi[:, without], self.Psi[:, j]
+        pseudo = B * f + (1 + self.y) / 2 - expit(f)
+        Sigma = np.linalg.inv(
+            Psi.T @ (B[:, None] * Psi) + np.diag([self.alpha[i] for i in without] + D)
+        )
+        mean = Sigma @ (Psi.T @ pseudo + D * now + k)
+        crossed = psi @ (B[:, None] * Psi)
+        return psi @ (B * psi) - crossed @ Sigma @ crossed, psi @ pseudo - crossed @ mean
+
+    def actions(self):
+        """Return (gain, function, best precision) of all that gain 1e-3, the best first."""
+        found = []
+        for j in range(self.Psi.shape[1]):
+            s, q = self.factors(j)
+            best = s**2 / (q**2 - s) if q**2 > s and (q > 0 or j == 0) else np.inf
+            now = self.alpha.get(j, np.inf)
+            if (j == 0 and np.isinf(best)) or (np.isinf(best) and np.isinf(now)):
+                continue
+            gain = self.marginal(j, best) - self.marginal(j, now)
+            if gain >= 1e-3:
+                found.append((gain, j, best))
+        return sorted(found, key=lambda action: -action[0])
+
+    def act(self, j, alpha):
+        before = dict(self.alpha), self.w, self.evidence
+        if np.isinf(alpha):
+            del self.alpha[j]
+        else:
+            self.alpha[j] = alpha
+        self.evidence = self.settle()
+        if self.evidence <= before[2]:
+            self.alpha, self.w, self.evidence = before
+            return False
+        return True
+
+    def grow(self):
+        """Return the number of actions tried, and what the kept ones were."""
+        tried, kinds = 0, []
+        while True:
+            for _, j, alpha in self.actions():
+                tried += 1
+                kind = "delete" if np.isinf(alpha) else "again" if j in self.alpha else "add"
+                if self.act(j, alpha):
+                    kinds.append(kind)
+                    break
+            else:
+                return tried, kinds
+
+
+CASES = {
+    "two classes": {"n_classes": 2},
+    "three classes": {"n_classes": 3},
+    "unbalanced": {"n_classes": 3, "share": [0.06, 0.04, 0.9]},
+    "half of the signs negative": {"n_classes": 3, "negative": 6, "seed": 2},
+    "positive definite": {"n_classes": 2, "negative": 0, "seed": 1},
+    "more columns than rows": {"n": 40, "r": 60, "n_classes": 2, "negative": 20},
+    "products instead of columns": {"r": 5, "n_classes": 2, "negative": 2, "seed": 6},
+}
+
+
+def chosen(case, basis):
+    """Return Z, signs, y, the rows of the basis, and the classes that are fitted."""
+    Z, signs, y = problem(**CASES[case])
+    rows = np.arange(len(y)) if basis == "all" else np.arange(0, len(y), 3)
+    n_classes = CASES[case]["n_classes"]
+    return Z, signs, y, rows, [1] if n_classes == 2 else range(n_classes)
+
+
+def after(steps, *arguments, **keywords):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        return NystroemEPCVM("all", max_iter=steps).fit(*arguments, **keywords)
+
+
+def machine_of(dense, Z, signs, rows):
+    """Return the machine in the state of a dense model."""
+    basis = _Basis.of(Z, signs, rows)
+    start = _Machine.start(basis, dense.y)
+    members, alpha = (np.array(list(part)) for part in zip(*dense.alpha.items(), strict=True))
+    mode = _Point.mode(dense.Psi[:, members], dense.y, alpha, np.zeros(len(members)))
+    return replace(start, members=members, mode=mode)
+
+
+@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("basis", ["landmarks", "all"])
+def test_whole_runs_equal_the_definitions(case, basis):
+    Z, signs, y, rows, classes = chosen(case, basis)
+    machine = NystroemEPCVM(basis).fit(Z, signs, y, CASES[case]["n_classes"], basis_rows=rows)
+    decisions = machine.decision_function(Z)
+    for c in classes:
+        dense = Dense(kernel(Z, signs), y == c, rows)
+        tried, _ = dense.grow()
+        members = np.array(list(dense.alpha))
+        assert machine.n_iter_[c] == tried
+        assert machine.evidence_[c] == pytest.approx(dense.evidence, rel=1e-9)
+        np.testing.assert_array_equal(machine.active_[c], rows[members[1:] - 1])
+        np.testing.assert_allclose(machine.precisions_[c], list(dense.alpha.values()), rtol=1e-6)
+        np.testing.assert_allclose(machine.weights_[c], dense.w[1:], rtol=1e-7)
+        expected = dense.Psi[:, members] @ dense.w
+        np.testing.assert_allclose(decisions[:, c], expected, rtol=1e-7, atol=1e-7)
+    assert machine.converged_.all()
+
+
+def test_the_runs_above_add_delete_and_estimate_again():
+    seen = set()
+    for case in ("two classes", "unbalanced"):
+        Z, signs, y, rows, classes = chosen(case, "all")
+        for c in classes:
+            seen.update(Dense(kernel(Z, signs), y == c, rows).grow()[1])
+    assert seen == {"add", "delete", "again"}
+
+
+@pytest.mark.parametrize("spread", [0.1, 1.0, 5.0])
+def test_gradient_and_hessian_are_those_of_the_objective(spread):
+    rng = np.random.default_rng(3)
+    y, alpha = rng.choice([-1.0, 1.0], 30), rng.uniform(0.1, 2.0, 5)
+    psi, w = rng.normal(size=(30, 5)), spread * rng.normal(size=5)
+    psi[:, 0] = 1.0
+    point, h = _Point.at(psi, y, alpha, w), 1e-5
+    for i, unit in enumerate(np.eye(5)):
+        ends = [_objective(psi, y, alpha, w + d * unit) for d in (h, -h)]
+        assert (ends[0] - ends[1]) / (2 * h) == pytest.approx(point.gradient[i], abs=1e-8)
+        slopes = [_Point.at(psi, y, alpha, w + d * unit).gradient for d in (h, -h)]
+        hessian = point.triangle @ point.triangle.T
+        np.testing.assert_allclose((slopes[1] - slopes[0]) / (2 * h), hessian[i], atol=1e-8)
+    truncation = log_expit(BETA * w[1:]).sum()
+    likelihood = np.log(np.where(y > 0, expit(psi @ w), 1 - expit(psi @ w))).sum()
+    expected = likelihood - alpha @ w**2 / 2 + truncation
+    assert _objective(psi, y, alpha, w) == pytest.approx(expected, rel=1e-9)
+
+
+def test_mode_is_found_from_far_away():
+    rng = np.random.default_rng(4)
+    psi = np.column_stack([np.ones(50), rng.normal(size=(50, 3))])
+    alpha = np.array([1.0, 1e-8, 1e-4, 10.0])
+    for noise in (0.0, 1.0):  # separable labels, and others, where whole steps diverge
+        y = np.where(psi[:, 1] + noise * rng.normal(size=50) > 0, 1.0, -1.0)
+        starts = [np.zeros(4), *(300.0 * rng.normal(size=(5, 4)))]
+        modes = [_Point.mode(psi, y, alpha, start) for start in starts]
+        for mode in modes:
+            np.testing.assert_allclose(mode.w, modes[0].w, rtol=1e-8, atol=1e-8)
+            np.testing.assert_allclose(mode.gradient, 0.0, atol=1e-10)
+
+
+def test_factor_that_is_all_rounding_error_is_zero():
+    Z, signs, y = problem()
+    Z[1], y[1] = Z[0], y[0]
+    start = _Machine.start(_Basis.of(Z, signs, np.arange(2)), 2.0 * y - 1.0)
+    column = start.targets[1] * start.basis.column(1)
+    psi, alpha = np.column_stack([np.ones(len(y)), column]), np.array([1.0, 1e-14])
+    mode = _Point.mode(psi, start.y, alpha, np.zeros(2))
+    machine = replace(start, members=np.array([0, 1]), mode=mode)
+    s, _ = machine.factors()  # of a copy: 1/(1/1e-14 + 1/s)
+    assert s[2] == 0.0
+    assert s[1] > 1e-3
+    best, gains = machine.actions()
+    assert np.isinf(best[2])
+    assert gains[2] == 0.0
+
+
+@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("basis", ["landmarks", "all"])
+def test_factors_and_gains_equal_their_definitions(case, basis):
+    Z, signs, y, rows, classes = chosen(case, basis)
+    for c in classes[:2]:
+        dense = Dense(kernel(Z, signs), y == c, rows)
+        for _ in range(4):
+            machine = machine_of(dense, Z, signs, rows)
+            s, q = machine.factors()
+            best, gains = machine.actions()
+            for j in {*dense.alpha, *range(1, len(rows) + 1, 5), int(np.argmax(gains))}:
+                expected = dense.factors(j)
+                np.testing.assert_allclose((s[j], q[j]), expected, rtol=1e-7, atol=1e-10)
+                now = dense.alpha.get(j, np.inf)
+                gain = dense.marginal(j, best[j]) - dense.marginal(j, now)
+                assert gains[j] == pytest.approx(gain, rel=1e-7, abs=1e-9)
+            best_j = int(np.argmax(gains))
+            if not (gains[best_j] > 0 and dense.act(best_j, best[best_j])):
+                break
+
+
+def test_best_precisions_maximise_the_marginal_likelihood():
+    Z, signs, y, rows, _ = chosen("unbalanced", "all")
+    dense = Dense(kernel(Z, signs), y == 1, rows)
+    kinds = set()
+    for _ in range(7):
+        best, gains = machine_of(dense, Z, signs, rows).actions()
+        for j in range(len(rows) + 1):
+            _, q = dense.factors(j)
+            if q <= 0:  # the sign forbids what the likelihood alone would like
+                assert j == 0 or np.isinf(best[j])
+                continue
+            around = np.geomspace(1e-6, 1e6, 25)
+            if np.isfinite(best[j]):
+                around = np.append(around, best[j] * np.array([0.99, 1.01]))
+            others = [dense.marginal(j, alpha) for alpha in around]
+            others += [] if j == 0 else [dense.marginal(j, np.inf)]
+            if j or not np.isclose(best[0], dense.alpha[0]):
+                assert dense.marginal(j, best[j]) >= max(others) - 1e-10
+                kinds.add((j in dense.alpha, bool(np.isfinite(best[j]))))
+        j = int(np.argmax(gains))
+        dense.act(j, best[j])
+    assert len(kinds) == 4  # members and candidates, kept and not
+
+
+@pytest.mark.parametrize("case", ["three classes", "unbalanced", "half of the signs negative"])
+def test_evidence_is_laplaces_at_a_mode_and_never_falls(case):
+    Z, signs, y, rows, classes = chosen(case, "all")
+    last = np.full(len(classes), -np.inf)
+    for steps in range(1, 40):
+        machine = after(steps, Z, signs, y, len(classes))
+        assert (machine.evidence_ >= last).all()
+        last = machine.evidence_
+        for c in classes:
+            dense = Dense(kernel(Z, signs), y == c, rows)
+            dense.alpha = dict(
+                zip([0, *(machine.active_[c] + 1)], machine.precisions_[c], strict=True)
+            )
+            assert machine.evidence_[c] == pytest.approx(dense.settle(), rel=1e-9)
+            w = np.append(machine.intercept_[c], machine.weights_[c])
+            np.testing.assert_allclose(w, dense.w, rtol=1e-7, atol=1e-9)
+    assert machine.converged_.all()
+
+
+@pytest.mark.parametrize("basis", ["landmarks", "all"])
+def test_all_points_as_landmarks_are_the_full_method(basis):
+    rng = np.random.default_rng(8)
+    X = rng.normal(size=(50, 2))
+    y = (X[:, 0] * X[:, 1] > 0).astype(int)
+    distances = ((X[:, None] - X) ** 2).sum(axis=2)
+    K = np.exp(-distances / 4) - 0.7 * np.exp(-distances)
+    factor = KreinFactor.fit(K, K, np.diagonal(K), rank=1.0)
+    Z, rows = factor.transform(K), np.arange(50)
+    assert {1.0, -1.0} == set(factor.signs)
+    machine = NystroemEPCVM(basis).fit(Z, factor.signs, y, 2, basis_rows=rows)
+    dense = Dense(K, y == 1, rows)
+    tried, _ = dense.grow()
+    members = list(dense.alpha)
+    assert machine.n_iter_[1] == tried
+    np.testing.assert_array_equal(machine.active_[1], np.array(members[1:]) - 1)
+    np.testing.assert_allclose(machine.weights_[1], dense.w[1:], rtol=1e-5)
+    expected = dense.Psi[:, members] @ dense.w
+    np.testing.assert_allclose(machine.decision_function(Z)[:, 1], expected, rtol=1e-5, atol=1e-5)
+
+
+def test_the_order_of_two_classes_does_not_matter():
+    Z, signs, y = problem(n_classes=2)
+    machine = NystroemEPCVM("all").fit(Z, signs, y, 2)
+    other = NystroemEPCVM("all").fit(Z, signs, 1 - y, 2)
+    assert len(machine.precisions_) == len(machine.evidence_) == 2
+    np.testing.assert_allclose(
+        other.decision_function(Z)[:, ::-1], machine.decision_function(Z), rtol=1e-9
+    )
+
+
+@pytest.mark.parametrize("scale", [1e-6, 1e6])
+def test_scale_of_the_kernel_does_not_matter(scale):
+    Z, signs, y = problem(n_classes=3)
+    one = NystroemEPCVM("all").fit(Z, signs, y, 3)
+    other = NystroemEPCVM("all").fit(Z * np.sqrt(scale), signs, y, 3)
+    np.testing.assert_array_equal(other.n_iter_, one.n_iter_)
+    for c in range(3):
+        np.testing.assert_array_equal(other.active_[c], one.active_[c])
+        np.testing.assert_allclose(other.weights_[c], one.weights_[c], rtol=1e-8)
+    np.testing.assert_allclose(
+        other.decision_function(Z * np.sqrt(scale)), one.decision_function(Z), rtol=1e-8
+    )
+
+
+def test_columns_and_products_are_the_same_over_more_rows_than_a_tile():
+    Z, signs, y = problem(n=5000, r=6, n_classes=3)
+    rows = np.arange(24)  # four times the rank are held as columns, one more are not
+    columns, products = (_Basis.of(Z, signs, np.arange(n)) for n in (24, 25))
+    assert columns.right is None
+    assert products.right is not None
+    rng = np.random.default_rng(0)
+    X, B = rng.normal(size=(5000, 2)), rng.uniform(size=5000)
+    psi = kernel(Z, signs)[:, rows]
+    psi = np.hstack([np.ones((5000, 1)), psi / np.linalg.norm(psi, axis=0)])
+    for basis in (columns, products):
+        np.testing.assert_allclose(basis.project(X)[:25], psi.T @ X, atol=1e-11)
+        np.testing.assert_allclose(basis.squares(B)[:25], (psi**2).T @ B, rtol=1e-11)
+        np.testing.assert_allclose(basis.column(7), psi[:, 7], atol=1e-13)
+        np.testing.assert_array_equal(basis.column(0), 1.0)
+    machines = [NystroemEPCVM().fit(Z, signs, y, 3, basis_rows=rows) for _ in range(2)]
+    assert machines[0].coef_.tobytes() == machines[1].coef_.tobytes()
+
+
+def test_probabilities_are_those_of_logistic_regression():
+    rng = np.random.default_rng(1)
+    y = rng.integers(0, 2, 3000)
+    Z = rng.normal(size=(3000, 2)) + np.array([[-0.8, -0.4], [0.8, 0.4]])[y]
+    machine = NystroemEPCVM().fit(Z, np.ones(2), y, 2, basis_rows=np.arange(20))
+    probabilities = expit(machine.decision_function(Z)[:, 1])
+    other = LogisticRegression(C=1e9).fit(Z, y).predict_proba(Z)[:, 1]
+    assert np.abs(probabilities - other).max() < 0.02  # the prior shrinks a little
+    true = expit(2 * (0.8 * Z[:, 0] + 0.4 * Z[:, 1]))  # of two normal distributions
+    assert np.abs(probabilities - true).mean() < 0.02
+
+
+def test_separable_labels_are_learned_with_sure_probabilities():
+    rng = np.random.default_rng(2)
+    y = rng.integers(0, 3, 300)
+    centres = 8 * np.array([[1.0, 0.0], [-0.5, 0.87], [-0.5, -0.87]])
+    Z = centres[y] + rng.normal(size=(300, 2))
+    machine = NystroemEPCVM().fit(Z, np.ones(2), y, 3, basis_rows=np.arange(30))
+    probabilities = expit(machine.decision_function(Z))
+    np.testing.assert_array_equal(machine.predict(Z), y)
+    assert probabilities[np.arange(300), y].min() > 0.9
+    assert probabilities[np.arange(3) != y[:, None]].max() < 0.1
+    assert max(len(weights) for weights in machine.weights_) <= 3
+    assert machine.converged_.all()
+
+
+def test_as_accurate_as_ny_pcvm_and_sparse():
+    rng = np.random.default_rng(5)
+    y = rng.integers(0, 4, 2000)
+    Z = rng.normal(size=(2000, 10)) * 0.6 + rng.normal(size=(4, 10))[y]
+    rows, half = np.arange(40), slice(0, 1000)
+    fitted = [
+        model.fit(Z[half], np.ones(10), y[half], 4, basis_rows=rows)
+        for model in (NystroemEPCVM(), NystroemPCVM())
+    ]
+    errors = [(model.predict(Z[1000:]) != y[1000:]).sum() for model in fitted]
+    assert errors[0] <= errors[1] + 10  # one percent
+    assert errors[0] < 100
+    assert max(len(weights) for weights in fitted[0].weights_) < len(rows) / 4
+
+
+def test_labels_that_say_nothing_leave_few_functions():
+    rng = np.random.default_rng(6)
+    Z, y = rng.normal(size=(200, 5)), rng.integers(0, 2, 200)
+    machine = NystroemEPCVM("all").fit(Z, np.ones(5), y, 2)
+    assert machine.converged_.all()
+    assert len(machine.weights_[0]) <= 3
+    assert np.isfinite(machine.decision_function(Z)).all()
+
+
+def test_kernel_against_the_labels_leaves_the_bias_alone():
+    y = np.arange(30) % 2
+    Z = np.column_stack([2.0 * y - 1.0, np.zeros(30)])
+    machine = NystroemEPCVM("all").fit(Z[:, :1], -np.ones(1), y, 2)  # k is -1 within a class
+    assert machine.converged_.all()
+    assert len(machine.weights_[1]) == 0
+    np.testing.assert_array_equal(machine.coef_, 0.0)
+
+
+def test_dependent_columns_and_copies_of_basis_functions_change_nothing():
+    Z, signs, y = problem(n_classes=3)
+    rows, labels = np.arange(len(y)), np.append(y, y)
+    plain = NystroemEPCVM().fit(np.vstack([Z, Z]), signs, labels, 3, basis_rows=rows)
+    wide, more = np.hstack([Z, 0.5 * Z[:, :2]]), np.append(signs, signs[:2])
+    wide[:, :2] *= np.sqrt(0.75)
+    copies = NystroemEPCVM("all").fit(np.vstack([wide, wide]), more, labels, 3)
+    np.testing.assert_allclose(kernel(wide, more), kernel(Z, signs), atol=1e-12)
+    for one, two in zip(plain.active_, copies.active_, strict=True):
+        np.testing.assert_array_equal(two % len(y), one)
+    np.testing.assert_array_equal(copies.n_iter_, plain.n_iter_)
+    np.testing.assert_allclose(
+        copies.decision_function(wide), plain.decision_function(Z), rtol=1e-6, atol=1e-6
+    )
+
+
+def test_functions_that_are_zero_are_left_out():
+    Z, signs, y = problem(n_classes=3)
+    wide = np.vstack([Z, np.zeros((6, Z.shape[1]))])
+    labels = np.append(y, [0, 1, 2, 0, 1, 2])
+    everything = NystroemEPCVM("all").fit(wide, signs, labels, 3)
+    proper = NystroemEPCVM().fit(wide, signs, labels, 3, basis_rows=np.arange(len(y)))
+    np.testing.assert_array_equal(everything.coef_, proper.coef_)
+
+
+def test_bad_input_is_refused():
+    Z, signs, y = problem(n_classes=3)
+    with pytest.raises(InputError, match="max_iter must be at least 1"):
+        NystroemEPCVM(max_iter=0)
+    with pytest.raises(InputError, match="zero for all basis functions"):
+        NystroemEPCVM("all").fit(Z * 0, signs, y, 3)
+    with pytest.raises(InputError, match="not finite"):
+        NystroemEPCVM("all").fit(np.where(Z[3, 3] == Z, np.nan, Z), signs, y, 3)

@@ -1,0 +1,228 @@
+"""Ny-iKFD against the dense recipe of the paper, scikit-learn, and least squares."""
+
+import numpy as np
+import pytest
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+from sklearn.linear_model import Ridge
+
+from kreinflow.errors import InputError
+from kreinflow.learners.fisher import BIASES, SCATTERS, NystroemFisher, fisher_path
+
+
+def problem(n, r, n_classes, seed=0, separation=1.5, smallest=1e-2):
+    rng = np.random.default_rng(seed)
+    y = np.concatenate([np.arange(n_classes).repeat(4), rng.integers(0, n_classes, n)])[-n:]
+    y[: 2 * n_classes] = np.arange(n_classes).repeat(2)
+    # columns of very different size, as a Krein factor has them
+    Z = rng.normal(size=(n, r)) + separation * rng.normal(size=(n_classes, r))[y]
+    Z *= np.geomspace(1.0, smallest, r)
+    signs = np.where(np.arange(r) % 3 == 2, -1.0, 1.0)
+    return Z, signs, y
+
+
+def dense_ikfd(K, positive, K_new, rcond):
+    """Recipe of schleif2018 (eq. 3, 15) on an N x N matrix: alpha = pinv(within)(mu+ - mu-)."""
+    plus, minus = K[:, positive], K[:, ~positive]
+    within = np.cov(plus, bias=True) + np.cov(minus, bias=True)
+    mu_plus, mu_minus = plus.mean(axis=1), minus.mean(axis=1)
+    alpha = np.linalg.pinv(within, rcond=rcond, hermitian=True) @ (mu_plus - mu_minus)
+    return K_new @ alpha - alpha @ (mu_plus + mu_minus) / 2
+
+
+@pytest.mark.parametrize(
+    ("n", "r", "smallest", "condition", "tolerance"),
+    # `condition` bounds that of `within` on its range; the tolerance is a part of f's range.
+    [
+        (60, 12, 1e-2, 1e9, 1e-7),
+        (60, 30, 0.3, 1e5, 1e-10),
+        (40, 38, 0.5, 1e10, 1e-6),  # the most columns of a regular scatter
+        (40, 39, 0.5, 1e9, 1e-7),
+        (40, 40, 0.5, 1e9, 1e-7),  # m = N
+        (40, 60, 0.5, 1e8, 1e-8),
+    ],
+)
+def test_equals_the_dense_recipe_up_to_m_equal_to_n_and_beyond(
+    n, r, smallest, condition, tolerance
+):
+    Z, signs, y = problem(n, r, 3, seed=r, smallest=smallest)
+    new = problem(25, r, 3, seed=r + 100, smallest=smallest)[0]
+    K, K_new = (Z * signs) @ Z.T, (new * signs) @ Z.T
+    fisher = NystroemFisher().fit(Z, signs, y, 3)
+    assert fisher.singular_ == (r > n - 2)
+    decisions = fisher.decision_function(new)
+    for c in range(3):
+        within = np.cov(K[:, y == c], bias=True) + np.cov(K[:, y != c], bias=True)
+        values = np.sort(np.linalg.eigvalsh(within))[::-1]
+        assert values[0] / values[min(r, n - 2) - 1] < condition
+        expected = dense_ikfd(K, y == c, K_new, rcond=1e-10)
+        assert np.abs(decisions[:, c] - expected).max() < tolerance * np.ptp(expected)
+
+
+def test_well_conditioned_factor_equals_the_dense_recipe_to_rounding():
+    rng = np.random.default_rng(3)
+    y = np.arange(80) % 4
+    Z = rng.normal(size=(80, 10)) + rng.normal(size=(4, 10))[y]  # condition of within below 1e3
+    signs = np.where(np.arange(10) < 6, 1.0, -1.0)
+    K = (Z * signs) @ Z.T
+    decisions = NystroemFisher().fit(Z, signs, y, 4).decision_function(Z)
+    for c in range(4):
+        expected = dense_ikfd(K, y == c, K, rcond=1e-10)
+        np.testing.assert_allclose(decisions[:, c], expected, atol=1e-11 * np.ptp(expected))
+
+
+def test_duplicate_columns_make_it_singular_and_equal_the_dense_recipe():
+    Z, signs, y = problem(50, 6, 2)
+    Z, signs = np.hstack([Z, Z[:, :2]]), np.append(signs, signs[:2])
+    fisher = NystroemFisher().fit(Z, signs, y, 2)
+    K = (Z * signs) @ Z.T
+    expected = dense_ikfd(K, y == 1, K, rcond=1e-10)
+    assert fisher.singular_
+    np.testing.assert_allclose(
+        fisher.decision_function(Z)[:, 1], expected, atol=1e-6 * np.ptp(expected)
+    )
+
+
+def test_signs_do_not_matter_when_regular_but_do_in_the_pseudo_inverse():
+    Z, signs, y = problem(40, 60, 3)
+    few = slice(0, 10)
+    regular = [NystroemFisher().fit(Z[:, few], s[few], y, 3).coef_ for s in (signs, -(signs**2))]
+    np.testing.assert_array_equal(*regular)
+    wide = [NystroemFisher().fit(Z, s, y, 3).decision_function(Z) for s in (signs, signs**2)]
+    assert np.abs(wide[0] - wide[1]).max() > 1e-3 * np.ptp(wide[0])
+
+
+def weighted_least_squares(Z, positive, weights, penalty):
+    """Targets +-1, free intercept, penalty on w only, by the normal equations."""
+    weights = weights / weights.sum()
+    target = np.where(positive, 1.0, -1.0)
+    X = np.hstack([Z, np.ones((len(Z), 1))])
+    P = np.diag(np.append(np.full(Z.shape[1], penalty), 0.0))
+    solution = np.linalg.solve((X.T * weights) @ X + P, (X.T * weights) @ target)
+    return solution[:-1], solution[-1]
+
+
+@pytest.mark.parametrize("n_classes", [2, 5])
+@pytest.mark.parametrize("scatter", SCATTERS)
+@pytest.mark.parametrize("ridge", [0.0, 1e-2])
+def test_least_squares_bias_is_exactly_least_squares(scatter, ridge, n_classes):
+    Z, signs, y = problem(200, 8, n_classes)
+    y[30:120] = 0  # unbalanced
+    fisher = NystroemFisher(scatter, "least_squares", ridge).fit(Z, signs, y, n_classes)
+    penalty = ridge * np.trace(np.cov(Z.T, bias=True)) / 8
+    for c in range(n_classes):
+        positive = y == c
+        weights = np.ones(len(y))
+        if scatter == "balanced":
+            weights = np.where(positive, 1 / positive.sum(), 1 / (~positive).sum())
+        w, b = weighted_least_squares(Z, positive, weights, penalty)
+        np.testing.assert_allclose(fisher.coef_[:, c], w, rtol=1e-8, atol=1e-9 * np.abs(w).max())
+        np.testing.assert_allclose(fisher.intercept_[c], b, rtol=1e-8, atol=1e-9)
+
+
+def test_pooled_least_squares_equals_sklearn_ridge():
+    Z, signs, y = problem(300, 8, 4)
+    fisher = NystroemFisher("pooled", "least_squares", 0.1).fit(Z, signs, y, 4)
+    penalty = 0.1 * np.trace(np.cov(Z.T, bias=True)) / 8 * len(y)  # sklearn sums, we average
+    for c in range(4):
+        ridge = Ridge(alpha=penalty).fit(Z, np.where(y == c, 1.0, -1.0))
+        np.testing.assert_allclose(fisher.decision_function(Z)[:, c], ridge.predict(Z), atol=1e-10)
+
+
+def test_pooled_log_prior_is_linear_discriminant_analysis():
+    Z, signs, y = problem(300, 8, 4)
+    fisher = NystroemFisher("pooled", "log_prior").fit(Z, signs, y, 4)
+    decisions = fisher.decision_function(Z)
+    for c in range(4):
+        lda = LinearDiscriminantAnalysis(solver="lsqr").fit(Z, y == c)
+        np.testing.assert_allclose(decisions[:, c], lda.decision_function(Z), atol=1e-9)
+
+
+def test_log_prior_and_midpoint_differ_as_stated():
+    Z, signs, y = problem(300, 8, 4)
+    y[30:200] = 2
+    n_plus = np.bincount(y)
+    for scatter, factor in (("balanced", 2.0), ("pooled", 1.0)):
+        prior = NystroemFisher(scatter, "log_prior").fit(Z, signs, y, 4)
+        middle = NystroemFisher(scatter, "midpoint").fit(Z, signs, y, 4)
+        np.testing.assert_allclose(prior.coef_, factor * middle.coef_)
+        np.testing.assert_allclose(
+            prior.intercept_ - factor * middle.intercept_,
+            np.log(n_plus / (len(y) - n_plus)),
+            atol=1e-10,
+        )
+
+
+def test_balanced_least_squares_has_the_zero_of_the_midpoint():
+    Z, signs, y = problem(300, 8, 2)
+    y[30:250] = 0
+    squares = NystroemFisher("balanced", "least_squares").fit(Z, signs, y, 2)
+    middle = NystroemFisher("balanced", "midpoint").fit(Z, signs, y, 2)
+    ratio = squares.coef_[:, 1] / middle.coef_[:, 1]
+    np.testing.assert_allclose(ratio, squares.intercept_[1] / middle.intercept_[1])
+
+
+@pytest.mark.parametrize("scatter", SCATTERS)
+@pytest.mark.parametrize("bias", BIASES)
+def test_two_classes_are_mirror_images(scatter, bias):
+    Z, signs, y = problem(100, 6, 2)
+    fisher = NystroemFisher(scatter, bias).fit(Z, signs, y, 2)
+    np.testing.assert_array_equal(fisher.coef_[:, 0], -fisher.coef_[:, 1])
+    np.testing.assert_array_equal(fisher.intercept_[0], -fisher.intercept_[1])
+    other = NystroemFisher(scatter, bias).fit(Z, signs, 1 - y, 2)
+    np.testing.assert_allclose(other.coef_[:, 0], fisher.coef_[:, 1], rtol=1e-8)
+
+
+@pytest.mark.parametrize("r", [29, 45])  # with 29 of 30 the total scatter is regular
+def test_pooled_singular_equals_the_pseudo_inverse_class_by_class(r):
+    Z, signs, y = problem(30, r, 3, smallest=0.5)
+    fisher = NystroemFisher("pooled", "midpoint").fit(Z, signs, y, 3)
+    assert fisher.singular_
+    K = (Z * signs) @ Z.T
+    for c in range(3):
+        plus, minus = K[:, y == c], K[:, y != c]
+        p = np.mean(y == c)
+        within = p * np.cov(plus, bias=True) + (1 - p) * np.cov(minus, bias=True)
+        mu_plus, mu_minus = plus.mean(axis=1), minus.mean(axis=1)
+        alpha = np.linalg.pinv(within, rcond=1e-10, hermitian=True) @ (mu_plus - mu_minus)
+        expected = K @ alpha - alpha @ (mu_plus + mu_minus) / 2
+        found = fisher.decision_function(Z)[:, c]
+        np.testing.assert_allclose(found, expected, atol=1e-5 * np.ptp(expected))
+
+
+def test_more_rows_than_a_tile_and_a_far_origin():
+    Z, signs, y = problem(5000, 6, 3)
+    near = NystroemFisher().fit(Z, signs, y, 3)
+    far = NystroemFisher().fit(Z + 1e4, signs, y, 3)
+    np.testing.assert_allclose(far.decision_function(Z + 1e4), near.decision_function(Z), atol=1e-5)
+    assert (near.predict(Z) == y).mean() > 0.9
+
+
+@pytest.mark.parametrize("scatter", SCATTERS)
+def test_a_path_of_ridges_equals_fits_of_their_own(scatter):
+    Z, signs, y = problem(120, 10, 3, separation=0.6)
+    grid = (10.0, 1e-1, 1e-4)
+    for ridge, solution in zip(
+        grid, fisher_path(Z, signs, y, 3, scatter, "least_squares", grid), strict=True
+    ):
+        alone = NystroemFisher(scatter, "least_squares", ridge).fit(Z, signs, y, 3)
+        np.testing.assert_array_equal(solution.coef, alone.coef_)
+        np.testing.assert_array_equal(solution.intercept, alone.intercept_)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"scatter": "within"}, "scatter: 'within' is unknown. Use one of balanced, pooled"),
+        ({"bias": "prior"}, "bias: 'prior' is unknown"),
+        ({"ridge": -1.0}, "ridge: -1.0"),
+    ],
+)
+def test_wrong_settings_are_refused(arguments, message):
+    with pytest.raises(InputError, match=message):
+        NystroemFisher(**arguments)
+
+
+def test_a_missing_class_is_refused():
+    Z, signs, y = problem(30, 4, 3)
+    with pytest.raises(InputError, match=r"classes \[3\] of 4 have no training rows"):
+        NystroemFisher().fit(Z, signs, y, 4)

@@ -1,0 +1,170 @@
+"""iKQD: the formula on the kernel matrix, scikit-learn, and what must not matter."""
+
+import numpy as np
+import pytest
+from sklearn.base import BaseEstimator
+from sklearn.discriminant_analysis import QuadraticDiscriminantAnalysis
+
+from kreinflow.errors import InputError
+from kreinflow.krein.factor import Embedding
+from kreinflow.learners.decisions import QuadraticDecision
+from kreinflow.learners.fisher import NystroemFisher
+from kreinflow.learners.quadratic import (
+    QUADRATIC_RIDGES,
+    KreinQuadraticDiscriminant,
+    quadratic_path,
+)
+
+
+def problem(n_classes=3, n=120, r=6, negative=2, seed=0):
+    """Rows of a factor; classes differ in their means and covariances, and in size."""
+    rng = np.random.default_rng(seed)
+    y = rng.choice(n_classes, size=n, p=np.arange(1, n_classes + 1) / sum(range(n_classes + 1)))
+    shapes = rng.normal(size=(n_classes, r, r)) / np.sqrt(r)
+    Z = rng.normal(size=(n_classes, r))[y]
+    Z += np.einsum("ij,ijk->ik", rng.normal(size=(n, r)), shapes[y])
+    signs = np.where(np.arange(r) < r - negative, 1.0, -1.0)
+    return Z, signs, y
+
+
+def penalty(Z, ridge):
+    return ridge * Z.var(axis=0).mean()
+
+
+@pytest.mark.parametrize("n_classes", [2, 4])
+def test_without_ridge_it_is_the_dense_formula_on_the_indefinite_kernel(n_classes):
+    """With centred kernel vectors u = k(x) - mean and S = mean of u u' over a class, f is
+    -u'pinv(S)u/2 - log pdet(S)/2 + log share, but for the same constant in all classes."""
+    Z, signs, y = problem(n_classes)
+    new = np.random.default_rng(9).normal(size=(15, Z.shape[1]))
+    K, k = (Z * signs) @ Z.T, (new * signs) @ Z.T
+    assert np.linalg.eigvalsh(K).min() < -1
+    expected = np.empty((len(new), n_classes))
+    for c in range(n_classes):
+        mean = K[y == c].mean(axis=0)
+        U = K[y == c] - mean
+        values, vectors = np.linalg.eigh(U.T @ U / len(U))
+        values, vectors = values[-Z.shape[1] :], vectors[:, -Z.shape[1] :]
+        distances = (((k - mean) @ vectors) ** 2 / values).sum(axis=1)
+        expected[:, c] = -(distances + np.log(values).sum()) / 2 + np.log(len(U) / len(y))
+    ours = KreinQuadraticDiscriminant(0.0).fit(Z, y, n_classes).decision_function(new)
+    differences, others = ours - ours[:, :1], expected - expected[:, :1]
+    np.testing.assert_allclose(differences, others, atol=1e-9 * np.abs(others).max())
+
+
+@pytest.mark.parametrize("ridge", [1e-3, 0.3])
+def test_regularised_distances_need_only_the_kernel(ridge):
+    """A psd kernel: (C + lam)^-1 as (k(x,x) - k'(K + n lam)^-1 k)/lam, all centred in the class."""
+    Z, _, y = problem()
+    new = np.random.default_rng(9).normal(size=(15, Z.shape[1]))
+    lam = penalty(Z, ridge)
+    expected = np.empty((len(new), 3))
+    for c in range(3):
+        own = Z[y == c]
+        n, mean = len(own), own.mean(axis=0)
+        K, k = (own - mean) @ (own - mean).T, (new - mean) @ (own - mean).T
+        inner = np.einsum("ij,ij->i", k, np.linalg.solve(K + n * lam * np.eye(n), k.T).T)
+        distances = (((new - mean) ** 2).sum(axis=1) - inner) / lam
+        determinant = np.linalg.slogdet(np.eye(n) + K / (n * lam))[1] + Z.shape[1] * np.log(lam)
+        expected[:, c] = -(distances + determinant) / 2 + np.log(n / len(y))
+    ours = KreinQuadraticDiscriminant(ridge).fit(Z, y, 3).decision_function(new)
+    np.testing.assert_allclose(ours, expected, rtol=1e-9)
+
+
+class Ridge(BaseEstimator):
+    """A covariance for scikit-learn: that of the rows plus a multiple of the identity."""
+
+    def __init__(self, penalty=0.0):
+        self.penalty = penalty
+
+    def fit(self, X):
+        self.covariance_ = np.cov(X.T, bias=True) + self.penalty * np.eye(X.shape[1])
+
+
+@pytest.mark.parametrize("ridge", [0.0, 0.05])
+def test_it_is_the_quadratic_discriminant_of_scikit_learn_on_the_rows(ridge):
+    Z, _, y = problem()
+    theirs = QuadraticDiscriminantAnalysis(
+        solver="eigen", tol=1e-9, covariance_estimator=Ridge(penalty(Z, ridge))
+    ).fit(Z, y)
+    ours = KreinQuadraticDiscriminant(ridge).fit(Z, y, 3)
+    np.testing.assert_allclose(ours.decision_function(Z), theirs.decision_function(Z), rtol=1e-9)
+    np.testing.assert_array_equal(ours.predict(Z), theirs.predict(Z))
+
+
+def test_equal_covariances_give_the_linear_discriminant():
+    rng = np.random.default_rng(1)
+    within = rng.normal(size=(40, 5))
+    within -= within.mean(axis=0)
+    Z = np.vstack([within, within + 1.0])
+    y = np.repeat([0, 1], 40)
+    linear = NystroemFisher("pooled", "log_prior").fit(Z, np.ones(5), y, 2).decision_function(Z)
+    f = KreinQuadraticDiscriminant(0.0).fit(Z, y, 2).decision_function(Z)
+    np.testing.assert_allclose(f[:, 1] - f[:, 0], linear[:, 1], atol=1e-11)
+
+
+def test_axes_do_not_matter_without_ridge_and_rotations_never_do():
+    Z, _, y = problem()
+    rng = np.random.default_rng(2)
+    any_axes = rng.normal(size=(6, 6))
+    rotation = np.linalg.qr(any_axes)[0]
+
+    def differences(ridge, rows):
+        f = KreinQuadraticDiscriminant(ridge).fit(rows, y, 3).decision_function(rows)
+        return f - f[:, :1]
+
+    np.testing.assert_allclose(differences(0, Z), differences(0, Z @ any_axes), atol=1e-9)
+    np.testing.assert_allclose(differences(0.1, Z), differences(0.1, Z @ rotation), atol=1e-10)
+    assert np.abs(differences(0.1, Z) - differences(0.1, Z @ any_axes)).max() > 0.1
+
+
+def test_scale_does_not_matter():
+    Z, _, y = problem()
+    one = KreinQuadraticDiscriminant(0.01).fit(Z, y, 3).decision_function(Z)
+    other = KreinQuadraticDiscriminant(0.01).fit(1e3 * Z, y, 3).decision_function(1e3 * Z)
+    np.testing.assert_allclose(other - other[:, :1], one - one[:, :1], atol=1e-9)
+
+
+def test_a_path_of_ridges_shares_the_axes_and_equals_single_fits():
+    Z, _, y = problem()
+    path = quadratic_path(Z, y, 3, QUADRATIC_RIDGES)
+    for ridge, fitted in zip(QUADRATIC_RIDGES, path, strict=True):
+        alone = KreinQuadraticDiscriminant(ridge).fit(Z, y, 3)
+        np.testing.assert_array_equal(fitted.decision_function(Z), alone.decision_function(Z))
+        assert fitted.axes_ is path[0].axes_
+
+
+def test_the_folded_decision_is_that_of_the_embedded_rows_whatever_their_company():
+    Z, _, y = problem()
+    rng = np.random.default_rng(3)
+    C = rng.normal(size=(5000, 9))
+    embedding = Embedding(rng.normal(size=(9, 6)), rng.normal(size=6), np.ones(6))
+    fitted = KreinQuadraticDiscriminant(0.1).fit(Z, y, 3)
+    decision = QuadraticDecision.folded(
+        embedding, fitted.axes_, fitted.centres_, fitted.scales_, fitted.constants_
+    )
+    together = decision.decide(C)
+    expected = fitted.decision_function(embedding.transform(C))
+    np.testing.assert_allclose(together, expected, rtol=1e-9)
+    for row in (0, 77, 4999):
+        np.testing.assert_array_equal(decision.decide(C[row : row + 1]), together[row : row + 1])
+    again = QuadraticDecision.from_arrays(decision.to_arrays(), 9, 3)
+    np.testing.assert_array_equal(again.decide(C[:3]), together[:3])
+    with pytest.raises(ValueError, match="axes is float64"):
+        QuadraticDecision.from_arrays(decision.to_arrays() | {"axes": fitted.axes_[:2]}, 9, 3)
+
+
+def test_fewer_rows_than_dimensions_need_a_ridge():
+    Z, _, y = problem(n=30, r=25)
+    with pytest.raises(InputError, match="covariances of 3 of 3 classes are singular"):
+        KreinQuadraticDiscriminant(0.0).fit(Z, y, 3)
+    machine = KreinQuadraticDiscriminant(0.1).fit(Z, y, 3)
+    assert np.isfinite(machine.decision_function(Z)).all()
+
+
+def test_bad_input_is_refused():
+    Z, _, y = problem()
+    with pytest.raises(InputError, match=r"classes \[3\] of 4"):
+        KreinQuadraticDiscriminant().fit(Z, y, 4)
+    with pytest.raises(InputError, match="ridge: -1"):
+        KreinQuadraticDiscriminant(-1)

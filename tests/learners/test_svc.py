@@ -1,0 +1,87 @@
+"""SVC on the factor: the precomputed kernel, and the Krein SVM with its signs back."""
+
+import numpy as np
+import pytest
+import scipy.linalg
+from sklearn.svm import SVC
+
+from kreinflow.errors import InputError
+from kreinflow.krein.correction import embed
+from kreinflow.krein.eigen import eigenpairs
+from kreinflow.krein.factor import KreinFactor
+from kreinflow.learners.svc import FactorSVC
+
+
+def indefinite(n=90, n_new=30, n_classes=2, seed=0):
+    rng = np.random.default_rng(seed)
+    y = np.arange(n) % n_classes
+    X = rng.normal(size=(n + n_new, 12))
+    X[:n] += rng.normal(size=(n_classes, 12))[y]
+    K = (X * np.where(np.arange(12) < 5, -1.0, 1.0)) @ X.T
+    return K[:n, :n], K[n:, :n], y
+
+
+def embedding_of(K, correction):
+    factor = KreinFactor.fit(K, K, np.diag(K).copy(), rank=1.0)
+    return embed(factor, eigenpairs(factor.transform(K), factor.signs), correction)
+
+
+@pytest.mark.parametrize("correction", ["flip", "clip", "square", "shift"])
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_it_is_the_machine_of_the_precomputed_corrected_kernel(correction, n_classes):
+    K, k, y = indefinite(n_classes=n_classes)
+    embedding = embedding_of(K, correction)
+    Z, new = embedding.transform(K), embedding.transform(k)
+    ours = FactorSVC(5.0).fit(Z, embedding.signs, y, n_classes).decision_function(new)
+    gram = Z @ Z.T
+    scale = np.trace(gram) / len(gram)
+    for c in range(n_classes):
+        theirs = SVC(kernel="precomputed", C=5.0, tol=1e-6).fit(gram / scale, y == c)
+        expected = theirs.decision_function(new @ Z.T / scale)
+        np.testing.assert_allclose(ours[:, c], expected, atol=1e-3)
+
+
+def test_on_flip_it_is_the_krein_svm_with_its_signs_back():
+    """Loosli: the machine on U|D|U', alpha = U S U' a, and f(x) = k(x)'alpha + b, indefinite k."""
+    K, k, y = indefinite()
+    D, U = scipy.linalg.eigh(K)
+    assert D.min() < -1
+    flipped = (U * np.abs(D)) @ U.T
+    scale = np.trace(flipped) / len(K)
+    machine = SVC(kernel="precomputed", C=5.0 / scale, tol=1e-6).fit(flipped, y)
+    a = np.zeros(len(K))
+    a[machine.support_] = machine.dual_coef_[0]
+    kept = np.abs(D) > 1e-10 * np.abs(D).max()
+    alpha = (U[:, kept] * np.sign(D[kept])) @ (U[:, kept].T @ a)
+    expected = k @ alpha + machine.intercept_[0]
+    embedding = embedding_of(K, "flip")
+    ours = FactorSVC(5.0).fit(embedding.transform(K), embedding.signs, y, 2)
+    decisions = ours.decision_function(embedding.transform(k))
+    np.testing.assert_allclose(decisions[:, 1], expected, atol=1e-3)
+    np.testing.assert_array_equal(decisions[:, 0], -decisions[:, 1])
+    # Without the signs the prediction is another.
+    assert np.abs(k @ a + machine.intercept_[0] - expected).max() > 0.1
+
+
+def test_what_it_says_of_itself():
+    K, _, y = indefinite(n_classes=3)
+    embedding = embedding_of(K, "clip")
+    machine = FactorSVC(1.0).fit(embedding.transform(K), embedding.signs, y, 3)
+    assert machine.converged_.all()
+    assert machine.coef_.shape == (embedding.rank, 3)
+    for c in range(3):
+        margins = np.where(y == c, 1, -1) * machine.decision_function(embedding.transform(K))[:, c]
+        inside = np.flatnonzero(margins < 1 - 1e-3)
+        assert np.isin(inside, machine.support_[c]).all()
+
+
+def test_bad_input_is_refused():
+    K, _, y = indefinite()
+    embedding = embedding_of(K, "none")
+    Z = embedding.transform(K)
+    with pytest.raises(InputError, match="5 negative eigenvalues"):
+        FactorSVC().fit(Z, embedding.signs, y, 2)
+    with pytest.raises(InputError, match=r"classes \[2\] of 3"):
+        FactorSVC().fit(Z, np.ones(12), y, 3)
+    with pytest.raises(InputError, match="penalty: -1"):
+        FactorSVC(-1)
