@@ -24,7 +24,6 @@ from kreinflow.errors import InputError, KreinflowError
 from kreinflow.numerics import IntArray, tiles
 from kreinflow.tall import release
 
-Indices = IntArray
 Progress = Callable[[int, int], None]
 
 _KIND = "kreinflow scores 1"
@@ -155,7 +154,7 @@ class _DigestTable:
     def _first_words(table: NDArray[np.uint8]) -> NDArray[np.uint64]:
         return np.ascontiguousarray(table[:, :8]).view(">u8").ravel().astype(np.uint64)
 
-    def numbers(self, table: NDArray[np.uint8]) -> Indices:
+    def numbers(self, table: NDArray[np.uint8]) -> IntArray:
         """Return the number of each digest of a table, -1 for those of other sequences."""
         found = np.full(len(table), -1, dtype=np.int64)
         if table.shape[1] != self.table.shape[1]:
@@ -282,8 +281,8 @@ class ScoreStore:
         return flat.reshape(panel.rows.size, panel.columns.size)
 
     def _known(
-        self, rows: Indices, columns: Indices
-    ) -> Iterator[tuple[Indices, Indices, NDArray[Any]]]:
+        self, rows: IntArray, columns: IntArray
+    ) -> Iterator[tuple[IntArray, IntArray, NDArray[Any]]]:
         """Yield the parts of rows x columns that are stored: two lists of positions, scores."""
         n = len(self._digests)
         wanted_row, wanted_column = np.zeros((2, n), dtype=bool)
@@ -312,7 +311,7 @@ class ScoreStore:
                 yield to_row, to_column, scores[_as_slice(from_row)][:, _as_slice(from_column)]
         self._open = None
 
-    def self_scores(self, rows: Indices) -> IntArray:
+    def self_scores(self, rows: IntArray) -> IntArray:
         """Return the score of each sequence with itself.
 
         Raises
@@ -334,7 +333,7 @@ class ScoreStore:
         )
 
     def gather(
-        self, rows: Indices, columns: Indices, out_dtype: DTypeLike = np.int32
+        self, rows: IntArray, columns: IntArray, out_dtype: DTypeLike = np.int32
     ) -> NDArray[Any]:
         """Return the scores of rows x columns, from the store alone.
 
@@ -357,7 +356,7 @@ class ScoreStore:
         self.gather_into(out, rows, columns)
         return out
 
-    def gather_into(self, out: NDArray[Any], rows: Indices, columns: Indices) -> None:
+    def gather_into(self, out: NDArray[Any], rows: IntArray, columns: IntArray) -> None:
         """Write the scores of rows x columns into ``out``, which may be a memory map.
 
         One segment after the other is read and spread over ``out``: apart from it, the memory
@@ -373,7 +372,7 @@ class ScoreStore:
                 self._refuse(rows[tile.start + i], columns[j])
             release(out)
 
-    def _gather(self, out: NDArray[Any], rows: Indices, columns: Indices) -> None:
+    def _gather(self, out: NDArray[Any], rows: IntArray, columns: IntArray) -> None:
         absent, largest = not_aligned(out.dtype), int(np.iinfo(out.dtype).max)
         for tile in tiles(len(rows)):
             out[tile] = absent
@@ -410,7 +409,7 @@ class ScoreStore:
 
     def fill(
         self,
-        rectangles: Sequence[tuple[Indices, Indices]],
+        rectangles: Sequence[tuple[IntArray, IntArray]],
         block: int = 0,
         blocks: int = 1,
         threads: int = 1,
@@ -449,7 +448,7 @@ class ScoreStore:
         """
         begin = time.monotonic()
         own = np.array([block_of(digest, blocks) == block for digest in self._digests], dtype=bool)
-        wanted = [
+        wanted: list[tuple[IntArray, IntArray]] = [
             (np.unique(np.asarray(rows, np.int64)), np.unique(np.asarray(columns, np.int64)))
             for rows, columns in rectangles
         ]
@@ -457,7 +456,7 @@ class ScoreStore:
         with _writing(self.folder / f"block_{block + 1}_of_{blocks}") as home:
             self.refresh()
             reused = 0
-            todo: list[tuple[Indices, Indices, NDArray[np.bool_]]] = []
+            todo: list[tuple[IntArray, IntArray, NDArray[np.bool_]]] = []
             for number, (rows, columns) in enumerate(wanted):
                 rows = rows[own[rows]]
                 mask = self._own_pairs(wanted, number, rows, columns)
@@ -469,8 +468,7 @@ class ScoreStore:
                 reused += int(asked - left)
                 if left:
                     todo.append((rows, columns, mask))
-            every = np.unique(np.concatenate([[], *(rows for rows, _ in wanted)]))
-            alone: IntArray = every.astype(np.int64)
+            alone = np.unique(np.concatenate([[], *(rows for rows, _ in wanted)])).astype(np.int64)
             alone = alone[own[alone] & (self._self[alone] == not_aligned(np.int32))]
             writer = _Writer(self, home, threads, 2 * pairs_at_once, progress)
             writer.total = int((self._lengths[alone] ** 2).sum()) + sum(
@@ -496,10 +494,10 @@ class ScoreStore:
 
     def _own_pairs(
         self,
-        wanted: Sequence[tuple[Indices, Indices]],
+        wanted: Sequence[tuple[IntArray, IntArray]],
         number: int,
-        rows: Indices,
-        columns: Indices,
+        rows: IntArray,
+        columns: IntArray,
     ) -> NDArray[np.bool_]:
         """Return which pairs of rectangle ``number`` are aligned for it and for no other."""
         n = len(self._digests)
@@ -520,7 +518,7 @@ class ScoreStore:
         return mask
 
 
-def _as_slice(positions: Indices) -> slice | Indices:
+def _as_slice(positions: IntArray) -> slice | IntArray:
     """Return neighbouring positions as a slice, whose rows are copied whole; others as given."""
     if positions.size and (np.diff(positions) == 1).all():
         return slice(int(positions[0]), int(positions[-1]) + 1)
@@ -564,12 +562,12 @@ class _Writer:
         self._last_report = 0.0
         names = [path.name for path in home.glob("segment_*.safetensors")]
         self._next = max((int(name.split("_")[1].split(".")[0]) for name in names), default=0) + 1
-        self._panels: list[tuple[Indices, Indices, NDArray[np.int32]]] = []
-        self._alone: list[tuple[Indices, NDArray[np.int32]]] = []
+        self._panels: list[tuple[IntArray, IntArray, NDArray[np.int32]]] = []
+        self._alone: list[tuple[IntArray, NDArray[np.int32]]] = []
         self._pending = 0
         self.total = self.cells = self.aligned = 0
 
-    def _align(self, left: Indices, right: Indices) -> Iterator[tuple[slice, NDArray[np.int32]]]:
+    def _align(self, left: IntArray, right: IntArray) -> Iterator[tuple[slice, NDArray[np.int32]]]:
         """Align pairs a few at a time, and look at the clock between."""
         store = self._store
         done = np.cumsum(store._lengths[left] * store._lengths[right])
@@ -596,13 +594,13 @@ class _Writer:
                 self._last_report = now
                 self._progress(self.cells, self.total)
 
-    def align_self(self, rows: Indices) -> None:
+    def align_self(self, rows: IntArray) -> None:
         for part, scores in self._align(rows, rows):
             self._alone.append((rows[part], scores))
             if time.monotonic() - self._last_segment >= _SECONDS_PER_SEGMENT:
                 self.flush()
 
-    def align_panel(self, rows: Indices, columns: Indices, mask: NDArray[np.bool_]) -> None:
+    def align_panel(self, rows: IntArray, columns: IntArray, mask: NDArray[np.bool_]) -> None:
         """Align the pairs of the mask. The side that repeats more often gets the profile."""
         if rows.size >= columns.size:
             to_column, to_row = np.nonzero(mask.T)
@@ -622,7 +620,7 @@ class _Writer:
         if self._pending >= self._most_pending:  # a segment stays small enough to read at once
             self.flush()
 
-    def _keep(self, rows: Indices, columns: Indices, panel: NDArray[np.int32]) -> None:
+    def _keep(self, rows: IntArray, columns: IntArray, panel: NDArray[np.int32]) -> None:
         there = panel != not_aligned(np.int32)
         r, c = np.flatnonzero(there.any(axis=1)), np.flatnonzero(there.any(axis=0))
         if r.size:
