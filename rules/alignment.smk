@@ -8,17 +8,40 @@
 #        landmarks), columns/landmarks.tsv, columns/self_scores.npy, columns/alignments.json
 
 
+def given_tables(selectors):
+    """The user's tables of landmarks, as inputs of the rules that read them."""
+    settings = [CONFIG["selectors"][selector] for selector in selectors]
+    return [str(DATA / selector["table"]) for selector in settings if "table" in selector]
+
+
+def class_scores(wildcards):
+    """The class blocks, if any selector needs them and they have to be aligned."""
+    if not (plan(wildcards).aligned and plan(wildcards).chooses_by_scores):
+        return []
+    return expand(f"{plan(wildcards).folder}/alignment/class_scores.{{block}}.json", block=BLOCKS)
+
+
+def columns_aligned(wildcards):
+    if not plan(wildcards).aligned:
+        return []
+    return expand(f"{plan(wildcards).folder}/alignment/columns.{{block}}.json", block=BLOCKS)
+
+
+def landmark_tables(wildcards):
+    return plan(wildcards).of_folds("landmarks", "tsv", lenders=True)
+
+
 rule list_candidates:
     input:
         unpack(dataset_files),
-        folds=f"{RESULTS}/{{dataset}}/folds.tsv",
-        given=lambda wildcards: given_table(selectors_of(wildcards.dataset)),
+        folds=f"{HERE}/folds.tsv",
+        given=lambda wildcards: given_tables(plan(wildcards).selectors),
     output:
-        f"{RESULTS}/{{dataset}}/candidates.tsv",
+        f"{HERE}/candidates.tsv",
     log:
-        f"{RESULTS}/{{dataset}}/logs/candidates.log",
+        f"{HERE}/logs/candidates.log",
     benchmark:
-        f"{RESULTS}/{{dataset}}/times/candidates.tsv"
+        f"{HERE}/times/candidates.tsv"
     conda:
         "../envs/alignment.yaml"
     threads: 1
@@ -26,15 +49,13 @@ rule list_candidates:
         mem_mb=scale(BASE_MB, 40),
         runtime=scale(10, 0.1),
     params:
-        candidates=lambda wildcards: most_wanted(wildcards.dataset, "candidates"),
-        sketch=lambda wildcards: most_wanted(wildcards.dataset, "sketch"),
-        selectors=lambda wildcards: {
-            name: CONFIG["selectors"][name] for name in selectors_of(wildcards.dataset)
-        },
-        scoring=lambda wildcards: CONFIG["datasets"][wildcards.dataset]["scoring"],
+        candidates=lambda wildcards: plan(wildcards).most_wanted("candidates"),
+        sketch=lambda wildcards: plan(wildcards).most_wanted("sketch"),
+        selectors=lambda wildcards: plan(wildcards).selectors,
+        scoring=setting("scoring"),
         data=str(DATA),
         transforms=CONFIG["transforms"],
-        transform_names=lambda wildcards: transforms_wanted(wildcards.dataset),
+        transform_names=lambda wildcards: plan(wildcards).transforms,
         seed=CONFIG["seed"],
         code=code("candidates.py"),
     script:
@@ -44,13 +65,13 @@ rule list_candidates:
 rule align_class_scores:
     input:
         unpack(dataset_files),
-        candidates=f"{RESULTS}/{{dataset}}/candidates.tsv",
+        candidates=f"{HERE}/candidates.tsv",
     output:
-        f"{RESULTS}/{{dataset}}/alignment/class_scores.{{block}}.json",
+        f"{HERE}/alignment/class_scores.{{block}}.json",
     log:
-        f"{RESULTS}/{{dataset}}/logs/class_scores.{{block}}.log",
+        f"{HERE}/logs/class_scores.{{block}}.log",
     benchmark:
-        f"{RESULTS}/{{dataset}}/times/class_scores.{{block}}.tsv"
+        f"{HERE}/times/class_scores.{{block}}.tsv"
     conda:
         "../envs/alignment.yaml"
     threads: CONFIG["alignment"]["threads"]
@@ -59,9 +80,10 @@ rule align_class_scores:
         mem_mb=scale(BASE_MB + CONFIG["alignment"]["memory_mb"], 40),
         runtime=alignment_minutes(class_pairs),
     params:
-        scoring=lambda wildcards: CONFIG["datasets"][wildcards.dataset]["scoring"],
+        scoring=setting("scoring"),
         data=str(DATA),
         blocks=len(BLOCKS),
+        columns="candidates",
         backend=CONFIG["alignment"]["backend"],
         code=code("alignment.py"),
     script:
@@ -74,11 +96,11 @@ rule align_columns:
         class_scores=class_scores,
         landmarks=landmark_tables,
     output:
-        f"{RESULTS}/{{dataset}}/alignment/columns.{{block}}.json",
+        f"{HERE}/alignment/columns.{{block}}.json",
     log:
-        f"{RESULTS}/{{dataset}}/logs/columns.{{block}}.log",
+        f"{HERE}/logs/columns.{{block}}.log",
     benchmark:
-        f"{RESULTS}/{{dataset}}/times/columns.{{block}}.tsv"
+        f"{HERE}/times/columns.{{block}}.tsv"
     conda:
         "../envs/alignment.yaml"
     threads: CONFIG["alignment"]["threads"]
@@ -87,9 +109,10 @@ rule align_columns:
         mem_mb=scale(BASE_MB + CONFIG["alignment"]["memory_mb"], 40),
         runtime=alignment_minutes(column_pairs),
     params:
-        scoring=lambda wildcards: CONFIG["datasets"][wildcards.dataset]["scoring"],
+        scoring=setting("scoring"),
         data=str(DATA),
         blocks=len(BLOCKS),
+        columns="landmarks",
         backend=CONFIG["alignment"]["backend"],
         code=code("alignment.py"),
     script:
@@ -99,18 +122,18 @@ rule align_columns:
 rule gather_columns:
     input:
         unpack(dataset_files),
-        candidates=f"{RESULTS}/{{dataset}}/candidates.tsv",
+        candidates=f"{HERE}/candidates.tsv",
         aligned=columns_aligned,
         landmarks=landmark_tables,
     output:
-        scores=f"{RESULTS}/{{dataset}}/columns/scores.npy",
-        landmarks=f"{RESULTS}/{{dataset}}/columns/landmarks.tsv",
-        self_scores=f"{RESULTS}/{{dataset}}/columns/self_scores.npy",
-        alignments=f"{RESULTS}/{{dataset}}/columns/alignments.json",
+        scores=f"{HERE}/columns/scores.npy",
+        landmarks=f"{HERE}/columns/landmarks.tsv",
+        self_scores=f"{HERE}/columns/self_scores.npy",
+        alignments=f"{HERE}/columns/alignments.json",
     log:
-        f"{RESULTS}/{{dataset}}/logs/columns.log",
+        f"{HERE}/logs/columns.log",
     benchmark:
-        f"{RESULTS}/{{dataset}}/times/columns.tsv"
+        f"{HERE}/times/columns.tsv"
     conda:
         "../envs/alignment.yaml"
     threads: 1
@@ -119,7 +142,7 @@ rule gather_columns:
         mem_mb=scale(BASE_MB + CONFIG["alignment"]["memory_mb"], 40),
         runtime=scale(10, 0.5),
     params:
-        scoring=lambda wildcards: CONFIG["datasets"][wildcards.dataset]["scoring"],
+        scoring=setting("scoring"),
         data=str(DATA),
         code=code("columns.py"),
     script:

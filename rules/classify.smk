@@ -5,15 +5,32 @@
 #        dataset/unlabelled.fasta
 
 
+def classified():
+    """All that final models classify."""
+    return [path for dataset in DATASETS for path in PLANS[dataset].classified]
+
+
+def unlabelled():
+    """The sequences without a label, classified, of the data sets that ask for it."""
+    return [path for path in classified() if Path(path).stem == UNLABELLED]
+
+
+def to_classify(wildcards):
+    """What a request names, or the sequences of the data set that have no label."""
+    if wildcards.name == UNLABELLED and plan(wildcards).classifies_unlabelled:
+        return f"{plan(wildcards).folder}/dataset/{UNLABELLED}.fasta"
+    return str(DATA / CONFIG["classify"][wildcards.name]["input"])
+
+
 rule write_unlabelled:
     input:
         lambda wildcards: source_files(wildcards.dataset),
     output:
-        f"{RESULTS}/{{dataset}}/dataset/{UNLABELLED}.fasta",
+        f"{HERE}/dataset/{UNLABELLED}.fasta",
     log:
-        f"{RESULTS}/{{dataset}}/logs/{UNLABELLED}.log",
+        f"{HERE}/logs/{UNLABELLED}.log",
     benchmark:
-        f"{RESULTS}/{{dataset}}/times/{UNLABELLED}.tsv"
+        f"{HERE}/times/{UNLABELLED}.tsv"
     conda:
         "../envs/alignment.yaml"
     threads: 1
@@ -21,8 +38,8 @@ rule write_unlabelled:
         mem_mb=reading_memory,
         runtime=scale(10, 0.1),
     params:
-        settings=lambda wildcards: SOURCES[wildcards.dataset],
-        scoring=lambda wildcards: CONFIG["datasets"][wildcards.dataset]["scoring"],
+        settings=setting("source"),
+        scoring=setting("scoring"),
         data=str(DATA),
         seed=CONFIG["seed"],
         code=code("unlabelled.py"),
@@ -32,14 +49,14 @@ rule write_unlabelled:
 
 rule classify_new:
     input:
-        model=f"{RESULTS}/{{dataset}}/model.safetensors",
+        model=f"{HERE}/model.safetensors",
         new=to_classify,
     output:
-        f"{RESULTS}/{{dataset}}/classified/{{name}}.tsv",
+        f"{HERE}/classified/{{name}}.tsv",
     log:
-        f"{RESULTS}/{{dataset}}/logs/classify.{{name}}.log",
+        f"{HERE}/logs/classify.{{name}}.log",
     benchmark:
-        f"{RESULTS}/{{dataset}}/times/classify.{{name}}.tsv"
+        f"{HERE}/times/classify.{{name}}.tsv"
     conda:
         "../envs/learning.yaml"
     threads: CONFIG["alignment"]["threads"]

@@ -1,4 +1,5 @@
-# What all stages share: the checked configuration, names of folds and files, digests of code.
+# What all stages share: the checked configuration, the plan of each data set, names of files,
+# resources, digests of code.
 # needs: config          makes: nothing
 import fcntl
 import json
@@ -13,18 +14,17 @@ _before = [dict(os.environ)["PYTHONPATH"]] if "PYTHONPATH" in os.environ else []
 os.environ.update(PYTHONPATH=os.pathsep.join([LIBRARY, *filter(None, _before)]))
 sys.path.insert(0, LIBRARY)
 
+from kreinflow import costs
 from kreinflow.competitors.kinds import HOMOLOGY, kind_of_folds, twins_of
-from kreinflow.configuration import UNLABELLED, complete_configuration, read_configuration
+from kreinflow.configuration import complete_configuration, read_configuration
+from kreinflow.costs import BASE_MB
 from kreinflow.errors import InputError
 from kreinflow.kernels.registry import KERNELS
 from kreinflow.landmarks.selector import count_landmarks
-from kreinflow.learners.registry import make_learner
-from kreinflow.numerics import square_mb
+from kreinflow.plan import UNLABELLED, DatasetPlan
+from kreinflow.preflight import check_files
 from kreinflow.provenance import code_digest, file_sha256
-from kreinflow.sequences.dataset import ALIGNED, check_source
-from kreinflow.sequences.files import check_file, check_results
-from kreinflow.sequences.folds import check_groups, count_folds
-from kreinflow.sequences.partition import ALL, fold_name
+from kreinflow.sequences.partition import ALL
 
 
 def refuse(error):
@@ -39,59 +39,49 @@ try:
         read_configuration(_path)  # refuses keys that stand twice; Snakemake keeps the last one
     CONFIG = complete_configuration(config, ", ".join(map(str, workflow.configfiles)))
     DATA = Path(CONFIG["data"])
-    check_results(Path(CONFIG["results"]))
     ASKED = dict(CONFIG)  # as the user has it: nothing of the target `compare`
-    DATASETS = list(CONFIG["datasets"])
     TWINS = twins_of(CONFIG["datasets"])
     CONFIG["datasets"] = CONFIG["datasets"] | {
         twin: part for twins in TWINS.values() for twin, part in twins.items()
     }
+    check_files(CONFIG, DATA)
     for _dataset in CONFIG["datasets"].values():
-        check_source(_dataset["source"], DATA)
-        check_groups(_dataset["folds"], _dataset["source"], DATA)
         # The content of a user's substitution matrix is a parameter of all rules that score.
         _file = DATA / _dataset["scoring"]["matrix"]
         if _file.is_file():
             _dataset["scoring"]["matrix_sha256"] = file_sha256(_file)
-    for _request in CONFIG["classify"].values():
-        check_file(DATA / _request["input"])
-    for _selector in CONFIG["selectors"].values():
-        if "table" in _selector:
-            check_file(DATA / _selector["table"])
-    FOLDS = {
-        name: [*(fold_name(*numbers) for numbers in count_folds(part["folds"], DATA)), ALL]
-        for name, part in CONFIG["datasets"].items()
-    }
+    PLANS = {name: DatasetPlan(CONFIG, name) for name in CONFIG["datasets"]}
+    for _plan in PLANS.values():
+        _plan.folds  # reads the user's table of folds, if there is one
 except InputError as error:
     refuse(error)
 
 RESULTS = CONFIG["results"].rstrip("/")
-SOURCES = {name: part["source"] for name, part in CONFIG["datasets"].items()}
-SEQUENCES = [name for name, source in SOURCES.items() if source["type"] in ALIGNED]
+HERE = f"{RESULTS}/{{dataset}}"  # the folder of a rule's data set
+DATASETS = list(ASKED["datasets"])
+BLOCKS = range(CONFIG["alignment"]["blocks"])
+SOURCES = {name: plan.settings["source"] for name, plan in PLANS.items()}
 MATRICES = [name for name, source in SOURCES.items() if source["type"] == "matrix"]
 VECTORS = [
     name
     for name, source in SOURCES.items()
     if "kernel" in source and not KERNELS[source["kernel"]["name"]].strings
 ]
-WITH_UNKNOWN = [name for name in DATASETS if CONFIG["datasets"][name]["unknown"]]
-BLOCKS = range(CONFIG["alignment"]["blocks"])
 DOWNLOADS = {
     str(DATA / source["swissprot"]): source["download"]
     for source in SOURCES.values()
     if source.get("download")
 }
-KINDS = {
-    name: {twin: kind_of_folds(CONFIG["datasets"][twin]["folds"]) for twin in [name, *twins]}
-    for name, twins in TWINS.items()
-}
-HOMOLOGY_TWINS = [f"{name}+{HOMOLOGY}" for name in TWINS if f"{name}+{HOMOLOGY}" in TWINS[name]]
-RECIPES = {recipe["name"]: recipe for recipe in CONFIG["recipes"]}
+
+
+def one_of(names):
+    """A wildcard constraint: these names, and nothing else."""
+    return "|".join(map(re.escape, names)) or "(?!)"
 
 
 wildcard_constraints:
-    dataset="|".join(map(re.escape, SOURCES)),
-    selector="|".join(map(re.escape, CONFIG["selectors"])),
+    dataset=one_of(PLANS),
+    selector=one_of(CONFIG["selectors"]),
     fold=r"r\d+f\d+|all",
     block=r"\d+",
 
@@ -102,172 +92,38 @@ def code(script):
     return code_digest(str(Path(workflow.basedir) / "scripts" / script))
 
 
-def recipes_of(dataset, selector=None):
-    names = CONFIG["datasets"][dataset]["recipes"]
-    return [RECIPES[n] for n in names if selector in (None, RECIPES[n]["selector"])]
+def plan(wildcards):
+    """The plan of a rule's data set."""
+    return PLANS[wildcards.dataset]
 
 
-def selectors_of(dataset):
-    """The selectors of the data set's recipes, and those whose number of landmarks they take."""
-    used = [recipe["selector"] for recipe in recipes_of(dataset)]
-    used += [b for s in used if isinstance(b := CONFIG["selectors"][s].get("budget"), str)]
-    return list(dict.fromkeys(used))
-
-
-def trained_selectors_of(dataset):
-    return list(dict.fromkeys(recipe["selector"] for recipe in recipes_of(dataset)))
-
-
-def most_wanted(dataset, key):
-    """What the selectors ask for in "candidates" (a class and fold) or "sketch" (a fold): a
-    number, None for all, 0 if nobody asks."""
-    settings = [CONFIG["selectors"][s] for s in selectors_of(dataset)]
-    asked = [selector[key] for selector in settings if key in selector]
-    return 0 if not asked else None if None in asked else max(asked)
-
-
-def scores_to_choose_by(dataset):
-    """Whether any selector looks at scores, which are then aligned before the columns."""
-    return any(most_wanted(dataset, key) != 0 for key in ("candidates", "sketch"))
-
-
-def transforms_wanted(dataset):
-    """The score transforms of the recipes and of the selectors."""
-    wanted = [recipe["transform"] for recipe in recipes_of(dataset)]
-    wanted += [CONFIG["selectors"][s].get("transform", "raw") for s in selectors_of(dataset)]
-    return sorted(set(wanted))
-
-
-def class_scores(wildcards):
-    """The class blocks, if any selector needs them and they have to be aligned."""
-    if wildcards.dataset not in SEQUENCES or not scores_to_choose_by(wildcards.dataset):
-        return []
-    return expand(
-        f"{RESULTS}/{wildcards.dataset}/alignment/class_scores.{{block}}.json", block=BLOCKS
-    )
-
-
-def columns_aligned(wildcards):
-    if wildcards.dataset not in SEQUENCES:
-        return []
-    return expand(f"{RESULTS}/{wildcards.dataset}/alignment/columns.{{block}}.json", block=BLOCKS)
-
-
-def landmark_tables(wildcards):
-    return of_dataset(wildcards.dataset, "landmarks", "tsv", selectors_of)
-
-
-def landmarks_to_match(wildcards):
-    """The landmarks of the selector whose number this one takes."""
-    budget = CONFIG["selectors"][wildcards.selector].get("budget")
-    if not isinstance(budget, str):
-        return []
-    return f"{RESULTS}/{wildcards.dataset}/landmarks/{budget}/{wildcards.fold}.tsv"
-
-
-def given_table(selectors):
-    """The user's tables of landmarks, as inputs of the rules that read them."""
-    settings = [CONFIG["selectors"][selector] for selector in selectors]
-    return [str(DATA / selector["table"]) for selector in settings if "table" in selector]
+def setting(key):
+    """A part of the data set's configuration, as a param."""
+    return lambda wildcards: plan(wildcards).settings[key]
 
 
 def of_datasets(file):
     return [f"{RESULTS}/{dataset}/{file}" for dataset in DATASETS]
 
 
-def of_kinds(dataset, file):
-    """A file of a data set with each kind of folds that the comparison has."""
-    return [f"{RESULTS}/{twin}/{file}" for twin in KINDS[dataset]]
-
-
-def of_dataset(dataset, stage, ending, selectors=trained_selectors_of):
-    return [
-        f"{RESULTS}/{dataset}/{stage}/{selector}/{fold}.{ending}"
-        for selector in selectors(dataset)
-        for fold in FOLDS[dataset]
-    ]
-
-
-def of_tested(dataset, stage, ending):
-    """As of_dataset, of the outer folds alone."""
-    return [
-        path for path in of_dataset(dataset, stage, ending) if Path(path).name != f"{ALL}.{ending}"
-    ]
-
-
 def of_folds(stage, ending):
-    return [path for dataset in DATASETS for path in of_dataset(dataset, stage, ending)]
+    return [path for dataset in DATASETS for path in PLANS[dataset].of_folds(stage, ending)]
 
 
-def timed_jobs(dataset):
-    """The names of the benchmarks of a run; the folder may hold those of an earlier config too."""
-    blocks = BLOCKS if dataset in SEQUENCES else []
-    asked = blocks if scores_to_choose_by(dataset) else []
-    folds = [
-        f"{stage}.{selector}.{fold}"
-        for stage, selectors in {
-            "landmarks": selectors_of(dataset),
-            "factor": trained_selectors_of(dataset),
-            "model": trained_selectors_of(dataset),
-        }.items()
-        for selector in selectors
-        for fold in FOLDS[dataset]
-    ]
-    return [
-        *("dataset", "folds", "candidates"),
-        *(f"class_scores.{block}" for block in asked),
-        *(f"columns.{block}" for block in blocks),
-        *("columns", *folds, "evaluation", "final_model", "map"),
-        *(("unknown_scores", "unknown") if dataset in WITH_UNKNOWN else ()),
-        *((UNLABELLED,) if has_unlabelled(dataset) else ()),
-        *(f"classify.{Path(path).stem}" for path in classified_of(dataset)),
-    ]
+def of_all(stage, ending):
+    """What a stage made for the final model, a file for each selector."""
+    return lambda wildcards: plan(wildcards).of_fold(stage, ALL, ending)
 
 
-def timed_products(wildcards):
-    """What the last of these jobs make, but for figures and page, which show the times."""
-    files = ["evaluation/summary.tsv", "model.safetensors", "map.json"]
-    files += ["unknown/summary.tsv"] if wildcards.dataset in WITH_UNKNOWN else []
-    folder = f"{RESULTS}/{wildcards.dataset}"
-    return [*(f"{folder}/{file}" for file in files), *classified_of(wildcards.dataset)]
-
-
-def has_unlabelled(dataset):
-    return SOURCES[dataset].get("unmatched") == "classify"
-
-
-def unlabelled():
-    """The sequences without a label, classified, of the data sets that ask for it."""
-    return [
-        f"{RESULTS}/{dataset}/classified/{UNLABELLED}.tsv"
-        for dataset in DATASETS
-        if has_unlabelled(dataset)
-    ]
-
-
-def classified_of(dataset):
-    """All that the final model of a data set classifies."""
-    return [path for path in classified() if path.startswith(f"{RESULTS}/{dataset}/")]
-
-
-def to_classify(wildcards):
-    """What a request names, or the sequences of the data set that have no label."""
-    if f"{RESULTS}/{wildcards.dataset}/classified/{wildcards.name}.tsv" in unlabelled():
-        return f"{RESULTS}/{wildcards.dataset}/dataset/{UNLABELLED}.fasta"
-    return str(DATA / CONFIG["classify"][wildcards.name]["input"])
-
-
-def classified():
-    return unlabelled() + [
-        f"{RESULTS}/{request['dataset']}/classified/{name}.tsv"
-        for name, request in CONFIG["classify"].items()
-    ]
+def of_this_fold(stage, ending):
+    """What a stage made in the rule's fold, a file for each selector."""
+    return lambda wildcards: plan(wildcards).of_fold(stage, wildcards.fold, ending)
 
 
 def dataset_files(wildcards):
     """The data set as an input. Not the records alone: they stay the same when a residue, or an
     entry of a matrix, changes. The summary has the checksums of the user's files in it."""
-    folder = f"{RESULTS}/{wildcards.dataset}/dataset"
+    folder = f"{plan(wildcards).folder}/dataset"
     return {
         "records": f"{folder}/records.tsv",
         "distinct": f"{folder}/distinct.tsv",
@@ -275,40 +131,15 @@ def dataset_files(wildcards):
     }
 
 
-PATHS = ("fasta", "swissprot", "matrix", "vectors")
-"""The keys of a source that name its files."""
-
-
-def source_files(dataset):
-    """The user's files of a data set, as inputs of the rule that reads them."""
-    source = SOURCES[dataset]
-    paths = next((source[key] for key in PATHS if key in source), [])
-    paths = [paths] if isinstance(paths, str) else list(paths)
-    labels = source.get("labels", {})
-    paths += [p for p in (labels.get("table"), labels.get("lines")) if p]
-    files = [DATA / p for p in paths]
-    return [
-        str(file)
-        for path in files
-        for file in (sorted(p for p in path.iterdir() if p.is_file()) if path.is_dir() else [path])
-    ]
-
-
-def fold_table(dataset):
-    """The user's table of folds, or of labels with a column of groups, if there is one."""
-    folds, labels = CONFIG["datasets"][dataset]["folds"], SOURCES[dataset].get("labels", {})
-    table = folds["table"] if folds["method"] == "table" else None
-    if folds["method"] == "grouped" and folds["column"] is not None:
-        table = labels.get("table")
-    return [str(DATA / table)] if table else []
-
-
-def tool_version(wildcards):
-    """The version of a competitor, or why it cannot run: a tool that is installed later makes its
-    rows run again."""
-    from kreinflow.competitors.registry import version_or_reason
-
-    return version_or_reason(wildcards.competitor)
+def column_files(wildcards):
+    """What learning reads beside the landmarks of its fold: data set, folds and columns."""
+    folder = plan(wildcards).folder
+    return dataset_files(wildcards) | {
+        "folds": f"{folder}/folds.tsv",
+        "columns": f"{folder}/columns/scores.npy",
+        "union": f"{folder}/columns/landmarks.tsv",
+        "self_scores": f"{folder}/columns/self_scores.npy",
+    }
 
 
 def present_mb(input):
@@ -323,83 +154,48 @@ def scale(base, per_mb):
     return lambda wildcards, input, attempt: int((base + per_mb * present_mb(input)) * attempt)
 
 
-BASE_MB = 1000
-"""Memory of a job beside its matrices: 200 to 400 MB for the libraries that it imports, and on a
-cluster 3 x 200 MB for the Snakemakes that stand around it: those of the batch script, of the
-step, and, in a group, of the job itself."""
-
-CELLS = 2e9
-"""Cells of alignment a second and thread that run times are asked for by. Less than half of what
-benchmarks/alignment.py measures: machines differ, and so do lengths."""
+def statistics_of(input):
+    """The statistics of a data set. In a dry run they are not there yet: Snakemake takes that, as
+    FileNotFoundError alone."""
+    return json.loads(Path(input.summary).read_text())["statistics"]
 
 
-def alignment_minutes(pairs):
+def alignment_minutes(pairs, blocks=len(BLOCKS)):
     """Run time of a block, for a function of the inputs that counts the pairs of all blocks."""
 
     def minutes(wildcards, input, attempt, threads):
-        # In a dry run the file is not there yet: Snakemake takes that, as FileNotFoundError alone.
-        statistics = json.loads(Path(input.summary).read_text())["statistics"]
-        cells = pairs(input, statistics) * statistics["lengths"].get("mean", 0) ** 2 / len(BLOCKS)
-        return int((10 + cells / (60 * CELLS * threads)) * attempt)
+        statistics = statistics_of(input)
+        share = pairs(input, statistics) / blocks
+        return int(costs.alignment_minutes(statistics, share, threads) * attempt)
 
     return minutes
 
 
-def clustering_minutes(wildcards, input, attempt):
-    """Run time of the clusters: all pairs of a class are aligned, some twice more, in one thread."""
-    statistics = json.loads(Path(input.summary).read_text())["statistics"]
-    pairs = sum(size**2 for size in statistics["class_sizes"].values()) / 2
-    cells = statistics["lengths"].get("mean", 0) ** 2
-    return int((30 + pairs * (1e-4 + 3 * cells / CELLS) / 60) * attempt)
-
-
 def class_pairs(input, statistics):
-    """Members x candidates of each class, and all x the sketch, which has no class."""
     with open(input.candidates) as table:
-        classes = [line.partition("\t")[0] for line in table][1:]
-    return sum(statistics["class_sizes"].get(name, statistics["distinct"]) for name in classes)
+        return costs.class_pairs(statistics, [line.partition("\t")[0] for line in table][1:])
 
 
 def column_pairs(input, statistics):
-    """All x the union of the landmarks, which is not larger than their sum."""
-    landmarks = sum(map(count_landmarks, input.landmarks))
-    return statistics["distinct"] * min(landmarks, statistics["distinct"])
-
-
-def unknown_pairs(input, statistics):
-    """Records held out as unknown x all landmarks; one job, whatever the number of blocks."""
-    unknown = sum(statistics["unknown"].values())
-    return unknown * count_landmarks(input.landmarks) * len(BLOCKS)
-
-
-def reading_memory(wildcards, input, attempt):
-    """A flat file is read entry by entry, packed tightly, and little of it is kept."""
-    per_mb = 6 if SOURCES[wildcards.dataset]["type"] == "swissprot" else 40
-    return int((BASE_MB + per_mb * present_mb(input)) * attempt)
+    return costs.column_pairs(statistics, sum(map(count_landmarks, input.landmarks)))
 
 
 def learning_memory(tiled):
-    """Memory of a learning job. What reads tiles stays below learning.memory_mb, whatever the
-    number of sequences; other learners hold all rows, in float64 and a few times. Matrices of
-    landmarks with landmarks come on top."""
+    """Memory of a learning job; `tiled` tells by the wildcards whether it reads rows by tiles."""
 
     def megabytes(wildcards, input, attempt):
-        rows = 24 * present_mb(input)
-        if tiled(wildcards):
-            rows = min(rows, CONFIG["learning"]["memory_mb"])
         tables = [input.landmarks] if isinstance(input.landmarks, str) else input.landmarks
         # They are not there in a dry run, nor in a group that is to choose them.
         known = (count_landmarks(table) for table in tables if Path(table).exists())
-        squares = square_mb(max(known, default=0))
-        return int((BASE_MB + rows + squares) * attempt)
+        most = CONFIG["learning"]["memory_mb"] if tiled(wildcards) else None
+        asked = costs.learning_mb(present_mb(input), max(known, default=0), most)
+        return int(asked * attempt)
 
     return megabytes
 
 
-def learns_by_tiles(wildcards):
-    """Whether all learners of a selector's recipes read the factor tile by tile."""
-    names = {recipe["learner"] for recipe in recipes_of(wildcards.dataset, wildcards.selector)}
-    return all(make_learner(CONFIG["learners"][name]).by_tiles for name in names)
+def always(wildcards):
+    return True
 
 
 def _hold_lock():

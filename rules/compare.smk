@@ -8,18 +8,41 @@
 
 from kreinflow.competitors.methods import COMPETITORS, OURS
 
+KINDS = {
+    name: {twin: kind_of_folds(PLANS[twin].settings["folds"]) for twin in [name, *twins]}
+    for name, twins in TWINS.items()
+}
+HOMOLOGY_TWINS = [f"{name}+{HOMOLOGY}" for name in TWINS if f"{name}+{HOMOLOGY}" in TWINS[name]]
+
+
+def of_kinds(file):
+    """A file of a data set with each kind of folds that the comparison has."""
+    return lambda wildcards: [f"{RESULTS}/{twin}/{file}" for twin in KINDS[wildcards.dataset]]
+
+
+def tool_version(wildcards):
+    """The version of a competitor, or why it cannot run: a tool that is installed later makes its
+    rows run again."""
+    from kreinflow.competitors.registry import version_or_reason
+
+    return version_or_reason(wildcards.competitor)
+
+
+def clustering_minutes(wildcards, input, attempt):
+    return int(costs.clustering_minutes(statistics_of(input)) * attempt)
+
 
 rule assign_homology_folds:
     input:
         unpack(dataset_files),
     output:
-        table=f"{RESULTS}/{{dataset}}/folds.tsv",
+        table=f"{HERE}/folds.tsv",
     log:
-        f"{RESULTS}/{{dataset}}/logs/homology_folds.log",
+        f"{HERE}/logs/homology_folds.log",
     benchmark:
-        f"{RESULTS}/{{dataset}}/times/homology_folds.tsv"
+        f"{HERE}/times/homology_folds.tsv"
     wildcard_constraints:
-        dataset="|".join(map(re.escape, HOMOLOGY_TWINS)) or "(?!)",
+        dataset=one_of(HOMOLOGY_TWINS),
     conda:
         "../envs/alignment.yaml"
     threads: 1
@@ -27,7 +50,7 @@ rule assign_homology_folds:
         mem_mb=scale(BASE_MB, 40),
         runtime=clustering_minutes,
     params:
-        settings=lambda wildcards: CONFIG["datasets"][wildcards.dataset]["folds"],
+        settings=setting("folds"),
         seed=CONFIG["seed"],
         code=code("compare_folds.py"),
     script:
@@ -40,16 +63,16 @@ ruleorder: assign_homology_folds > assign_folds
 rule run_competitor:
     input:
         unpack(dataset_files),
-        folds=f"{RESULTS}/{{dataset}}/folds.tsv",
+        folds=f"{HERE}/folds.tsv",
     output:
-        figures=f"{RESULTS}/{{dataset}}/compare/{{competitor}}/{{fold}}.tsv",
-        predictions=f"{RESULTS}/{{dataset}}/compare/{{competitor}}/{{fold}}.predictions.tsv.gz",
+        figures=f"{HERE}/compare/{{competitor}}/{{fold}}.tsv",
+        predictions=f"{HERE}/compare/{{competitor}}/{{fold}}.predictions.tsv.gz",
     log:
-        f"{RESULTS}/{{dataset}}/logs/compare.{{competitor}}.{{fold}}.log",
+        f"{HERE}/logs/compare.{{competitor}}.{{fold}}.log",
     benchmark:
-        f"{RESULTS}/{{dataset}}/times/compare.{{competitor}}.{{fold}}.tsv"
+        f"{HERE}/times/compare.{{competitor}}.{{fold}}.tsv"
     wildcard_constraints:
-        competitor="|".join(map(re.escape, COMPETITORS)),
+        competitor=one_of(COMPETITORS),
     conda:
         "../envs/learning.yaml"
     threads: CONFIG["alignment"]["threads"]
@@ -57,8 +80,8 @@ rule run_competitor:
         mem_mb=scale(2 * BASE_MB, 100),
         runtime=scale(30, 60),
     params:
-        scoring=lambda wildcards: CONFIG["datasets"][wildcards.dataset]["scoring"],
-        molecule=lambda wildcards: SOURCES[wildcards.dataset].get("molecule", "protein"),
+        scoring=setting("scoring"),
+        molecule=lambda wildcards: plan(wildcards).settings["source"].get("molecule", "protein"),
         data=str(DATA),
         version=tool_version,
         code=code("compare_competitor.py"),
@@ -69,24 +92,18 @@ rule run_competitor:
 rule measure_ours:
     input:
         unpack(dataset_files),
-        folds=f"{RESULTS}/{{dataset}}/folds.tsv",
-        predictions=f"{RESULTS}/{{dataset}}/evaluation/predictions.tsv.gz",
-        models=f"{RESULTS}/{{dataset}}/evaluation/models.tsv",
-        landmarks=lambda wildcards: expand(
-            f"{RESULTS}/{wildcards.dataset}/landmarks/{{selector}}/{wildcards.fold}.tsv",
-            selector=trained_selectors_of(wildcards.dataset),
-        ),
-        fold_models=lambda wildcards: expand(
-            f"{RESULTS}/{wildcards.dataset}/models/{{selector}}/{wildcards.fold}.safetensors",
-            selector=trained_selectors_of(wildcards.dataset),
-        ),
+        folds=f"{HERE}/folds.tsv",
+        predictions=f"{HERE}/evaluation/predictions.tsv.gz",
+        models=f"{HERE}/evaluation/models.tsv",
+        landmarks=of_this_fold("landmarks", "tsv"),
+        fold_models=of_this_fold("models", "safetensors"),
     output:
-        figures=f"{RESULTS}/{{dataset}}/compare/{OURS}/{{fold}}.tsv",
-        predictions=f"{RESULTS}/{{dataset}}/compare/{OURS}/{{fold}}.predictions.tsv.gz",
+        figures=f"{HERE}/compare/{OURS}/{{fold}}.tsv",
+        predictions=f"{HERE}/compare/{OURS}/{{fold}}.predictions.tsv.gz",
     log:
-        f"{RESULTS}/{{dataset}}/logs/compare.{OURS}.{{fold}}.log",
+        f"{HERE}/logs/compare.{OURS}.{{fold}}.log",
     benchmark:
-        f"{RESULTS}/{{dataset}}/times/compare.{OURS}.{{fold}}.tsv"
+        f"{HERE}/times/compare.{OURS}.{{fold}}.tsv"
     conda:
         "../envs/learning.yaml"
     threads: CONFIG["alignment"]["threads"]
@@ -94,12 +111,12 @@ rule measure_ours:
         mem_mb=scale(2 * BASE_MB, 40),
         runtime=scale(10, 10),
     params:
-        scoring=lambda wildcards: CONFIG["datasets"][wildcards.dataset]["scoring"],
-        source=lambda wildcards: SOURCES[wildcards.dataset],
+        scoring=setting("scoring"),
+        source=setting("source"),
         data=str(DATA),
-        order=lambda wildcards: [r["name"] for r in recipes_of(wildcards.dataset)],
+        order=lambda wildcards: [r["name"] for r in plan(wildcards).recipes()],
         selectors=CONFIG["selectors"],
-        times=lambda wildcards: f"{RESULTS}/{wildcards.dataset}/times",
+        times=lambda wildcards: f"{plan(wildcards).folder}/times",
         stages=["landmarks", "factor", "model"],
         code=code("compare_ours.py"),
     script:
@@ -112,22 +129,22 @@ rule tabulate_comparison:
             f"{RESULTS}/{twin}/compare/{method}/{fold}.tsv"
             for twin in KINDS[wildcards.dataset]
             for method in (OURS, *COMPETITORS)
-            for fold in FOLDS[twin]
+            for fold in PLANS[twin].folds
             if fold != ALL
         ],
-        records=lambda wildcards: of_kinds(wildcards.dataset, "dataset/records.tsv"),
-        models=lambda wildcards: of_kinds(wildcards.dataset, "evaluation/models.tsv"),
-        metrics=lambda wildcards: of_kinds(wildcards.dataset, "evaluation/metrics.tsv"),
+        records=of_kinds("dataset/records.tsv"),
+        models=of_kinds("evaluation/models.tsv"),
+        metrics=of_kinds("evaluation/metrics.tsv"),
     output:
-        folds=f"{RESULTS}/{{dataset}}/compare/folds.tsv",
-        summary=f"{RESULTS}/{{dataset}}/compare/compare.tsv",
-        budgets=f"{RESULTS}/{{dataset}}/compare/budgets.tsv",
+        folds=f"{HERE}/compare/folds.tsv",
+        summary=f"{HERE}/compare/compare.tsv",
+        budgets=f"{HERE}/compare/budgets.tsv",
     log:
-        f"{RESULTS}/{{dataset}}/logs/compare.log",
+        f"{HERE}/logs/compare.log",
     benchmark:
-        f"{RESULTS}/{{dataset}}/times/compare.tsv"
+        f"{HERE}/times/compare.tsv"
     wildcard_constraints:
-        dataset="|".join(map(re.escape, KINDS)) or "(?!)",
+        dataset=one_of(KINDS),
     conda:
         "../envs/report.yaml"
     threads: 1
@@ -136,7 +153,7 @@ rule tabulate_comparison:
         runtime=scale(5, 0),
     params:
         kinds=lambda wildcards: KINDS[wildcards.dataset],
-        order=lambda wildcards: [r["name"] for r in recipes_of(wildcards.dataset)],
+        order=lambda wildcards: [r["name"] for r in plan(wildcards).recipes()],
         code=code("compare_table.py"),
     script:
         "../scripts/compare_table.py"

@@ -5,24 +5,24 @@
 
 rule evaluate:
     input:
-        records=f"{RESULTS}/{{dataset}}/dataset/records.tsv",
-        folds=f"{RESULTS}/{{dataset}}/folds.tsv",
-        predictions=lambda wildcards: of_dataset(wildcards.dataset, "predictions", "tsv.gz"),
-        models=lambda wildcards: of_dataset(wildcards.dataset, "models", "tsv"),
+        records=f"{HERE}/dataset/records.tsv",
+        folds=f"{HERE}/folds.tsv",
+        predictions=lambda wildcards: plan(wildcards).of_folds("predictions", "tsv.gz"),
+        models=lambda wildcards: plan(wildcards).of_folds("models", "tsv"),
     output:
-        predictions=f"{RESULTS}/{{dataset}}/evaluation/predictions.tsv.gz",
-        models=f"{RESULTS}/{{dataset}}/evaluation/models.tsv",
-        metrics=f"{RESULTS}/{{dataset}}/evaluation/metrics.tsv",
-        summary=f"{RESULTS}/{{dataset}}/evaluation/summary.tsv",
-        comparison=f"{RESULTS}/{{dataset}}/evaluation/comparison.tsv",
-        per_class=f"{RESULTS}/{{dataset}}/evaluation/per_class.tsv",
-        confusion=f"{RESULTS}/{{dataset}}/evaluation/confusion.tsv",
-        reject_curve=f"{RESULTS}/{{dataset}}/evaluation/reject_curve.tsv",
-        calibration=f"{RESULTS}/{{dataset}}/evaluation/calibration.tsv",
+        predictions=f"{HERE}/evaluation/predictions.tsv.gz",
+        models=f"{HERE}/evaluation/models.tsv",
+        metrics=f"{HERE}/evaluation/metrics.tsv",
+        summary=f"{HERE}/evaluation/summary.tsv",
+        comparison=f"{HERE}/evaluation/comparison.tsv",
+        per_class=f"{HERE}/evaluation/per_class.tsv",
+        confusion=f"{HERE}/evaluation/confusion.tsv",
+        reject_curve=f"{HERE}/evaluation/reject_curve.tsv",
+        calibration=f"{HERE}/evaluation/calibration.tsv",
     log:
-        f"{RESULTS}/{{dataset}}/logs/evaluation.log",
+        f"{HERE}/logs/evaluation.log",
     benchmark:
-        f"{RESULTS}/{{dataset}}/times/evaluation.tsv"
+        f"{HERE}/times/evaluation.tsv"
     conda:
         "../envs/report.yaml"
     threads: 1
@@ -30,7 +30,7 @@ rule evaluate:
         mem_mb=scale(BASE_MB, 60),
         runtime=scale(10, 1),
     params:
-        recipes=lambda wildcards: CONFIG["datasets"][wildcards.dataset]["recipes"],
+        recipes=setting("recipes"),
         code=code("evaluation.py"),
     script:
         "../scripts/evaluation.py"

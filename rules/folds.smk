@@ -3,17 +3,27 @@
 # makes: folds.tsv (id, group, repeat, fold), folds.json (how groups were made, and how many)
 
 
+def fold_table(wildcards):
+    """The user's table of folds, or of labels with a column of groups, if there is one."""
+    settings = plan(wildcards).settings
+    folds = settings["folds"]
+    table = folds["table"] if folds["method"] == "table" else None
+    if folds["method"] == "grouped" and folds["column"] is not None:
+        table = settings["source"].get("labels", {}).get("table")
+    return [str(DATA / table)] if table else []
+
+
 rule assign_folds:
     input:
         unpack(dataset_files),
-        table=lambda wildcards: fold_table(wildcards.dataset),
+        table=fold_table,
     output:
-        table=f"{RESULTS}/{{dataset}}/folds.tsv",
-        summary=f"{RESULTS}/{{dataset}}/folds.json",
+        table=f"{HERE}/folds.tsv",
+        summary=f"{HERE}/folds.json",
     log:
-        f"{RESULTS}/{{dataset}}/logs/folds.log",
+        f"{HERE}/logs/folds.log",
     benchmark:
-        f"{RESULTS}/{{dataset}}/times/folds.tsv"
+        f"{HERE}/times/folds.tsv"
     conda:
         "../envs/alignment.yaml"
     threads: 1
@@ -21,8 +31,8 @@ rule assign_folds:
         mem_mb=scale(BASE_MB, 40),
         runtime=scale(10, 1),
     params:
-        settings=lambda wildcards: CONFIG["datasets"][wildcards.dataset]["folds"],
-        source=lambda wildcards: CONFIG["datasets"][wildcards.dataset]["source"],
+        settings=setting("folds"),
+        source=setting("source"),
         data=str(DATA),
         seed=CONFIG["seed"],
         code=code("folds.py"),

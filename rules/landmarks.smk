@@ -3,20 +3,28 @@
 # makes: landmarks/SELECTOR/FOLD.tsv (row, class, weight, radius, reached)
 
 
+def landmarks_to_match(wildcards):
+    """The landmarks of the selector whose number this one takes."""
+    budget = CONFIG["selectors"][wildcards.selector].get("budget")
+    if not isinstance(budget, str):
+        return []
+    return f"{plan(wildcards).folder}/landmarks/{budget}/{wildcards.fold}.tsv"
+
+
 rule select_landmarks:
     input:
         unpack(dataset_files),
-        folds=f"{RESULTS}/{{dataset}}/folds.tsv",
-        candidates=f"{RESULTS}/{{dataset}}/candidates.tsv",
+        folds=f"{HERE}/folds.tsv",
+        candidates=f"{HERE}/candidates.tsv",
         class_scores=class_scores,
         match=landmarks_to_match,
-        given=lambda wildcards: given_table([wildcards.selector]),
+        given=lambda wildcards: given_tables([wildcards.selector]),
     output:
-        f"{RESULTS}/{{dataset}}/landmarks/{{selector}}/{{fold}}.tsv",
+        f"{HERE}/landmarks/{{selector}}/{{fold}}.tsv",
     log:
-        f"{RESULTS}/{{dataset}}/logs/landmarks.{{selector}}.{{fold}}.log",
+        f"{HERE}/logs/landmarks.{{selector}}.{{fold}}.log",
     benchmark:
-        f"{RESULTS}/{{dataset}}/times/landmarks.{{selector}}.{{fold}}.tsv"
+        f"{HERE}/times/landmarks.{{selector}}.{{fold}}.tsv"
     conda:
         "../envs/learning.yaml"
     threads: 1
@@ -26,7 +34,7 @@ rule select_landmarks:
     params:
         selector=lambda wildcards: CONFIG["selectors"][wildcards.selector],
         transforms=CONFIG["transforms"],
-        scoring=lambda wildcards: CONFIG["datasets"][wildcards.dataset]["scoring"],
+        scoring=setting("scoring"),
         data=str(DATA),
         seed=CONFIG["seed"],
         code=code("landmarks.py"),

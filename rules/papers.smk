@@ -22,7 +22,7 @@ rule run_experiment:
     benchmark:
         f"{PAPER}/times/{{experiment}}.tsv"
     wildcard_constraints:
-        experiment="|".join(map(re.escape, EXPERIMENTS)),
+        experiment=one_of(EXPERIMENTS),
     conda:
         "../envs/learning.yaml"
     threads: 1
@@ -51,7 +51,7 @@ rule draw_paper_figure:
     benchmark:
         f"{PAPER}/times/figure.{{figure}}.tsv"
     wildcard_constraints:
-        figure="|".join(map(re.escape, PAPER_FIGURES)),
+        figure=one_of(PAPER_FIGURES),
     conda:
         "../envs/report.yaml"
     threads: 1

@@ -16,13 +16,21 @@ FIGURES = [
 ]
 
 
+def timed_products(wildcards):
+    """What the last of the timed jobs make, but for figures and page, which show the times."""
+    files = ["evaluation/summary.tsv", "model.safetensors", "map.json"]
+    files += ["unknown/summary.tsv"] if plan(wildcards).settings["unknown"] else []
+    folder = plan(wildcards).folder
+    return [*(f"{folder}/{file}" for file in files), *plan(wildcards).classified]
+
+
 rule collect_times:
     input:
         timed_products,
     output:
-        f"{RESULTS}/{{dataset}}/times.tsv",
+        f"{HERE}/times.tsv",
     log:
-        f"{RESULTS}/{{dataset}}/logs/times.log",
+        f"{HERE}/logs/times.log",
     conda:
         "../envs/report.yaml"
     threads: 1
@@ -30,9 +38,9 @@ rule collect_times:
         mem_mb=scale(BASE_MB, 0),
         runtime=scale(5, 0),
     params:
-        times=lambda wildcards: f"{RESULTS}/{wildcards.dataset}/times",
-        logs=lambda wildcards: f"{RESULTS}/{wildcards.dataset}/logs",
-        jobs=lambda wildcards: timed_jobs(wildcards.dataset),
+        times=lambda wildcards: f"{plan(wildcards).folder}/times",
+        logs=lambda wildcards: f"{plan(wildcards).folder}/logs",
+        jobs=lambda wildcards: plan(wildcards).timed_jobs(),
         code=code("times.py"),
     script:
         "../scripts/times.py"
@@ -40,36 +48,25 @@ rule collect_times:
 
 rule map_landmarks:
     input:
-        unpack(dataset_files),
-        folds=f"{RESULTS}/{{dataset}}/folds.tsv",
-        columns=f"{RESULTS}/{{dataset}}/columns/scores.npy",
-        union=f"{RESULTS}/{{dataset}}/columns/landmarks.tsv",
-        self_scores=f"{RESULTS}/{{dataset}}/columns/self_scores.npy",
-        landmarks=lambda wildcards: expand(
-            f"{RESULTS}/{wildcards.dataset}/landmarks/{{selector}}/all.tsv",
-            selector=trained_selectors_of(wildcards.dataset),
-        ),
-        factors=lambda wildcards: expand(
-            f"{RESULTS}/{wildcards.dataset}/factors/{{selector}}/all.safetensors",
-            selector=trained_selectors_of(wildcards.dataset),
-        ),
-        model=f"{RESULTS}/{{dataset}}/model.safetensors",
+        unpack(column_files),
+        landmarks=of_all("landmarks", "tsv"),
+        factors=of_all("factors", "safetensors"),
+        model=f"{HERE}/model.safetensors",
     output:
-        points=f"{RESULTS}/{{dataset}}/map.tsv",
-        summary=f"{RESULTS}/{{dataset}}/map.json",
+        points=f"{HERE}/map.tsv",
+        summary=f"{HERE}/map.json",
     log:
-        f"{RESULTS}/{{dataset}}/logs/map.log",
+        f"{HERE}/logs/map.log",
     benchmark:
-        f"{RESULTS}/{{dataset}}/times/map.tsv"
+        f"{HERE}/times/map.tsv"
     conda:
         "../envs/learning.yaml"
     threads: CONFIG["learning"]["threads"]
     resources:
-        mem_mb=learning_memory(tiled=lambda wildcards: True),
+        mem_mb=learning_memory(tiled=always),
         runtime=scale(5, 0.1),
     params:
         seed=CONFIG["seed"],
-        base_mb=BASE_MB,
         code=code("landmark_map.py"),
     script:
         "../scripts/landmark_map.py"
@@ -77,22 +74,22 @@ rule map_landmarks:
 
 rule draw_figures:
     input:
-        summary=f"{RESULTS}/{{dataset}}/dataset/summary.json",
-        distinct=f"{RESULTS}/{{dataset}}/dataset/distinct.tsv",
-        alignments=f"{RESULTS}/{{dataset}}/columns/alignments.json",
-        landmarks=lambda wildcards: of_dataset(wildcards.dataset, "landmarks", "tsv", selectors_of),
-        spectra=lambda wildcards: of_dataset(wildcards.dataset, "factors", "spectrum.tsv"),
+        summary=f"{HERE}/dataset/summary.json",
+        distinct=f"{HERE}/dataset/distinct.tsv",
+        alignments=f"{HERE}/columns/alignments.json",
+        landmarks=landmark_tables,
+        spectra=lambda wildcards: plan(wildcards).of_folds("factors", "spectrum.tsv"),
         evaluation=expand(
             f"{RESULTS}/{{{{dataset}}}}/evaluation/{{table}}.tsv",
             table=["models", "summary", "comparison", "confusion", "reject_curve", "calibration"],
         ),
-        points=f"{RESULTS}/{{dataset}}/map.tsv",
-        map=f"{RESULTS}/{{dataset}}/map.json",
-        times=f"{RESULTS}/{{dataset}}/times.tsv",
+        points=f"{HERE}/map.tsv",
+        map=f"{HERE}/map.json",
+        times=f"{HERE}/times.tsv",
     output:
         [
             report(
-                f"{RESULTS}/{{dataset}}/figures/{name}.svg",
+                f"{HERE}/figures/{name}.svg",
                 caption=f"../report/{name}.rst",
                 category="{dataset}",
                 labels={"figure": name},
@@ -100,9 +97,9 @@ rule draw_figures:
             for name in FIGURES
         ],
     log:
-        f"{RESULTS}/{{dataset}}/logs/figures.log",
+        f"{HERE}/logs/figures.log",
     benchmark:
-        f"{RESULTS}/{{dataset}}/times/figures.tsv"
+        f"{HERE}/times/figures.tsv"
     conda:
         "../envs/report.yaml"
     threads: 1

@@ -5,19 +5,25 @@
 #        unknown rows x landmarks), unknown/predictions.tsv.gz, folds.tsv, summary.tsv,
 #        families.tsv, curve.tsv, figures/unknown.svg
 
+WITH_UNKNOWN = [dataset for dataset in DATASETS if PLANS[dataset].settings["unknown"]]
+
+
+def unknown_pairs(input, statistics):
+    return costs.unknown_pairs(statistics, count_landmarks(input.landmarks))
+
 
 rule score_unknown:
     input:
         lambda wildcards: source_files(wildcards.dataset),
-        summary=f"{RESULTS}/{{dataset}}/dataset/summary.json",
-        landmarks=f"{RESULTS}/{{dataset}}/columns/landmarks.tsv",
+        summary=f"{HERE}/dataset/summary.json",
+        landmarks=f"{HERE}/columns/landmarks.tsv",
     output:
-        records=f"{RESULTS}/{{dataset}}/unknown/records.tsv",
-        scores=f"{RESULTS}/{{dataset}}/unknown/scores.npy",
+        records=f"{HERE}/unknown/records.tsv",
+        scores=f"{HERE}/unknown/scores.npy",
     log:
-        f"{RESULTS}/{{dataset}}/logs/unknown_scores.log",
+        f"{HERE}/logs/unknown_scores.log",
     benchmark:
-        f"{RESULTS}/{{dataset}}/times/unknown_scores.tsv"
+        f"{HERE}/times/unknown_scores.tsv"
     conda:
         "../envs/alignment.yaml"
     threads: CONFIG["alignment"]["threads"]
@@ -25,16 +31,16 @@ rule score_unknown:
         alignment_memory_mb=CONFIG["alignment"]["memory_mb"],
         mem_mb=lambda wildcards, input, attempt: CONFIG["alignment"]["memory_mb"]
         + reading_memory(wildcards, input, attempt),
-        runtime=alignment_minutes(unknown_pairs),
+        runtime=alignment_minutes(unknown_pairs, blocks=1),
     params:
-        settings=lambda wildcards: CONFIG["datasets"][wildcards.dataset]["source"],
-        unknown=lambda wildcards: CONFIG["datasets"][wildcards.dataset]["unknown"],
-        scoring=lambda wildcards: CONFIG["datasets"][wildcards.dataset]["scoring"],
+        settings=setting("source"),
+        unknown=setting("unknown"),
+        scoring=setting("scoring"),
         data=str(DATA),
         seed=CONFIG["seed"],
         backend=CONFIG["alignment"]["backend"],
         transforms=CONFIG["transforms"],
-        transform_names=lambda wildcards: transforms_wanted(wildcards.dataset),
+        transform_names=lambda wildcards: plan(wildcards).transforms,
         code=code("unknown_scores.py"),
     script:
         "../scripts/unknown_scores.py"
@@ -42,23 +48,23 @@ rule score_unknown:
 
 rule measure_unknown:
     input:
-        records=f"{RESULTS}/{{dataset}}/unknown/records.tsv",
-        scores=f"{RESULTS}/{{dataset}}/unknown/scores.npy",
-        union=f"{RESULTS}/{{dataset}}/columns/landmarks.tsv",
-        predictions=f"{RESULTS}/{{dataset}}/evaluation/predictions.tsv.gz",
-        models=f"{RESULTS}/{{dataset}}/evaluation/models.tsv",
-        fold_models=lambda wildcards: of_tested(wildcards.dataset, "models", "safetensors"),
-        landmarks=lambda wildcards: of_tested(wildcards.dataset, "landmarks", "tsv"),
+        records=f"{HERE}/unknown/records.tsv",
+        scores=f"{HERE}/unknown/scores.npy",
+        union=f"{HERE}/columns/landmarks.tsv",
+        predictions=f"{HERE}/evaluation/predictions.tsv.gz",
+        models=f"{HERE}/evaluation/models.tsv",
+        fold_models=lambda wildcards: plan(wildcards).of_tested("models", "safetensors"),
+        landmarks=lambda wildcards: plan(wildcards).of_tested("landmarks", "tsv"),
     output:
-        predictions=f"{RESULTS}/{{dataset}}/unknown/predictions.tsv.gz",
-        folds=f"{RESULTS}/{{dataset}}/unknown/folds.tsv",
-        summary=f"{RESULTS}/{{dataset}}/unknown/summary.tsv",
-        families=f"{RESULTS}/{{dataset}}/unknown/families.tsv",
-        curve=f"{RESULTS}/{{dataset}}/unknown/curve.tsv",
+        predictions=f"{HERE}/unknown/predictions.tsv.gz",
+        folds=f"{HERE}/unknown/folds.tsv",
+        summary=f"{HERE}/unknown/summary.tsv",
+        families=f"{HERE}/unknown/families.tsv",
+        curve=f"{HERE}/unknown/curve.tsv",
     log:
-        f"{RESULTS}/{{dataset}}/logs/unknown.log",
+        f"{HERE}/logs/unknown.log",
     benchmark:
-        f"{RESULTS}/{{dataset}}/times/unknown.tsv"
+        f"{HERE}/times/unknown.tsv"
     conda:
         "../envs/learning.yaml"
     threads: 1
@@ -66,7 +72,7 @@ rule measure_unknown:
         mem_mb=scale(BASE_MB, 60),
         runtime=scale(10, 1),
     params:
-        recipes=lambda wildcards: recipes_of(wildcards.dataset),
+        recipes=lambda wildcards: plan(wildcards).recipes(),
         code=code("unknown.py"),
     script:
         "../scripts/unknown.py"
@@ -74,20 +80,20 @@ rule measure_unknown:
 
 rule draw_unknown:
     input:
-        comparison=f"{RESULTS}/{{dataset}}/evaluation/comparison.tsv",
-        curve=f"{RESULTS}/{{dataset}}/unknown/curve.tsv",
-        summary=f"{RESULTS}/{{dataset}}/unknown/summary.tsv",
+        comparison=f"{HERE}/evaluation/comparison.tsv",
+        curve=f"{HERE}/unknown/curve.tsv",
+        summary=f"{HERE}/unknown/summary.tsv",
     output:
         report(
-            f"{RESULTS}/{{dataset}}/figures/unknown.svg",
+            f"{HERE}/figures/unknown.svg",
             caption="../report/unknown.rst",
             category="{dataset}",
             labels={"figure": "unknown"},
         ),
     log:
-        f"{RESULTS}/{{dataset}}/logs/unknown_figure.log",
+        f"{HERE}/logs/unknown_figure.log",
     benchmark:
-        f"{RESULTS}/{{dataset}}/times/unknown_figure.tsv"
+        f"{HERE}/times/unknown_figure.tsv"
     conda:
         "../envs/report.yaml"
     threads: 1

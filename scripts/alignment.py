@@ -15,7 +15,7 @@ from kreinflow.sequences.dataset import read_dataset
 with logged(snakemake.log[0]) as console:
     folder = Path(snakemake.input.records).parent
     dataset = read_dataset(folder)
-    if hasattr(snakemake.input, "candidates"):
+    if snakemake.params.columns == "candidates":
         candidates = read_candidates(snakemake.input.candidates)
         rectangles = candidate_rectangles(dataset, candidates)
     else:

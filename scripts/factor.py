@@ -2,15 +2,16 @@
 
 from kreinflow.artifacts import write_table
 from kreinflow.console import logged
+from kreinflow.costs import rows_mb
 from kreinflow.landmarks.selector import count_landmarks
 from kreinflow.models.factor_file import factor_table, save_factors, spectrum_table
 from kreinflow.models.factors import make_factors
 from kreinflow.models.run import open_run, read_landmark_table
-from kreinflow.numerics import limited, square_mb
+from kreinflow.numerics import limited
 from kreinflow.scores import read_scheme, transforms_of
 
-squares_mb = square_mb(count_landmarks(snakemake.input.landmarks))
-memory_mb = max(snakemake.resources.mem_mb - snakemake.params.base_mb - squares_mb, 64)
+landmarks_read = count_landmarks(snakemake.input.landmarks)
+memory_mb = rows_mb(snakemake.resources.mem_mb, landmarks_read)
 with logged(snakemake.log[0]) as console, limited(snakemake.threads, memory_mb):
     files, params = snakemake.input, snakemake.params
     run = open_run(files)

@@ -4,17 +4,18 @@ import pandas as pd
 
 from kreinflow.artifacts import write_table
 from kreinflow.console import logged
+from kreinflow.costs import rows_mb
 from kreinflow.landmarks.selector import count_landmarks
 from kreinflow.landmarks.stage import read_union
 from kreinflow.models.factor_file import load_embedding, load_transforms
 from kreinflow.models.fold_models import save_fold_models
 from kreinflow.models.run import open_run, predict_fold, read_landmark_table
 from kreinflow.models.training import inner_partition, train_recipes
-from kreinflow.numerics import limited, square_mb
+from kreinflow.numerics import limited
 from kreinflow.sequences.partition import fold_numbers
 
-squares_mb = square_mb(count_landmarks(snakemake.input.landmarks))
-memory_mb = max(snakemake.resources.mem_mb - snakemake.params.base_mb - squares_mb, 64)
+landmarks_read = count_landmarks(snakemake.input.landmarks)
+memory_mb = rows_mb(snakemake.resources.mem_mb, landmarks_read)
 with logged(snakemake.log[0]) as console, limited(snakemake.threads, memory_mb):
     files, params, fold = snakemake.input, snakemake.params, snakemake.wildcards.fold
     run = open_run(files)

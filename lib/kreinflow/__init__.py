@@ -1,10 +1,29 @@
 """kreinflow: sparse, probabilistic classifiers from indefinite similarities.
 
-The package follows the way of the data: :mod:`kreinflow.sequences`,
-:mod:`kreinflow.alignment`, :mod:`kreinflow.landmarks`, :mod:`kreinflow.krein`,
-:mod:`kreinflow.models`, :mod:`kreinflow.evaluation`, :mod:`kreinflow.report`.
-A package imports only from those before it in this list, and from the small
-modules that all share: errors, randomness, numerics, artifacts.
+The rooms of the house stand in the order of the data. Each imports from those before it, or from
+others on its own line, and ``docs/architecture.md`` shows the way of a landmark column through them:
+
+* ``errors, settings, randomness, numerics, tall, artifacts, provenance, compiled, references``:
+  what all share.
+* ``console``: what a job says, and how it ends.
+* ``kernels``: kernels of vectors and strings, and generated data.
+* ``alignment``: Smith-Waterman scores, their transforms and their store.
+* ``sequences``: data sets and their sources, folds, identity clusters.
+* ``scores``: where the scores of a data set come from.
+* ``krein``: the Krein factor, its eigenpairs and corrections.
+* ``landmarks``: the selectors.
+* ``learners``: the methods that recipes name.
+* ``models``: training, calibration, the choice of a recipe, the files of factors and models.
+* ``costs, plan``: pairs, minutes and memory of a run; its selectors, folds and files.
+* ``automatic, configuration``: the configuration, and what stands in for one that names no recipes.
+* ``preflight``: all checks before a run.
+* ``classify``: the model file, and what is done with it.
+* ``evaluation``: metrics, comparisons, cross-validation in memory.
+* ``estimators``: the same for scikit-learn.
+* ``report``: tables, figures and the page.
+* ``competitors``: what people run today.
+* ``papers``: the figures of the papers, and ours.
+* ``cli``: the command line.
 
 The scikit-learn estimators of :mod:`kreinflow.estimators` can be had from here as well.
 """

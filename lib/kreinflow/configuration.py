@@ -20,11 +20,9 @@ from kreinflow.kernels.generators import GENERATORS
 from kreinflow.kernels.registry import KERNELS
 from kreinflow.landmarks.registry import SELECTORS
 from kreinflow.learners.registry import LEARNERS
+from kreinflow.plan import UNLABELLED
 from kreinflow.sequences.dataset import ALIGNED
 from kreinflow.settings import Configured, strict_validator
-
-UNLABELLED = "unlabelled"
-"""The name under which the sequences of a data set that have no label are classified."""
 
 _FOLDERS = (Path(__file__).parent / "schemas", Path(__file__).parents[2] / "schemas")
 

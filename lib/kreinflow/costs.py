@@ -1,19 +1,108 @@
-"""What a run costs: pairs, minutes and memory."""
+"""What a run costs: pairs to align, minutes and megabytes to ask a cluster for.
 
-from collections.abc import Mapping
+``statistics`` are those of a data set's ``summary.json``.
+"""
+
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
 
 from kreinflow.alignment.scoring import ScoringScheme
-from kreinflow.landmarks.candidates import (
-    SKETCH,
-)
-from kreinflow.landmarks.selector import (
-    pairs_with,
-)
+from kreinflow.landmarks.candidates import SKETCH
+from kreinflow.landmarks.selector import pairs_with
 from kreinflow.numerics import IntArray
 from kreinflow.sequences.dataset import Dataset
+
+Statistics = Mapping[str, Any]
+
+BASE_MB = 1000
+"""Memory of a job beside its matrices: 200 to 400 MB for the libraries that it imports, and on a
+cluster 3 x 200 MB for the Snakemakes that stand around it: those of the batch script, of the
+step, and, in a group, of the job itself."""
+
+CELLS = 2e9
+"""Cells of alignment a second and thread that run times are asked for by. Less than half of what
+benchmarks/alignment.py measures: machines differ, and so do lengths."""
+
+LEAST_ROWS_MB = 64
+"""What a learning job has for its rows at least."""
+
+
+def class_pairs(statistics: Statistics, candidates: Iterable[str]) -> int:
+    """Return the pairs of the class scores: members x candidates, and all x the sketch.
+
+    ``candidates`` has the class of each candidate; a row of the sketch has none.
+    """
+    sizes, everything = statistics["class_sizes"], statistics["distinct"]
+    return sum(sizes.get(name, everything) for name in candidates)
+
+
+def column_pairs(statistics: Statistics, landmarks: int) -> int:
+    """Return the pairs of all objects with the landmarks, of which many may be the same one."""
+    objects: int = statistics["distinct"]
+    return objects * min(landmarks, objects)
+
+
+def unknown_pairs(statistics: Statistics, landmarks: int) -> int:
+    """Return the pairs of the records held out as unknown with the landmarks."""
+    return int(sum(statistics["unknown"].values())) * landmarks
+
+
+def _cells(statistics: Statistics) -> float:
+    """Return the cells of a pair of mean length; 0 where nothing is aligned."""
+    return float(statistics["lengths"].get("mean", 0) ** 2)
+
+
+def alignment_minutes(statistics: Statistics, pairs: float, threads: int) -> float:
+    """Return the run time to ask for: 10 minutes and that of the pairs."""
+    return 10 + pairs * _cells(statistics) / (60 * CELLS * threads)
+
+
+def clustering_minutes(statistics: Statistics) -> float:
+    """Return the run time to ask for where clusters are made.
+
+    All pairs of a class are aligned, some twice more, in one thread.
+    """
+    pairs = sum(int(size) ** 2 for size in statistics["class_sizes"].values()) / 2
+    return 30 + pairs * (1e-4 + 3 * _cells(statistics) / CELLS) / 60
+
+
+def square_mb(landmarks: int) -> float:
+    """Return megabytes for the m x m matrices that a job holds beside its tiles: some 16 of them.
+
+    A factor with its eigenpairs and corrections is three or four, for each transform and rank;
+    what finds its eigenvalues needs some six more for the while.
+
+    Examples
+    --------
+    >>> square_mb(1000), square_mb(4000)
+    (128.0, 2048.0)
+    """
+    return 16 * 8 * landmarks**2 / 1e6
+
+
+def learning_mb(input_mb: float, landmarks: int, tiled_mb: float | None) -> float:
+    """Return the memory to ask for where something is learned.
+
+    Parameters
+    ----------
+    input_mb : float
+        Of the job's files: float64 rows take several times as much.
+    landmarks : int
+        Matrices of landmarks with landmarks come on top of the rows.
+    tiled_mb : float or None
+        What rows take at most if they are read by tiles; None if all are held.
+    """
+    rows = 24 * input_mb
+    if tiled_mb is not None:
+        rows = min(rows, tiled_mb)
+    return BASE_MB + rows + square_mb(landmarks)
+
+
+def rows_mb(asked_mb: float, landmarks: int) -> float:
+    """Return what is left for rows of the memory that :func:`learning_mb` asked for."""
+    return max(asked_mb - BASE_MB - square_mb(landmarks), LEAST_ROWS_MB)
 
 
 def alignment_account(

@@ -97,20 +97,6 @@ def limited(threads: int = 1, memory_mb: float = 2048) -> Iterator[Limits]:
         _limits = before
 
 
-def square_mb(landmarks: int) -> float:
-    """Return megabytes for the m x m matrices that a job holds beside its tiles: some 16 of them.
-
-    A factor with its eigenpairs and corrections is three or four, for each transform and rank;
-    what finds its eigenvalues needs some six more for the while.
-
-    Examples
-    --------
-    >>> square_mb(1000), square_mb(4000)
-    (128.0, 2048.0)
-    """
-    return 16 * 8 * landmarks**2 / 1e6
-
-
 def ordered_map(function: Callable[[S], T], items: Iterable[S]) -> Iterator[T]:
     """Yield ``function(item)`` of all items in order, as many at once as there are threads.
 

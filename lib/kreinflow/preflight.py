@@ -15,8 +15,34 @@ from kreinflow.landmarks.selector import (
     pairs_with,
 )
 from kreinflow.landmarks.stage import given_landmarks, training_parts
-from kreinflow.sequences.dataset import Dataset
+from kreinflow.sequences.dataset import Dataset, check_source
+from kreinflow.sequences.files import check_file, check_results
+from kreinflow.sequences.folds import check_groups
 from kreinflow.sequences.partition import ALL, Partition
+
+
+def check_files(config: Mapping[str, Any], data: Path) -> None:
+    """Check cheaply what the configuration names, before any job runs: files, folds, tables.
+
+    Parameters
+    ----------
+    config : mapping
+        As :func:`~kreinflow.configuration.complete_configuration` returns it.
+    data : Path
+        Where relative paths start.
+
+    Raises
+    ------
+    InputError
+    """
+    check_results(Path(config["results"]))
+    for dataset in config["datasets"].values():
+        check_source(dataset["source"], data)
+        check_groups(dataset["folds"], dataset["source"], data)
+    named = [request["input"] for request in config["classify"].values()]
+    named += [settings["table"] for settings in config["selectors"].values() if "table" in settings]
+    for path in named:
+        check_file(data / path)
 
 
 def check_budgets(

@@ -14,10 +14,10 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
-from kreinflow.alignment.kernel import AlignmentKernel
 from kreinflow.alignment.transforms import make_transform
 from kreinflow.configuration import complete_method, nearest
 from kreinflow.errors import InputError
+from kreinflow.estimators.alignment_kernel import AlignmentKernel
 from kreinflow.estimators.base import (
     KINDS,
     LandmarkDecisions,
@@ -278,7 +278,7 @@ class KreinClassifier(LandmarkDecisions, LandmarkChoice):
         "precomputed" (X is a square matrix of scores; for new objects, a row each with a column
         for each training object); a kernel of :data:`kreinflow.kernels.registry.KERNELS` (X holds
         vectors, or for ``edit_distance`` strings); or "alignment" (X is a list of sequences, see
-        :class:`~kreinflow.alignment.kernel.AlignmentKernel`).
+        :class:`~kreinflow.estimators.alignment_kernel.AlignmentKernel`).
     kernel_params : mapping, optional
         Its settings, as in the config; of alignments also ``transform``, ``molecule`` and
         ``threads``.

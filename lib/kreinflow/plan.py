@@ -1,0 +1,166 @@
+"""What a run makes of a data set: its recipes, selectors, folds, files and jobs, by their names."""
+
+from collections.abc import Mapping
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from kreinflow.learners.registry import make_learner
+from kreinflow.sequences.dataset import ALIGNED
+from kreinflow.sequences.folds import count_folds
+from kreinflow.sequences.partition import ALL, fold_name
+
+UNLABELLED = "unlabelled"
+"""The name under which the sequences of a data set that have no label are classified."""
+
+Settings = Mapping[str, Any]
+
+
+class DatasetPlan:
+    """One data set of a complete configuration.
+
+    Parameters
+    ----------
+    config : mapping
+        As :func:`~kreinflow.configuration.complete_configuration` returns it.
+    name : str
+        Of the data set.
+
+    Attributes
+    ----------
+    settings : mapping
+        The part of the data set in the configuration.
+    folder : str
+        Where its results are.
+    """
+
+    def __init__(self, config: Settings, name: str) -> None:
+        self.config, self.name = config, name
+        self.settings: Settings = config["datasets"][name]
+        self.folder = f"{config['results'].rstrip('/')}/{name}"
+
+    def recipes(self, selector: str | None = None) -> list[Settings]:
+        """Return the recipes of the data set in its order, or those of one selector."""
+        by_name = {recipe["name"]: recipe for recipe in self.config["recipes"]}
+        own = [by_name[name] for name in self.settings["recipes"]]
+        return [recipe for recipe in own if selector in (None, recipe["selector"])]
+
+    @property
+    def trained_selectors(self) -> list[str]:
+        """The selectors of the recipes."""
+        return list(dict.fromkeys(recipe["selector"] for recipe in self.recipes()))
+
+    @property
+    def selectors(self) -> dict[str, Settings]:
+        """The selectors of the recipes, then those that lend them their number of landmarks."""
+        known, used = self.config["selectors"], self.trained_selectors
+        lenders = [b for name in used if isinstance(b := known[name].get("budget"), str)]
+        return {name: known[name] for name in (*used, *lenders)}
+
+    @property
+    def transforms(self) -> list[str]:
+        """The score transforms of the recipes and of the selectors, sorted."""
+        wanted = [recipe["transform"] for recipe in self.recipes()]
+        wanted += [settings.get("transform", "raw") for settings in self.selectors.values()]
+        return sorted(set(wanted))
+
+    def most_wanted(self, key: str) -> int | None:
+        """Return what the selectors ask for at most, to choose landmarks by.
+
+        Parameters
+        ----------
+        key : {"candidates", "sketch"}
+            Candidates of a class and fold, or objects of a fold's sketch.
+
+        Returns
+        -------
+        int or None
+            None stands for all of them, 0 if no selector asks.
+        """
+        asked = [settings[key] for settings in self.selectors.values() if key in settings]
+        return 0 if not asked else None if None in asked else max(asked)
+
+    @property
+    def chooses_by_scores(self) -> bool:
+        """Whether a selector looks at scores, which are then aligned before the columns."""
+        return any(self.most_wanted(key) != 0 for key in ("candidates", "sketch"))
+
+    def learns_by_tiles(self, selector: str) -> bool:
+        """Return whether all learners of a selector's recipes read the factor tile by tile."""
+        learners = {recipe["learner"] for recipe in self.recipes(selector)}
+        return all(make_learner(self.config["learners"][name]).by_tiles for name in learners)
+
+    @property
+    def aligned(self) -> bool:
+        """Whether its objects are sequences, which are aligned."""
+        return self.settings["source"]["type"] in ALIGNED
+
+    @property
+    def classifies_unlabelled(self) -> bool:
+        """Whether the final model classifies the sequences without a label."""
+        return bool(self.settings["source"].get("unmatched") == "classify")
+
+    @property
+    def classified(self) -> list[str]:
+        """The tables of all that the final model classifies."""
+        names = [UNLABELLED] if self.classifies_unlabelled else []
+        requests = self.config["classify"].items()
+        names += [name for name, request in requests if request["dataset"] == self.name]
+        return [f"{self.folder}/classified/{name}.tsv" for name in names]
+
+    @cached_property
+    def folds(self) -> list[str]:
+        """The names of the outer folds, and of the part that the final model learns from.
+
+        Raises
+        ------
+        InputError
+            If the user's table of folds is at fault.
+        """
+        counted = count_folds(self.settings["folds"], Path(self.config["data"]))
+        return [*(fold_name(*numbers) for numbers in counted), ALL]
+
+    def of_fold(self, stage: str, fold: str, ending: str) -> list[str]:
+        """Return the files of a stage and fold, one for each selector of the recipes."""
+        return [f"{self.folder}/{stage}/{name}/{fold}.{ending}" for name in self.trained_selectors]
+
+    def of_folds(self, stage: str, ending: str, lenders: bool = False) -> list[str]:
+        """Return the files of a stage, selector by selector, those of ``all`` the last ones.
+
+        With ``lenders`` all :attr:`selectors` have files, without it those of the recipes.
+        """
+        return [
+            f"{self.folder}/{stage}/{name}/{fold}.{ending}"
+            for name in (self.selectors if lenders else self.trained_selectors)
+            for fold in self.folds
+        ]
+
+    def of_tested(self, stage: str, ending: str) -> list[str]:
+        """Return the files of :meth:`of_folds` for the outer folds alone."""
+        paths = self.of_folds(stage, ending)
+        return [path for path in paths if Path(path).name != f"{ALL}.{ending}"]
+
+    def timed_jobs(self) -> list[str]:
+        """Return the names of a run's benchmarks: the folder may hold those of an earlier one."""
+        blocks = range(self.config["alignment"]["blocks"]) if self.aligned else []
+        stages = {
+            "landmarks": self.selectors,
+            "factor": self.trained_selectors,
+            "model": self.trained_selectors,
+        }
+        return [
+            *("dataset", "folds", "candidates"),
+            *(f"class_scores.{block}" for block in blocks if self.chooses_by_scores),
+            *(f"columns.{block}" for block in blocks),
+            "columns",
+            *(
+                f"{stage}.{selector}.{fold}"
+                for stage, selectors in stages.items()
+                for selector in selectors
+                for fold in self.folds
+            ),
+            *("evaluation", "final_model", "map"),
+            *(("unknown_scores", "unknown") if self.settings["unknown"] else ()),
+            *((UNLABELLED,) if self.classifies_unlabelled else ()),
+            *(f"classify.{Path(path).stem}" for path in self.classified),
+        ]

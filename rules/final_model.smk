@@ -1,0 +1,34 @@
+# Takes one recipe, the best on the inner folds or the one asked for, as the final model: it was
+# trained in the fold 'all', whose training part is everything.
+# needs: models, landmarks and factors of 'all'
+# makes: model.safetensors
+
+
+rule choose_final_model:
+    input:
+        unpack(dataset_files),
+        tables=of_all("models", "tsv"),
+        models=of_all("models", "safetensors"),
+        landmarks=of_all("landmarks", "tsv"),
+        factors=of_all("factors", "tsv"),
+    output:
+        model=f"{HERE}/model.safetensors",
+    log:
+        f"{HERE}/logs/final_model.log",
+    benchmark:
+        f"{HERE}/times/final_model.tsv"
+    conda:
+        "../envs/learning.yaml"
+    threads: 1
+    resources:
+        mem_mb=scale(BASE_MB, 10),
+        runtime=scale(5, 0.1),
+    params:
+        recipe=setting("final"),
+        order=setting("recipes"),
+        source=setting("source"),
+        scoring=setting("scoring"),
+        data=str(DATA),
+        code=code("final_model.py"),
+    script:
+        "../scripts/final_model.py"
