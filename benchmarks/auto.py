@@ -37,8 +37,10 @@ from kreinflow.landmarks.registry import make_selector
 from kreinflow.landmarks.stage import select_landmarks, training_parts
 from kreinflow.models.choice import choose_recipe
 from kreinflow.models.factors import embedding_of, make_factors
+from kreinflow.models.inner_folds import inner_partition
+from kreinflow.models.reject_threshold import RejectRule
 from kreinflow.models.run import Run, predict_fold
-from kreinflow.models.training import inner_partition, train_recipes
+from kreinflow.models.training import Training
 from kreinflow.numerics import limited
 from kreinflow.scores import MatrixScores, transforms_of
 from kreinflow.sequences.dataset import Dataset
@@ -126,16 +128,9 @@ def learned(
         inner = inner_partition(union, part, config["inner_folds"], seed, fold)
         own = [recipe for recipe in config["recipes"] if recipe["selector"] == name]
         entries = make_factors(landmarks, part, transforms, own)
-        recipes = train_recipes(
-            own,
-            config["learners"],
-            transforms,
-            partial(embedding_of, entries),
-            landmarks,
-            part,
-            inner,
-            config["reject_error"],
-            seed,
+        training = Training(landmarks, part, inner, RejectRule(config["reject_error"]), seed)
+        recipes = training.train_recipes(
+            own, config["learners"], transforms, partial(embedding_of, entries)
         )
         for recipe, trained in recipes:
             predictions = predict_fold(run, landmarks, fold, recipe["name"], trained.classifier)

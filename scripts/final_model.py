@@ -8,6 +8,7 @@ from kreinflow.artifacts import read_table
 from kreinflow.classify.model_file import final_model
 from kreinflow.console import logged
 from kreinflow.models.choice import choose_recipe
+from kreinflow.models.factor_file import factor_row
 from kreinflow.models.fold_models import load_fold_model
 from kreinflow.models.run import read_landmark_table
 from kreinflow.scores import read_scheme
@@ -34,19 +35,14 @@ with logged(snakemake.log[0]) as console:
     }
     path, landmarks, factors = paths[chosen["selector"]]
     classifier = load_fold_model(path, recipe)
-    wanted = classifier.about["recipe"]
-    (factor,) = (
-        row
-        for row in read_table(factors, [], text=["rank_wanted"]).to_dict("records")
-        if (row["transform"], row["rank_wanted"]) == (wanted["transform"], str(wanted["rank"]))
-    )
+    table = read_table(factors, [], text=["rank_wanted"])
     model = final_model(
         dataset,
         classifier,
         read_scheme(dataset, params.scoring, params.data),
         params.source,
         chosen,
-        factor,
+        factor_row(table, classifier.about["recipe"]),
         read_landmark_table(landmarks)["row"].tolist(),
     )
     model.save(snakemake.output.model)

@@ -9,8 +9,10 @@ from kreinflow.landmarks.selector import count_landmarks
 from kreinflow.landmarks.stage import read_union
 from kreinflow.models.factor_file import load_embedding, load_transforms
 from kreinflow.models.fold_models import save_fold_models
+from kreinflow.models.inner_folds import inner_partition
+from kreinflow.models.reject_threshold import RejectRule
 from kreinflow.models.run import open_run, predict_fold, read_landmark_table
-from kreinflow.models.training import inner_partition, train_recipes
+from kreinflow.models.training import Training
 from kreinflow.numerics import limited
 from kreinflow.sequences.partition import fold_numbers
 
@@ -24,17 +26,12 @@ with logged(snakemake.log[0]) as console, limited(snakemake.threads, memory_mb):
     inner = inner_partition(
         run.alike(read_union(files.landmarks_of_all)), part, params.inner_folds, params.seed, fold
     )
-    recipes = train_recipes(
+    reject = RejectRule(params.reject_error, params.reject_coverage)
+    recipes = Training(landmarks, part, inner, reject, params.seed).train_recipes(
         params.recipes,
         params.learners,
         load_transforms(files.factors),
         lambda r: load_embedding(files.factors, r["transform"], r["rank"], r["correction"]),
-        landmarks,
-        part,
-        inner,
-        params.reject_error,
-        params.seed,
-        params.reject_coverage,
     )
     repeat, number = fold_numbers(fold)
     classifiers, figures, predictions = {}, [], []

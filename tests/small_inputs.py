@@ -14,7 +14,9 @@ from kreinflow.landmarks.registry import make_selector
 from kreinflow.landmarks.stage import select_landmarks
 from kreinflow.models.factor_file import factor_table
 from kreinflow.models.factors import make_factors
-from kreinflow.models.training import inner_partition, train
+from kreinflow.models.inner_folds import inner_partition
+from kreinflow.models.reject_threshold import RejectRule
+from kreinflow.models.training import Training
 from kreinflow.scores import alphabet_of, open_scores, read_scheme, transforms_of
 from kreinflow.sequences.dataset import load_dataset
 
@@ -151,16 +153,12 @@ def trained_model(config, data):
     training = TrainingPart(dataset.rows, dataset.labels, dataset.rows, dataset.classes)
     inner = inner_partition(landmarks.rows, training, config["inner_folds"], config["seed"], "all")
     (entry,) = make_factors(landmarks, training, transforms, [recipe])
-    trained = train(
+    reject = RejectRule(config["reject_error"])
+    trained = Training(landmarks, training, inner, reject, config["seed"]).train(
         recipe,
         config["learners"][recipe["learner"]],
         entry.corrected[recipe["correction"]],
         landmark_kernel(landmarks, training, transforms[recipe["transform"]]),
-        landmarks,
-        training,
-        inner,
-        config["reject_error"],
-        config["seed"],
     )
     figures = {"recipe": recipe["name"]} | trained.figures
     (factor,) = factor_table([entry]).to_dict("records")

@@ -12,8 +12,10 @@ from kreinflow.landmarks.registry import make_selector
 from kreinflow.landmarks.stage import select_landmarks, training_parts
 from kreinflow.models.choice import choose_recipe
 from kreinflow.models.factors import embedding_of, make_factors
+from kreinflow.models.inner_folds import inner_partition
+from kreinflow.models.reject_threshold import RejectRule
 from kreinflow.models.run import Run
-from kreinflow.models.training import inner_partition, train_recipes
+from kreinflow.models.training import Training
 from kreinflow.scores import MatrixScores, transforms_of
 from kreinflow.sequences.dataset import Dataset
 from kreinflow.sequences.partition import Partition
@@ -78,16 +80,11 @@ def inner_figures(K, codes, partition, fold):
         inner = inner_partition(union, part, config["inner_folds"], config["seed"], fold)
         own = [recipe for recipe in config["recipes"] if recipe["selector"] == name]
         entries = make_factors(landmarks, part, transforms, own)
-        recipes = train_recipes(
-            own,
-            config["learners"],
-            transforms,
-            partial(embedding_of, entries),
-            landmarks,
-            part,
-            inner,
-            config["reject_error"],
-            config["seed"],
+        training = Training(
+            landmarks, part, inner, RejectRule(config["reject_error"]), config["seed"]
+        )
+        recipes = training.train_recipes(
+            own, config["learners"], transforms, partial(embedding_of, entries)
         )
         figures += [{"recipe": r["name"], **trained.figures} for r, trained in recipes]
     order = [recipe["name"] for recipe in config["recipes"]]

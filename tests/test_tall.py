@@ -14,7 +14,7 @@ from kreinflow.krein.factor import KreinFactor
 from kreinflow.krein.landmark_kernel import Landmarks, TrainingPart, landmark_kernel
 from kreinflow.learners.learner import Problem
 from kreinflow.learners.registry import LEARNERS, make_learner
-from kreinflow.models.training import choose
+from kreinflow.models.inner_folds import choose
 from kreinflow.numerics import limited
 from kreinflow.tall import TallMatrix, select
 

@@ -26,8 +26,10 @@ from kreinflow.krein.landmark_kernel import landmark_kernel
 from kreinflow.landmarks.registry import make_selector
 from kreinflow.landmarks.stage import select_landmarks
 from kreinflow.models.factors import make_factors
+from kreinflow.models.inner_folds import inner_partition
+from kreinflow.models.reject_threshold import RejectRule
 from kreinflow.models.run import Run
-from kreinflow.models.training import inner_partition, train
+from kreinflow.models.training import Training
 from kreinflow.scores import alphabet_of, open_scores, read_scheme, transforms_of
 from kreinflow.sequences.dataset import load_dataset
 from kreinflow.sequences.partition import ALL, Partition
@@ -88,16 +90,13 @@ def workflow(folder, source, learner, *, transform="raw", correction="none", sel
     run = Run(dataset, partition, columns, rows, given.self_scores())
     landmarks, part = run.landmarks(table), run.training_part(ALL)
     (entry,) = make_factors(landmarks, part, transforms, [recipe])
-    classifier = train(
+    inner = inner_partition(rows, part, config["inner_folds"], 0, ALL)
+    training = Training(landmarks, part, inner, RejectRule(config["reject_error"]), 0)
+    classifier = training.train(
         recipe,
         config["learners"]["it"],
         entry.corrected[correction],
         landmark_kernel(landmarks, part, transforms[transform]),
-        landmarks,
-        part,
-        inner_partition(rows, part, config["inner_folds"], 0, ALL),
-        config["reject_error"],
-        0,
     ).classifier
     seen = (
         landmarks.scores[dataset.rows],

@@ -1,4 +1,4 @@
-"""Temperature scaling against scikit-learn and brute force; the reject threshold."""
+"""Temperature scaling against scikit-learn and brute force."""
 
 import numpy as np
 import pytest
@@ -6,11 +6,7 @@ from sklearn.calibration import _TemperatureScaling
 from sklearn.metrics import log_loss
 
 from kreinflow.errors import InputError
-from kreinflow.models.calibration import (
-    TemperatureCalibrator,
-    coverage_threshold,
-    reject_threshold,
-)
+from kreinflow.models.calibration import TemperatureCalibrator
 
 
 def noisy_decisions(n=400, k=5, scale=1.0, seed=0):
@@ -84,45 +80,3 @@ def test_useless_decisions_are_flattened():
     assert np.isfinite(calibrator.temperature_)
     assert np.ptp(calibrator.probabilities(-decisions)) < 0.01
     assert TemperatureCalibrator().fit(np.zeros((4, 2)), np.array([0, 1, 0, 1])).temperature_ == 1.0
-
-
-def naive_threshold(probabilities, y, error):
-    top, wrong = probabilities.max(axis=1), probabilities.argmax(axis=1) != y
-    return min((t for t in top if wrong[top >= t].mean() <= error), default=1.0)
-
-
-@pytest.mark.parametrize("error", [0.0, 0.01, 0.05, 0.2, 0.9])
-@pytest.mark.parametrize("seed", range(4))
-def test_reject_threshold_equals_trying_all(error, seed):
-    decisions, y = noisy_decisions(n=150, seed=seed)
-    probabilities = TemperatureCalibrator().fit(decisions, y).probabilities(decisions)
-    probabilities = np.round(probabilities, 2)  # many ties
-    found = reject_threshold(probabilities, y, error)
-    assert found == naive_threshold(probabilities, y, error)
-    accepted = probabilities.max(axis=1) >= found
-    wrong = (probabilities.argmax(axis=1) != y)[accepted]
-    assert wrong.size == 0 or wrong.mean() <= error or found == 1.0
-
-
-def test_reject_threshold_at_its_ends():
-    probabilities = np.array([[0.9, 0.1], [0.2, 0.8], [0.6, 0.4]])
-    assert reject_threshold(probabilities, np.array([0, 1, 0])) == probabilities.max(axis=1).min()
-    assert reject_threshold(probabilities, np.array([1, 0, 1])) == 1.0
-    assert reject_threshold(probabilities, np.array([0, 1, 1])) == 0.8
-
-
-@pytest.mark.parametrize("coverage", [1e-6, 0.07, 0.5, 0.95, 0.999, 1.0])
-@pytest.mark.parametrize("n", [30, 100, 150])
-def test_coverage_threshold_equals_trying_all(coverage, n):
-    decisions, y = noisy_decisions(n=n, seed=n)
-    probabilities = np.round(TemperatureCalibrator().fit(decisions, y).probabilities(decisions), 2)
-    top = probabilities.max(axis=1)
-    enough = [t for t in top if round(n * coverage, 9) <= np.count_nonzero(top >= t)]
-    assert coverage_threshold(probabilities, coverage) == max(enough)
-
-
-def test_coverage_threshold_without_ties_accepts_the_share():
-    probabilities = np.linspace(0.5, 1, 100)[:, None] * [1, 0] + [0, 1e-9]
-    for coverage in (0.07, 0.29, 0.57, 0.95):
-        found = coverage_threshold(probabilities, coverage)
-        assert np.mean(probabilities.max(axis=1) >= found) == pytest.approx(coverage, abs=1e-12)

@@ -24,7 +24,9 @@ from kreinflow.krein.landmark_kernel import (
 )
 from kreinflow.learners.registry import LEARNERS
 from kreinflow.models.classifier import LandmarkClassifier
-from kreinflow.models.training import Trained, inner_partition, train
+from kreinflow.models.inner_folds import inner_partition
+from kreinflow.models.reject_threshold import RejectRule
+from kreinflow.models.training import Training
 from kreinflow.numerics import FloatArray
 from kreinflow.sequences.partition import ALL
 
@@ -156,9 +158,8 @@ class LandmarkDecisions(ClassifierMixin):  # type: ignore[misc] # scikit-learn h
             "correction": self.correction,
             "rank": rank_of(self),
         }
-        trained: Trained = train(
-            recipe, settings, embedding, kernel, landmarks, part, inner, REJECT_ERROR, seed
-        )
+        training = Training(landmarks, part, inner, RejectRule(REJECT_ERROR), seed)
+        trained = training.train(recipe, settings, embedding, kernel)
         self.landmark_classifier_ = trained.classifier
         self.training_ = trained.figures
 

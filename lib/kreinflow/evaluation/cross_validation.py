@@ -25,8 +25,9 @@ from kreinflow.landmarks.registry import make_selector
 from kreinflow.landmarks.stage import select_landmarks
 from kreinflow.learners.learner import Fitted, Learner, Problem
 from kreinflow.learners.registry import make_learner
+from kreinflow.models.inner_folds import choose, inner_partition
 from kreinflow.models.run import Run
-from kreinflow.models.training import choose, inner_partition, shown
+from kreinflow.models.training import shown
 from kreinflow.scores import Scores, transforms_of
 from kreinflow.sequences.dataset import Dataset
 from kreinflow.sequences.partition import Partition, fold_numbers

@@ -12,7 +12,7 @@ from kreinflow.alignment.transforms import ScoreTransform
 from kreinflow.artifacts import read_arrays, write_arrays
 from kreinflow.errors import InputError
 from kreinflow.krein.correction import CorrectedFactor, Correction, LandmarkCoordinates
-from kreinflow.models.factors import FactorEntry
+from kreinflow.models.factors import FactorEntry, factor_key
 from kreinflow.numerics import single_threaded
 
 KIND = "kreinflow factors 1"
@@ -113,11 +113,23 @@ def load_leading(
 
 def _number(header: Mapping[str, Any], transform: str, rank: object) -> int | None:
     """Return the place of a factor in the file, None if it is not there."""
+    wanted = factor_key(transform, rank)
     for number, entry in enumerate(header["factors"]):
-        # Rank 1 is one eigenvalue and rank 1.0 all of them, so types must agree too.
-        if entry["transform"]["name"] == transform and repr(entry["rank"]) == repr(rank):
+        if factor_key(entry["transform"]["name"], entry["rank"]) == wanted:
             return number
     return None
+
+
+def factor_row(table: pd.DataFrame, recipe: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the row of :func:`factor_table` that a recipe uses."""
+    wanted = factor_key(recipe["transform"], recipe["rank"])
+    rows = table.to_dict("records")
+    (row,) = (r for r in rows if (r["transform"], r["rank_wanted"]) == wanted)
+    return {str(key): value for key, value in row.items()}
+
+
+def _names(entry: FactorEntry) -> dict[str, str]:
+    return dict(zip(("transform", "rank_wanted"), entry.key, strict=True))
 
 
 def factor_table(entries: Sequence[FactorEntry]) -> pd.DataFrame:
@@ -127,8 +139,7 @@ def factor_table(entries: Sequence[FactorEntry]) -> pd.DataFrame:
         positive, negative, zero = entry.pairs.signature
         rows.append(
             {
-                "transform": entry.transform.name,
-                "rank_wanted": str(entry.rank),
+                **_names(entry),
                 "landmarks": entry.factor.matrix.shape[0],
                 "rank": entry.factor.rank,
                 "misfit": entry.factor.misfit,
@@ -154,8 +165,7 @@ def spectrum_table(entries: Sequence[FactorEntry]) -> pd.DataFrame:
             parts.append(
                 pd.DataFrame(
                     {
-                        "transform": entry.transform.name,
-                        "rank_wanted": str(entry.rank),
+                        **_names(entry),
                         "correction": method,
                         "index": np.arange(1, len(values) + 1),
                         "eigenvalue": values,

@@ -14,6 +14,19 @@ from kreinflow.krein.factor import KreinFactor, Rank
 from kreinflow.krein.landmark_kernel import Landmarks, TrainingPart, factor_of, landmark_kernel
 
 
+def factor_key(transform: str, rank: object) -> tuple[str, str]:
+    """Return what tells a factor from others of its fold and landmarks.
+
+    Rank 1 keeps one eigenvalue and rank 1.0 all of them, so the rank is compared as text.
+
+    Examples
+    --------
+    >>> factor_key("log", 1) == factor_key("log", 1.0)
+    False
+    """
+    return transform, str(rank)
+
+
 @dataclass(frozen=True, eq=False)
 class FactorEntry:
     """A Krein factor of one transform and rank, its eigenpairs, and its corrections."""
@@ -23,6 +36,11 @@ class FactorEntry:
     factor: KreinFactor
     pairs: Eigenpairs
     corrected: dict[str, CorrectedFactor]
+
+    @property
+    def key(self) -> tuple[str, str]:
+        """See :func:`factor_key`."""
+        return factor_key(self.transform.name, self.rank)
 
 
 def make_factors(
@@ -41,15 +59,14 @@ def make_factors(
     recipes : sequence of mappings
         With the keys transform, rank, correction.
     """
+    wanted: dict[tuple[str, str], list[Mapping[str, Any]]] = {}
+    for recipe in recipes:
+        wanted.setdefault(factor_key(recipe["transform"], recipe["rank"]), []).append(recipe)
     entries = []
-    # By the type of the rank too: 1 keeps one eigenvalue, 1.0 all of them, and 1 == 1.0.
-    wanted = {(r["transform"], repr(r["rank"])): r["rank"] for r in recipes}
-    for (name, shown), rank in wanted.items():
-        kernel = landmark_kernel(landmarks, part, transforms[name])
-        factor, pairs = factor_of(kernel, rank)
-        corrections = dict.fromkeys(
-            r["correction"] for r in recipes if (r["transform"], repr(r["rank"])) == (name, shown)
-        )
+    for (name, _), alike in wanted.items():
+        rank = alike[0]["rank"]
+        factor, pairs = factor_of(landmark_kernel(landmarks, part, transforms[name]), rank)
+        corrections = dict.fromkeys(recipe["correction"] for recipe in alike)
         corrected = {method: embed(factor, pairs, method) for method in corrections}
         entries.append(FactorEntry(transforms[name], rank, factor, pairs, corrected))
     return entries
@@ -57,6 +74,6 @@ def make_factors(
 
 def embedding_of(entries: Sequence[FactorEntry], recipe: Mapping[str, Any]) -> CorrectedFactor:
     """Return the corrected factor of a recipe, among those that were made for several."""
-    wanted = recipe["transform"], repr(recipe["rank"])
-    (entry,) = (e for e in entries if (e.transform.name, repr(e.rank)) == wanted)
+    wanted = factor_key(recipe["transform"], recipe["rank"])
+    (entry,) = (entry for entry in entries if entry.key == wanted)
     return entry.corrected[recipe["correction"]]

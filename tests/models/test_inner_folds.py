@@ -1,0 +1,295 @@
+"""Inner folds: what is held out, what is measured, and what a fit may know."""
+
+from dataclasses import replace
+from functools import partial
+
+import numpy as np
+import pytest
+
+from kreinflow.alignment.transforms import make_transform
+from kreinflow.errors import InputError
+from kreinflow.krein.factor import KreinFactor
+from kreinflow.krein.landmark_kernel import Landmarks, TrainingPart, landmark_kernel
+from kreinflow.learners import registry
+from kreinflow.learners.learner import Problem
+from kreinflow.models.factors import embedding_of, make_factors
+from kreinflow.models.inner_folds import (
+    _held_out_decisions,
+    choose,
+    inner_partition,
+    whole_groups,
+)
+from kreinflow.models.reject_threshold import RejectRule
+from kreinflow.models.training import Training
+from kreinflow.numerics import limited
+from models.trainings import CLASSES, KINDS, LEARNERS, PSD_ONLY, M, N, fitted, problem
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_inner_folds_measure_no_landmark(kind):
+    *_, inner, _ = fitted(kind, "nearest")
+    landmarks, part, _ = problem(kind)
+    assert (inner[np.isin(part.rows, landmarks.rows)] == -1).all()
+    assert (inner[~np.isin(part.rows, landmarks.rows)] >= 0).all()
+    assert set(inner) == {-1, 0, 1, 2}
+
+
+def test_where_half_of_all_are_landmarks_they_are_measured_too():
+    landmarks, part, full = problem("similarity")
+    half = part.rows[: 2 * len(part.rows) // 3]
+    many = Landmarks(
+        full[:, half], landmarks.self_scores, landmarks.lengths, half, half // 30, "similarity"
+    )
+    assert (inner_partition(many.rows, part, 3, 1, "r0f0") >= 0).all()
+
+
+def all_landmarks(kind):
+    """The problem with every training record a landmark, and inner folds that measure them all."""
+    landmarks, part, full = problem(kind)
+    landmarks = replace(
+        landmarks, scores=full[:, part.rows], rows=part.rows, classes=part.labels.copy()
+    )
+    return landmarks, part, inner_partition(landmarks.rows, part, 3, 1, "r0f0")
+
+
+def whole(landmarks, part, correction):
+    """The problem of a factor that all records of a training part make."""
+    name = "log" if landmarks.kind == "sequences" else "raw"
+    transform = make_transform(name)
+    recipe = {"transform": name, "rank": "misfit", "correction": correction}
+    (entry,) = make_factors(landmarks, part, {name: transform}, [recipe])
+    kernel = landmark_kernel(landmarks, part, transform)
+    return Problem.of(entry.corrected[correction], kernel, landmarks, part, 1)
+
+
+@pytest.mark.filterwarnings("ignore:the factor misses")
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("learner", ["pooled", "pcvm", "cvm", "sf-lsm", "svc", "nearest"])
+def test_measured_landmarks_are_new_objects_to_their_inner_folds(kind, learner):
+    """The decisions are those of a training part in which the held-out records never were."""
+    correction = "flip" if learner in PSD_ONLY else "none"
+    landmarks, part, inner = all_landmarks(kind)
+    machine = registry.make_learner(LEARNERS[learner])
+    choices = machine.choices()[:2]
+    found = _held_out_decisions(
+        machine, whole(landmarks, part, correction), choices, inner, "misfit"
+    )
+    for fold in range(3):
+        held_out, seen = inner == fold, inner != fold
+        others = replace(
+            landmarks,
+            scores=np.asarray(landmarks.scores)[:, seen],
+            rows=landmarks.rows[seen],
+            classes=landmarks.classes[seen],
+        )
+        smaller = TrainingPart(part.rows[seen], part.labels[seen], part.groups[seen], CLASSES)
+        alone = whole(others, smaller, correction)
+        new = TrainingPart(part.rows[held_out], part.labels[held_out], part.groups, CLASSES)
+        near = others.scores[new.rows]
+        if kind != "squared_dissimilarity":
+            kernel = landmark_kernel(others, new, alone.everything.transform)
+            unseen = Problem.of(alone.embedding, kernel, others, new, 1)
+        else:  # centred by the landmarks, which are the same for both
+            columns = alone.everything.centring.columns(near)
+            kernel = replace(alone.everything, C=columns, negative_dissimilarities=None)
+            unseen = Problem.of(alone.embedding, kernel, others, new, 1)
+            if machine.method == "nearest_landmark":
+                continue
+        for fitted_, decisions_ in zip(machine.fit(alone, choices), found, strict=True):
+            expected = machine.decide(fitted_, unseen)
+            np.testing.assert_allclose(decisions_[held_out], expected, rtol=1e-7, atol=1e-7)
+
+
+def test_landmarks_that_are_alike_are_one_record():
+    landmarks, part, full = problem("similarity")
+    rows = np.r_[landmarks.rows, landmarks.rows[:2]]
+    twice = replace(landmarks, scores=full[:, rows], rows=rows, classes=rows // 30)
+    found = whole(twice, part, "none").landmark_records
+    np.testing.assert_array_equal(part.rows[found], landmarks.rows)
+
+
+@pytest.mark.filterwarnings("ignore:the factor misses")
+@pytest.mark.parametrize(("memory_mb", "made_of_15"), [(2048, 9), (0.0001, 15)])
+def test_recipes_share_the_factors_of_inner_folds(monkeypatch, memory_mb, made_of_15):
+    """The bits are the same whether each recipe makes its own, or they do not fit in memory."""
+    landmarks, part, inner = all_landmarks("squared_dissimilarity")
+    recipes = [
+        {"name": f"{learner}-{correction}", "transform": "raw", "rank": rank}
+        | {"correction": correction, "learner": learner}
+        for learner, correction, rank in [
+            ("pooled", "none", "misfit"),
+            ("lsm", "none", "misfit"),
+            ("lsm", "clip", "misfit"),
+            ("pooled", "flip", 1),
+            ("pooled", "flip", 1.0),
+        ]
+    ]
+    transform = make_transform("raw")
+    entries = make_factors(landmarks, part, {"raw": transform}, recipes)
+    kernel = landmark_kernel(landmarks, part, transform)
+    made = []
+    real = KreinFactor.fit
+    monkeypatch.setattr(KreinFactor, "fit", lambda *a, **k: made.append(1) or real(*a, **k))
+
+    with limited(1, memory_mb):
+        alone = [
+            Training(landmarks, part, inner, RejectRule(0.05), seed=1).train(
+                recipe, LEARNERS[recipe["learner"]], embedding_of(entries, recipe), kernel
+            )
+            for recipe in recipes
+        ]
+        fits = len(made)
+        together = list(
+            Training(landmarks, part, inner, RejectRule(0.05), seed=1).train_recipes(
+                recipes, LEARNERS, {"raw": transform}, partial(embedding_of, entries)
+            )
+        )
+        fewer = len(made) - fits
+    assert (fits, fewer) == (15, made_of_15)
+    assert [recipe for recipe, _ in together] == recipes
+    for one, (_, other) in zip(alone, together, strict=True):
+        assert one.figures == other.figures
+        same = other.classifier.decision.to_arrays()
+        for name, array in one.classifier.decision.to_arrays().items():
+            np.testing.assert_array_equal(array, same[name])
+
+
+@pytest.mark.filterwarnings("ignore:the factor misses")
+@pytest.mark.parametrize("learner", ["pooled", "sf-lsm", "nearest"])
+def test_what_is_held_out_with_nearly_all_landmarks_is_not_measured_by_them(learner):
+    """Four of five landmarks are in one inner fold: the fit with the fifth alone is none."""
+    landmarks, part, full = problem("similarity")
+    rows = np.r_[landmarks.rows[:4], part.rows[-1]]
+    few = replace(landmarks, scores=full[:, rows], rows=rows, classes=np.r_[[0] * 4, 2])
+    inner = np.where(np.isin(part.rows, rows[:4]), 0, 1 + np.arange(len(part.rows)) % 2)
+    machine = registry.make_learner(LEARNERS[learner])
+    _, held, _ = choose(machine, whole(few, part, "none"), inner, "misfit")
+    assert (held[inner == 0] == 0).all()
+    assert (held[inner != 0] != 0).any(axis=1).all()
+
+
+@pytest.mark.filterwarnings("ignore:the factor misses")
+def test_landmarks_that_score_nothing_without_those_held_out_decide_nothing():
+    landmarks, part, full = problem("similarity")
+    silent = ~np.isin(np.arange(N), landmarks.rows[:3])
+    full[np.ix_(silent, silent)] = 0
+    blank = replace(landmarks, scores=full[:, landmarks.rows], self_scores=np.diagonal(full))
+    inner = np.where(silent[part.rows], 1 + np.arange(len(part.rows)) % 2, 0)
+    machine = registry.make_learner(LEARNERS["pooled"])
+    _, held, _ = choose(machine, whole(blank, part, "none"), inner, "misfit")
+    assert (held[inner == 0] == 0).all()
+    assert (held[inner != 0] != 0).any()
+
+
+@pytest.mark.filterwarnings("ignore:the factor misses")
+@pytest.mark.parametrize("learner", LEARNERS)
+def test_all_learners_can_be_chosen_where_all_are_landmarks(learner):
+    landmarks, part, inner = all_landmarks("sequences")
+    problem_ = whole(landmarks, part, "flip" if learner in PSD_ONLY else "none")
+    _, held, _ = choose(registry.make_learner(LEARNERS[learner]), problem_, inner, "misfit")
+    assert np.mean(held.argmax(axis=1) == part.labels) > 0.8
+
+
+def test_too_few_records_for_inner_folds_are_refused():
+    landmarks, _, _ = problem("similarity")
+    rows = landmarks.rows[[0, 5, 9]]  # one of each class
+    part = TrainingPart(rows, rows // 30, rows, CLASSES)
+    with pytest.raises(InputError, match="too few records are left to choose and calibrate on"):
+        inner_partition(landmarks.rows, part, 3, 1, "r0f0")
+
+
+def test_groups_share_an_inner_fold():
+    landmarks, part, _ = problem("similarity")
+    groups = part.rows // 3
+    grouped = TrainingPart(part.rows, part.labels, groups, CLASSES)
+    inner = inner_partition(landmarks.rows, grouped, 3, 1, "r0f0")
+    for group in np.unique(groups):
+        assert len(set(inner[groups == group]) - {-1}) <= 1
+
+
+def test_a_group_is_trained_on_whole_where_another_fold_would_not_know_a_class_of_it():
+    """Class b is in the first group alone: what is measured of a must not have it as a mate."""
+    groups = np.repeat(np.arange(6), 5)
+    labels = np.where(np.arange(30) < 2, 1, 0)
+    part = TrainingPart(np.arange(30), labels, groups, ("a", "b"))
+    inner = inner_partition(np.array([29]), part, 3, 1, "r0f0")
+    assert (inner[:5] == -1).all()
+    for group in range(1, 6):
+        assert len(np.unique(inner[groups == group])) == 1
+    assert set(inner[5:]) == {0, 1, 2}
+
+
+def test_groups_that_leave_one_inner_fold_are_torn_with_a_warning():
+    groups = np.repeat([0, 1], 5)
+    part = TrainingPart(np.arange(10), np.where(np.arange(10) < 2, 1, 0), groups, ("a", "b"))
+    with pytest.warns(UserWarning, match="fold r0f1: too few groups of records to hold whole"):
+        inner = inner_partition(np.array([9]), part, 2, 1, "r0f1")
+    single = replace(part, groups=part.rows)
+    np.testing.assert_array_equal(inner, inner_partition(np.array([9]), single, 2, 1, "r0f1"))
+    assert set(inner) == {-1, 0, 1}
+    assert inner[9] == -1
+    assert [whole_groups(part.groups, inner), whole_groups(part.rows, inner)] == [False, True]
+
+
+def test_torn_groups_that_are_too_few_records_are_refused():
+    part = TrainingPart(np.arange(2), np.array([0, 1]), np.array([0, 0]), ("a", "b"))
+    with (
+        pytest.warns(UserWarning, match="too few groups"),
+        pytest.raises(InputError, match="too few records are left to choose and calibrate on"),
+    ):
+        inner_partition(np.array([0]), part, 2, 1, "r0f0")
+
+
+def test_an_inner_fold_whose_landmarks_tell_nothing_apart_ends_no_run():
+    """Without those held out all rows of scores are the same: SF-LSM has no variance to fit."""
+    landmarks, part, full = problem("similarity")
+    seen = ~np.isin(np.arange(N), landmarks.rows[:3])
+    full[np.ix_(seen, seen)] = 7
+    same = replace(landmarks, scores=full[:, landmarks.rows], self_scores=np.diagonal(full))
+    inner = np.where(seen[part.rows], 1 + np.arange(len(part.rows)) % 2, 0)
+    machine = registry.make_learner(LEARNERS["sf-lsm"])
+    _, held, _ = choose(machine, whole(same, part, "none"), inner, "misfit")
+    assert (held[inner == 0] == 0).all()
+    assert (held[inner != 0] != 0).any()
+
+
+def grouped_problem():
+    """Groups of three neighbouring rows, of which a landmark is in many."""
+    landmarks, part, full = problem("sequences")
+    groups = part.rows // 3
+    return landmarks, TrainingPart(part.rows, part.labels, groups, CLASSES), full
+
+
+def test_a_group_that_is_held_out_has_no_word_in_its_own_decisions():
+    """Scores with its landmarks are scrambled, and the decisions stay what they were."""
+    landmarks, part, _ = grouped_problem()
+    inner = inner_partition(landmarks.rows, part, 3, 1, "r0f0")
+    assert (inner[np.isin(part.rows, landmarks.rows)] >= 0).any()
+    recipe = {"name": "it", "transform": "log", "rank": "misfit", "correction": "none"}
+    learner = registry.make_learner({"method": "nearest_landmark"})
+    found = []
+    for change in (False, True):
+        scores = landmarks.scores.copy()
+        if change:
+            same = part.groups[:, None] == landmarks.rows // 3
+            scores[np.ix_(part.rows, np.arange(M))] = np.where(same, 1, scores[part.rows])
+        own = Landmarks(**{**vars(landmarks), "scores": scores})
+        (entry,) = make_factors(own, part, {"log": make_transform("log")}, [recipe])
+        kernel = landmark_kernel(own, part, make_transform("log"))
+        whole = Problem.of(entry.corrected["none"], kernel, own, part, 1)
+        found.append(choose(learner, whole, inner, "misfit")[1])
+    np.testing.assert_array_equal(*found)
+
+
+def test_decisions_are_held_for_measured_records_alone():
+    """Of 25 choices, 66,000 records and 46 classes they are 0.6 GB."""
+    _, landmarks, part, kernel, embedding, inner, _ = fitted("similarity", "lsm")
+    inner[::2] = -1
+    learner = registry.make_learner(LEARNERS["lsm"])
+    problem_ = Problem.of(embedding, kernel, landmarks, part, 1)
+    held = _held_out_decisions(learner, problem_, learner.choices(), inner, None)
+    assert len(held) == 25
+    assert {decisions.shape for decisions in held} == {(np.count_nonzero(inner >= 0), 3)}
+    (fit,) = learner.fit(problem_.on(np.flatnonzero(inner != 1)), learner.choices()[7:8])
+    expected = learner.decide(fit, problem_.on(np.flatnonzero(inner == 1)))
+    np.testing.assert_allclose(held[7][inner[inner >= 0] == 1], expected, rtol=1e-12, atol=1e-12)

@@ -1,0 +1,96 @@
+"""Recipes on synthetic scores, for the tests of inner folds and training."""
+
+import numpy as np
+
+from kreinflow.alignment.transforms import make_transform
+from kreinflow.krein.landmark_kernel import Landmarks, TrainingPart, landmark_kernel
+from kreinflow.models.factors import make_factors
+from kreinflow.models.inner_folds import inner_partition
+from kreinflow.models.reject_threshold import RejectRule
+from kreinflow.models.training import Training
+from small_inputs import matrix_of, points
+
+LEARNERS = {
+    "ikfd": {"method": "ny_ikfd", "scatter": "balanced", "bias": "midpoint", "ridge": 0},
+    "pooled": {
+        "method": "ny_ikfd",
+        "scatter": "pooled",
+        "bias": "least_squares",
+        "ridge": "inner",
+    },
+    "pcvm": {"method": "ny_pcvm", "basis": "landmarks", "max_iter": 60},
+    "pcvm-all": {"method": "ny_pcvm", "basis": "all", "max_iter": 30},
+    "epcvm": {"method": "ny_epcvm"},
+    "epcvm-all": {"method": "ny_epcvm", "basis": "all", "max_iter": 200},
+    "ikqd": {"method": "ikqd", "ridge": "inner"},
+    "lsm": {"method": "krein_lsm", "lambda_plus": "inner", "lambda_minus": "inner"},
+    "vc-lsm": {
+        "method": "krein_vc_lsm",
+        "lambda_plus": "inner",
+        "lambda_minus": 0.01,
+        "variance": "inner",
+    },
+    "sh-svm": {"method": "krein_sh_svm", "lambda_plus": 0.01, "lambda_minus": "inner"},
+    "sf-lsm": {"method": "sf_lsm", "ridge": "inner"},
+    "cvm": {"method": "cvm", "penalty": "inner"},
+    "krein-svc": {"method": "svc", "penalty": 10.0},
+    "dissimilarities": {"method": "dissimilarity_space", "kernel": "linear", "penalty": 1.0},
+    "dissimilarities-elm": {"method": "dissimilarity_space", "kernel": "elm", "penalty": "inner"},
+    "nearest": {"method": "nearest_landmark"},
+    "svc": {"method": "linear_svc"},
+}
+PSD_ONLY = {"cvm", "krein-svc"}
+KINDS = ("sequences", "similarity", "squared_dissimilarity")
+CLASSES = ("a", "b", "c")
+N, M = 90, 12
+
+
+def problem(kind, seed=3, each=30):
+    """Scores of points on a plane: for ``sequences`` positive integers, as alignments give."""
+    X, labels = points(seed, each=each)
+    rows = np.arange(0, len(X), len(X) // M)[:M]
+    codes = np.array([CLASSES.index(label) for label in labels])
+    if kind == "sequences":
+        full = np.rint(400 * np.exp(-np.sqrt(matrix_of("squared_dissimilarity", X, X)) / 3))
+        full = full.astype(np.int32)
+    else:
+        full = matrix_of(kind, X, X)
+    landmarks = Landmarks(
+        scores=full[:, rows],
+        self_scores=np.diagonal(full).astype(float),
+        lengths=np.full(len(X), 100.0),
+        rows=rows,
+        classes=codes[rows],
+        kind=kind,
+    )
+    training = np.arange(len(X)) % 5 != 4
+    training[rows] = True
+    everything = np.flatnonzero(training)
+    return landmarks, TrainingPart(everything, codes[everything], everything, CLASSES), full
+
+
+def fitted(kind, learner, correction=None, seed=3, **changes):
+    correction = correction or ("flip" if learner in PSD_ONLY else "none")
+    landmarks, part, full = problem(kind, seed)
+    landmarks = Landmarks(**{**vars(landmarks), **changes})
+    recipe = {
+        "name": "it",
+        "transform": "log" if kind == "sequences" else "raw",
+        "rank": "misfit",
+        "correction": correction,
+        "learner": learner,
+    }
+    transform = make_transform(recipe["transform"])
+    (entry,) = make_factors(landmarks, part, {recipe["transform"]: transform}, [recipe])
+    kernel = landmark_kernel(landmarks, part, transform)
+    inner = inner_partition(landmarks.rows, part, 3, 1, "r0f0")
+    embedding = entry.corrected[correction]
+    training = Training(landmarks, part, inner, RejectRule(0.05), seed=1)
+    trained = training.train(recipe, LEARNERS[learner], embedding, kernel)
+    return trained, landmarks, part, kernel, embedding, inner, full
+
+
+def decisions(classifier, landmarks, rows):
+    return classifier.decision_function(
+        landmarks.scores[rows], landmarks.self_scores[rows], landmarks.lengths[rows]
+    )
