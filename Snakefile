@@ -51,7 +51,7 @@ rule all:
     input:
         f"{RESULTS}/report.html",
         of_datasets("model.safetensors"),
-        classified(),
+        CLASSIFIED,
 
 
 rule dataset:
@@ -101,7 +101,7 @@ rule final_model:
 
 rule classify:
     input:
-        classified(),
+        CLASSIFIED,
 
 
 rule paper:

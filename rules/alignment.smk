@@ -8,34 +8,11 @@
 #        landmarks), columns/landmarks.tsv, columns/self_scores.npy, columns/alignments.json
 
 
-def given_tables(selectors):
-    """The user's tables of landmarks, as inputs of the rules that read them."""
-    settings = [CONFIG["selectors"][selector] for selector in selectors]
-    return [str(DATA / selector["table"]) for selector in settings if "table" in selector]
-
-
-def class_scores(wildcards):
-    """The class blocks, if any selector needs them and they have to be aligned."""
-    if not (plan(wildcards).aligned and plan(wildcards).chooses_by_scores):
-        return []
-    return expand(f"{plan(wildcards).folder}/alignment/class_scores.{{block}}.json", block=BLOCKS)
-
-
-def columns_aligned(wildcards):
-    if not plan(wildcards).aligned:
-        return []
-    return expand(f"{plan(wildcards).folder}/alignment/columns.{{block}}.json", block=BLOCKS)
-
-
-def landmark_tables(wildcards):
-    return plan(wildcards).of_folds("landmarks", "tsv", lenders=True)
-
-
 rule list_candidates:
     input:
         unpack(dataset_files),
         folds=f"{HERE}/folds.tsv",
-        given=lambda wildcards: given_tables(plan(wildcards).selectors),
+        given=lambda wildcards: plan(wildcards).tables_of(plan(wildcards).selectors),
     output:
         f"{HERE}/candidates.tsv",
     log:
@@ -93,7 +70,7 @@ rule align_class_scores:
 rule align_columns:
     input:
         unpack(dataset_files),
-        class_scores=class_scores,
+        class_scores=lambda wildcards: plan(wildcards).blocks("class_scores"),
         landmarks=landmark_tables,
     output:
         f"{HERE}/alignment/columns.{{block}}.json",
@@ -123,7 +100,7 @@ rule gather_columns:
     input:
         unpack(dataset_files),
         candidates=f"{HERE}/candidates.tsv",
-        aligned=columns_aligned,
+        aligned=lambda wildcards: plan(wildcards).blocks("columns"),
         landmarks=landmark_tables,
     output:
         scores=f"{HERE}/columns/scores.npy",

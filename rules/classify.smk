@@ -4,22 +4,8 @@
 # makes: classified/NAME.tsv (one row an object; its columns are in docs/classify.md),
 #        dataset/unlabelled.fasta
 
-
-def classified():
-    """All that final models classify."""
-    return [path for dataset in DATASETS for path in PLANS[dataset].classified]
-
-
-def unlabelled():
-    """The sequences without a label, classified, of the data sets that ask for it."""
-    return [path for path in classified() if Path(path).stem == UNLABELLED]
-
-
-def to_classify(wildcards):
-    """What a request names, or the sequences of the data set that have no label."""
-    if wildcards.name == UNLABELLED and plan(wildcards).classifies_unlabelled:
-        return f"{plan(wildcards).folder}/dataset/{UNLABELLED}.fasta"
-    return str(DATA / CONFIG["classify"][wildcards.name]["input"])
+CLASSIFIED = [path for dataset in DATASETS for path in PLANS[dataset].classified]
+UNLABELLED_TABLES = [path for path in CLASSIFIED if Path(path).stem == UNLABELLED]
 
 
 rule write_unlabelled:
@@ -50,7 +36,7 @@ rule write_unlabelled:
 rule classify_new:
     input:
         model=f"{HERE}/model.safetensors",
-        new=to_classify,
+        new=lambda wildcards: plan(wildcards).to_classify(wildcards.name),
     output:
         f"{HERE}/classified/{{name}}.tsv",
     log:

@@ -131,6 +131,11 @@ def dataset_files(wildcards):
     }
 
 
+def landmark_tables(wildcards):
+    """The landmarks of all folds and selectors, those that only lend their number too."""
+    return plan(wildcards).of_folds("landmarks", "tsv", lenders=True)
+
+
 def column_files(wildcards):
     """What learning reads beside the landmarks of its fold: data set, folds and columns."""
     folder = plan(wildcards).folder
@@ -140,6 +145,25 @@ def column_files(wildcards):
         "union": f"{folder}/columns/landmarks.tsv",
         "self_scores": f"{folder}/columns/self_scores.npy",
     }
+
+
+PATHS = ("fasta", "swissprot", "matrix", "vectors")
+"""The keys of a source that name its files."""
+
+
+def source_files(dataset):
+    """The user's files of a data set, as inputs of the rule that reads them."""
+    source = SOURCES[dataset]
+    paths = next((source[key] for key in PATHS if key in source), [])
+    paths = [paths] if isinstance(paths, str) else list(paths)
+    labels = source.get("labels", {})
+    paths += [p for p in (labels.get("table"), labels.get("lines")) if p]
+    files = [DATA / p for p in paths]
+    return [
+        str(file)
+        for path in files
+        for file in (sorted(p for p in path.iterdir() if p.is_file()) if path.is_dir() else [path])
+    ]
 
 
 def present_mb(input):
@@ -180,6 +204,14 @@ def column_pairs(input, statistics):
     return costs.column_pairs(statistics, sum(map(count_landmarks, input.landmarks)))
 
 
+def unknown_pairs(input, statistics):
+    return costs.unknown_pairs(statistics, count_landmarks(input.landmarks))
+
+
+def clustering_minutes(wildcards, input, attempt):
+    return int(costs.clustering_minutes(statistics_of(input)) * attempt)
+
+
 def learning_memory(tiled):
     """Memory of a learning job; `tiled` tells by the wildcards whether it reads rows by tiles."""
 
@@ -196,6 +228,12 @@ def learning_memory(tiled):
 
 def always(wildcards):
     return True
+
+
+def reading_memory(wildcards, input, attempt):
+    """A flat file is read entry by entry, packed tightly, and little of it is kept."""
+    per_mb = 6 if SOURCES[wildcards.dataset]["type"] == "swissprot" else 40
+    return int((BASE_MB + per_mb * present_mb(input)) * attempt)
 
 
 def _hold_lock():

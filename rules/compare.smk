@@ -7,29 +7,13 @@
 #        RESULTS/compare.html
 
 from kreinflow.competitors.methods import COMPETITORS, OURS
+from kreinflow.competitors.registry import version_or_reason
 
 KINDS = {
     name: {twin: kind_of_folds(PLANS[twin].settings["folds"]) for twin in [name, *twins]}
     for name, twins in TWINS.items()
 }
 HOMOLOGY_TWINS = [f"{name}+{HOMOLOGY}" for name in TWINS if f"{name}+{HOMOLOGY}" in TWINS[name]]
-
-
-def of_kinds(file):
-    """A file of a data set with each kind of folds that the comparison has."""
-    return lambda wildcards: [f"{RESULTS}/{twin}/{file}" for twin in KINDS[wildcards.dataset]]
-
-
-def tool_version(wildcards):
-    """The version of a competitor, or why it cannot run: a tool that is installed later makes its
-    rows run again."""
-    from kreinflow.competitors.registry import version_or_reason
-
-    return version_or_reason(wildcards.competitor)
-
-
-def clustering_minutes(wildcards, input, attempt):
-    return int(costs.clustering_minutes(statistics_of(input)) * attempt)
 
 
 rule assign_homology_folds:
@@ -83,7 +67,7 @@ rule run_competitor:
         scoring=setting("scoring"),
         molecule=lambda wildcards: plan(wildcards).settings["source"].get("molecule", "protein"),
         data=str(DATA),
-        version=tool_version,
+        version=lambda wildcards: version_or_reason(wildcards.competitor),
         code=code("compare_competitor.py"),
     script:
         "../scripts/compare_competitor.py"
@@ -132,9 +116,15 @@ rule tabulate_comparison:
             for fold in PLANS[twin].folds
             if fold != ALL
         ],
-        records=of_kinds("dataset/records.tsv"),
-        models=of_kinds("evaluation/models.tsv"),
-        metrics=of_kinds("evaluation/metrics.tsv"),
+        records=lambda wildcards: expand(
+            f"{RESULTS}/{{twin}}/dataset/records.tsv", twin=KINDS[wildcards.dataset]
+        ),
+        models=lambda wildcards: expand(
+            f"{RESULTS}/{{twin}}/evaluation/models.tsv", twin=KINDS[wildcards.dataset]
+        ),
+        metrics=lambda wildcards: expand(
+            f"{RESULTS}/{{twin}}/evaluation/metrics.tsv", twin=KINDS[wildcards.dataset]
+        ),
     output:
         folds=f"{HERE}/compare/folds.tsv",
         summary=f"{HERE}/compare/compare.tsv",

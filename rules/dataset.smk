@@ -5,31 +5,6 @@
 #        for a matrix also dataset/matrix.npy, for vectors dataset/vectors.npy
 
 
-PATHS = ("fasta", "swissprot", "matrix", "vectors")
-"""The keys of a source that name its files."""
-
-
-def source_files(dataset):
-    """The user's files of a data set, as inputs of the rule that reads them."""
-    source = SOURCES[dataset]
-    paths = next((source[key] for key in PATHS if key in source), [])
-    paths = [paths] if isinstance(paths, str) else list(paths)
-    labels = source.get("labels", {})
-    paths += [p for p in (labels.get("table"), labels.get("lines")) if p]
-    files = [DATA / p for p in paths]
-    return [
-        str(file)
-        for path in files
-        for file in (sorted(p for p in path.iterdir() if p.is_file()) if path.is_dir() else [path])
-    ]
-
-
-def reading_memory(wildcards, input, attempt):
-    """A flat file is read entry by entry, packed tightly, and little of it is kept."""
-    per_mb = 6 if SOURCES[wildcards.dataset]["type"] == "swissprot" else 40
-    return int((BASE_MB + per_mb * present_mb(input)) * attempt)
-
-
 # Downloads what the config names and is not there, on the machine that has the network. No digest
 # of code is a parameter: a changed module is no reason to download again.
 rule download:

@@ -3,20 +3,10 @@
 # makes: folds.tsv (id, group, repeat, fold), folds.json (how groups were made, and how many)
 
 
-def fold_table(wildcards):
-    """The user's table of folds, or of labels with a column of groups, if there is one."""
-    settings = plan(wildcards).settings
-    folds = settings["folds"]
-    table = folds["table"] if folds["method"] == "table" else None
-    if folds["method"] == "grouped" and folds["column"] is not None:
-        table = settings["source"].get("labels", {}).get("table")
-    return [str(DATA / table)] if table else []
-
-
 rule assign_folds:
     input:
         unpack(dataset_files),
-        table=fold_table,
+        table=lambda wildcards: plan(wildcards).fold_tables,
     output:
         table=f"{HERE}/folds.tsv",
         summary=f"{HERE}/folds.json",

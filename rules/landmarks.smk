@@ -3,22 +3,14 @@
 # makes: landmarks/SELECTOR/FOLD.tsv (row, class, weight, radius, reached)
 
 
-def landmarks_to_match(wildcards):
-    """The landmarks of the selector whose number this one takes."""
-    budget = CONFIG["selectors"][wildcards.selector].get("budget")
-    if not isinstance(budget, str):
-        return []
-    return f"{plan(wildcards).folder}/landmarks/{budget}/{wildcards.fold}.tsv"
-
-
 rule select_landmarks:
     input:
         unpack(dataset_files),
         folds=f"{HERE}/folds.tsv",
         candidates=f"{HERE}/candidates.tsv",
-        class_scores=class_scores,
-        match=landmarks_to_match,
-        given=lambda wildcards: given_tables([wildcards.selector]),
+        class_scores=lambda wildcards: plan(wildcards).blocks("class_scores"),
+        match=lambda wildcards: plan(wildcards).of_lender(wildcards.selector, wildcards.fold),
+        given=lambda wildcards: plan(wildcards).tables_of([wildcards.selector]),
     output:
         f"{HERE}/landmarks/{{selector}}/{{fold}}.tsv",
     log:

@@ -16,17 +16,9 @@ FIGURES = [
 ]
 
 
-def timed_products(wildcards):
-    """What the last of the timed jobs make, but for figures and page, which show the times."""
-    files = ["evaluation/summary.tsv", "model.safetensors", "map.json"]
-    files += ["unknown/summary.tsv"] if plan(wildcards).settings["unknown"] else []
-    folder = plan(wildcards).folder
-    return [*(f"{folder}/{file}" for file in files), *plan(wildcards).classified]
-
-
 rule collect_times:
     input:
-        timed_products,
+        lambda wildcards: plan(wildcards).timed_products(),
     output:
         f"{HERE}/times.tsv",
     log:
@@ -118,7 +110,7 @@ rule write_report:
         figures=lambda wildcards: [
             f"{RESULTS}/{dataset}/figures/{name}.svg" for dataset in DATASETS for name in FIGURES
         ],
-        unlabelled=unlabelled(),
+        unlabelled=UNLABELLED_TABLES,
         unknown=[f"{RESULTS}/{dataset}/figures/unknown.svg" for dataset in WITH_UNKNOWN],
     output:
         report(

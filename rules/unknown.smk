@@ -8,10 +8,6 @@
 WITH_UNKNOWN = [dataset for dataset in DATASETS if PLANS[dataset].settings["unknown"]]
 
 
-def unknown_pairs(input, statistics):
-    return costs.unknown_pairs(statistics, count_landmarks(input.landmarks))
-
-
 rule score_unknown:
     input:
         lambda wildcards: source_files(wildcards.dataset),

@@ -1,6 +1,6 @@
 """What a run makes of a data set: its recipes, selectors, folds, files and jobs, by their names."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -120,6 +120,49 @@ class DatasetPlan:
         counted = count_folds(self.settings["folds"], Path(self.config["data"]))
         return [*(fold_name(*numbers) for numbers in counted), ALL]
 
+    def path(self, *names: str) -> str:
+        """Return a path of the configuration, which starts at the data folder."""
+        return str(Path(self.config["data"], *names))
+
+    def tables_of(self, selectors: Iterable[str]) -> list[str]:
+        """Return the user's tables of landmarks of some selectors."""
+        settings = [self.config["selectors"][name] for name in selectors]
+        return [self.path(selector["table"]) for selector in settings if "table" in selector]
+
+    @property
+    def fold_tables(self) -> list[str]:
+        """The user's table of folds, or of labels with a column of groups, if there is one."""
+        folds, table = self.settings["folds"], None
+        if folds["method"] == "table":
+            table = folds["table"]
+        elif folds["method"] == "grouped" and folds["column"] is not None:
+            table = self.settings["source"].get("labels", {}).get("table")
+        return [self.path(table)] if table else []
+
+    def blocks(self, stage: str) -> list[str]:
+        """Return the files of the blocks that are aligned for a stage, none if nothing is.
+
+        Parameters
+        ----------
+        stage : {"class_scores", "columns"}
+            What selectors choose landmarks by, or the columns of the landmarks.
+        """
+        if not self.aligned or (stage == "class_scores" and not self.chooses_by_scores):
+            return []
+        blocks = range(self.config["alignment"]["blocks"])
+        return [f"{self.folder}/alignment/{stage}.{block}.json" for block in blocks]
+
+    def of_lender(self, selector: str, fold: str) -> list[str]:
+        """Return the landmarks of the selector whose number this one takes, if there is one."""
+        lender = self.config["selectors"][selector].get("budget")
+        return [f"{self.folder}/landmarks/{lender}/{fold}.tsv"] if isinstance(lender, str) else []
+
+    def to_classify(self, name: str) -> str:
+        """Return what a request names, or the sequences of the data set that have no label."""
+        if name == UNLABELLED and self.classifies_unlabelled:
+            return f"{self.folder}/dataset/{UNLABELLED}.fasta"
+        return self.path(self.config["classify"][name]["input"])
+
     def of_fold(self, stage: str, fold: str, ending: str) -> list[str]:
         """Return the files of a stage and fold, one for each selector of the recipes."""
         return [f"{self.folder}/{stage}/{name}/{fold}.{ending}" for name in self.trained_selectors]
@@ -142,7 +185,7 @@ class DatasetPlan:
 
     def timed_jobs(self) -> list[str]:
         """Return the names of a run's benchmarks: the folder may hold those of an earlier one."""
-        blocks = range(self.config["alignment"]["blocks"]) if self.aligned else []
+        aligned = [*self.blocks("class_scores"), *self.blocks("columns")]
         stages = {
             "landmarks": self.selectors,
             "factor": self.trained_selectors,
@@ -150,8 +193,7 @@ class DatasetPlan:
         }
         return [
             *("dataset", "folds", "candidates"),
-            *(f"class_scores.{block}" for block in blocks if self.chooses_by_scores),
-            *(f"columns.{block}" for block in blocks),
+            *(Path(path).stem for path in aligned),
             "columns",
             *(
                 f"{stage}.{selector}.{fold}"
@@ -164,3 +206,9 @@ class DatasetPlan:
             *((UNLABELLED,) if self.classifies_unlabelled else ()),
             *(f"classify.{Path(path).stem}" for path in self.classified),
         ]
+
+    def timed_products(self) -> list[str]:
+        """Return what the last of these jobs make, but for what shows the times."""
+        files = ["evaluation/summary.tsv", "model.safetensors", "map.json"]
+        files += ["unknown/summary.tsv"] if self.settings["unknown"] else []
+        return [*(f"{self.folder}/{file}" for file in files), *self.classified]

@@ -1,8 +1,8 @@
 """The rules: targets, reruns, lint, and what must not leak."""
 
 import copy
+import json
 import os
-import re
 import shutil
 import subprocess
 import sys
@@ -29,21 +29,56 @@ def test_named_targets_reach_their_stage_only(workflow, small_config):
     assert run.jobs("final_model")["choose_final_model"] == 1
 
 
-def test_every_rule_with_a_script_has_all_that_it_should():
-    text = "\n".join(path.read_text() for path in sorted((ROOT / "rules").glob("*.smk")))
-    rules = re.split(r"^rule ", text, flags=re.MULTILINE)[1:]
-    assert len(rules) >= 14
-    for rule in rules:
-        name = rule.split(":")[0]
-        for part in ("log", "threads", "resources", "mem_mb", "runtime", "conda"):
-            assert part in rule, f"{name} has no {part}"
-        if name == "download":  # checked by its checksum; new code is no reason to download again
-            continue
-        assert re.search(r"code=(lambda wildcards: \[\s*)?code\(", rule), (
-            f"{name} has no digest of its code"
-        )
-        if name not in ("collect_times", "write_report"):  # they run after the times are collected
-            assert "benchmark:" in rule, f"{name} has no benchmark"
+PARSED = """
+import json, sys
+from pathlib import Path
+from snakemake.api import SnakemakeApi
+from snakemake.settings.types import ConfigSettings, OutputSettings, ResourceSettings
+
+with SnakemakeApi(OutputSettings()) as api:
+    workflow = api.workflow(
+        resource_settings=ResourceSettings(cores=1),
+        config_settings=ConfigSettings(),
+        snakefile=Path(sys.argv[1]),
+    )
+    rules = {
+        rule.name: {
+            "script": rule.script,
+            "log": [str(log) for log in rule.log],
+            "benchmark": rule.benchmark and str(rule.benchmark),
+            "conda": rule.conda_env and str(rule.conda_env),
+            "resources": list(rule.resources),
+            "code": "code" in rule.params.keys(),
+        }
+        for rule in workflow._workflow.rules
+    }
+print(json.dumps(rules))
+"""
+"""What Snakemake made of the rules."""
+
+
+def test_every_rule_with_a_script_has_all_that_it_should(tmp_path):
+    done = subprocess.run(
+        [sys.executable, "-c", PARSED, str(ROOT / "Snakefile")],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr
+    rules = json.loads(done.stdout.splitlines()[-1])
+    rules = {name: rule for name, rule in rules.items() if rule["script"]}
+    assert len(rules) >= 20
+    scripts = {Path(rule["script"]).name for rule in rules.values()}
+    assert scripts == {path.name for path in (ROOT / "scripts").glob("*.py")}
+    for name, rule in rules.items():
+        assert {"mem_mb", "runtime"} <= set(rule["resources"]), f"{name} asks for no resources"
+        assert rule["log"], f"{name} has no log"
+        assert rule["conda"], f"{name} has no environment"
+        # A download is checked by its checksum; new code is no reason to download again.
+        assert rule["code"] == (name != "download"), f"{name} has no digest of its code"
+        # These two run after the times are collected.
+        timed = name not in ("collect_times", "write_report", "download")
+        assert bool(rule["benchmark"]) == timed, f"{name} has no benchmark"
 
 
 @pytest.fixture
@@ -67,7 +102,7 @@ def test_changed_content_reruns_and_a_time_stamp_does_not(
         os.utime(path)
     assert run.jobs() == {}
 
-    module = copied / "lib" / "kreinflow" / "models" / "pcvm.py"
+    module = copied / "lib" / "kreinflow" / "learners" / "pcvm.py"
     module.write_text(module.read_text() + "\n# changed\n")
     jobs = run.jobs()
     assert jobs["train_models"] == 6
