@@ -2,9 +2,10 @@
 
 from pathlib import Path
 
-from kreinflow.artifacts import read_table, write_table
+from kreinflow.artifacts import write_table
 from kreinflow.console import logged
 from kreinflow.landmarks.registry import make_selector
+from kreinflow.landmarks.selector import count_landmarks
 from kreinflow.landmarks.stage import given_landmarks, select_landmarks, training_parts
 from kreinflow.scores import open_scores, read_scheme, transforms_of
 from kreinflow.sequences.dataset import read_dataset
@@ -27,7 +28,7 @@ with logged(snakemake.log[0]) as console:
         transforms_of([name], params.transforms, scheme)[name],
         params.seed,
         fold,
-        len(read_table(match, ["row"])) if match else None,
+        count_landmarks(match[0]) if match else None,
         given_landmarks(dataset, selector.settings, params.data),
         training_parts(partition),
     )
