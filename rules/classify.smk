@@ -1,33 +1,7 @@
 # Classifies new objects with the final model, as `kreinflow classify` does: those that the config
 # asks for, and the sequences of the data set that have no label.
-# needs: model.safetensors, a FASTA or matrix of the user's
-# makes: classified/NAME.tsv (one row an object; its columns are in docs/classify.md),
-#        dataset/unlabelled.fasta
-
-
-rule write_unlabelled:
-    input:
-        lambda wildcards: source_files(wildcards.dataset),
-    output:
-        f"{RESULTS}/{{dataset}}/dataset/{UNLABELLED}.fasta",
-    log:
-        f"{RESULTS}/{{dataset}}/logs/{UNLABELLED}.log",
-    benchmark:
-        f"{RESULTS}/{{dataset}}/times/{UNLABELLED}.tsv"
-    conda:
-        "../envs/alignment.yaml"
-    threads: 1
-    resources:
-        mem_mb=reading_memory,
-        runtime=scale(10, 0.1),
-    params:
-        settings=lambda wildcards: SOURCES[wildcards.dataset],
-        scoring=lambda wildcards: CONFIG["datasets"][wildcards.dataset]["scoring"],
-        data=str(DATA),
-        seed=CONFIG["seed"],
-        code=code("unlabelled.py"),
-    script:
-        "../scripts/unlabelled.py"
+# needs: model.safetensors, a FASTA or matrix of the user's, or dataset/unlabelled.fasta
+# makes: classified/NAME.tsv (one row an object; its columns are in docs/classify.md)
 
 
 rule classify_new:

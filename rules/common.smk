@@ -16,15 +16,14 @@ sys.path.insert(0, LIBRARY)
 from kreinflow.competitors.kinds import HOMOLOGY, kind_of_folds, twins_of
 from kreinflow.configuration import UNLABELLED, complete_configuration, read_configuration
 from kreinflow.errors import InputError
-from kreinflow.kernels.registry import KERNELS
 from kreinflow.landmarks.selector import count_landmarks
 from kreinflow.learners.registry import make_learner
 from kreinflow.numerics import square_mb
 from kreinflow.provenance import code_digest, file_sha256
-from kreinflow.sequences.dataset import ALIGNED, check_source
 from kreinflow.sequences.files import check_file, check_results
 from kreinflow.sequences.folds import check_groups, count_folds
 from kreinflow.sequences.partition import ALL, fold_name
+from kreinflow.sequences.sources.registry import make_source
 
 
 def refuse(error):
@@ -47,7 +46,7 @@ try:
         twin: part for twins in TWINS.values() for twin, part in twins.items()
     }
     for _dataset in CONFIG["datasets"].values():
-        check_source(_dataset["source"], DATA)
+        make_source(_dataset["source"], DATA).check()
         check_groups(_dataset["folds"], _dataset["source"], DATA)
         # The content of a user's substitution matrix is a parameter of all rules that score.
         _file = DATA / _dataset["scoring"]["matrix"]
@@ -67,19 +66,13 @@ except InputError as error:
 
 RESULTS = CONFIG["results"].rstrip("/")
 SOURCES = {name: part["source"] for name, part in CONFIG["datasets"].items()}
-SEQUENCES = [name for name, source in SOURCES.items() if source["type"] in ALIGNED]
-MATRICES = [name for name, source in SOURCES.items() if source["type"] == "matrix"]
-VECTORS = [
-    name
-    for name, source in SOURCES.items()
-    if "kernel" in source and not KERNELS[source["kernel"]["name"]].strings
-]
+SEQUENCES = [name for name, source in SOURCES.items() if make_source(source).aligned]
 WITH_UNKNOWN = [name for name in DATASETS if CONFIG["datasets"][name]["unknown"]]
 BLOCKS = range(CONFIG["alignment"]["blocks"])
 DOWNLOADS = {
-    str(DATA / source["swissprot"]): source["download"]
+    str(file): download
     for source in SOURCES.values()
-    if source.get("download")
+    for file, download in make_source(source, DATA).downloads().items()
 }
 KINDS = {
     name: {twin: kind_of_folds(CONFIG["datasets"][twin]["folds"]) for twin in [name, *twins]}
@@ -219,7 +212,6 @@ def timed_jobs(dataset):
         *(f"columns.{block}" for block in blocks),
         *("columns", *folds, "evaluation", "final_model", "map"),
         *(("unknown_scores", "unknown") if dataset in WITH_UNKNOWN else ()),
-        *((UNLABELLED,) if has_unlabelled(dataset) else ()),
         *(f"classify.{Path(path).stem}" for path in classified_of(dataset)),
     ]
 
@@ -275,23 +267,9 @@ def dataset_files(wildcards):
     }
 
 
-PATHS = ("fasta", "swissprot", "matrix", "vectors")
-"""The keys of a source that name its files."""
-
-
 def source_files(dataset):
     """The user's files of a data set, as inputs of the rule that reads them."""
-    source = SOURCES[dataset]
-    paths = next((source[key] for key in PATHS if key in source), [])
-    paths = [paths] if isinstance(paths, str) else list(paths)
-    labels = source.get("labels", {})
-    paths += [p for p in (labels.get("table"), labels.get("lines")) if p]
-    files = [DATA / p for p in paths]
-    return [
-        str(file)
-        for path in files
-        for file in (sorted(p for p in path.iterdir() if p.is_file()) if path.is_dir() else [path])
-    ]
+    return list(map(str, make_source(SOURCES[dataset], DATA).files()))
 
 
 def fold_table(dataset):
@@ -373,8 +351,7 @@ def unknown_pairs(input, statistics):
 
 
 def reading_memory(wildcards, input, attempt):
-    """A flat file is read entry by entry, packed tightly, and little of it is kept."""
-    per_mb = 6 if SOURCES[wildcards.dataset]["type"] == "swissprot" else 40
+    per_mb = make_source(SOURCES[wildcards.dataset]).memory_per_mb
     return int((BASE_MB + per_mb * present_mb(input)) * attempt)
 
 

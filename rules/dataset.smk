@@ -2,7 +2,9 @@
 # needs: the user's files (one that the config gives a URL for is downloaded), or nothing
 #        (simulated, generated)
 # makes: dataset/records.tsv (id, label, distinct row), dataset/distinct.tsv, dataset/summary.json;
-#        for a matrix also dataset/matrix.npy, for vectors dataset/vectors.npy
+#        for a matrix also dataset/matrix.npy, for vectors dataset/vectors.npy; where records
+#        without a label are to be classified dataset/unlabelled.fasta; where classes are held out
+#        as unknown the same files of the data set with them in unknown/dataset/
 
 
 # Downloads what the config names and is not there, on the machine that has the network. No digest
@@ -27,52 +29,69 @@ rule download:
         "../scripts/download.py"
 
 
-rule read_dataset:
-    input:
-        lambda wildcards: source_files(wildcards.dataset),
-    output:
-        records=f"{RESULTS}/{{dataset}}/dataset/records.tsv",
-        distinct=f"{RESULTS}/{{dataset}}/dataset/distinct.tsv",
-        summary=f"{RESULTS}/{{dataset}}/dataset/summary.json",
-    log:
-        f"{RESULTS}/{{dataset}}/logs/dataset.log",
-    benchmark:
-        f"{RESULTS}/{{dataset}}/times/dataset.tsv"
-    wildcard_constraints:
-        dataset="|".join(map(re.escape, [d for d in SOURCES if d not in MATRICES + VECTORS]))
-        or "(?!)",
-    conda:
-        "../envs/alignment.yaml"
-    threads: 1
-    resources:
-        mem_mb=reading_memory,
-        runtime=scale(10, 0.1),
-    params:
-        settings=lambda wildcards: CONFIG["datasets"][wildcards.dataset]["source"],
-        unknown=lambda wildcards: CONFIG["datasets"][wildcards.dataset]["unknown"],
-        scoring=lambda wildcards: CONFIG["datasets"][wildcards.dataset]["scoring"],
-        data=str(DATA),
-        seed=CONFIG["seed"],
-        code=code("dataset.py"),
-    script:
-        "../scripts/dataset.py"
+def tables_of(dataset, folder, key="{}"):
+    """The files of a data set in a folder, by the names that inputs and outputs have."""
+    files = {"records": "records.tsv", "distinct": "distinct.tsv", "summary": "summary.json"}
+    array = make_source(SOURCES[dataset], DATA).array
+    files |= {"array": array} if array else {}
+    return {
+        key.format(name): f"{RESULTS}/{{dataset}}/{folder}/{file}" for name, file in files.items()
+    }
 
 
-use rule read_dataset as read_matrix with:
-    output:
-        records=f"{RESULTS}/{{dataset}}/dataset/records.tsv",
-        distinct=f"{RESULTS}/{{dataset}}/dataset/distinct.tsv",
-        summary=f"{RESULTS}/{{dataset}}/dataset/summary.json",
-        matrix=f"{RESULTS}/{{dataset}}/dataset/matrix.npy",
-    wildcard_constraints:
-        dataset="|".join(map(re.escape, MATRICES)) or "(?!)",
+def dataset_with_unknown(dataset):
+    """The data set with the classes that are held out as unknown; nothing if none are."""
+    if dataset not in WITH_UNKNOWN:
+        return {}
+    return tables_of(dataset, "unknown/dataset", "unknown_{}")
 
 
-use rule read_dataset as read_vectors with:
-    output:
-        records=f"{RESULTS}/{{dataset}}/dataset/records.tsv",
-        distinct=f"{RESULTS}/{{dataset}}/dataset/distinct.tsv",
-        summary=f"{RESULTS}/{{dataset}}/dataset/summary.json",
-        vectors=f"{RESULTS}/{{dataset}}/dataset/vectors.npy",
-    wildcard_constraints:
-        dataset="|".join(map(re.escape, VECTORS)) or "(?!)",
+def made_by_reading(dataset):
+    """All that one look at the user's files makes."""
+    files = tables_of(dataset, "dataset") | dataset_with_unknown(dataset)
+    if dataset in DATASETS and has_unlabelled(dataset):
+        files["unlabelled"] = f"{RESULTS}/{{dataset}}/dataset/{UNLABELLED}.fasta"
+    return files
+
+
+def rule_that_reads(dataset):
+    """The name of the rule; outputs cannot depend on a wildcard, so each set of them has one."""
+    files = made_by_reading(dataset)
+    array = Path(files.get("array", "dataset")).stem
+    more = [part for part in ("unlabelled", "unknown_records") if part in files]
+    return "_".join(["read", array, *(part.removesuffix("_records") for part in more)])
+
+
+READERS = {}
+for _dataset in SOURCES:
+    READERS.setdefault(rule_that_reads(_dataset), []).append(_dataset)
+for _name, _datasets in READERS.items():
+
+    rule:
+        name:
+            _name
+        input:
+            lambda wildcards: source_files(wildcards.dataset),
+        output:
+            **made_by_reading(_datasets[0]),
+        log:
+            f"{RESULTS}/{{dataset}}/logs/dataset.log",
+        benchmark:
+            f"{RESULTS}/{{dataset}}/times/dataset.tsv"
+        wildcard_constraints:
+            dataset="|".join(map(re.escape, _datasets)),
+        conda:
+            "../envs/alignment.yaml"
+        threads: 1
+        resources:
+            mem_mb=reading_memory,
+            runtime=scale(10, 0.1),
+        params:
+            settings=lambda wildcards: CONFIG["datasets"][wildcards.dataset]["source"],
+            unknown=lambda wildcards: CONFIG["datasets"][wildcards.dataset]["unknown"],
+            scoring=lambda wildcards: CONFIG["datasets"][wildcards.dataset]["scoring"],
+            data=str(DATA),
+            seed=CONFIG["seed"],
+            code=code("dataset.py"),
+        script:
+            "../scripts/dataset.py"

@@ -1,6 +1,6 @@
 # Classes held out as unknown: no rule before this one sees their records. The models of the outer
 # folds predict them, and what they reject is measured beside what they reject of the known.
-# needs: the user's files, columns, models, evaluation
+# needs: unknown/dataset, columns, models, evaluation
 # makes: unknown/records.tsv (id, label, row, length, self_score), unknown/scores.npy (distinct
 #        unknown rows x landmarks), unknown/predictions.tsv.gz, folds.tsv, summary.tsv,
 #        families.tsv, curve.tsv, figures/unknown.svg
@@ -8,7 +8,7 @@
 
 rule score_unknown:
     input:
-        lambda wildcards: source_files(wildcards.dataset),
+        unpack(lambda wildcards: dataset_with_unknown(wildcards.dataset)),
         summary=f"{RESULTS}/{{dataset}}/dataset/summary.json",
         landmarks=f"{RESULTS}/{{dataset}}/columns/landmarks.tsv",
     output:
@@ -27,11 +27,9 @@ rule score_unknown:
         + reading_memory(wildcards, input, attempt),
         runtime=alignment_minutes(unknown_pairs),
     params:
-        settings=lambda wildcards: CONFIG["datasets"][wildcards.dataset]["source"],
         unknown=lambda wildcards: CONFIG["datasets"][wildcards.dataset]["unknown"],
         scoring=lambda wildcards: CONFIG["datasets"][wildcards.dataset]["scoring"],
         data=str(DATA),
-        seed=CONFIG["seed"],
         backend=CONFIG["alignment"]["backend"],
         transforms=CONFIG["transforms"],
         transform_names=lambda wildcards: transforms_wanted(wildcards.dataset),

@@ -89,7 +89,7 @@ def check_self_scores(
     InputError
         Naming the record.
     """
-    if scheme is None or dataset.sequences is None:
+    if scheme is None:
         return
     gain = np.zeros(256, dtype=np.int64)
     letters = np.frombuffer(scheme.matrix.alphabet.encode(), dtype=np.uint8)
@@ -98,9 +98,8 @@ def check_self_scores(
     for name, transform in transforms.items():
         row = transform.first_unusable(bounds, dataset.lengths)
         if row is not None:
-            record = int(np.flatnonzero(dataset.rows == row)[0])
             raise InputError(
-                f"{dataset.ids[record]}: its {dataset.lengths[row]} residues score "
+                f"{dataset.first_id(row)}: its {dataset.lengths[row]} residues score "
                 f"{bounds[row]:.0f} with themselves at best, too little for the transform {name} "
                 "to divide by. Remove the record, or use the transform raw."
             )
