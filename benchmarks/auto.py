@@ -18,12 +18,14 @@ import hashlib
 import tempfile
 import warnings
 from collections.abc import Iterator
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from kinds import KINDS
 from kreinflow.alignment.engine import align_pairs, pack
@@ -46,12 +48,20 @@ from kreinflow.scores import MatrixScores, transforms_of
 from kreinflow.sequences.dataset import Dataset
 from kreinflow.sequences.folds import assign_folds
 from kreinflow.sequences.partition import Partition, partition_of
+from kreinflow.sequences.payload import Sequences
 
 NAMES = {"auto": "auto", "blast": "BLAST", "nearest": "SW nearest", "kmer_svm": "k-mer SVM"}
 BEST = "best recipe"
 K = 3
 HOMOLOGY = ("remote", "duplicates")
 """Kinds that are also tried with folds between which no sequences are alike."""
+
+
+@dataclass(frozen=True, eq=False)
+class Aligned(Sequences):
+    """Sequences with all their scores."""
+
+    scores: NDArray[np.floating]
 
 
 def sequences_of(kind: str) -> tuple[Dataset, ScoringScheme]:
@@ -80,10 +90,7 @@ def sequences_of(kind: str) -> tuple[Dataset, ScoringScheme]:
         classes=classes,
         rows=np.arange(n),
         digests=tuple(hashlib.sha256(s).hexdigest()[:32] for s in sequences),
-        sequences=sequences,
-        kind="sequences",
-        matrix=matrix,
-        statistics={},
+        payload=Aligned(sequences, matrix),
     )
     return dataset, scheme
 
@@ -108,7 +115,7 @@ def learned(
 ) -> Iterator[tuple[dict[str, Any], pd.DataFrame]]:
     """Yield the inner figures and the predictions of each recipe of `auto`."""
     config = configuration("protein")
-    scores = MatrixScores(dataset)
+    scores = MatrixScores(dataset.payload_as(Aligned).scores)
     names = sorted({recipe["transform"] for recipe in config["recipes"]})
     transforms = transforms_of(names, config["transforms"], scheme)
     seed, parts = config["seed"], training_parts(partition)
@@ -150,8 +157,8 @@ def figures_of_fold(
     (best,) = (row for row in rows if row["method"] == chosen)
     rows.append({**best, "method": "auto", "chosen": chosen})
     tested, training = (np.flatnonzero(m(fold)) for m in (partition.testing, partition.training))
-    assert dataset.matrix is not None
-    nearest = training[dataset.matrix[np.ix_(tested, training)].argmax(axis=1)]
+    scores = dataset.payload_as(Aligned).scores
+    nearest = training[scores[np.ix_(tested, training)].argmax(axis=1)]
     named = np.array(dataset.classes)[dataset.labels]
     rows.append({"method": "nearest", **quality(named[tested].tolist(), named[nearest].tolist())})
     molecule = "nucleotide" if scheme.matrix.name == "nuc44" else "protein"

@@ -254,27 +254,27 @@ def stage_landmarks(folder: Path, sequences: int) -> dict[str, Any]:
 
 def stage_read(folder: Path) -> dict[str, Any]:
     """Read the FASTA, check and collapse it, and write the data set, as its rule does."""
-    from kreinflow.sequences.dataset import load_dataset, write_dataset
+    from kreinflow.sequences.dataset import write_dataset
 
     source = {"type": "fasta", "fasta": "families.fasta", "labels": {"pattern": r"\s(f\d+)"}}
-    dataset = load_dataset(*_dataset_arguments(source, folder))
+    dataset = _loaded(source, folder)
     write_dataset(folder / "dataset", dataset)
     return {"distinct": len(dataset.digests)}
 
 
-def _dataset_arguments(source: dict[str, Any], folder: Path) -> tuple[Any, ...]:
+def _loaded(settings: dict[str, Any], folder: Path) -> Any:
     from kreinflow.configuration import complete_configuration
-    from kreinflow.scores import alphabet_of
+    from kreinflow.sequences.sources.registry import make_source
 
     content = {
-        "datasets": {"d": {"source": source, "recipes": ["r"]}},
+        "datasets": {"d": {"source": settings, "recipes": ["r"]}},
         "selectors": {"u": {"method": "uniform", "budget": 10}},
         "learners": {"l": {"method": "ny_ikfd"}},
         "recipes": [{"name": "r", "selector": "u", "learner": "l"}],
     }
     completed = complete_configuration(content, "the benchmark")["datasets"]["d"]
-    alphabet = alphabet_of(completed["source"], completed["scoring"], folder)
-    return completed["source"], folder, alphabet, 1
+    source = make_source(completed["source"], folder)
+    return source.load(source.alphabet(completed["scoring"]), 1)
 
 
 def stage_align(folder: Path, count: int, block: int, blocks: int, threads: int) -> dict[str, Any]:

@@ -19,7 +19,6 @@ from kreinflow.competitors.kinds import HOMOLOGY, kind_of_folds, twins_of
 from kreinflow.configuration import complete_configuration, read_configuration
 from kreinflow.costs import BASE_MB
 from kreinflow.errors import InputError
-from kreinflow.kernels.registry import KERNELS
 from kreinflow.landmarks.selector import count_landmarks
 from kreinflow.plan import UNLABELLED, DatasetPlan
 from kreinflow.preflight import check_files
@@ -60,17 +59,10 @@ RESULTS = CONFIG["results"].rstrip("/")
 HERE = f"{RESULTS}/{{dataset}}"  # the folder of a rule's data set
 DATASETS = list(ASKED["datasets"])
 BLOCKS = range(CONFIG["alignment"]["blocks"])
-SOURCES = {name: plan.settings["source"] for name, plan in PLANS.items()}
-MATRICES = [name for name, source in SOURCES.items() if source["type"] == "matrix"]
-VECTORS = [
-    name
-    for name, source in SOURCES.items()
-    if "kernel" in source and not KERNELS[source["kernel"]["name"]].strings
-]
 DOWNLOADS = {
-    str(DATA / source["swissprot"]): source["download"]
-    for source in SOURCES.values()
-    if source.get("download")
+    str(file): download
+    for plan in PLANS.values()
+    for file, download in plan.source.downloads().items()
 }
 
 
@@ -131,6 +123,12 @@ def dataset_files(wildcards):
     }
 
 
+def unknown_files(wildcards):
+    """The data set with the classes that are held out as unknown."""
+    files = plan(wildcards).files_with_unknown()
+    return {name: f"{plan(wildcards).folder}/{file}" for name, file in files.items()}
+
+
 def landmark_tables(wildcards):
     """The landmarks of all folds and selectors, those that only lend their number too."""
     return plan(wildcards).of_folds("landmarks", "tsv", lenders=True)
@@ -145,25 +143,6 @@ def column_files(wildcards):
         "union": f"{folder}/columns/landmarks.tsv",
         "self_scores": f"{folder}/columns/self_scores.npy",
     }
-
-
-PATHS = ("fasta", "swissprot", "matrix", "vectors")
-"""The keys of a source that name its files."""
-
-
-def source_files(dataset):
-    """The user's files of a data set, as inputs of the rule that reads them."""
-    source = SOURCES[dataset]
-    paths = next((source[key] for key in PATHS if key in source), [])
-    paths = [paths] if isinstance(paths, str) else list(paths)
-    labels = source.get("labels", {})
-    paths += [p for p in (labels.get("table"), labels.get("lines")) if p]
-    files = [DATA / p for p in paths]
-    return [
-        str(file)
-        for path in files
-        for file in (sorted(p for p in path.iterdir() if p.is_file()) if path.is_dir() else [path])
-    ]
 
 
 def present_mb(input):
@@ -231,8 +210,7 @@ def always(wildcards):
 
 
 def reading_memory(wildcards, input, attempt):
-    """A flat file is read entry by entry, packed tightly, and little of it is kept."""
-    per_mb = 6 if SOURCES[wildcards.dataset]["type"] == "swissprot" else 40
+    per_mb = plan(wildcards).source.memory_per_mb
     return int((BASE_MB + per_mb * present_mb(input)) * attempt)
 
 

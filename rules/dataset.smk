@@ -2,7 +2,15 @@
 # needs: the user's files (one that the config gives a URL for is downloaded), or nothing
 #        (simulated, generated)
 # makes: dataset/records.tsv (id, label, distinct row), dataset/distinct.tsv, dataset/summary.json;
-#        for a matrix also dataset/matrix.npy, for vectors dataset/vectors.npy
+#        for a matrix also dataset/matrix.npy, for vectors dataset/vectors.npy; where records
+#        without a label are to be classified dataset/unlabelled.fasta; where classes are held out
+#        as unknown the same files of the data set with them in unknown/dataset/
+
+# Outputs cannot depend on a wildcard, so each set of them has a rule.
+READERS = {}
+for _dataset, _plan in PLANS.items():
+    _name, _files = _plan.files_read(learned_alone=_dataset not in DATASETS)
+    READERS.setdefault(_name, (_files, []))[1].append(_dataset)
 
 
 # Downloads what the config names and is not there, on the machine that has the network. No digest
@@ -27,51 +35,33 @@ rule download:
         "../scripts/download.py"
 
 
-rule read_dataset:
-    input:
-        lambda wildcards: source_files(wildcards.dataset),
-    output:
-        records=f"{HERE}/dataset/records.tsv",
-        distinct=f"{HERE}/dataset/distinct.tsv",
-        summary=f"{HERE}/dataset/summary.json",
-    log:
-        f"{HERE}/logs/dataset.log",
-    benchmark:
-        f"{HERE}/times/dataset.tsv"
-    wildcard_constraints:
-        dataset=one_of([d for d in SOURCES if d not in MATRICES + VECTORS]),
-    conda:
-        "../envs/alignment.yaml"
-    threads: 1
-    resources:
-        mem_mb=reading_memory,
-        runtime=scale(10, 0.1),
-    params:
-        settings=setting("source"),
-        unknown=setting("unknown"),
-        scoring=setting("scoring"),
-        data=str(DATA),
-        seed=CONFIG["seed"],
-        code=code("dataset.py"),
-    script:
-        "../scripts/dataset.py"
+for _name, (_files, _datasets) in READERS.items():
 
-
-use rule read_dataset as read_matrix with:
-    output:
-        records=f"{HERE}/dataset/records.tsv",
-        distinct=f"{HERE}/dataset/distinct.tsv",
-        summary=f"{HERE}/dataset/summary.json",
-        matrix=f"{HERE}/dataset/matrix.npy",
-    wildcard_constraints:
-        dataset=one_of(MATRICES),
-
-
-use rule read_dataset as read_vectors with:
-    output:
-        records=f"{HERE}/dataset/records.tsv",
-        distinct=f"{HERE}/dataset/distinct.tsv",
-        summary=f"{HERE}/dataset/summary.json",
-        vectors=f"{HERE}/dataset/vectors.npy",
-    wildcard_constraints:
-        dataset=one_of(VECTORS),
+    rule:
+        name:
+            _name
+        input:
+            lambda wildcards: list(map(str, plan(wildcards).source.files())),
+        output:
+            **{name: f"{HERE}/{file}" for name, file in _files.items()},
+        log:
+            f"{HERE}/logs/dataset.log",
+        benchmark:
+            f"{HERE}/times/dataset.tsv"
+        wildcard_constraints:
+            dataset=one_of(_datasets),
+        conda:
+            "../envs/alignment.yaml"
+        threads: 1
+        resources:
+            mem_mb=reading_memory,
+            runtime=scale(10, 0.1),
+        params:
+            settings=setting("source"),
+            unknown=setting("unknown"),
+            scoring=setting("scoring"),
+            data=str(DATA),
+            seed=CONFIG["seed"],
+            code=code("dataset.py"),
+        script:
+            "../scripts/dataset.py"

@@ -1,6 +1,6 @@
 # Classes held out as unknown: no rule before this one sees their records. The models of the outer
 # folds predict them, and what they reject is measured beside what they reject of the known.
-# needs: the user's files, columns, models, evaluation
+# needs: unknown/dataset, columns, models, evaluation
 # makes: unknown/records.tsv (id, label, row, length, self_score), unknown/scores.npy (distinct
 #        unknown rows x landmarks), unknown/predictions.tsv.gz, folds.tsv, summary.tsv,
 #        families.tsv, curve.tsv, figures/unknown.svg
@@ -10,7 +10,7 @@ WITH_UNKNOWN = [dataset for dataset in DATASETS if PLANS[dataset].settings["unkn
 
 rule score_unknown:
     input:
-        lambda wildcards: source_files(wildcards.dataset),
+        unpack(unknown_files),
         summary=f"{HERE}/dataset/summary.json",
         landmarks=f"{HERE}/columns/landmarks.tsv",
     output:
@@ -29,11 +29,9 @@ rule score_unknown:
         + reading_memory(wildcards, input, attempt),
         runtime=alignment_minutes(unknown_pairs, blocks=1),
     params:
-        settings=setting("source"),
         unknown=setting("unknown"),
         scoring=setting("scoring"),
         data=str(DATA),
-        seed=CONFIG["seed"],
         backend=CONFIG["alignment"]["backend"],
         transforms=CONFIG["transforms"],
         transform_names=lambda wildcards: plan(wildcards).transforms,

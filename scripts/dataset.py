@@ -2,18 +2,21 @@
 
 from pathlib import Path
 
-from kreinflow.alignment.scoring import load_substitution_matrix
 from kreinflow.console import logged
-from kreinflow.sequences.dataset import ALIGNED, load_dataset, write_dataset
+from kreinflow.sequences.dataset import write_dataset, write_unlabelled
+from kreinflow.sequences.sources.registry import make_source
 from kreinflow.sequences.unknown import without_unknown
 
 with logged(snakemake.log[0]) as console:
-    source, data = snakemake.params.settings, Path(snakemake.params.data)
-    alphabet = None
-    if source["type"] in ALIGNED:
-        alphabet = load_substitution_matrix(snakemake.params.scoring["matrix"], data).alphabet
-    unknown = snakemake.params.unknown
-    dataset = load_dataset(source, data, alphabet, snakemake.params.seed, unknown)
-    dataset = without_unknown(dataset, unknown)
-    write_dataset(Path(snakemake.output.records).parent, dataset)
+    params, output = snakemake.params, snakemake.output
+    source = make_source(params.settings, Path(params.data))
+    whole = source.load(source.alphabet(params.scoring), params.seed, params.unknown)
+    dataset = without_unknown(whole, params.unknown)
+    write_dataset(Path(output.records).parent, dataset)
     console.say(f"{len(dataset.ids)} records, {len(dataset.digests)} distinct rows")
+    if output.get("unlabelled"):
+        write_unlabelled(output.unlabelled, whole)
+        console.say(f"{len(whole.unlabelled)} sequences without a label")
+    if output.get("unknown_records"):
+        write_dataset(Path(output.unknown_records).parent, whole)
+        console.say(f"{len(whole.ids) - len(dataset.ids)} records held out as unknown")

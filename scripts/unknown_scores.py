@@ -10,20 +10,19 @@ from kreinflow.alignment.store import ProgressPrinter, ScoreStore
 from kreinflow.artifacts import read_table, write_table
 from kreinflow.console import logged
 from kreinflow.preflight import check_self_scores
-from kreinflow.scores import alphabet_of, open_scores, read_scheme, transforms_of, write_columns
-from kreinflow.sequences.dataset import load_dataset
+from kreinflow.scores import open_scores, read_scheme, transforms_of, write_columns
+from kreinflow.sequences.dataset import read_dataset
 from kreinflow.sequences.unknown import is_unknown
 
 with logged(snakemake.log[0]) as console:
-    params, data = snakemake.params, Path(snakemake.params.data)
-    alphabet = alphabet_of(params.settings, params.scoring, data)
-    dataset = load_dataset(params.settings, data, alphabet, params.seed, params.unknown)
+    params = snakemake.params
+    dataset = read_dataset(Path(snakemake.input.unknown_records).parent)
     records = np.flatnonzero(is_unknown(dataset, params.unknown))
     rows = np.unique(dataset.rows[records])
     digests = read_table(snakemake.input.landmarks, ["digest"], ["digest"])["digest"]
     number = {digest: row for row, digest in enumerate(dataset.digests)}
     landmarks = np.array([number[digest] for digest in digests], dtype=np.int64)
-    scheme = read_scheme(dataset, params.scoring, data)
+    scheme = read_scheme(dataset, params.scoring, params.data)
     folder = Path(snakemake.output.records).parents[1] / "scores"
     if scheme is not None:
         check_self_scores(

@@ -17,8 +17,8 @@ from kreinflow.models.factors import make_factors
 from kreinflow.models.inner_folds import inner_partition
 from kreinflow.models.reject_threshold import RejectRule
 from kreinflow.models.training import Training
-from kreinflow.scores import alphabet_of, open_scores, read_scheme, transforms_of
-from kreinflow.sequences.dataset import load_dataset
+from kreinflow.scores import open_scores, read_scheme, transforms_of
+from kreinflow.sequences.sources.registry import make_source
 
 PROTEIN, DNA = "ARNDCQEGHILKMFPSTWYV", "ACGT"
 
@@ -119,9 +119,8 @@ def trained_model(config, data):
     config = complete_configuration(config)
     part = config["datasets"]["mine"]
     data = Path(data)
-    dataset = load_dataset(
-        part["source"], data, alphabet_of(part["source"], part["scoring"], data), config["seed"]
-    )
+    source = make_source(part["source"], data)
+    dataset = source.load(source.alphabet(part["scoring"]), config["seed"])
     scheme = read_scheme(dataset, part["scoring"], data)
     scores = DenseScores(dataset, scheme) if scheme else open_scores(dataset, None, data)
     recipe = config["recipes"][0]

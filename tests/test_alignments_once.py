@@ -10,10 +10,10 @@ from kreinflow.alignment.store import ScoreStore
 from kreinflow.costs import alignment_account
 from kreinflow.landmarks.registry import SELECTORS, make_selector
 from kreinflow.landmarks.stage import candidate_rectangles, list_candidates, select_landmarks
-from kreinflow.scores import alphabet_of, open_scores, read_scheme, transforms_of
-from kreinflow.sequences.dataset import load_dataset
+from kreinflow.scores import open_scores, read_scheme, transforms_of
 from kreinflow.sequences.folds import assign_folds
 from kreinflow.sequences.partition import ALL, partition_of
+from kreinflow.sequences.sources.registry import make_source
 
 SOURCE = {"type": "simulated", "families": 3, "sequences": 90, "min_class_size": 2}
 SCORING = {"matrix": "BLOSUM62", "gap_open": 11, "gap_extend": 1, "mode": "local"}
@@ -24,7 +24,8 @@ SCORING = {"matrix": "BLOSUM62", "gap_open": 11, "gap_extend": 1, "mode": "local
     ("candidates", "sketch", "blocks"), [(8, 0, 1), (8, 6, 3), (None, 6, 2), (8, None, 2)]
 )
 def test_no_pair_is_aligned_twice_and_the_account_is_right(tmp_path, candidates, sketch, blocks):
-    dataset = load_dataset(SOURCE, Path("."), alphabet_of(SOURCE, SCORING, "."), 1)
+    source = make_source(SOURCE)
+    dataset = source.load(source.alphabet(SCORING), 1)
     scheme = read_scheme(dataset, SCORING, ".")
     folds = assign_folds({"method": "stratified", "k": 3, "repeats": 2}, dataset, 1, Path("."))
     partition = partition_of(folds, dataset)

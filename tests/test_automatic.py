@@ -19,6 +19,7 @@ from kreinflow.models.training import Training
 from kreinflow.scores import MatrixScores, transforms_of
 from kreinflow.sequences.dataset import Dataset
 from kreinflow.sequences.partition import Partition
+from kreinflow.sequences.payload import Sequences
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # tiny factors miss self-scores, and say so
 
@@ -37,25 +38,22 @@ def made_up(seed, spread=0.7):
     return K, codes
 
 
-def dataset_of(K, codes):
+def dataset_of(codes):
     return Dataset(
         ids=tuple(f"s{i}" for i in range(N)),
         labels=codes,
         classes=CLASSES,
         rows=np.arange(N),
         digests=tuple(f"{i:032x}" for i in range(N)),
-        sequences=tuple(b"M" * 80 for _ in range(N)),
-        kind="sequences",
-        matrix=K,
-        statistics={},
+        payload=Sequences(tuple(b"M" * 80 for _ in range(N))),
     )
 
 
 def inner_figures(K, codes, partition, fold):
     """What the training part of a fold says of each recipe, and the landmarks of all."""
     config = complete_configuration({"datasets": {"mine": {"source": SOURCE}}})
-    dataset = dataset_of(K, codes)
-    scores = MatrixScores(dataset)
+    dataset = dataset_of(codes)
+    scores = MatrixScores(K)
     transforms = transforms_of(["log", "sqrt", "normalised"], config["transforms"], None)
     tables = {}
     for name, settings in config["selectors"].items():

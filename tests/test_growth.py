@@ -19,10 +19,10 @@ from kreinflow.landmarks.stage import (
     select_landmarks,
 )
 from kreinflow.preflight import check_given
-from kreinflow.scores import alphabet_of, open_scores, read_scheme, transforms_of
-from kreinflow.sequences.dataset import load_dataset
+from kreinflow.scores import open_scores, read_scheme, transforms_of
 from kreinflow.sequences.folds import assign_folds
 from kreinflow.sequences.partition import ALL, partition_of
+from kreinflow.sequences.sources.registry import make_source
 from small_inputs import families, write_fasta, write_labels
 
 SCORING = {"matrix": "BLOSUM62", "gap_open": 11, "gap_extend": 1, "mode": "local"}
@@ -41,12 +41,9 @@ class Study:
             "fasta": write_fasta(self.folder / "all.fasta", records).name,
             "labels": {"table": write_labels(self.folder / "labels.tsv", records).name},
         }
-        defaults = {"molecule": "protein", "illegal_residues": "refuse", "unmatched": "refuse"}
-        defaults |= {"conflicting_labels": "drop", "max_length": 40_000, "too_long": "refuse"}
-        source |= defaults | {"min_class_size": 2}
         source["labels"] |= {"id_column": "id", "label_column": "label"}
-        letters = alphabet_of(source, SCORING, self.folder)
-        self.dataset = load_dataset(source, self.folder, letters, 1)
+        made = make_source(source, self.folder)
+        self.dataset = made.load(made.alphabet(SCORING), 1)
         self.scheme = read_scheme(self.dataset, SCORING, self.folder)
         folds = assign_folds({"method": "stratified", "k": 3, "repeats": 1}, self.dataset, 1, "")
         self.partition = partition_of(folds, self.dataset)

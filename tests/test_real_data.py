@@ -14,9 +14,9 @@ from kreinflow.landmarks.stage import select_landmarks
 from kreinflow.learners.fisher import NystroemFisher
 from kreinflow.models.factors import make_factors
 from kreinflow.scores import open_scores, transforms_of
-from kreinflow.sequences.dataset import load_dataset
 from kreinflow.sequences.folds import assign_folds
 from kreinflow.sequences.partition import partition_of
+from kreinflow.sequences.sources.registry import make_source
 
 ROOT = Path(__file__).parents[1]
 
@@ -28,7 +28,7 @@ def test_ny_ikfd_on_protein213_reaches_the_paper():
     folder = Path(os.environ["KREINFLOW_DATA"])
     config = load_configuration(ROOT / "examples" / "protein213.yaml")
     settings, recipe = config["datasets"]["protein213"], config["recipes"][0]
-    dataset = load_dataset(settings["source"], folder, None, config["seed"])
+    dataset = make_source(settings["source"], folder).load(None, config["seed"])
     partition = partition_of(
         assign_folds(settings["folds"], dataset, config["seed"], folder), dataset
     )

@@ -175,12 +175,12 @@ def _check(options: argparse.Namespace) -> None:
     """Do all that the workflow checks before its first alignment."""
     from kreinflow.configuration import load_configuration
     from kreinflow.preflight import check_budgets, check_given, check_self_scores
-    from kreinflow.scores import alphabet_of, read_scheme, transforms_of
-    from kreinflow.sequences.dataset import load_dataset
+    from kreinflow.scores import read_scheme, transforms_of
     from kreinflow.sequences.files import check_file, check_results, counted
     from kreinflow.sequences.folds import assign_folds
     from kreinflow.sequences.labels import differ_in_case
     from kreinflow.sequences.partition import partition_of
+    from kreinflow.sequences.sources.registry import make_source
     from kreinflow.sequences.strands import strand_advice
     from kreinflow.sequences.unknown import without_unknown
 
@@ -191,8 +191,8 @@ def _check(options: argparse.Namespace) -> None:
     for request in config["classify"].values():
         check_file(data / request["input"])
     for name, part in config["datasets"].items():
-        alphabet = alphabet_of(part["source"], part["scoring"], data)
-        whole = load_dataset(part["source"], data, alphabet, config["seed"], part["unknown"])
+        source = make_source(part["source"], data)
+        whole = source.load(source.alphabet(part["scoring"]), config["seed"], part["unknown"])
         dataset = without_unknown(whole, part["unknown"])
         partition = partition_of(
             assign_folds(part["folds"], dataset, config["seed"], data, part["source"]), dataset

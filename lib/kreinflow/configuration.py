@@ -21,8 +21,17 @@ from kreinflow.kernels.registry import KERNELS
 from kreinflow.landmarks.registry import SELECTORS
 from kreinflow.learners.registry import LEARNERS
 from kreinflow.plan import UNLABELLED
-from kreinflow.sequences.dataset import ALIGNED
+from kreinflow.sequences.sources.registry import SOURCES, make_source
 from kreinflow.settings import Configured, strict_validator
+
+_REGISTRIES: Mapping[str, Mapping[str, type[Configured]]] = {
+    "source": SOURCES,
+    "learner": LEARNERS,
+    "selector": SELECTORS,
+    "kernel": KERNELS,
+    "generator": GENERATORS,
+}
+"""What the schema leaves open, to be filled in."""
 
 _FOLDERS = (Path(__file__).parent / "schemas", Path(__file__).parents[2] / "schemas")
 
@@ -34,32 +43,26 @@ def schema() -> dict[str, Any]:
         path = folder / "config.schema.json"
         if path.is_file():
             content: dict[str, Any] = json.loads(path.read_text())
-            content["$defs"]["learner"] = _variants(
-                "method", {name: learner.settings_schema for name, learner in LEARNERS.items()}
-            )
-            content["$defs"]["selector"] = _variants(
-                "method", {name: selector.settings_schema for name, selector in SELECTORS.items()}
-            )
-            for key, variants in (("kernel", KERNELS), ("generator", GENERATORS)):
-                content["$defs"][key] = _variants(
-                    "name", {name: variant.settings_schema for name, variant in variants.items()}
-                )
+            for key, known in _REGISTRIES.items():
+                content["$defs"][key] = _variants(known)
             return content
     raise FileNotFoundError("config.schema.json: not installed with kreinflow")
 
 
-def _variants(key: str, settings: Mapping[str, Mapping[str, Mapping[str, Any]]]) -> dict[str, Any]:
+def _variants(known: Mapping[str, type[Configured]]) -> dict[str, Any]:
     """Return the schema of an object whose other keys depend on the value of one.
+
+    Keys without a default are required.
 
     Parameters
     ----------
-    key : str
-        The key that names the variant.
-    settings : mapping
-        For each variant the schema of its other keys; those without a default are required.
+    known : mapping
+        A registry: classes by their names.
     """
+    key = next(iter(known.values())).named_by
     branches = []
-    for name, properties in settings.items():
+    for name, variant in known.items():
+        properties = variant.settings_schema
         required = [other for other, part in properties.items() if "default" not in part]
         chosen = {
             "type": "object",
@@ -73,7 +76,7 @@ def _variants(key: str, settings: Mapping[str, Mapping[str, Mapping[str, Any]]])
     return {
         "type": "object",
         "required": [key],
-        "properties": {key: {"enum": list(settings)}},
+        "properties": {key: {"enum": list(known)}},
         "allOf": branches,
     }
 
@@ -158,9 +161,8 @@ def complete_method(
     Traceback (most recent call last):
     kreinflow.errors.InputError: mine: learner: unknown key 'rigde'; did you mean 'ridge'?
     """
-    key = next(iter(known.values())).named_by
-    part = _variants(key, {method: kind.settings_schema for method, kind in known.items()})
-    whole = _complete({what: dict(content)}, {"properties": {what: part}}, name)
+    part = {"properties": {what: _variants(known)}}
+    whole = _complete({what: dict(content)}, part, name)
     completed: dict[str, Any] = whole[what]
     return completed
 
@@ -282,7 +284,7 @@ def _complete_comparison(config: dict[str, Any], content: Mapping[str, Any], nam
 
 
 def _kind(dataset: Mapping[str, Any]) -> automatic.Kind:
-    if dataset["source"]["type"] not in ALIGNED:
+    if not make_source(dataset["source"]).aligned:
         return automatic.GIVEN
     local = dataset["scoring"]["mode"] == "local"
     return automatic.SEQUENCES if local else automatic.GLOBAL
@@ -302,7 +304,9 @@ def _refuse_non_finite(value: Any, name: str, place: tuple[str, ...]) -> None:
             _refuse_non_finite(part, name, (*place, str(key)))
 
 
-_PATHS = {"results", "data", "fasta", "swissprot", "matrix", "vectors", "table", "lines", "input"}
+_PATHS = {"results", "data", "matrix", "table", "lines", "input"} | {
+    source.path_key for source in SOURCES.values()
+}
 
 
 def _refuse_wildcards(value: Any, name: str, place: tuple[str, ...]) -> None:
@@ -552,49 +556,34 @@ def _check_references(config: dict[str, Any], name: str) -> None:
 def _check_dataset(
     dataset: dict[str, Any], recipes: list[Any], config: dict[str, Any], place: str, refuse: Any
 ) -> None:
-    source, folds = dataset["source"], dataset["folds"]
-    if source["type"] == "swissprot":
-        _check_download(source["download"], f"{place}.source.download", refuse)
-    elif "labels" in source:
-        ways = ("table", "pattern", "from_file_names", "lines")
-        given = [way for way in ways if source["labels"].get(way)]
-        if len(given) != 1:
-            known = [way for way in ways if way in source["labels"]]
-            raise refuse(f"{place}.source.labels", f"give exactly one of {', '.join(known)}.")
-        labels = source["labels"]
-        if labels.get("table") and labels["id_column"] == labels["label_column"]:
-            raise refuse(
-                f"{place}.source.labels.label_column",
-                f"{labels['label_column']!r} is the column of the ids. Name the one of the labels.",
-            )
+    source, folds = make_source(dataset["source"]), dataset["folds"]
+    for key, why in source.faults():
+        raise refuse(f"{place}.source.{key}", why)
     if folds["method"] == "table" and not folds["table"]:
         raise refuse(f"{place}.folds", "method table needs the path of a table.")
     if folds["column"] is not None and folds["method"] != "grouped":
         raise refuse(f"{place}.folds.column", "only the method grouped takes a column.")
     transforms = _transforms_used(recipes, config["selectors"])
-    if source["type"] == "generated" and KERNELS[source["kernel"]["name"]].strings:
-        raise refuse(
-            f"{place}.source.kernel",
-            f"{source['kernel']['name']} compares strings, generators make vectors.",
-        )
-    if source["type"] not in ALIGNED:
-        what = {"matrix": "a matrix", "vectors": "vectors"}.get(source["type"], "generated data")
+    if not source.aligned:
         for owner, transform in transforms.items():
             if transform != "raw":
                 raise refuse(
                     f"{place}.recipes",
                     f"{owner} has 'transform: {transform}', but only alignment scores are "
-                    f"transformed. For {what} give recipes and their selectors 'transform: raw'.",
+                    f"transformed. For {source.noun} give recipes and their selectors "
+                    "'transform: raw'.",
                 )
         if folds["method"] == "grouped" and folds["column"] is None:
             raise refuse(
                 f"{place}.folds",
-                f"{what}: no sequences to group by identity. Use method stratified or table, "
-                "or a column of the labels' table.",
+                f"{source.noun}: no sequences to group by identity. Use method stratified or "
+                "table, or a column of the labels' table.",
             )
         return
     matrix = dataset["scoring"]["matrix"]
-    if source.get("molecule") == "nucleotide" and re.fullmatch(r"(?i)(blosum|pam)\d+", matrix):
+    if dataset["source"].get("molecule") == "nucleotide" and re.fullmatch(
+        r"(?i)(blosum|pam)\d+", matrix
+    ):
         raise refuse(
             f"{place}.scoring.matrix",
             f"{matrix} compares amino acids, the molecule is nucleotide. "
@@ -616,21 +605,6 @@ def _check_dataset(
                 f"{mode} alignments can score below 0, which the transform {transform} of {owner} "
                 "cannot take. Use raw or normalised there, or mode local.",
             )
-
-
-def _check_download(download: Mapping[str, Any] | None, place: str, refuse: Any) -> None:
-    if download is None:
-        return
-    if not download["url"].startswith(("http://", "https://")):
-        raise refuse(f"{place}.url", f"{download['url']!r} is no http:// or https:// address.")
-    given = [name for name in ("sha256", "md5") if download[name]]
-    if len(given) != 1:
-        raise refuse(place, "give exactly one of sha256 and md5.")
-    digits = {"sha256": 64, "md5": 32}[given[0]]
-    if not re.fullmatch(f"[0-9a-fA-F]{{{digits}}}", download[given[0]]):
-        raise refuse(
-            f"{place}.{given[0]}", f"{download[given[0]]!r} is not {digits} hexadecimal digits."
-        )
 
 
 def _transforms_used(recipes: list[Any], selectors: Mapping[str, Any]) -> dict[str, str]:

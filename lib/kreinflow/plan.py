@@ -6,9 +6,10 @@ from pathlib import Path
 from typing import Any
 
 from kreinflow.learners.registry import make_learner
-from kreinflow.sequences.dataset import ALIGNED
 from kreinflow.sequences.folds import count_folds
 from kreinflow.sequences.partition import ALL, fold_name
+from kreinflow.sequences.sources.registry import make_source
+from kreinflow.sequences.sources.source import Source
 
 UNLABELLED = "unlabelled"
 """The name under which the sequences of a data set that have no label are classified."""
@@ -90,10 +91,36 @@ class DatasetPlan:
         learners = {recipe["learner"] for recipe in self.recipes(selector)}
         return all(make_learner(self.config["learners"][name]).by_tiles for name in learners)
 
-    @property
-    def aligned(self) -> bool:
-        """Whether its objects are sequences, which are aligned."""
-        return self.settings["source"]["type"] in ALIGNED
+    @cached_property
+    def source(self) -> Source:
+        """Where the data come from."""
+        return make_source(self.settings["source"], Path(self.config["data"]))
+
+    def dataset_files(self, folder: str = "dataset", prefix: str = "") -> dict[str, str]:
+        """Return the files of the data set in a folder of its own, by the names that rules use."""
+        files = {"records": "records.tsv", "distinct": "distinct.tsv", "summary": "summary.json"}
+        array = self.source.array
+        files |= {"array": array} if array else {}
+        return {f"{prefix}{name}": f"{folder}/{file}" for name, file in files.items()}
+
+    def files_with_unknown(self) -> dict[str, str]:
+        """Return those of the data set with the classes held out as unknown, if there are any."""
+        return self.dataset_files("unknown/dataset", "unknown_") if self.settings["unknown"] else {}
+
+    def files_read(self, learned_alone: bool) -> tuple[str, dict[str, str]]:
+        """Return all that one look at the user's files makes, and a name for the rule that looks.
+
+        Parameters
+        ----------
+        learned_alone : bool
+            Leave out what nothing is learned from: classes held out, records without a label.
+        """
+        files, name = self.dataset_files(), f"read_{Path(self.source.array or 'dataset').stem}"
+        if self.classifies_unlabelled and not learned_alone:
+            files["unlabelled"], name = f"dataset/{UNLABELLED}.fasta", f"{name}_{UNLABELLED}"
+        if self.settings["unknown"] and not learned_alone:
+            files, name = files | self.files_with_unknown(), f"{name}_unknown"
+        return name, files
 
     @property
     def classifies_unlabelled(self) -> bool:
@@ -147,7 +174,7 @@ class DatasetPlan:
         stage : {"class_scores", "columns"}
             What selectors choose landmarks by, or the columns of the landmarks.
         """
-        if not self.aligned or (stage == "class_scores" and not self.chooses_by_scores):
+        if not self.source.aligned or (stage == "class_scores" and not self.chooses_by_scores):
             return []
         blocks = range(self.config["alignment"]["blocks"])
         return [f"{self.folder}/alignment/{stage}.{block}.json" for block in blocks]

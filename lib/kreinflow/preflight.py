@@ -15,10 +15,11 @@ from kreinflow.landmarks.selector import (
     pairs_with,
 )
 from kreinflow.landmarks.stage import given_landmarks, training_parts
-from kreinflow.sequences.dataset import Dataset, check_source
+from kreinflow.sequences.dataset import Dataset
 from kreinflow.sequences.files import check_file, check_results
 from kreinflow.sequences.folds import check_groups
 from kreinflow.sequences.partition import ALL, Partition
+from kreinflow.sequences.sources.registry import make_source
 
 
 def check_files(config: Mapping[str, Any], data: Path) -> None:
@@ -37,7 +38,7 @@ def check_files(config: Mapping[str, Any], data: Path) -> None:
     """
     check_results(Path(config["results"]))
     for dataset in config["datasets"].values():
-        check_source(dataset["source"], data)
+        make_source(dataset["source"], data).check()
         check_groups(dataset["folds"], dataset["source"], data)
     named = [request["input"] for request in config["classify"].values()]
     named += [settings["table"] for settings in config["selectors"].values() if "table" in settings]
@@ -115,7 +116,7 @@ def check_self_scores(
     InputError
         Naming the record.
     """
-    if scheme is None or dataset.sequences is None:
+    if scheme is None:
         return
     gain = np.zeros(256, dtype=np.int64)
     letters = np.frombuffer(scheme.matrix.alphabet.encode(), dtype=np.uint8)
@@ -124,9 +125,8 @@ def check_self_scores(
     for name, transform in transforms.items():
         row = transform.first_unusable(bounds, dataset.lengths)
         if row is not None:
-            record = int(np.flatnonzero(dataset.rows == row)[0])
             raise InputError(
-                f"{dataset.ids[record]}: its {dataset.lengths[row]} residues score "
+                f"{dataset.first_id(row)}: its {dataset.lengths[row]} residues score "
                 f"{bounds[row]:.0f} with themselves at best, too little for the transform {name} "
                 "to divide by. Remove the record, or use the transform raw."
             )

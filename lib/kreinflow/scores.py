@@ -2,7 +2,7 @@
 
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -16,15 +16,15 @@ from kreinflow.alignment.store import ScoreStore
 from kreinflow.alignment.transforms import ScoreTransform, make_transform
 from kreinflow.artifacts import replacing
 from kreinflow.errors import InputError
-from kreinflow.kernels.kernel import Kernel
-from kreinflow.kernels.registry import make_kernel
+from kreinflow.kernels.kernel import Kernel, Objects
 from kreinflow.numerics import FloatArray, IntArray, tiles
-from kreinflow.sequences.dataset import ALIGNED, Dataset
+from kreinflow.sequences.dataset import Dataset
+from kreinflow.sequences.payload import Compared, Matrix, Sequences
 
 
 def read_scheme(dataset: Dataset, scoring: Mapping[str, Any], data: Path) -> ScoringScheme | None:
     """Return the scoring scheme of a data set's settings; None if nothing is aligned."""
-    if dataset.sequences is None:
+    if not isinstance(dataset.payload, Sequences):
         return None
     return ScoringScheme(
         load_substitution_matrix(scoring["matrix"], Path(data)),
@@ -32,13 +32,6 @@ def read_scheme(dataset: Dataset, scoring: Mapping[str, Any], data: Path) -> Sco
         scoring["gap_extend"],
         scoring["mode"],
     )
-
-
-def alphabet_of(source: Mapping[str, Any], scoring: Mapping[str, Any], data: Path) -> str | None:
-    """Return the letters that the sequences of a data set may have; None if it has none."""
-    if source["type"] not in ALIGNED:
-        return None
-    return load_substitution_matrix(scoring["matrix"], Path(data)).alphabet
 
 
 def transforms_of(
@@ -79,20 +72,19 @@ class Scores(ABC):
 class StoredScores(Scores):
     """Scores of sequences, from the store alone: nothing is aligned here."""
 
-    dataset: Dataset
+    sequences: Sequence[bytes]
+    digests: Sequence[str]
     scheme: ScoringScheme
     folder: Path
 
     @cached_property
     def _store(self) -> ScoreStore:
-        assert self.dataset.sequences is not None
-        return ScoreStore(self.folder, self.scheme, self.dataset.sequences, self.dataset.digests)
+        return ScoreStore(self.folder, self.scheme, self.sequences, self.digests)
 
     @cached_property
     def dtype(self) -> np.dtype[Any]:
         """16 bits where all scores of the data set fit, else 32."""
-        assert self.dataset.sequences is not None
-        small = self.scheme.score_bound(self.dataset.sequences) <= np.iinfo(np.int16).max
+        small = self.scheme.score_bound(self.sequences) <= np.iinfo(np.int16).max
         return np.dtype(np.int16 if small else np.int32)
 
     def into(self, out: NDArray[Any], rows: IntArray, columns: IntArray) -> None:
@@ -101,42 +93,41 @@ class StoredScores(Scores):
 
     def self_scores(self) -> FloatArray:
         """Return the score of each distinct row with itself."""
-        return self._store.self_scores(np.arange(len(self.dataset.digests))).astype(np.float64)
+        return self._store.self_scores(np.arange(len(self.digests))).astype(np.float64)
 
 
 @dataclass(frozen=True, eq=False)
 class MatrixScores(Scores):
     """Scores as they stand in the user's matrix."""
 
-    dataset: Dataset
+    matrix: NDArray[np.floating]
     dtype = np.dtype(np.float64)
 
     def into(self, out: NDArray[Any], rows: IntArray, columns: IntArray) -> None:
         """Write the entries of rows x columns into ``out``, a tile of rows at a time."""
-        assert self.dataset.matrix is not None
         for part in tiles(len(rows)):
-            out[part] = self.dataset.matrix[rows[part]][:, columns]
+            out[part] = self.matrix[rows[part]][:, columns]
 
     def self_scores(self) -> FloatArray:
         """Return the diagonal."""
-        assert self.dataset.matrix is not None
-        return np.diagonal(self.dataset.matrix).astype(np.float64)
+        return np.diagonal(self.matrix).astype(np.float64)
 
 
 @dataclass(frozen=True, eq=False)
 class KernelScores(Scores):
     """The kernel of vectors or strings, computed when it is asked for."""
 
-    dataset: Dataset
+    objects: Objects
     kernel: Kernel
+    id_of: Callable[[int], str]
+    """The id of a distinct row, for messages."""
     dtype = np.dtype(np.float64)
 
     def into(self, out: NDArray[Any], rows: IntArray, columns: IntArray) -> None:
         """Write the kernel of rows x columns into ``out``, a tile of rows at a time."""
-        assert self.dataset.objects is not None
-        others = self.dataset.objects[columns]
+        others = self.objects[columns]
         for part in tiles(len(rows)):
-            values = self.kernel.columns(self.dataset.objects[rows[part]], others)
+            values = self.kernel.columns(self.objects[rows[part]], others)
             wrong = np.argwhere(~np.isfinite(values))
             if len(wrong):
                 i, j = wrong[0].tolist()
@@ -145,30 +136,41 @@ class KernelScores(Scores):
 
     def self_scores(self) -> FloatArray:
         """Return the kernel of each distinct row with itself."""
-        assert self.dataset.objects is not None
-        values = self.kernel.diagonal(self.dataset.objects)
+        values = self.kernel.diagonal(self.objects)
         wrong = np.flatnonzero(~np.isfinite(values))
         if len(wrong):
             raise self._overflow(int(wrong[0]), int(wrong[0]))
         return values
 
     def _overflow(self, *rows: int) -> InputError:
-        first, second = (
-            self.dataset.ids[int(np.flatnonzero(self.dataset.rows == row)[0])] for row in rows
-        )
+        first, second = map(self.id_of, rows)
         return InputError(
             f"{self.kernel.describe()} of {first} and {second} is not finite. Give vectors with "
             "smaller numbers, or change the kernel's settings."
         )
 
 
-def open_scores(dataset: Dataset, scheme: ScoringScheme | None, folder: Path) -> Scores:
-    """Return where the scores of a data set are; ``folder`` is that of the score stores."""
-    if scheme is not None:
-        return StoredScores(dataset, scheme, folder)
-    if dataset.kernel is None:
-        return MatrixScores(dataset)
-    return KernelScores(dataset, make_kernel(dataset.kernel))
+def open_scores(
+    dataset: Dataset, scheme: ScoringScheme | None = None, folder: Path = Path()
+) -> Scores:
+    """Return where the scores of a data set are.
+
+    Parameters
+    ----------
+    dataset : Dataset
+    scheme : ScoringScheme, optional
+        Of sequences.
+    folder : Path
+        Of their score stores.
+    """
+    match dataset.payload:
+        case Matrix(values=matrix):
+            return MatrixScores(matrix)
+        case Compared(objects=objects, kernel=kernel):
+            return KernelScores(objects, kernel, dataset.first_id)
+        case Sequences(residues=sequences) if scheme is not None:
+            return StoredScores(sequences, dataset.digests, scheme, folder)
+    raise TypeError("sequences need a scoring scheme")
 
 
 def write_columns(path: Path, scores: Scores, rows: IntArray, union: IntArray) -> None:

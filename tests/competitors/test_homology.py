@@ -6,9 +6,9 @@ from kreinflow.competitors.homology import homology_folds
 from kreinflow.competitors.kinds import HOMOLOGY, kind_of_folds, twins_of
 from kreinflow.errors import InputError
 from kreinflow.preflight import check_budgets
-from kreinflow.sequences.dataset import load_dataset
 from kreinflow.sequences.folds import assign_folds
 from kreinflow.sequences.partition import partition_of
+from kreinflow.sequences.sources.registry import make_source
 
 OTHERS = {"k": 3, "repeats": 2, "identity": 0.9, "column": None, "table": None}
 OTHERS |= {"clustering": "kmer"}
@@ -59,7 +59,7 @@ def clustered(tmp_path, clusters_of):
     source |= {"unmatched": "refuse", "conflicting_labels": "drop", "max_length": 100}
     source |= {"too_long": "refuse", "invalid_residues": "refuse"}
     source |= {"labels": {"table": "x.tsv", "id_column": "id", "label_column": "label"}}
-    return load_dataset(source, tmp_path, "ARNDCQEGHILKMFPSTWYVBZX*", 1)
+    return make_source(source, tmp_path).load("ARNDCQEGHILKMFPSTWYVBZX*", 1)
 
 
 @pytest.fixture

@@ -19,8 +19,8 @@ from kreinflow.competitors.tables import (
     compare_table,
     fold_table,
 )
-from kreinflow.sequences.dataset import load_dataset
 from kreinflow.sequences.partition import partition_of
+from kreinflow.sequences.sources.registry import make_source
 
 SCHEME = ScoringScheme(load_substitution_matrix("BLOSUM62"))
 FOLDS = {"method": "stratified", "k": 2, "repeats": 1}
@@ -51,8 +51,8 @@ class Constant(Competitor):
 
 @pytest.fixture(scope="module")
 def dataset():
-    source = {"type": "simulated", "families": 3, "sequences": 30, "min_class_size": 2}
-    return load_dataset(source, None, SCHEME.matrix.alphabet, 1)
+    source = {"type": "simulated", "families": 3, "sequences": 30}
+    return make_source(source).load(SCHEME.matrix.alphabet, 1)
 
 
 @pytest.fixture(scope="module")

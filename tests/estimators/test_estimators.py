@@ -30,9 +30,9 @@ from kreinflow.models.inner_folds import inner_partition
 from kreinflow.models.reject_threshold import RejectRule
 from kreinflow.models.run import Run
 from kreinflow.models.training import Training
-from kreinflow.scores import alphabet_of, open_scores, read_scheme, transforms_of
-from kreinflow.sequences.dataset import load_dataset
+from kreinflow.scores import open_scores, read_scheme, transforms_of
 from kreinflow.sequences.partition import ALL, Partition
+from kreinflow.sequences.sources.registry import make_source
 from small_inputs import DenseScores, families, matrix_of, points, write_fasta, write_labels
 
 pytestmark = pytest.mark.filterwarnings("ignore:the factor misses")
@@ -76,8 +76,8 @@ def workflow(folder, source, learner, *, transform="raw", correction="none", sel
         }
     )
     settings, recipe = config["datasets"]["mine"], config["recipes"][0]
-    alphabet = alphabet_of(settings["source"], settings["scoring"], folder)
-    dataset = load_dataset(settings["source"], folder, alphabet, 0)
+    source = make_source(settings["source"], folder)
+    dataset = source.load(source.alphabet(settings["scoring"]), 0)
     scheme = read_scheme(dataset, settings["scoring"], folder)
     given = DenseScores(dataset, scheme) if scheme else open_scores(dataset, None, folder)
     transforms = transforms_of([transform], config["transforms"], scheme)

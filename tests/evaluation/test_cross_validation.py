@@ -14,10 +14,10 @@ from kreinflow.evaluation.cross_validation import cross_validate
 from kreinflow.learners.fisher import NystroemFisher
 from kreinflow.learners.pcvm import PCVMLearner
 from kreinflow.papers.run import REST, first_against_rest, run_experiment
-from kreinflow.scores import MatrixScores
-from kreinflow.sequences.dataset import load_dataset
+from kreinflow.scores import open_scores
 from kreinflow.sequences.folds import assign_folds
 from kreinflow.sequences.partition import Partition, partition_of
+from kreinflow.sequences.sources.registry import make_source
 
 SELECTORS = {
     "all": {"method": "all"},
@@ -87,7 +87,7 @@ def config(kind, recipes=RECIPES):
 def opened(folder, kind):
     whole = complete_configuration(config(kind))
     settings = whole["datasets"]["mine"]
-    dataset = load_dataset(settings["source"], folder, None, 2)
+    dataset = make_source(settings["source"], folder).load(None, 2)
     return (
         dataset,
         partition_of(assign_folds(settings["folds"], dataset, 2, folder), dataset),
@@ -98,7 +98,7 @@ def opened(folder, kind):
 def measured(dataset, partition, whole, **more):
     return cross_validate(
         dataset,
-        MatrixScores(dataset),
+        open_scores(dataset),
         partition,
         whole["recipes"],
         whole["selectors"],
@@ -170,7 +170,7 @@ def test_centred_scores_are_inner_products_around_the_training_mean(tmp_path):
     dataset, _, _ = opened(write(tmp_path, kind, each=5, seed=4), kind)
     X, _ = vectors(4, each=5)
     training, everyone = np.arange(3, 12), np.arange(15)
-    scores = CentredScores(MatrixScores(dataset), training)
+    scores = CentredScores(open_scores(dataset), training)
     around = X - X[training].mean(axis=0)
     expected = (around * SIGNS) @ around.T
     np.testing.assert_allclose(scores.rectangle(everyone, everyone), expected, atol=1e-12)
@@ -191,7 +191,9 @@ def test_training_does_not_see_the_test_part(tmp_path, centring):
     np.fill_diagonal(matrix, 0)
     labels[tested] = rng.permutation(labels[tested])
     before = measured(dataset, one, whole, centring=centring)
-    after = measured(replace(dataset, matrix=matrix, labels=labels), one, whole, centring=centring)
+    payload = replace(dataset.payload, values=matrix)
+    changed = replace(dataset, payload=payload, labels=labels)
+    after = measured(changed, one, whole, centring=centring)
     measures = ["accuracy", "seconds_training", "seconds_testing"]
     assert before.drop(columns=measures).equals(after.drop(columns=measures))
     assert (before["accuracy"] > after["accuracy"]).all()

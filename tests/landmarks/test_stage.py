@@ -14,9 +14,10 @@ from kreinflow.landmarks.registry import SELECTORS, make_selector
 from kreinflow.landmarks.selector import pairs_with
 from kreinflow.landmarks.stage import class_scores, select_landmarks, training_parts
 from kreinflow.preflight import check_budgets
-from kreinflow.scores import MatrixScores, open_scores, transforms_of, write_columns
+from kreinflow.scores import open_scores, transforms_of, write_columns
 from kreinflow.sequences.dataset import Dataset
 from kreinflow.sequences.partition import Partition
+from kreinflow.sequences.payload import Compared, Matrix
 
 
 @pytest.fixture
@@ -29,36 +30,28 @@ def dataset():
         classes=("x", "y"),
         rows=np.arange(6),
         digests=tuple(f"{i:032x}" for i in range(6)),
-        sequences=None,
-        kind="similarity",
-        matrix=K + K.T,
-        statistics={},
+        payload=Matrix(K + K.T, kind="similarity"),
     )
 
 
 def test_columns_come_back(tmp_path, dataset):
     path = tmp_path / "columns.npy"
-    write_columns(path, MatrixScores(dataset), np.arange(6), np.array([4, 1]))
+    write_columns(path, open_scores(dataset), np.arange(6), np.array([4, 1]))
     np.testing.assert_array_equal(np.load(path), dataset.matrix[:, [4, 1]])
-    write_columns(path, MatrixScores(dataset), np.array([2, 5]), np.array([4, 1]))
+    write_columns(path, open_scores(dataset), np.array([2, 5]), np.array([4, 1]))
     np.testing.assert_array_equal(np.load(path), dataset.matrix[[2, 5]][:, [4, 1]])
     assert os.listdir(tmp_path) == ["columns.npy"]
 
 
 def compared(objects, kernel):
-    n = len(objects)
+    n, made = len(objects), make_kernel(kernel)
     return Dataset(
         ids=tuple(f"o{i}" for i in range(n)),
         labels=np.arange(n) % 2,
         classes=("x", "y"),
         rows=np.arange(n),
         digests=tuple(f"{i:032x}" for i in range(n)),
-        sequences=None,
-        kind=make_kernel(kernel).kind,
-        matrix=None,
-        statistics={},
-        objects=objects,
-        kernel=kernel,
+        payload=Compared(objects, made, kind=made.kind),
     )
 
 
@@ -116,7 +109,7 @@ def test_a_full_disk_is_told_before_anything_is_written(tmp_path, dataset, monke
     monkeypatch.setattr(os, "posix_fallocate", full)
     path = tmp_path / "columns.npy"
     with pytest.raises(KreinflowError, match="columns.npy: could not be written .No space left"):
-        write_columns(path, MatrixScores(dataset), np.arange(6), np.array([4, 1]))
+        write_columns(path, open_scores(dataset), np.arange(6), np.array([4, 1]))
     assert os.listdir(tmp_path) == []
 
 
@@ -173,14 +166,11 @@ def test_selectors_look_at_no_record_that_is_tested(method, kind):
             classes=("x", "y"),
             rows=np.arange(n),
             digests=tuple(f"{i:032x}" for i in range(n)),
-            sequences=None,
-            kind=kind,
-            matrix=matrix,
-            statistics={},
+            payload=Matrix(matrix, kind=kind),
         )
         transform = transforms_of(["raw"], {}, None)["raw"]
         table = select_landmarks(
-            selector, dataset, ~tested, MatrixScores(dataset), transform, 1, "r0f0"
+            selector, dataset, ~tested, open_scores(dataset), transform, 1, "r0f0"
         )
         tables.append(table)
     assert tables[0].equals(tables[1])
@@ -199,10 +189,7 @@ def test_landmarks_of_all_parts_stay_within_the_alignments_of_the_budget(alignme
         classes=("x", "y"),
         rows=np.arange(n),
         digests=tuple(f"{i:032x}" for i in range(n)),
-        sequences=None,
-        kind="similarity",
-        matrix=K @ K.T,
-        statistics={},
+        payload=Matrix(K @ K.T, kind="similarity"),
     )
     partition = Partition(groups=np.arange(n), folds=np.array([np.arange(n) % 4]))
     parts = training_parts(partition)
@@ -216,7 +203,7 @@ def test_landmarks_of_all_parts_stay_within_the_alignments_of_the_budget(alignme
             selector,
             dataset,
             partition.training(name),
-            MatrixScores(dataset),
+            open_scores(dataset),
             transforms_of(["raw"], {}, None)["raw"],
             1,
             name,

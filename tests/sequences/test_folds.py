@@ -13,6 +13,7 @@ from kreinflow.sequences.folds import (
     fold_summary,
     inner_folds,
 )
+from kreinflow.sequences.payload import Matrix, Sequences
 
 
 def settings(**changes):
@@ -36,10 +37,7 @@ def dataset(sequences, labels):
         classes=classes,
         rows=np.array([distinct.index(s) for s in sequences]),
         digests=tuple(digest(s) for s in distinct),
-        sequences=distinct,
-        kind="sequences",
-        matrix=None,
-        statistics={},
+        payload=Sequences(distinct),
     )
 
 
@@ -163,7 +161,7 @@ def test_classes_in_fewer_groups_than_folds(tmp_path):
 
 
 def test_a_matrix_cannot_be_grouped_by_identity(tmp_path):
-    data = replace(dataset(*random_data(30)), sequences=None, kind="similarity")
+    data = replace(dataset(*random_data(30)), payload=Matrix(np.eye(30), kind="similarity"))
     folds_of(data, tmp_path, k=2)
     with pytest.raises(InputError, match="no sequences to group by identity"):
         folds_of(data, tmp_path, method="grouped")

@@ -3,13 +3,12 @@
 import copy
 import json
 import math
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from kreinflow.sequences.dataset import load_dataset
+from kreinflow.sequences.sources.registry import make_source
 
 
 @pytest.fixture(scope="module")
@@ -19,7 +18,7 @@ def run(tmp_path_factory, small_config):
     config, folder = copy.deepcopy(small_config), tmp_path_factory.mktemp("selectors")
     config["datasets"]["small"]["source"]["sequences"] = 40
     source = config["datasets"]["small"]["source"] | {"min_class_size": 2}
-    ids = load_dataset(source, Path(), "ARNDCQEGHILKMFPSTWYV", config["seed"]).ids[::3]
+    ids = make_source(source).load("ARNDCQEGHILKMFPSTWYV", config["seed"]).ids[::3]
     config["selectors"] = {
         "leverage": {"method": "leverage", "sketch": 12, "budget": {"rank": 3}},
         "balls": {"method": "meb", "candidates": 6, "budget": "leverage"},

@@ -22,6 +22,7 @@ from kreinflow.provenance import package_versions
 from kreinflow.sequences.alphabet import ResidueAlphabet
 from kreinflow.sequences.dataset import Dataset
 from kreinflow.sequences.files import has_control
+from kreinflow.sequences.payload import Compared, Sequences
 
 KIND = "kreinflow model 1"
 MATRIX_KINDS = ("similarity", "dissimilarity", "squared_dissimilarity")
@@ -192,16 +193,17 @@ def final_model(
     """
     first = {row: place for place, row in reversed(list(enumerate(dataset.rows.tolist())))}
     landmarks: tuple[bytes, ...] | Objects | None = None
-    if dataset.sequences is not None:
-        landmarks = tuple(dataset.sequences[row] for row in landmark_rows)
-    elif dataset.objects is not None:
-        landmarks = dataset.objects[list(landmark_rows)]
+    match dataset.payload.take(landmark_rows):
+        case Sequences(residues=sequences):
+            landmarks = sequences
+        case Compared(objects=objects):
+            landmarks = objects
     return Model(
         classifier=classifier,
         landmark_ids=tuple(dataset.ids[first[row]] for row in landmark_rows),
         landmarks=landmarks,
         scheme=scheme,
-        kernel=dataset.kernel,
+        kernel=dataset.payload.kernel_settings,
         matrix_kind=source.get("kind"),
         molecule=source.get("molecule", "protein") if scheme else None,
         about={

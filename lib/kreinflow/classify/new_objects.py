@@ -16,7 +16,7 @@ from kreinflow.numerics import TILE, FloatArray, tiles
 from kreinflow.sequences.alphabet import ResidueAlphabet
 from kreinflow.sequences.fasta import read_any_fasta
 from kreinflow.sequences.files import STANDARD_INPUT, counted, first_few
-from kreinflow.sequences.matrices import read_matrix
+from kreinflow.sequences.matrix_files import read_matrix
 from kreinflow.sequences.objects import read_objects
 
 _RESIDUES = 1 << 21  # of a batch

@@ -34,7 +34,6 @@ def homology_folds(dataset: Dataset, k: int, repeats: int, seed: int) -> pd.Data
     DataFrame
         Columns id, group, repeat and fold, as those of ``assign_folds``.
     """
-    assert dataset.sequences is not None
     clusters = identity_clusters(dataset.sequences, IDENTITY, COVERAGE, dataset.row_labels)
     groups = clusters[dataset.rows]
     tables = [

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from kreinflow.errors import InputError
-from kreinflow.sequences.dataset import ALIGNED
+from kreinflow.sequences.sources.registry import make_source
 
 RANDOM = "random"
 HOMOLOGY = "homology-aware"
@@ -52,7 +52,7 @@ def twins_of(datasets: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str, d
     """
     found = {}
     for name, part in datasets.items():
-        if part["source"]["type"] not in ALIGNED:
+        if not make_source(part["source"]).aligned:
             continue
         folds = {**part["folds"], "column": None, "table": None}
         kinds = {

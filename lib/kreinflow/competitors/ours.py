@@ -90,7 +90,6 @@ def run_ours(
     KreinflowError
         If the model file predicts otherwise than the run did.
     """
-    assert dataset.sequences is not None
     repeat, number = fold_numbers(fold)
     tested, rows, place = tested_rows(dataset, partition, fold)
     figures: dict[str, Any] = dict.fromkeys(FOLD_COLUMNS, float("nan"))
@@ -123,6 +122,5 @@ def run_ours(
 
 def _warm_up(path: Path, dataset: Dataset, rows: Sequence[int], folder: Path) -> None:
     """Load the compiled engine, which a first call would be charged for."""
-    assert dataset.sequences is not None
     write_fasta(folder / "one.fasta", [dataset.sequences[rows[0]]])
     classify_file(Model.load(path), folder / "one.fasta")

@@ -61,7 +61,6 @@ def quality(true: Sequence[str], predicted: Sequence[str]) -> dict[str, float]:
 
 def training_records(dataset: Dataset, partition: Partition, fold: str) -> Records:
     """Return the distinct sequences that a fold learns from."""
-    assert dataset.sequences is not None
     rows = np.unique(dataset.rows[partition.training(fold)])
     labels = dataset.row_labels
     return Records(
@@ -109,7 +108,6 @@ def run_competitor(
         :data:`PREDICTION_COLUMNS`; empty if the competitor could not run, or the fold tests
         nothing.
     """
-    assert dataset.sequences is not None
     repeat, number = fold_numbers(fold)
     tested, rows, place = tested_rows(dataset, partition, fold)
     figures: dict[str, Any] = dict.fromkeys(FOLD_COLUMNS, float("nan"))

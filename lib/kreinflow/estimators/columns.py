@@ -14,7 +14,7 @@ from kreinflow.estimators.base import KINDS, LandmarkDecisions, checked_name, en
 from kreinflow.krein.landmark_kernel import Landmarks, TrainingPart
 from kreinflow.numerics import FloatArray
 from kreinflow.sequences.dataset import digest
-from kreinflow.sequences.matrices import check_matrix
+from kreinflow.sequences.matrix_files import check_matrix
 
 SYMMETRY = 1e-6
 """Largest difference of k_ij and k_ji, as a share of the largest entry, as in the config."""

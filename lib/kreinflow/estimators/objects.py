@@ -36,11 +36,12 @@ from kreinflow.landmarks.registry import SELECTORS
 from kreinflow.landmarks.stage import select_landmarks
 from kreinflow.models.run import Run
 from kreinflow.numerics import FloatArray, tiles
-from kreinflow.scores import KernelScores, MatrixScores, Scores
+from kreinflow.scores import open_scores
 from kreinflow.sequences.dataset import Dataset, digest
-from kreinflow.sequences.matrices import check_matrix
+from kreinflow.sequences.matrix_files import check_matrix
 from kreinflow.sequences.objects import refuse_unfit
 from kreinflow.sequences.partition import ALL, Partition
+from kreinflow.sequences.payload import Compared, Matrix
 
 PRECOMPUTED = "precomputed"
 
@@ -156,10 +157,9 @@ class LandmarkChoice(BaseEstimator):  # type: ignore[misc] # scikit-learn has no
         kernel = self._make_kernel()
         if kernel is None:
             dataset = _matrix_dataset(X, checked_name(self, "kind", KINDS), codes, classes)
-            scores: Scores = MatrixScores(dataset)
         else:
             dataset = _objects_dataset(X, kernel, codes, classes)
-            scores = KernelScores(dataset, kernel)
+        scores = open_scores(dataset)
         settings = self._selector_settings()
         selector = CHOSEN[settings["method"]](settings)
         everything = np.ones(len(codes), dtype=bool)
@@ -172,27 +172,26 @@ class LandmarkChoice(BaseEstimator):  # type: ignore[misc] # scikit-learn has no
         run = Run(dataset, partition, columns, rows, scores.self_scores())
         first = np.unique(dataset.rows, return_index=True)[1]
         self.landmark_indices_ = first[rows]
-        self._kernel = kernel
-        self._landmark_objects = None if dataset.objects is None else dataset.objects[rows]
+        self._landmarks = dataset.payload.take(rows)
         return run.landmarks(table), run.training_part(ALL)
 
     def _landmark_scores(self, X: Any) -> FloatArray:
         """Return the scores of new objects with the landmarks, dissimilarities squared."""
         objects, _ = self._read(X, reset=False)
-        if self._kernel is None:
+        landmarks = self._landmarks
+        if not isinstance(landmarks, Compared):
             columns = np.ascontiguousarray(objects[:, self.landmark_indices_])
             return squared(self, "X", columns, self.landmark_indices_.tolist())
-        assert self._landmark_objects is not None
-        objects = _compared(objects, self._kernel)
+        objects = _compared(objects, landmarks.kernel)
         out = np.empty((len(objects), len(self.landmark_indices_)))
         with np.errstate(over="ignore", invalid="ignore"):  # what is not finite is refused
             for part in tiles(len(objects)):
-                out[part] = self._kernel.columns(objects[part], self._landmark_objects)
+                out[part] = landmarks.kernel.columns(objects[part], landmarks.objects)
         wrong = ~np.isfinite(out).all(axis=1)
         if wrong.any():
             raise InputError(
-                f"{type(self).__name__}: X, row {int(wrong.argmax())}: {self._kernel.describe()} "
-                "is not finite for it. Its numbers are too large."
+                f"{type(self).__name__}: X, row {int(wrong.argmax())}: "
+                f"{landmarks.kernel.describe()} is not finite for it. Its numbers are too large."
             )
         return out
 
@@ -229,10 +228,10 @@ def _matrix_dataset(
         classes=classes,
         rows=np.arange(len(ids), dtype=np.int64),
         digests=tuple(digest(id.encode()) for id in ids),
-        sequences=None,
-        kind="similarity" if kind == "similarity" else "squared_dissimilarity",
-        matrix=check_matrix(Path("X"), X, kind, SYMMETRY)[0],
-        statistics={},
+        payload=Matrix(
+            check_matrix(Path("X"), X, kind, SYMMETRY)[0],
+            kind="similarity" if kind == "similarity" else "squared_dissimilarity",
+        ),
     )
 
 
@@ -256,12 +255,7 @@ def _objects_dataset(
         classes=classes,
         rows=np.array(rows, dtype=np.int64),
         digests=tuple(digest(content) for content, _ in row_of),
-        sequences=None,
-        kind=kernel.kind,
-        matrix=None,
-        statistics={},
-        objects=objects[first],
-        kernel={"name": kernel.name, **kernel.settings},
+        payload=Compared(objects[first], kernel, kind=kernel.kind),
     )
 
 

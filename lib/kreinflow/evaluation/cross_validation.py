@@ -58,7 +58,7 @@ def cross_validate(
     Parameters
     ----------
     dataset : Dataset
-        Labels, and the distinct row of each record. Its sequences and matrix are not looked at.
+        Labels, and the distinct row of each record. What its rows hold is not looked at.
     scores : Scores
         Where the scores of its distinct rows come from.
     partition : Partition
@@ -94,7 +94,7 @@ def cross_validate(
     for name in partition.names:
         data, opened = dataset, scores
         if centring == "training":
-            data = replace(dataset, kind="similarity")
+            data = replace(dataset, payload=replace(dataset.payload, kind="similarity"))
             opened = CentredScores(scores, np.unique(dataset.rows[partition.training(name)]))
         fold = _Fold(
             name,

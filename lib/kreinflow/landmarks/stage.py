@@ -26,7 +26,7 @@ from kreinflow.landmarks.selector import (
 from kreinflow.landmarks.sketch import Sketch
 from kreinflow.numerics import IntArray
 from kreinflow.scores import Scores
-from kreinflow.sequences.dataset import Dataset, resolve
+from kreinflow.sequences.dataset import Dataset
 from kreinflow.sequences.files import first_few
 from kreinflow.sequences.labels import read_columns
 from kreinflow.sequences.partition import ALL, Partition
@@ -47,7 +47,7 @@ def given_landmarks(dataset: Dataset, selector: Mapping[str, Any], data: Path) -
     """
     if "table" not in selector:
         return None
-    path = resolve(selector["table"], Path(data))
+    path = Path(data) / selector["table"]
     ids = [id for _, id, _ in read_columns(path, ("id", "id"))]
     row_of = dict(zip(dataset.ids, dataset.rows.tolist(), strict=True))
     unknown = [id for id in ids if id not in row_of]
@@ -262,7 +262,7 @@ def select_landmarks(
 
         selector = make_selector({"method": "leverage", "transform": "raw", "budget": 20})
         table = select_landmarks(
-            selector, dataset, training, MatrixScores(dataset), make_transform("raw"), 1, "r0f0"
+            selector, dataset, training, open_scores(dataset), make_transform("raw"), 1, "r0f0"
         )
     """
     settings = selector.settings

@@ -11,9 +11,10 @@ import pandas as pd
 from kreinflow.configuration import complete_configuration
 from kreinflow.evaluation.cross_validation import Centring, cross_validate
 from kreinflow.scores import open_scores
-from kreinflow.sequences.dataset import Dataset, load_dataset
+from kreinflow.sequences.dataset import Dataset
 from kreinflow.sequences.folds import assign_folds
 from kreinflow.sequences.partition import partition_of
+from kreinflow.sequences.sources.registry import make_source
 
 REST = "rest"
 """The label of all classes but the first."""
@@ -41,13 +42,13 @@ def run_experiment(
     """
     whole = complete_configuration({**config, "seed": seed})
     (settings,) = whole["datasets"].values()
-    dataset = load_dataset(settings["source"], data_folder, None, seed)
+    dataset = make_source(settings["source"], data_folder).load(None, seed)
     if one_against_rest:
         dataset = first_against_rest(dataset)
     folds = assign_folds(settings["folds"], dataset, seed, data_folder)
     return cross_validate(
         dataset,
-        open_scores(dataset, None, data_folder),
+        open_scores(dataset),
         partition_of(folds, dataset),
         whole["recipes"],
         whole["selectors"],

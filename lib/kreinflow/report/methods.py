@@ -1,17 +1,17 @@
 """The methods paragraph: what ran, in words, with its references."""
 
 import html
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from markupsafe import Markup
 
-from kreinflow.kernels.generators import make_generator
-from kreinflow.kernels.registry import make_kernel
 from kreinflow.landmarks.registry import make_selector
 from kreinflow.learners.registry import make_learner
 from kreinflow.references import REFERENCES
-from kreinflow.sequences.dataset import ALIGNED
+from kreinflow.sequences.sources.registry import make_source
+from kreinflow.sequences.sources.source import Source
 
 _NUMBER = {key: number for number, key in enumerate(REFERENCES, 1)}
 
@@ -68,14 +68,11 @@ def methods_text(
     """
     wanted = settings.get("recipes") or [recipe["name"] for recipe in config["recipes"]]
     recipes = [recipe for recipe in config["recipes"] if recipe["name"] in wanted]
-    source = settings["source"]
-    kind = source.get("kind", "similarity")
-    if "kernel" in source:
-        kind = make_kernel(source["kernel"]).kind
+    source = make_source(settings["source"])
     return [
-        _data(settings, recipes, config),
-        _landmarks(recipes, config, source["type"] in ALIGNED),
-        _factor(recipes, kind != "similarity"),
+        _data(source, settings, recipes, config),
+        _landmarks(recipes, config, source.aligned),
+        _factor(recipes, source.kind == "squared_dissimilarity"),
         _learners(recipes, config),
         _evaluation(settings, config, len(recipes), final_recipe),
     ]
@@ -89,30 +86,26 @@ def _join(parts: Sequence[str]) -> str:
     return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
 
 
+def _cited(text: str) -> str:
+    """Return a text with its references, which stand in it as ``[@key; @key]``, as links."""
+
+    def links(found: re.Match[str]) -> str:
+        return cite(*re.findall(r"@(\w+)", found[0]))
+
+    return re.sub(r"\[(?:@\w+(?:; )?)+\]", links, _e(text))
+
+
 def _data(
-    settings: Mapping[str, Any], recipes: Sequence[Mapping[str, Any]], config: Mapping[str, Any]
+    source: Source,
+    settings: Mapping[str, Any],
+    recipes: Sequence[Mapping[str, Any]],
+    config: Mapping[str, Any],
 ) -> Markup:
-    source = settings["source"]
-    if source["type"] == "matrix":
-        kind = _e(source.get("kind", "similarity")).replace("_", " ")
-        text = f"The data are a given {kind} matrix"
-        if kind == "dissimilarity":
-            text += ", whose entries were squared"
-        return Markup(text + ".")
-    if "kernel" in source:
-        kernel = make_kernel(source["kernel"])
-        cited = f" {cite(*kernel.references)}" if kernel.references else ""
-        what = "given strings" if kernel.strings else "given vectors"
-        if source["type"] == "generated":
-            what = _e(make_generator(source["generator"]).describe())
-        return Markup(f"The data are {what}, compared by {_e(kernel.describe())}{cited}.")
+    text = _cited(source.describe())
+    if not source.aligned:
+        return Markup(text)
+    text += " " if text else ""
     scoring = settings["scoring"]
-    text = ""
-    if source["type"] == "simulated":
-        text = (
-            "Protein families were simulated from random ancestors under the LG model "
-            f"{cite('le2008')} with insertions, deletions and unrelated flanks. "
-        )
     library = f"parasail {cite('daily2016')}"
     if config.get("alignment", {}).get("backend") == "pyopal":
         library = f"Opal {cite('rognes2011')} and {library}, whose scores are the same"

@@ -25,7 +25,7 @@ from kreinflow.report.map import with_prefix
 from kreinflow.report.methods import methods_text, threshold_text
 from kreinflow.report.times import MACHINE, times_by_machine, times_by_stage
 from kreinflow.report.unknown import UNKNOWN_CAPTION, UnknownReport
-from kreinflow.sequences.dataset import ALIGNED
+from kreinflow.sequences.sources.registry import make_source
 
 CAPTIONS: dict[str, str] = {
     "classes": "Sizes of the classes, and lengths of the sequences where there are any.",
@@ -224,7 +224,7 @@ def _view(number: int, data: DatasetReport, config: Mapping[str, Any]) -> dict[s
         "threshold": threshold_text(config),
         "unlabelled": None if data.unlabelled is None else _unlabelled(data.unlabelled),
         "unknown": None if data.unknown is None else _unknown(data.unknown, data.statistics, best),
-        "aligned": data.settings["source"]["type"] in ALIGNED,
+        "aligned": make_source(data.settings["source"]).aligned,
         "unit": _unit(data),
         "cost": f"{cost[best]:,.0f}",
         "statistics": data.statistics,
@@ -629,7 +629,7 @@ def _unlabelled(counts: pd.DataFrame) -> dict[str, Any]:
 
 
 def _unit(data: DatasetReport) -> str:
-    return "alignments" if data.settings["source"]["type"] in ALIGNED else "scores"
+    return "alignments" if make_source(data.settings["source"]).aligned else "scores"
 
 
 def _final(data: DatasetReport) -> dict[str, str] | None:

@@ -14,11 +14,12 @@ from numpy.typing import NDArray
 
 from kreinflow.errors import InputError
 from kreinflow.randomness import hash_keys
-from kreinflow.sequences.dataset import Dataset, resolve
+from kreinflow.sequences.dataset import Dataset
 from kreinflow.sequences.files import counted, first_few
 from kreinflow.sequences.headers import known_by
 from kreinflow.sequences.labels import check_columns, differ_in_case, read_pairs
 from kreinflow.sequences.mmseqs import find_mmseqs, mmseqs_clusters, mmseqs_version
+from kreinflow.sequences.payload import Sequences
 
 TRAIN = "train"
 """Fold of the user's table that is never tested."""
@@ -60,7 +61,7 @@ def check_groups(settings: Mapping[str, Any], source: Mapping[str, Any], data_fo
     if column is None and settings["clustering"] == "mmseqs":
         find_mmseqs()
     if column is not None and table and column not in ORGANISM:
-        check_columns(resolve(table, data_folder), source["labels"]["id_column"], column)
+        check_columns(data_folder / table, source["labels"]["id_column"], column)
 
 
 def assign_folds(
@@ -218,7 +219,7 @@ def _spread(keys: NDArray[np.uint64], k: int, offset: int) -> NDArray[np.intp]:
 
 
 def _identity_groups(dataset: Dataset, threshold: float, clustering: str) -> NDArray[np.int64]:
-    if dataset.sequences is None:
+    if not isinstance(dataset.payload, Sequences):
         raise InputError(
             "folds: a matrix has no sequences to group by identity. "
             "Use the method stratified, or a table."
@@ -268,7 +269,7 @@ def _column(
             f"folds.column: {column!r} is no column of the input{also}; {why}. "
             "Give the labels in a table that has the column."
         )
-    path = resolve(way["table"], data_folder)
+    path = data_folder / way["table"]
     table = known_by(dataset.ids, read_pairs(path, way["id_column"], column), str(path))
     return [table[id] for id in dataset.ids]
 
@@ -363,7 +364,7 @@ def _read_table(
     settings: Mapping[str, Any], data_folder: Path
 ) -> tuple[dict[str, str], dict[str, int]]:
     """Return the fold's name of each id, and the numbers of the folds by name."""
-    path = resolve(settings["table"], data_folder)
+    path = data_folder / settings["table"]
     folds = read_pairs(path, "id", "fold")
     for name, other in differ_in_case([TRAIN, *folds.values()]):
         raise InputError(
@@ -386,7 +387,7 @@ def _read_table(
 def _table_folds(
     settings: Mapping[str, Any], dataset: Dataset, data_folder: Path
 ) -> NDArray[np.intp]:
-    path = resolve(settings["table"], data_folder)
+    path = data_folder / settings["table"]
     table, numbers = _read_table(settings, data_folder)
     table = known_by([*dataset.ids, *dataset.dropped], table, str(path))
     missing = [id for id in dataset.ids if id not in table]

@@ -9,7 +9,7 @@ from kreinflow.errors import InputError
 from kreinflow.kernels.kernel import Kernel, Objects
 from kreinflow.sequences.files import check_file, name_endings
 from kreinflow.sequences.labels import read_lines
-from kreinflow.sequences.matrices import check_ending, read_matrix
+from kreinflow.sequences.matrix_files import check_ending, read_matrix
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ def read_objects(path: Path, kernel: Kernel, variable: str | None = None) -> Rea
     ----------
     path : Path
         A ``.npy``, ``.csv[.gz]``, ``.tsv[.gz]`` or ``.mat`` file, as
-        :func:`~kreinflow.sequences.matrices.read_matrix` takes it; ``.txt[.gz]`` for strings.
+        :func:`~kreinflow.sequences.matrix_files.read_matrix` takes it; ``.txt[.gz]`` for strings.
     kernel : Kernel
     variable : str, optional
         Name of the variable, if a ``.mat`` file has several matrices.

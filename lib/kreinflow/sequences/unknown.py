@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kreinflow.errors import InputError
-from kreinflow.sequences.dataset import Dataset, length_quantiles
+from kreinflow.sequences.dataset import Dataset
 from kreinflow.sequences.files import first_few
 
 
@@ -61,9 +61,7 @@ def without_unknown(dataset: Dataset, unknown: Sequence[str]) -> Dataset:
     rows, numbers = np.unique(dataset.rows[kept], return_inverse=True)
     classes = tuple(name for name in dataset.classes if name not in unknown)
     codes = np.array([name not in unknown for name in dataset.classes]).cumsum() - 1
-    sequences = dataset.sequences
-    if sequences is not None:
-        sequences = tuple(sequences[row] for row in rows.tolist())
+    payload = dataset.payload.take(rows)
     sizes = dataset.statistics["class_sizes"]
     return replace(
         dataset,
@@ -72,15 +70,13 @@ def without_unknown(dataset: Dataset, unknown: Sequence[str]) -> Dataset:
         classes=classes,
         rows=numbers.astype(np.int64),
         digests=tuple(dataset.digests[row] for row in rows.tolist()),
-        sequences=sequences,
-        matrix=None if dataset.matrix is None else dataset.matrix[np.ix_(rows, rows)],
-        objects=None if dataset.objects is None else dataset.objects[rows],
+        payload=payload,
         statistics=dataset.statistics
         | {
             "records_kept": len(kept),
             "distinct": len(rows),
             "class_sizes": {name: sizes[name] for name in classes},
-            "lengths": length_quantiles([len(s) for s in sequences]) if sequences else {},
+            "lengths": payload.length_quantiles(),
             "unknown": {name: sizes[name] for name in unknown},
         },
         dropped=(*dataset.dropped, *(dataset.ids[i] for i in np.flatnonzero(held).tolist())),

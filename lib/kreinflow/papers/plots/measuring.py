@@ -1,7 +1,7 @@
 """Data in memory, landmarks, and the kernels that they approximate, for the figures."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -21,10 +21,12 @@ from kreinflow.models.factors import FactorEntry, make_factors
 from kreinflow.numerics import FloatArray, IntArray, single_threaded
 from kreinflow.papers.figures import PROTEIN213
 from kreinflow.randomness import stream
-from kreinflow.scores import MatrixScores, open_scores
-from kreinflow.sequences.dataset import Dataset, load_dataset
+from kreinflow.scores import open_scores
+from kreinflow.sequences.dataset import Dataset
 from kreinflow.sequences.folds import assign_folds
 from kreinflow.sequences.partition import Partition, partition_of
+from kreinflow.sequences.payload import Compared, Matrix
+from kreinflow.sequences.sources.registry import make_source
 
 Settings = Mapping[str, Any]
 
@@ -49,28 +51,32 @@ def matrix_dataset(matrix: FloatArray, labels: Sequence[str]) -> Dataset:
         classes=classes,
         rows=np.arange(len(labels)),
         digests=names,
-        sequences=None,
-        kind="similarity",
-        matrix=matrix,
-        statistics={},
+        payload=Matrix(matrix, kind="similarity"),
     )
 
 
+@dataclass(frozen=True, eq=False)
+class PlottedMatrix(Matrix):
+    """All scores of vectors, beside the vectors."""
+
+    vectors: FloatArray
+
+
 def generated(generator: Settings, kernel: Settings, seed: int) -> Dataset:
-    """Return generated data with all scores; its objects are the vectors."""
-    source = {"type": "generated", "generator": generator, "kernel": kernel, "min_class_size": 2}
-    dataset = load_dataset(source, Path(), None, seed)
+    """Return generated data with all scores, and the vectors."""
+    source = make_source({"type": "generated", "generator": generator, "kernel": kernel})
+    dataset = source.load(None, seed)
     rows = np.arange(len(dataset.digests))
-    matrix = open_scores(dataset, None, Path()).rectangle(rows, rows)
-    return replace(dataset, matrix=matrix, kernel=None)
+    matrix = open_scores(dataset).rectangle(rows, rows)
+    points = dataset.payload_as(Compared).objects
+    return replace(dataset, payload=PlottedMatrix(matrix, points, kind=dataset.kind))
 
 
 def families(number: int, sequences: int, seed: int) -> Dataset:
     """Return simulated protein families with the logarithms of all alignment scores."""
-    source = {"type": "simulated", "families": number, "sequences": sequences, "min_class_size": 2}
+    source = make_source({"type": "simulated", "families": number, "sequences": sequences})
     scheme = ScoringScheme(load_substitution_matrix("BLOSUM62", Path()))
-    dataset = load_dataset(source, Path(), scheme.matrix.alphabet, seed)
-    assert dataset.sequences is not None
+    dataset = source.load(scheme.matrix.alphabet, seed)
     n = len(dataset.sequences)
     left, right = (place.astype(np.int32) for place in np.triu_indices(n))
     aligned = np.zeros((n, n))
@@ -78,13 +84,12 @@ def families(number: int, sequences: int, seed: int) -> Dataset:
     scores = np.maximum(aligned, aligned.T)
     own, lengths = np.diagonal(scores), dataset.lengths
     matrix = make_transform("log").apply(scores, own, own, lengths, lengths)
-    return replace(dataset, sequences=None, kind="similarity", matrix=matrix)
+    return replace(dataset, payload=Matrix(matrix, kind="similarity"))
 
 
 def vectors(dataset: Dataset) -> FloatArray:
     """Return the vectors of generated data."""
-    assert dataset.objects is not None
-    return dataset.objects
+    return dataset.payload_as(PlottedMatrix).vectors
 
 
 def selector_settings(
@@ -111,7 +116,7 @@ def choose_landmarks(
         training = np.ones(len(dataset.ids), dtype=bool)
     selector = make_selector(settings)
     table = select_landmarks(
-        selector, dataset, training, MatrixScores(dataset), RAW, seed, "figure", matched
+        selector, dataset, training, open_scores(dataset), RAW, seed, "figure", matched
     )
     return table["row"].to_numpy(np.int64)
 
@@ -163,7 +168,7 @@ def accuracies(
     """
     return cross_validate(
         dataset,
-        MatrixScores(dataset),
+        open_scores(dataset),
         stratified(dataset, folds, seed),
         [
             {
@@ -190,7 +195,6 @@ def redrawn(seed: int, name: str, repeats: int) -> list[int]:
 
 def full_kernel(dataset: Dataset) -> FloatArray:
     """Return the kernel without approximation: similarities, or centred dissimilarities."""
-    assert dataset.matrix is not None
     K = np.asarray((dataset.matrix + dataset.matrix.T) / 2, dtype=np.float64)
     return K if dataset.kind == "similarity" else double_centred(K)
 
@@ -200,7 +204,7 @@ def centred(dataset: Dataset) -> Dataset:
 
     Before landmarks are chosen, as schleif2018 and oglic2019 do: it takes all dissimilarities.
     """
-    return replace(dataset, kind="similarity", matrix=full_kernel(dataset))
+    return replace(dataset, payload=Matrix(full_kernel(dataset), kind="similarity"))
 
 
 def approximate(
@@ -210,7 +214,6 @@ def approximate(
     rank: Rank = RANK,
 ) -> tuple[FactorEntry, FloatArray]:
     """Return the factor that landmarks make, and its rows Z of all records."""
-    assert dataset.matrix is not None
     n = len(dataset.rows)
     known = Landmarks(
         scores=dataset.matrix[:, landmarks],
@@ -244,8 +247,7 @@ def protein213(data: Path, seed: int) -> Dataset | None:
         "kind": "similarity",
         "labels": {"lines": PROTEIN213[1]},
         "symmetry_tolerance": 1e-3,
-        "min_class_size": 2,
     }
     if not all((data / name).is_file() for name in PROTEIN213):
         return None
-    return load_dataset(source, data, None, seed)
+    return make_source(source, data).load(None, seed)

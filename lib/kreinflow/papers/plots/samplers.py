@@ -54,7 +54,6 @@ def measure(seed: int, data: Path) -> pd.DataFrame:
     """
     lines = []
     for name, dataset in datasets():
-        assert dataset.matrix is not None
         K = np.asarray(dataset.matrix)
         n = len(K)
         about = {"data": name, "objects": n}

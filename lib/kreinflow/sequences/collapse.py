@@ -1,0 +1,184 @@
+"""From the records of a source to a data set: identical ones once, small classes dropped."""
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kreinflow.errors import InputError
+from kreinflow.provenance import file_sha256
+from kreinflow.sequences.dataset import Dataset, digest
+from kreinflow.sequences.files import counted, first_few
+from kreinflow.sequences.labels import refuse_lookalikes
+from kreinflow.sequences.payload import Payload
+
+EXAMPLES = 20
+"""Ids listed for each reason why records were dropped."""
+
+
+class Drops:
+    """Records that were dropped by request, by reason."""
+
+    def __init__(self) -> None:
+        self.by_reason: dict[str, list[str]] = {}
+
+    def add(self, reason: str, ids: Iterable[str]) -> None:
+        """Note ids under a reason, if there are any."""
+        for id in ids:
+            self.by_reason.setdefault(reason, []).append(id)
+
+    def statistics(self) -> dict[str, Any]:
+        """Return count and examples of each reason."""
+        return {reason: listed(ids) for reason, ids in self.by_reason.items()}
+
+    def ids(self) -> tuple[str, ...]:
+        """Return all ids, reason by reason."""
+        return tuple(id for ids in self.by_reason.values() for id in ids)
+
+
+def listed(ids: Sequence[str]) -> dict[str, Any]:
+    """Return how many ids there are, and the first of them."""
+    return {"count": len(ids), "examples": list(ids[:EXAMPLES])}
+
+
+@dataclass
+class Records:
+    """The records that a source read, clean and labelled."""
+
+    ids: Sequence[str]
+    labels: Sequence[str]
+    payload: Payload
+    """A row for each record."""
+    read: int
+    """Records of the input, those that were dropped too."""
+    files: Sequence[Path] = ()
+    """That they come from."""
+    drops: Drops = field(default_factory=Drops)
+    substitutions: Counter[str] = field(default_factory=Counter)
+    """Residues that were rewritten, by kind."""
+
+
+def collapse(
+    records: Records, conflicting: str, min_class_size: int, unknown: Sequence[str]
+) -> Dataset:
+    """Return the data set of some records: each distinct object once.
+
+    Parameters
+    ----------
+    records : Records
+        What is dropped here is added to their ``drops``.
+    conflicting : {"drop", "refuse"}
+        What to do with an object that two classes have.
+    min_class_size : int
+        Classes with fewer distinct objects are dropped: identical ones teach nothing new.
+    unknown : sequence of str
+        Classes that are to be held out. An object that one of them has and another class too stays
+        in the other alone.
+
+    Raises
+    ------
+    InputError
+        If conflicts are refused, labels look alike, or fewer than two classes are left.
+    """
+    refuse_lookalikes(records.labels)
+    ids, labels, drops = records.ids, records.labels, records.drops
+    contents, what = records.payload.contents(ids), records.payload.what
+    of_known, conflicts = _in_two_classes(records, contents, conflicting, unknown)
+    places = []
+    for i, (label, content) in enumerate(zip(labels, contents, strict=True)):
+        if label in unknown and content in of_known:
+            drops.add(f"unknown, identical to a {what} of a known class", [ids[i]])
+        elif content in conflicts:
+            drops.add(f"identical {what}s with different labels", [ids[i]])
+        else:
+            places.append(i)
+    sizes = Counter(label for label, _ in {(labels[i], contents[i]) for i in places})
+    small = {label for label, size in sizes.items() if size < min_class_size}
+    drops.add("small class", (ids[i] for i in places if labels[i] in small))
+    places = [i for i in places if labels[i] not in small]
+    classes, codes = _encode([labels[i] for i in places], small, drops)
+    row_of: dict[bytes, int] = {}
+    rows = np.array([row_of.setdefault(contents[i], len(row_of)) for i in places], dtype=np.int64)
+    first = np.unique(rows, return_index=True)[1]
+    payload = records.payload.take([places[record] for record in first])
+    return Dataset(
+        ids=tuple(ids[i] for i in places),
+        labels=codes,
+        classes=classes,
+        rows=rows,
+        digests=tuple(map(digest, row_of)),
+        payload=payload,
+        statistics={
+            "records_read": records.read,
+            "records_kept": len(places),
+            "distinct": len(payload),
+            "dropped": drops.statistics(),
+            "substitutions": dict(sorted(records.substitutions.items())),
+            "class_sizes": dict(sorted(Counter(labels[i] for i in places).items())),
+            "lengths": payload.length_quantiles(),
+            "asymmetry": None,
+            "files": _checksums(records.files),
+        },
+        dropped=drops.ids(),
+    )
+
+
+def _in_two_classes(
+    records: Records, contents: Sequence[bytes], conflicting: str, unknown: Sequence[str]
+) -> tuple[set[bytes], set[bytes]]:
+    """Return the objects of known classes, and those that two classes have, of the same side."""
+    labels = records.labels
+    held = [label in unknown for label in labels]
+    first: dict[bytes, int] = {}
+    of_known: set[bytes] = set()
+    conflicts: set[bytes] = set()
+    # Those held out come last: what they meet is of a known class, or of another one held out.
+    for i in sorted(range(len(labels)), key=held.__getitem__):
+        content = contents[i]
+        other = first.setdefault(content, i)
+        if not held[i]:
+            of_known.add(content)
+        if labels[other] == labels[i]:
+            continue
+        if conflicting == "refuse":
+            raise InputError(
+                f"{records.ids[other]!r} and {records.ids[i]!r} are the same "
+                f"{records.payload.what} with the labels {labels[other]!r} and {labels[i]!r}. "
+                "Correct one, or set 'conflicting_labels: drop'."
+            )
+        if held[other] == held[i]:
+            conflicts.add(content)
+    return of_known, conflicts
+
+
+def _encode(
+    labels: Sequence[str], small: set[str], drops: Drops
+) -> tuple[tuple[str, ...], NDArray[np.intp]]:
+    """Return the classes, and the class of each label."""
+    classes = tuple(sorted(set(labels)))
+    if len(classes) < 2:
+        why = [f"{len(ids)} {reason}" for reason, ids in drops.by_reason.items() if not small]
+        if small:
+            why = [f"as smaller than min_class_size: {first_few(sorted(small))}"]
+        dropped = f"; dropped {', '.join(why)}" if why else ""
+        left = counted(len(classes), "class", "classes")
+        raise InputError(
+            f"the data have {left} left ({', '.join(classes) or 'none'}{dropped}). "
+            "At least two are needed."
+        )
+    code = {label: i for i, label in enumerate(classes)}
+    return classes, np.array([code[label] for label in labels], dtype=np.intp)
+
+
+def _checksums(paths: Sequence[Path]) -> dict[str, str]:
+    names = [path.name for path in paths]
+    return {
+        path.name if names.count(path.name) == 1 else f"{path.parent.name}/{path.name}": (
+            file_sha256(path)
+        )
+        for path in paths
+    }

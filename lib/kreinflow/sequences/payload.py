@@ -1,0 +1,219 @@
+"""What the distinct rows of a data set hold: sequences, a matrix, or objects with a kernel."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kreinflow.artifacts import open_array, read_plain_columns, read_table, write_array
+from kreinflow.kernels.kernel import Kernel, Objects
+from kreinflow.kernels.registry import make_kernel
+from kreinflow.numerics import IntArray
+
+DISTINCT_FILE, MATRIX_FILE, VECTORS_FILE = "distinct.tsv", "matrix.npy", "vectors.npy"
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Payload(ABC):
+    """What the distinct rows hold, how they are told apart, and the files that keep them."""
+
+    kind: str
+    """``sequences``, ``similarity`` or ``squared_dissimilarity``."""
+
+    @abstractmethod
+    def __len__(self) -> int:
+        """Return the number of rows."""
+
+    @abstractmethod
+    def take(self, rows: Sequence[int] | IntArray) -> Self:
+        """Return some of the rows, in this order."""
+
+    @abstractmethod
+    def contents(self, ids: Sequence[str]) -> list[bytes]:
+        """Return what makes rows the same, and their digests, of rows with these ids."""
+
+    @classmethod
+    @abstractmethod
+    def read(cls, folder: Path, summary: dict[str, Any]) -> tuple[tuple[str, ...], Self]:
+        """Return the digests of the rows and what they hold, from the files of a data set."""
+
+    @property
+    def what(self) -> str:
+        """What messages call the content of a row."""
+        return "object"
+
+    @property
+    def lengths(self) -> NDArray[np.int64]:
+        """Residues of each row; 0 if they are not aligned."""
+        return np.zeros(len(self), dtype=np.int64)
+
+    def length_quantiles(self) -> dict[str, float]:
+        """Return the quartiles, the ends and the mean of the lengths; empty if not aligned."""
+        return {}
+
+    @property
+    def kernel_settings(self) -> dict[str, Any] | None:
+        """The kernel that compares the rows, as in the config, if one does."""
+        return None
+
+    def fits(self, rows: int) -> bool:
+        """Return whether it holds that many rows."""
+        return len(self) == rows
+
+    def texts(self) -> list[str]:
+        """Return the text of each row in ``distinct.tsv``."""
+        return [""] * len(self)
+
+    def write(self, folder: Path) -> None:
+        """Write the numbers, if there are any."""
+        return
+
+
+@dataclass(frozen=True, eq=False)
+class Sequences(Payload):
+    """Sequences, which are aligned."""
+
+    residues: tuple[bytes, ...]
+    kind: str = field(default="sequences", kw_only=True)
+
+    def __len__(self) -> int:
+        return len(self.residues)
+
+    def take(self, rows: Sequence[int] | IntArray) -> Self:
+        """See :meth:`Payload.take`."""
+        return type(self)(tuple(self.residues[row] for row in rows))
+
+    def contents(self, ids: Sequence[str]) -> list[bytes]:
+        """Return the residues."""
+        return list(self.residues)
+
+    @classmethod
+    def read(cls, folder: Path, summary: dict[str, Any]) -> tuple[tuple[str, ...], Self]:
+        """See :meth:`Payload.read`."""
+        names, texts = read_plain_columns(folder / DISTINCT_FILE, ("digest", "sequence"))
+        return tuple(name.decode("ascii", "replace") for name in names), cls(tuple(texts))
+
+    @property
+    def what(self) -> str:
+        """See :attr:`Payload.what`."""
+        return "sequence"
+
+    @property
+    def lengths(self) -> NDArray[np.int64]:
+        """Residues of each row."""
+        return np.array([len(s) for s in self.residues], dtype=np.int64)
+
+    def length_quantiles(self) -> dict[str, float]:
+        """See :meth:`Payload.length_quantiles`."""
+        names = ("minimum", "lower_quartile", "median", "upper_quartile", "maximum")
+        lengths = self.lengths.tolist()
+        values = np.quantile(lengths, (0, 0.25, 0.5, 0.75, 1))
+        quantiles = {name: float(value) for name, value in zip(names, values, strict=True)}
+        return quantiles | {"mean": float(np.mean(lengths))}
+
+    def texts(self) -> list[str]:
+        """Return the sequences."""
+        return [sequence.decode("ascii") for sequence in self.residues]
+
+
+@dataclass(frozen=True, eq=False)
+class Matrix(Payload):
+    """All scores, as given: a row is told by its id."""
+
+    values: NDArray[np.floating]
+    """Of shape (rows, rows), symmetric."""
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    def take(self, rows: Sequence[int] | IntArray) -> Self:
+        """See :meth:`Payload.take`; of all rows nothing is copied."""
+        if np.array_equal(rows, np.arange(len(self))):
+            return self
+        places = np.asarray(rows)
+        return type(self)(self.values[np.ix_(places, places)], kind=self.kind)
+
+    def contents(self, ids: Sequence[str]) -> list[bytes]:
+        """Return the ids: rows of a matrix are never the same."""
+        return [id.encode() for id in ids]
+
+    @classmethod
+    def read(cls, folder: Path, summary: dict[str, Any]) -> tuple[tuple[str, ...], Self]:
+        """See :meth:`Payload.read`; the matrix is a read-only memory map."""
+        values = open_array(folder / MATRIX_FILE, ndim=2)
+        return _distinct(folder)[0], cls(values, kind=summary["kind"])
+
+    def fits(self, rows: int) -> bool:
+        """See :meth:`Payload.fits`."""
+        return self.values.shape == (rows, rows)
+
+    def write(self, folder: Path) -> None:
+        """Write the matrix."""
+        write_array(folder / MATRIX_FILE, self.values.astype(np.float64, copy=False))
+
+
+@dataclass(frozen=True, eq=False)
+class Compared(Payload):
+    """Vectors or strings, and the kernel that compares them when scores are asked for."""
+
+    objects: Objects
+    kernel: Kernel
+
+    def __len__(self) -> int:
+        return len(self.objects)
+
+    def take(self, rows: Sequence[int] | IntArray) -> Self:
+        """See :meth:`Payload.take`."""
+        return type(self)(self.objects[np.asarray(rows)], self.kernel, kind=self.kind)
+
+    def contents(self, ids: Sequence[str]) -> list[bytes]:
+        """Return the bytes of each vector or string."""
+        return [x.encode() if isinstance(x, str) else bytes(x) for x in self.objects]
+
+    @classmethod
+    def read(cls, folder: Path, summary: dict[str, Any]) -> tuple[tuple[str, ...], Self]:
+        """See :meth:`Payload.read`; vectors are a read-only memory map."""
+        kernel = make_kernel(summary["kernel"])
+        digests, texts = _distinct(folder)
+        objects = texts if kernel.strings else open_array(folder / VECTORS_FILE, ndim=2)
+        return digests, cls(objects, kernel, kind=summary["kind"])
+
+    @property
+    def what(self) -> str:
+        """See :attr:`Payload.what`."""
+        return "string" if self.kernel.strings else "vector"
+
+    @property
+    def kernel_settings(self) -> dict[str, Any]:
+        """See :attr:`Payload.kernel_settings`."""
+        return {"name": self.kernel.name, **self.kernel.settings}
+
+    def texts(self) -> list[str]:
+        """Return the strings, or nothing of vectors."""
+        return self.objects.tolist() if self.kernel.strings else super().texts()
+
+    def write(self, folder: Path) -> None:
+        """Write the vectors."""
+        if not self.kernel.strings:
+            write_array(folder / VECTORS_FILE, self.objects)
+
+
+def payload_type(summary: dict[str, Any]) -> type[Payload]:
+    """Return what a data set with this summary holds."""
+    if summary["kind"] == "sequences":
+        return Sequences
+    return Matrix if summary["kernel"] is None else Compared
+
+
+def _distinct(folder: Path) -> tuple[tuple[str, ...], Objects]:
+    """Return digests and texts."""
+    table = read_table(
+        folder / DISTINCT_FILE,
+        ("digest", "length", "sequence"),
+        text=("digest", "sequence"),
+    )
+    return tuple(table["digest"].tolist()), table["sequence"].to_numpy(dtype=object)

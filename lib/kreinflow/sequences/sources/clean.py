@@ -1,0 +1,137 @@
+"""What sources that read sequences share: each record cleaned and checked, and each id once."""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from kreinflow.errors import InputError
+from kreinflow.sequences.alphabet import ResidueAlphabet
+from kreinflow.sequences.collapse import Drops
+from kreinflow.sequences.dataset import Dataset
+from kreinflow.settings import SettingsSchema
+
+ILLEGAL_RESIDUES: SettingsSchema = {
+    "illegal_residues": {
+        "description": "what to do with a record that has a residue unknown to the substitution "
+        "matrix",
+        "enum": ["refuse", "drop"],
+        "default": "refuse",
+    }
+}
+LENGTH_LIMIT: SettingsSchema = {
+    "max_length": {
+        "description": "residues of the longest sequence allowed",
+        "type": "integer",
+        "minimum": 1,
+        "maximum": 1000000,
+        "default": 40000,
+    },
+    "too_long": {
+        "description": "what to do with longer ones",
+        "enum": ["refuse", "drop"],
+        "default": "refuse",
+    },
+}
+
+
+class CleanRecords:
+    """Records of sequences as they are read, one after the other.
+
+    Parameters
+    ----------
+    settings : mapping
+        With the keys of :data:`ILLEGAL_RESIDUES` and :data:`LENGTH_LIMIT`.
+    alphabet : str or None
+        Letters of the substitution matrix.
+    molecule : {"protein", "nucleotide"}
+
+    Attributes
+    ----------
+    places : dict
+        Where each id stands that was read, for messages.
+    kept : dict
+        The residues of each id that is not dropped.
+    organisms : dict
+        NCBI's number and name, of the ids that have them.
+    drops : Drops
+    substitutions : Counter
+        Residues that were rewritten, by kind.
+    """
+
+    def __init__(self, settings: Mapping[str, Any], alphabet: str | None, molecule: str) -> None:
+        if alphabet is None:
+            raise InputError("sequences need the letters of a substitution matrix.")
+        self._settings = settings
+        self._alphabet = ResidueAlphabet(alphabet, molecule)
+        self.places: dict[str, str] = {}
+        self.kept: dict[str, bytes] = {}
+        self.organisms: dict[str, tuple[str, str]] = {}
+        self.drops = Drops()
+        self.substitutions = Counter[str]()
+
+    def note(self, id: str, place: str, what: str, advice: str) -> None:
+        """Note where a record stands, and refuse an id that stood before."""
+        if id in self.places:
+            raise InputError(
+                f"{place}: {what} {id!r} stands twice, first in {self.places[id]}. {advice}"
+            )
+        self.places[id] = place
+
+    def add(
+        self, id: str, residues: bytes, organism: tuple[str, str] | None, if_empty: str
+    ) -> None:
+        """Keep a record that was noted, with its residues clean; or drop it, or refuse it.
+
+        Raises
+        ------
+        InputError
+            If it has no residues (``if_empty`` says so), or is too long or has an illegal residue
+            and is not to be dropped.
+        """
+        where, found = f"{self.places[id]}, {id}", self._alphabet.clean(residues)
+        if not found:
+            raise InputError(f"{where}: {if_empty}")
+        longest = self._settings["max_length"]
+        if len(found) > longest:
+            self._drop_or_refuse(
+                id,
+                "too long",
+                "too_long",
+                f"{where}: has {len(found)} residues, more than max_length = {longest}. Raise it",
+            )
+            return
+        if illegal := self._alphabet.illegal(found):
+            self._drop_or_refuse(
+                id,
+                "illegal residues",
+                "illegal_residues",
+                f"{where}: residue {illegal[0]} is {illegal[1]!r}, which the substitution matrix "
+                "does not know. Correct the sequence",
+            )
+            return
+        self.kept[id] = found
+        self.substitutions += self._alphabet.substitutions(residues)
+        if organism:
+            self.organisms[id] = organism
+
+    def _drop_or_refuse(self, id: str, reason: str, key: str, why: str) -> None:
+        if self._settings[key] == "refuse":
+            raise InputError(f"{why}, or set '{key}: drop'.")
+        self.drops.add(reason, [id])
+
+    def places_of(self, ids: Iterable[str]) -> list[str]:
+        """Return where some ids stand."""
+        return [self.places[id] for id in ids]
+
+    def organism_columns(
+        self, dataset: Dataset, unknown: Sequence[str]
+    ) -> dict[str, tuple[str, ...]]:
+        """Return the organisms of a data set; none if one of a class to be learned has none."""
+        found = [self.organisms.get(id, ("", "")) for id in dataset.ids]
+        for (taxonomy, _), code in zip(found, dataset.labels.tolist(), strict=True):
+            if not taxonomy and dataset.classes[code] not in unknown:
+                return {}
+        return {
+            name: tuple(organism[place] for organism in found)
+            for place, name in enumerate(("taxonomy", "organism"))
+        }

@@ -1,0 +1,214 @@
+"""FASTA, with labels from a table, the headers, or the names of files."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+
+from kreinflow.errors import InputError
+from kreinflow.sequences.collapse import Records, listed
+from kreinflow.sequences.dataset import Dataset
+from kreinflow.sequences.fasta import FASTA_ENDINGS, FastaRecord, check_begin, read_fasta
+from kreinflow.sequences.files import name_endings, refuse_control
+from kreinflow.sequences.headers import known_by, organism
+from kreinflow.sequences.labels import HeaderPattern, check_matched, read_pairs
+from kreinflow.sequences.payload import Sequences
+from kreinflow.sequences.simulation import LETTERS
+from kreinflow.sequences.sources.clean import ILLEGAL_RESIDUES, LENGTH_LIMIT, CleanRecords
+from kreinflow.sequences.sources.source import (
+    LABEL_COLUMNS,
+    MIN_CLASS_SIZE,
+    Source,
+    conflicting_labels,
+    optional_text,
+)
+from kreinflow.sequences.strands import on_other_strand
+from kreinflow.settings import SettingsSchema
+
+
+class FastaSource(Source):
+    """One or several FASTA files, or a folder of them.
+
+    The statistics also have, where records without a label are to be classified, ``unlabelled``
+    (their number), and of nucleotides ``other_strand`` (``count`` and ``examples``, see
+    :func:`~kreinflow.sequences.strands.on_other_strand`).
+    """
+
+    type = "fasta"
+    aligned = True
+    path_key = "fasta"
+    label_ways = ("table", "pattern", "from_file_names")
+    settings_schema: ClassVar[SettingsSchema] = {
+        "fasta": {
+            "description": "FASTA file (plain or gzip), a list of them, or a folder with one a "
+            "class",
+            "type": ["string", "array"],
+            "items": {"type": "string"},
+            "minItems": 1,
+            "minLength": 1,
+        },
+        "labels": {
+            "type": "object",
+            "additionalProperties": False,
+            "properties": {
+                "table": optional_text("TSV or CSV with the labels"),
+                **LABEL_COLUMNS,
+                "pattern": optional_text(
+                    "regular expression with one group, searched in the whole header"
+                ),
+                "from_file_names": {
+                    "description": "one FASTA a class: the label is the name of the file",
+                    "type": "boolean",
+                    "default": False,
+                },
+            },
+            "description": "exactly one of table, pattern and from_file_names",
+        },
+        "molecule": {
+            "description": "protein or nucleotide",
+            "enum": ["protein", "nucleotide"],
+            "default": "protein",
+        },
+        **ILLEGAL_RESIDUES,
+        "unmatched": {
+            "description": "ids without a label and labels without a sequence; classify: the "
+            "former by the final model, the latter are dropped",
+            "enum": ["refuse", "drop", "classify"],
+            "default": "refuse",
+        },
+        **conflicting_labels("sequences"),
+        **LENGTH_LIMIT,
+        **MIN_CLASS_SIZE,
+    }
+
+    def check(self) -> None:
+        """See :meth:`Source.check`."""
+        for path in self._fasta_files():
+            check_begin(path)
+        if pattern := self.settings["labels"].get("pattern"):
+            HeaderPattern(pattern)
+        super().check()
+
+    def load(self, alphabet: str | None, seed: int, unknown: Sequence[str] = ()) -> Dataset:
+        """See :meth:`Source.load`."""
+        settings = self.settings
+        clean = CleanRecords(settings, alphabet, settings["molecule"])
+        labels = self._read(clean)
+        to_classify = settings["unmatched"] == "classify"
+        unlabelled = tuple((id, s) for id, s in clean.kept.items() if id not in labels)
+        if not to_classify:
+            clean.drops.add("no label", (id for id, _ in unlabelled))
+        kept = {id: residues for id, residues in clean.kept.items() if id in labels}
+        refuse_control("label", [labels[id] for id in kept], clean.places_of(kept))
+        self._refuse_nucleotides(kept.values(), set(alphabet or ""))
+        clean.drops.add("label without sequence", (id for id in labels if id not in clean.places))
+        dataset = self._collapse(
+            Records(
+                list(kept),
+                [labels[id] for id in kept],
+                Sequences(tuple(kept.values())),
+                len(clean.places),
+                [*self._fasta_files(), *self._label_files.values()],
+                clean.drops,
+                clean.substitutions,
+            ),
+            unknown,
+        )
+        dataset = replace(dataset, organisms=clean.organism_columns(dataset, unknown))
+        if settings["molecule"] == "nucleotide":
+            dataset = dataset.with_statistics(other_strand=_other_strand(dataset, unknown))
+        if not to_classify:
+            return dataset
+        return replace(
+            dataset.with_statistics(unlabelled=len(unlabelled)),
+            dropped=(*dataset.dropped, *(id for id, _ in unlabelled)),
+            unlabelled=unlabelled,
+        )
+
+    def _fasta_files(self) -> list[Path]:
+        """Return the FASTA files: one, several, or all of a folder in order of name.
+
+        Raises
+        ------
+        InputError
+            If a folder has no file with an ending of FASTA.
+        """
+        named = self.settings["fasta"]
+        paths: list[Path] = []
+        for name in [named] if isinstance(named, str) else named:
+            path = self.data_folder / name
+            if not path.is_dir():
+                paths.append(path)
+                continue
+            found = sorted(
+                p
+                for p in path.iterdir()
+                if p.is_file()
+                and not p.name.startswith(".")
+                and name_endings(p)[1] in FASTA_ENDINGS
+            )
+            if not found:
+                raise InputError(
+                    f"{path}: has no FASTA file. Files must end in {', '.join(FASTA_ENDINGS)} "
+                    "(or these with .gz)."
+                )
+            paths += found
+        return paths
+
+    def _read(self, clean: CleanRecords) -> dict[str, str]:
+        """Read all records, and return the label of each id that has one."""
+        way, unmatched = self.settings["labels"], self.settings["unmatched"]
+        table = self._label_files.get("table")
+        pattern = HeaderPattern(way["pattern"]) if way.get("pattern") else None
+        labels: dict[str, str] = {}
+        if table:
+            labels = read_pairs(
+                table, way["id_column"], way["label_column"], unmatched == "classify"
+            )
+        for path, record in self._records():
+            clean.note(record.id, record.place, "id", "Rename or remove one of them.")
+            if not table:
+                label = pattern.label(record.header) if pattern else name_endings(path)[0]
+                if label is not None:
+                    labels[record.id] = label
+            clean.add(
+                record.id,
+                record.residues,
+                organism(record.header),
+                "has no residues but stops or gaps. Remove the record.",
+            )
+        if table:
+            labels = known_by(clean.places, labels, str(table))
+        if unmatched == "refuse":
+            where = f"{table}" if table else f"labels.pattern {way.get('pattern')!r}"
+            check_matched(clean.places, labels, where)
+        return labels
+
+    def _records(self) -> Iterator[tuple[Path, FastaRecord]]:
+        for path in self._fasta_files():
+            for record in read_fasta(path):
+                yield path, record
+
+    def _refuse_nucleotides(self, sequences: Any, letters: set[str]) -> None:
+        """Refuse what is no protein beyond doubt: thousands of residues of five kinds."""
+        if self.settings["molecule"] != "protein" or not set(LETTERS) <= letters:
+            return
+        if sum(map(len, sequences)) < 1000 or any(set(s) - set(b"ACGTUN") for s in sequences):
+            return
+        raise InputError(
+            f"{self._fasta_files()[0]}: all residues are A, C, G, T or N, but the molecule is "
+            "protein. Set 'source.molecule' to nucleotide."
+        )
+
+
+def _other_strand(dataset: Dataset, unknown: Sequence[str]) -> dict[str, Any]:
+    """Return how many records of known classes look like the other strand of theirs."""
+    known = np.array([label not in unknown for label in dataset.classes])[dataset.labels]
+    rows = np.unique(dataset.rows[known])
+    labels, found = dataset.row_labels, np.zeros(len(dataset.digests), dtype=np.bool_)
+    found[rows] = on_other_strand(
+        [dataset.sequences[row] for row in rows], [labels[row] for row in rows]
+    )
+    return listed([dataset.ids[i] for i in np.flatnonzero(found[dataset.rows] & known)])

@@ -1,0 +1,200 @@
+"""UniProtKB flat files (Swiss-Prot, TrEMBL), with labels from their cross-references."""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, ClassVar
+
+from kreinflow.errors import InputError
+from kreinflow.sequences.collapse import Records
+from kreinflow.sequences.dataset import Dataset
+from kreinflow.sequences.files import counted, refuse_control
+from kreinflow.sequences.payload import Sequences
+from kreinflow.sequences.sources.clean import ILLEGAL_RESIDUES, LENGTH_LIMIT, CleanRecords
+from kreinflow.sequences.sources.source import (
+    MIN_CLASS_SIZE,
+    Source,
+    conflicting_labels,
+    optional_text,
+)
+from kreinflow.sequences.swissprot import (
+    LABEL_SOURCES,
+    check_flat_file,
+    label_source,
+    read_swissprot,
+)
+from kreinflow.settings import SettingsSchema
+
+
+class FlatFileSource(Source):
+    """A UniProtKB flat file, which may have to be downloaded.
+
+    The statistics also have ``several_labels`` (entries with more than one) and ``release`` (as in
+    the config, or None).
+    """
+
+    type = "swissprot"
+    aligned = True
+    path_key = "swissprot"
+    memory_per_mb = 6  # read entry by entry, packed tightly, and little of it is kept
+    settings_schema: ClassVar[SettingsSchema] = {
+        "swissprot": {
+            "description": "UniProtKB flat file: .dat or .dat.gz",
+            "type": "string",
+            "minLength": 1,
+        },
+        "labels": {
+            "type": "object",
+            "additionalProperties": False,
+            "properties": {
+                "from": {"description": "what the labels are", "enum": list(LABEL_SOURCES)},
+                "levels": {
+                    "description": "ec: levels of the EC number that make the label; less known "
+                    "numbers are none",
+                    "type": "integer",
+                    "minimum": 1,
+                    "maximum": 4,
+                    "default": 4,
+                },
+                "multiple": {
+                    "description": "entries with several labels: dropped and counted, or in the "
+                    "class of the first",
+                    "enum": ["drop", "first"],
+                    "default": "drop",
+                },
+                "classes": {
+                    "description": "the labels that count; null is all",
+                    "type": ["array", "null"],
+                    "items": {"type": "string"},
+                    "minItems": 2,
+                    "uniqueItems": True,
+                    "default": None,
+                },
+            },
+            "required": ["from"],
+        },
+        "fragments": {
+            "description": "entries flagged as fragments",
+            "enum": ["drop", "keep"],
+            "default": "drop",
+        },
+        "download": {
+            "description": "where the file comes from if it is not there; null: nothing is "
+            "downloaded",
+            "type": ["object", "null"],
+            "additionalProperties": False,
+            "properties": {
+                "url": {
+                    "description": "http:// or https://",
+                    "type": "string",
+                    "minLength": 1,
+                },
+                "release": optional_text("of the database, for the report"),
+                "sha256": optional_text("checksum of the file, 64 hexadecimal digits"),
+                "md5": optional_text("or this one, 32 hexadecimal digits"),
+            },
+            "required": ["url"],
+            "default": None,
+        },
+        **ILLEGAL_RESIDUES,
+        **conflicting_labels("sequences"),
+        **LENGTH_LIMIT,
+        **MIN_CLASS_SIZE,
+    }
+
+    @property
+    def path(self) -> Path:
+        """The flat file."""
+        return self.data_folder / str(self.settings["swissprot"])
+
+    def downloads(self) -> dict[Path, Mapping[str, Any]]:
+        """See :meth:`Source.downloads`."""
+        download = self.settings["download"]
+        return {self.path: download} if download else {}
+
+    def faults(self) -> Iterator[tuple[str, str]]:
+        """See :meth:`Source.faults`."""
+        download = self.settings["download"]
+        if download is None:
+            return
+        if not download["url"].startswith(("http://", "https://")):
+            yield "download.url", f"{download['url']!r} is no http:// or https:// address."
+        given = [name for name in ("sha256", "md5") if download[name]]
+        if len(given) != 1:
+            yield "download", "give exactly one of sha256 and md5."
+        digits = {"sha256": 64, "md5": 32}
+        for name in given:
+            if not re.fullmatch(f"[0-9a-fA-F]{{{digits[name]}}}", download[name]):
+                why = f"{download[name]!r} is not {digits[name]} hexadecimal digits."
+                yield f"download.{name}", why
+
+    def check(self) -> None:
+        """See :meth:`Source.check`. A file that is still to be downloaded may be missing."""
+        if self.path.exists() or self.settings["download"] is None:
+            check_flat_file(self.path)
+
+    def load(self, alphabet: str | None, seed: int, unknown: Sequence[str] = ()) -> Dataset:
+        """See :meth:`Source.load`."""
+        path, download = self.path, self.settings["download"]
+        if download is not None:
+            if not path.exists():
+                raise InputError(
+                    f"{path}: not there yet. `snakemake dataset` downloads it, or copy it there."
+                )
+            from kreinflow.sequences.download import check_checksum  # slow to import
+
+            check_checksum(path, download)
+        clean = CleanRecords(self.settings, alphabet, "protein")
+        labels, several = self._read(clean)
+        ids = list(clean.kept)
+        refuse_control("accession", ids, clean.places_of(ids))
+        refuse_control("label", [labels[id] for id in ids], clean.places_of(ids))
+        if len(clean.drops.by_reason.get("no label", ())) == len(clean.places):
+            raise InputError(
+                f"{path}: none of {counted(len(clean.places), 'entry', 'entries')} has "
+                f"{label_source(self.settings['labels'])}. Take the labels from something else, "
+                "or give another file."
+            )
+        dataset = self._collapse(
+            Records(
+                ids,
+                [labels[id] for id in ids],
+                Sequences(tuple(clean.kept.values())),
+                len(clean.places),
+                [path],
+                clean.drops,
+                clean.substitutions,
+            ),
+            unknown,
+        )
+        release = None if download is None else download["release"]
+        return replace(
+            dataset.with_statistics(several_labels=several, release=release),
+            organisms=clean.organism_columns(dataset, unknown),
+        )
+
+    def _read(self, clean: CleanRecords) -> tuple[dict[str, str], int]:
+        """Read all entries; return the label of each that has one, and how many had several."""
+        settings, way = self.settings, self.settings["labels"]
+        labels: dict[str, str] = {}
+        several = 0
+        for entry in read_swissprot(self.path, way):
+            advice = "Give a file that has each entry once."
+            clean.note(entry.id, entry.place, "accession", advice)
+            several += len(entry.labels) > 1
+            if not entry.labels:
+                clean.drops.add("no label", [entry.id])
+            elif entry.fragment and settings["fragments"] == "drop":
+                clean.drops.add("fragment", [entry.id])
+            elif len(entry.labels) > 1 and way["multiple"] == "drop":
+                clean.drops.add("several labels", [entry.id])
+            else:
+                labels[entry.id] = entry.labels[0]
+                clean.add(
+                    entry.id,
+                    entry.residues,
+                    (entry.taxonomy, entry.organism),
+                    "has no residues. Remove the entry.",
+                )
+        return labels, several

@@ -1,0 +1,83 @@
+"""A matrix of similarities or dissimilarities, as given."""
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+from kreinflow.sequences.collapse import Records
+from kreinflow.sequences.dataset import Dataset
+from kreinflow.sequences.files import check_file
+from kreinflow.sequences.matrix_files import check_ending, check_matrix, read_matrix
+from kreinflow.sequences.payload import MATRIX_FILE, Matrix
+from kreinflow.sequences.sources.measured import VARIABLE, MeasuredSource, labels_schema
+from kreinflow.sequences.sources.source import MIN_CLASS_SIZE
+from kreinflow.settings import SettingsSchema
+
+
+class MatrixSource(MeasuredSource):
+    """A square matrix of all objects, each a row and a column."""
+
+    type = "matrix"
+    noun = "a matrix"
+    path_key = "matrix"
+    settings_schema: ClassVar[SettingsSchema] = {
+        "matrix": {
+            "description": "square matrix: .npy, .csv[.gz], .tsv[.gz] or .mat",
+            "type": "string",
+            "minLength": 1,
+        },
+        "kind": {
+            "description": "what its entries are; a dissimilarity d is squared on reading",
+            "enum": ["similarity", "dissimilarity", "squared_dissimilarity"],
+            "default": "similarity",
+        },
+        "labels": labels_schema("matrix"),
+        **VARIABLE,
+        "symmetry_tolerance": {
+            "description": "largest |k_ij - k_ji| allowed, as a share of the largest |k|",
+            "type": "number",
+            "minimum": 0,
+            "maximum": 0.1,
+            "default": 1e-06,
+        },
+        **MIN_CLASS_SIZE,
+    }
+
+    @property
+    def kind(self) -> str:
+        """See :attr:`Source.kind`."""
+        given = self.settings["kind"]
+        return "similarity" if given == "similarity" else "squared_dissimilarity"
+
+    @property
+    def array(self) -> str:
+        """See :attr:`Source.array`."""
+        return MATRIX_FILE
+
+    def check(self) -> None:
+        """See :meth:`Source.check`."""
+        check_ending(self.path)
+        check_file(self.path)
+        super().check()
+
+    def load(self, alphabet: str | None, seed: int, unknown: Sequence[str] = ()) -> Dataset:
+        """See :meth:`Source.load`."""
+        settings = self.settings
+        read = read_matrix(self.path, settings["variable"])
+        ids, labels = self._labels(read.ids, len(read.values))
+        values, asymmetry = check_matrix(
+            self.path, read.values, settings["kind"], settings["symmetry_tolerance"]
+        )
+        records = Records(
+            ids,
+            labels,
+            Matrix(values, kind=self.kind),
+            len(ids),
+            self.files(),
+        )
+        return self._collapse(records, unknown).with_statistics(asymmetry=asymmetry)
+
+    def describe(self) -> str:
+        """See :meth:`Source.describe`."""
+        kind = self.settings["kind"]
+        squared = ", whose entries were squared" if kind == "dissimilarity" else ""
+        return f"The data are a given {kind.replace('_', ' ')} matrix{squared}."

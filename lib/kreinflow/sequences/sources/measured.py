@@ -1,0 +1,71 @@
+"""What sources of a matrix or of vectors share: a file with a row for each object, and labels."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from kreinflow.errors import InputError
+from kreinflow.sequences.files import counted, refuse_control
+from kreinflow.sequences.labels import check_matched, read_lines, read_pairs
+from kreinflow.sequences.sources.source import (
+    LABEL_COLUMNS,
+    Source,
+    optional_text,
+)
+
+
+def labels_schema(of: str) -> Mapping[str, Any]:
+    """Return the schema of the labels of what a file holds."""
+    return {
+        "type": "object",
+        "additionalProperties": False,
+        "properties": {
+            "lines": optional_text("text file with one label a line"),
+            "table": optional_text(f"TSV or CSV with ids and labels in the order of the {of}"),
+            **LABEL_COLUMNS,
+        },
+        "description": "exactly one of lines and table",
+    }
+
+
+VARIABLE = {"variable": optional_text("name of the variable in a .mat file")}
+
+
+class MeasuredSource(Source):
+    """A file with a row for each object, and another one with their labels."""
+
+    label_ways = ("table", "lines")
+
+    @property
+    def path(self) -> Path:
+        """The file with the rows."""
+        return self.data_folder / str(self.settings[self.type])
+
+    def _labels(self, ids: tuple[str, ...] | None, n: int) -> tuple[list[str], list[str]]:
+        """Return ids and labels of the n rows.
+
+        ``ids`` are those of the file itself, if it has any; else they are the table's, in its
+        order, or numbers from 1.
+        """
+        way, path = self.settings["labels"], self.path
+        ((kind, label_path),) = self._label_files.items()
+        refuse_control("id", ids or (), [f"{path}, row {i}" for i, _ in enumerate(ids or (), 1)])
+        if kind == "lines":
+            labels = read_lines(label_path)
+            _check_count(label_path, len(labels), path, n)
+            refuse_control("label", labels, [f"{label_path}, line {i}" for i in range(1, n + 1)])
+            return list(ids or map(str, range(1, n + 1))), labels
+        table = read_pairs(label_path, way["id_column"], way["label_column"])
+        _check_count(label_path, len(table), path, n)
+        found = list(ids or table)
+        check_matched(found, table, str(label_path), "row", may_drop=False)
+        return found, [table[id] for id in found]
+
+
+def _check_count(label_path: Path, labels: int, path: Path, rows: int) -> None:
+    if labels != rows:
+        raise InputError(
+            f"{label_path}: has {counted(labels, 'label')}, but {path.name} has "
+            f"{counted(rows, 'row')}. "
+            "Give one label for each row."
+        )

@@ -1,0 +1,31 @@
+"""The sources of data that the config can name. A new one is its own file and its line here."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from kreinflow.sequences.sources.fasta import FastaSource
+from kreinflow.sequences.sources.flat_file import FlatFileSource
+from kreinflow.sequences.sources.generated import GeneratedSource
+from kreinflow.sequences.sources.matrix import MatrixSource
+from kreinflow.sequences.sources.simulated import SimulatedSource
+from kreinflow.sequences.sources.source import Source
+from kreinflow.sequences.sources.vectors import VectorsSource
+
+SOURCES: dict[str, type[Source]] = {
+    source.type: source
+    for source in (
+        FastaSource,
+        FlatFileSource,
+        MatrixSource,
+        SimulatedSource,
+        VectorsSource,
+        GeneratedSource,
+    )
+}
+"""By the type in the config."""
+
+
+def make_source(settings: Mapping[str, Any], data_folder: Path = Path()) -> Source:
+    """Return the source of a data set's ``source``; relative paths start at the data folder."""
+    return SOURCES[settings["type"]](settings, data_folder)

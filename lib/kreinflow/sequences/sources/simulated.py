@@ -1,0 +1,53 @@
+"""The protein families of the demonstration."""
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+from kreinflow.sequences.collapse import Records
+from kreinflow.sequences.dataset import Dataset
+from kreinflow.sequences.payload import Sequences
+from kreinflow.sequences.simulation import simulate_families
+from kreinflow.sequences.sources.source import MIN_CLASS_SIZE, Source
+from kreinflow.settings import SettingsSchema
+
+
+class SimulatedSource(Source):
+    """Families that evolve from random ancestors; see :mod:`kreinflow.sequences.simulation`."""
+
+    type = "simulated"
+    aligned = True
+    settings_schema: ClassVar[SettingsSchema] = {
+        "families": {
+            "description": "protein families, the classes",
+            "type": "integer",
+            "minimum": 2,
+            "maximum": 1000,
+            "default": 8,
+        },
+        "sequences": {
+            "description": "sequences of all families together",
+            "type": "integer",
+            "minimum": 20,
+            "maximum": 1000000,
+            "default": 900,
+        },
+        **MIN_CLASS_SIZE,
+    }
+
+    def load(self, alphabet: str | None, seed: int, unknown: Sequence[str] = ()) -> Dataset:
+        """See :meth:`Source.load`."""
+        simulated = simulate_families(self.settings["families"], self.settings["sequences"], seed)
+        records = Records(
+            [s.id for s in simulated],
+            [s.label for s in simulated],
+            Sequences(tuple(s.residues for s in simulated)),
+            len(simulated),
+        )
+        return self._collapse(records, unknown)
+
+    def describe(self) -> str:
+        """See :meth:`Source.describe`."""
+        return (
+            "Protein families were simulated from random ancestors under the LG model [@le2008] "
+            "with insertions, deletions and unrelated flanks."
+        )

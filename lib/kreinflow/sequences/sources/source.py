@@ -1,0 +1,196 @@
+"""What a source of data promises to everything after it."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, ClassVar
+
+from kreinflow.sequences.collapse import Records, collapse
+from kreinflow.sequences.dataset import Dataset
+from kreinflow.sequences.files import check_file
+from kreinflow.sequences.labels import check_columns
+from kreinflow.settings import Configured, SettingsSchema
+
+MIN_CLASS_SIZE: SettingsSchema = {
+    "min_class_size": {
+        "description": "smaller classes are dropped and counted",
+        "type": "integer",
+        "minimum": 2,
+        "default": 2,
+    }
+}
+LABEL_COLUMNS: SettingsSchema = {
+    "id_column": {"description": "column of the ids", "type": "string", "default": "id"},
+    "label_column": {"description": "column of the labels", "type": "string", "default": "label"},
+}
+"""Of a table of labels."""
+
+
+def optional_text(description: str) -> dict[str, Any]:
+    """Return the schema of a text that may be left out."""
+    return {"description": description, "type": ["string", "null"], "default": None}
+
+
+def conflicting_labels(what: str) -> SettingsSchema:
+    """Return the schema of what to do with identical objects of two classes."""
+    return {
+        "conflicting_labels": {
+            "description": f"identical {what} with different labels",
+            "enum": ["drop", "refuse"],
+            "default": "drop",
+        }
+    }
+
+
+class Source(Configured, ABC):
+    """A way to give data: one subclass, and its line in the registry.
+
+    Parameters
+    ----------
+    settings : mapping
+        The part ``source`` of a data set's configuration, checked.
+    data_folder : Path
+        Where relative paths start.
+
+    Attributes
+    ----------
+    type : str
+        Its name in the config.
+    noun : str
+        What messages call the data.
+    aligned : bool
+        Whether its objects are sequences, which are aligned.
+    path_key : str or None
+        The key of its settings that names the user's files, if it reads any.
+    label_ways : tuple of str
+        The keys of ``labels``, if exactly one of them says where labels come from.
+    memory_per_mb : int
+        Megabytes of memory that reading takes for each megabyte of the user's files.
+    """
+
+    named_by = "type"
+    type: ClassVar[str]
+    noun: ClassVar[str] = "sequences"
+    aligned: ClassVar[bool] = False
+    path_key: ClassVar[str | None] = None
+    label_ways: ClassVar[tuple[str, ...]] = ()
+    memory_per_mb: ClassVar[int] = 40
+
+    def __init__(self, settings: Mapping[str, Any], data_folder: Path) -> None:
+        super().__init__(settings)
+        self.data_folder = data_folder
+
+    @property
+    def kind(self) -> str:
+        """``sequences``, ``similarity`` or ``squared_dissimilarity``, as the data set has it."""
+        return "sequences"
+
+    @property
+    def array(self) -> str | None:
+        """The file of numbers that the data set has beside its tables, if it has one."""
+        return None
+
+    @property
+    def _label_files(self) -> dict[str, Path]:
+        """The user's files with labels, by the key that names them."""
+        labels = self.settings.get("labels", {})
+        given = [way for way in ("table", "lines") if way in self.label_ways and labels.get(way)]
+        return {way: self.data_folder / labels[way] for way in given}
+
+    def files(self) -> list[Path]:
+        """Return the user's files that it reads; a folder stands for all files in it, sorted."""
+        named = self.settings[self.path_key] if self.path_key else []
+        names = [named] if isinstance(named, str) else named
+        paths = [*(self.data_folder / name for name in names), *self._label_files.values()]
+        return [
+            file
+            for path in paths
+            for file in (
+                sorted(p for p in path.iterdir() if p.is_file()) if path.is_dir() else [path]
+            )
+        ]
+
+    def downloads(self) -> dict[Path, Mapping[str, Any]]:
+        """Return where files come from that need not be there yet."""
+        return {}
+
+    def faults(self) -> Iterator[tuple[str, str]]:
+        """Yield what is wrong with settings that the schema allows: the key, and why."""
+        if not self.label_ways:
+            return
+        labels = self.settings["labels"]
+        if sum(bool(labels.get(way)) for way in self.label_ways) != 1:
+            yield "labels", f"give exactly one of {', '.join(self.label_ways)}."
+        elif labels.get("table") and labels["id_column"] == labels["label_column"]:
+            why = (
+                f"{labels['label_column']!r} is the column of the ids. Name the one of the labels."
+            )
+            yield "labels.label_column", why
+
+    def check(self) -> None:
+        """Check the user's files cheaply, before any job runs.
+
+        Raises
+        ------
+        InputError
+            With the message that :meth:`load` would give: a file is missing, empty or not
+            readable, its ending is unknown, it does not begin as it should, a table lacks a
+            column, or a pattern is no regular expression.
+        """
+        labels = self._label_files
+        if "lines" in labels:
+            check_file(labels["lines"])
+        if "table" in labels:
+            of = self.settings["labels"]
+            check_columns(labels["table"], of["id_column"], of["label_column"])
+
+    def alphabet(self, scoring: Mapping[str, Any]) -> str | None:
+        """Return the letters that sequences may have, by the settings of their scoring."""
+        if not self.aligned:
+            return None
+        from kreinflow.alignment.scoring import load_substitution_matrix  # loads parasail
+
+        return load_substitution_matrix(scoring["matrix"], self.data_folder).alphabet
+
+    @abstractmethod
+    def load(self, alphabet: str | None, seed: int, unknown: Sequence[str] = ()) -> Dataset:
+        """Read, check and collapse the data.
+
+        Parameters
+        ----------
+        alphabet : str or None
+            Letters of the substitution matrix, if the objects are aligned.
+        seed : int
+            Of a simulation or a generator.
+        unknown : sequence of str
+            Classes that are to be held out (:func:`kreinflow.sequences.unknown.without_unknown`).
+            They are read with the others, but what is kept of the others does not depend on them:
+            what is identical to an object of another class is dropped, and counted.
+
+        Returns
+        -------
+        Dataset
+            Its ``statistics`` has the keys ``records_read``, ``records_kept``, ``distinct``,
+            ``dropped`` (reason to ``count`` and ``examples``), ``substitutions`` (kind to
+            residues), ``class_sizes`` (label to records), ``lengths`` (``minimum``,
+            ``lower_quartile``, ``median``, ``upper_quartile``, ``maximum``, ``mean`` of the
+            distinct sequences; else empty), ``asymmetry`` (of a matrix: largest, as a share of the
+            largest entry; else None) and ``files`` (name to sha256), and what a source adds.
+
+        Raises
+        ------
+        InputError
+            At the first fault that the configuration does not ask to drop.
+        """
+
+    def describe(self) -> str:
+        """Return what the methods paragraph says of the data.
+
+        References stand in it as ``[@key]``, or ``[@key; @key]``, with keys of
+        :data:`kreinflow.references.REFERENCES`. Of sequences that are the user's it says nothing.
+        """
+        return ""
+
+    def _collapse(self, records: Records, unknown: Sequence[str]) -> Dataset:
+        conflicting = self.settings.get("conflicting_labels", "drop")
+        return collapse(records, conflicting, self.settings["min_class_size"], unknown)
