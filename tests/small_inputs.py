@@ -11,7 +11,7 @@ from kreinflow.classify.model_file import final_model
 from kreinflow.configuration import complete_configuration
 from kreinflow.krein.landmark_kernel import Landmarks, TrainingPart, landmark_kernel
 from kreinflow.landmarks.registry import make_selector
-from kreinflow.landmarks.stage import select_landmarks
+from kreinflow.landmarks.stage import LandmarkStage
 from kreinflow.models.factor_file import factor_table
 from kreinflow.models.factors import make_factors
 from kreinflow.models.training import inner_partition, train
@@ -127,17 +127,8 @@ def trained_model(config, data):
     transforms = transforms_of(
         [recipe["transform"], selector["transform"]], config["transforms"], scheme
     )
-    everything = np.ones(len(dataset.ids), dtype=bool)
-    choice = make_selector(selector)
-    table = select_landmarks(
-        choice,
-        dataset,
-        everything,
-        scores,
-        transforms[selector["transform"]],
-        config["seed"],
-        "all",
-    )
+    stage = LandmarkStage(dataset, scores, transforms, config["seed"])
+    table = stage.select(make_selector(selector))
     rows = table["row"].to_numpy(np.int64)
     codes = {label: code for code, label in enumerate(dataset.classes)}
     landmarks = Landmarks(

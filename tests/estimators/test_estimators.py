@@ -24,7 +24,7 @@ from kreinflow.errors import InputError
 from kreinflow.estimators import KreinClassifier, KreinNystroem, NystroemClassifier
 from kreinflow.krein.landmark_kernel import landmark_kernel
 from kreinflow.landmarks.registry import make_selector
-from kreinflow.landmarks.stage import select_landmarks
+from kreinflow.landmarks.stage import LandmarkStage
 from kreinflow.models.factors import make_factors
 from kreinflow.models.run import Run
 from kreinflow.models.training import inner_partition, train
@@ -79,9 +79,9 @@ def workflow(folder, source, learner, *, transform="raw", correction="none", sel
     scheme = read_scheme(dataset, settings["scoring"], folder)
     given = DenseScores(dataset, scheme) if scheme else open_scores(dataset, None, folder)
     transforms = transforms_of([transform], config["transforms"], scheme)
-    chooser = make_selector(config["selectors"]["it"])
-    everything = np.ones(len(dataset.ids), dtype=bool)
-    table = select_landmarks(chooser, dataset, everything, given, transforms[transform], 0, ALL)
+    table = LandmarkStage(dataset, given, transforms, 0).select(
+        make_selector(config["selectors"]["it"])
+    )
     rows = table["row"].to_numpy(np.int64)
     columns = given.rectangle(np.arange(len(dataset.digests)), rows)
     partition = Partition(dataset.rows, np.empty((0, len(dataset.ids)), dtype=np.int64))

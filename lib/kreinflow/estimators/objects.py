@@ -33,7 +33,7 @@ from kreinflow.kernels.registry import KERNELS
 from kreinflow.krein.landmark_kernel import Landmarks, TrainingPart
 from kreinflow.landmarks.given import Given
 from kreinflow.landmarks.registry import SELECTORS
-from kreinflow.landmarks.stage import select_landmarks
+from kreinflow.landmarks.stage import LandmarkStage
 from kreinflow.models.run import Run
 from kreinflow.numerics import FloatArray, tiles
 from kreinflow.scores import KernelScores, MatrixScores, Scores
@@ -161,11 +161,8 @@ class LandmarkChoice(BaseEstimator):  # type: ignore[misc] # scikit-learn has no
             dataset = _objects_dataset(X, kernel, codes, classes)
             scores = KernelScores(dataset, kernel)
         settings = self._selector_settings()
-        selector = CHOSEN[settings["method"]](settings)
-        everything = np.ones(len(codes), dtype=bool)
-        table = select_landmarks(
-            selector, dataset, everything, scores, make_transform("raw"), checked_seed(self), ALL
-        )
+        stage = LandmarkStage(dataset, scores, {"raw": make_transform("raw")}, checked_seed(self))
+        table = stage.select(CHOSEN[settings["method"]](settings))
         rows = table["row"].to_numpy(np.int64)
         columns = scores.rectangle(np.arange(len(dataset.digests)), rows)
         partition = Partition(dataset.rows, np.empty((0, len(codes)), dtype=np.int64))

@@ -8,17 +8,15 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from kreinflow.errors import InputError
+from kreinflow.landmarks.budgets import BUDGET, how_many
 from kreinflow.landmarks.features import class_features
 from kreinflow.landmarks.meb import Ball, minimum_enclosing_ball
 from kreinflow.landmarks.selector import (
-    BUDGET,
     CANDIDATES,
     TRANSFORM,
     Needs,
     SelectionProblem,
     Selector,
-    how_many,
 )
 from kreinflow.numerics import FloatArray
 from kreinflow.settings import SettingsSchema
@@ -206,12 +204,7 @@ class EnclosingBalls(Selector):
         chosen = [ball.support for ball in balls]
         found = sum(map(len, chosen))
         if problem.budget is not None and (self.settings["grow"] or found > problem.budget):
-            if problem.wanted < len(balls):
-                raise InputError(
-                    f"fold {problem.fold}: a budget of {problem.budget} landmarks is smaller than "
-                    f"the number of classes, {len(balls)}: give at least {len(balls)}."
-                )
-            chosen = fit_budget(features, balls, problem.wanted)
+            chosen = fit_budget(features, balls, problem.wanted_of_classes)
         parts = []
         for scores, ball, points in zip(problem.classes, balls, chosen, strict=True):
             supports = np.isin(points, ball.support)

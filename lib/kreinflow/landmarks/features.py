@@ -6,12 +6,11 @@ from typing import Literal
 
 import numpy as np
 import scipy.linalg
-from numpy.typing import NDArray
 
 from kreinflow.krein.double_centring import LandmarkCentring
 from kreinflow.krein.eigen import triangular_factor
 from kreinflow.krein.factor import KreinFactor
-from kreinflow.numerics import RANK_TOLERANCE, FloatArray, single_threaded
+from kreinflow.numerics import RANK_TOLERANCE, FloatArray, IntArray, single_threaded
 
 Kind = Literal["similarity", "squared_dissimilarity"]
 
@@ -36,8 +35,8 @@ class ClassScores:
     """
 
     label: str
-    members: NDArray[np.intp]
-    candidates: NDArray[np.intp]
+    members: IntArray
+    candidates: IntArray
     columns: FloatArray
     self_similarities: FloatArray
     kind: Kind = "similarity"
@@ -54,7 +53,7 @@ class ClassScores:
             raise ValueError(f"class {self.label!r}: {n} members need as many self-similarities.")
 
     @classmethod
-    def without_scores(cls, label: str, members: NDArray[np.intp]) -> "ClassScores":
+    def without_scores(cls, label: str, members: IntArray) -> "ClassScores":
         """Return the members alone, for selectors that look at no score."""
         n = len(members)
         return cls(label, members, np.empty(0, np.intp), np.empty((n, 0)), np.empty(n))
@@ -128,8 +127,5 @@ def _class_factor(scores: ClassScores) -> tuple[FloatArray, FloatArray, bool]:
     values, V = scipy.linalg.eigh((kernel + kernel.T) / 2, driver="evd")
     kept = np.abs(values) > RANK_TOLERANCE * np.abs(values).max()
     Z = V[:, kept] * np.sqrt(np.abs(values[kept]))
-    return Z, np.sign(values[kept]), _has_negative(values)
-
-
-def _has_negative(eigenvalues: FloatArray) -> bool:
-    return bool(eigenvalues.min() < -RANK_TOLERANCE * np.abs(eigenvalues).max())
+    indefinite = bool(values.min() < -RANK_TOLERANCE * np.abs(values).max())
+    return Z, np.sign(values[kept]), indefinite
