@@ -19,19 +19,10 @@ from sklearn.svm import SVC
 import kreinflow
 from kreinflow.alignment.engine import align_pairs, pack
 from kreinflow.alignment.scoring import ScoringScheme, load_substitution_matrix
-from kreinflow.configuration import complete_configuration
 from kreinflow.errors import InputError
 from kreinflow.estimators import KreinClassifier, KreinNystroem, NystroemClassifier
-from kreinflow.krein.landmark_kernel import landmark_kernel
-from kreinflow.landmarks.registry import make_selector
-from kreinflow.landmarks.stage import LandmarkStage
-from kreinflow.models.factors import make_factors
-from kreinflow.models.run import Run
-from kreinflow.models.training import inner_partition, train
-from kreinflow.scores import alphabet_of, open_scores, read_scheme, transforms_of
-from kreinflow.sequences.dataset import load_dataset
-from kreinflow.sequences.partition import ALL, Partition
-from small_inputs import DenseScores, families, matrix_of, points, write_fasta, write_labels
+from kreinflow.models.training import inner_partition
+from small_inputs import families, matrix_of, points, trained_recipe, write_fasta, write_labels
 
 pytestmark = pytest.mark.filterwarnings("ignore:the factor misses")
 
@@ -56,59 +47,24 @@ def scores(kind="similarity", each=20, seed=1):
 
 def workflow(folder, source, learner, *, transform="raw", correction="none", selector=None):
     """The decisions of the final model for its own training records, and its landmarks."""
-    config = complete_configuration(
-        {
-            "seed": 0,
-            "datasets": {"mine": {"source": source, "folds": {"k": 2}}},
-            "selectors": {"it": selector or {"method": "meb", "transform": transform}},
-            "learners": {"it": {"method": learner, **LEARNERS[learner]}},
-            "recipes": [
-                {
-                    "name": "it",
-                    "transform": transform,
-                    "correction": correction,
-                    "selector": "it",
-                    "learner": "it",
-                }
-            ],
-        }
-    )
-    settings, recipe = config["datasets"]["mine"], config["recipes"][0]
-    alphabet = alphabet_of(settings["source"], settings["scoring"], folder)
-    dataset = load_dataset(settings["source"], folder, alphabet, 0)
-    scheme = read_scheme(dataset, settings["scoring"], folder)
-    given = DenseScores(dataset, scheme) if scheme else open_scores(dataset, None, folder)
-    transforms = transforms_of([transform], config["transforms"], scheme)
-    table = LandmarkStage(dataset, given, transforms, 0).select(
-        make_selector(config["selectors"]["it"])
-    )
-    rows = table["row"].to_numpy(np.int64)
-    columns = given.rectangle(np.arange(len(dataset.digests)), rows)
-    partition = Partition(dataset.rows, np.empty((0, len(dataset.ids)), dtype=np.int64))
-    run = Run(dataset, partition, columns, rows, given.self_scores())
-    landmarks, part = run.landmarks(table), run.training_part(ALL)
-    (entry,) = make_factors(landmarks, part, transforms, [recipe])
-    classifier = train(
-        recipe,
-        config["learners"]["it"],
-        entry.corrected[correction],
-        landmark_kernel(landmarks, part, transforms[transform]),
-        landmarks,
-        part,
-        inner_partition(rows, part, config["inner_folds"], 0, ALL),
-        config["reject_error"],
-        0,
-    ).classifier
-    seen = (
-        landmarks.scores[dataset.rows],
-        landmarks.self_scores[dataset.rows],
-        landmarks.lengths[dataset.rows],
-    )
-    return (
-        classifier.decision_function(*seen),
-        classifier.predict_proba(*seen),
-        np.unique(dataset.rows, return_index=True)[1][rows],
-    )
+    config = {
+        "seed": 0,
+        "datasets": {"mine": {"source": source, "folds": {"k": 2}}},
+        "selectors": {"it": selector or {"method": "meb", "transform": transform}},
+        "learners": {"it": {"method": learner, **LEARNERS[learner]}},
+        "recipes": [
+            {
+                "name": "it",
+                "transform": transform,
+                "correction": correction,
+                "selector": "it",
+                "learner": "it",
+            }
+        ],
+    }
+    it = trained_recipe(config, folder)
+    first = np.unique(it.dataset.rows, return_index=True)[1]
+    return it.decisions, it.probabilities, first[it.rows]
 
 
 def matrix_files(folder, kind):
