@@ -60,7 +60,9 @@ def problem_of(K, labels, budget=None, sketch=None, seed=1, digests=None, rows=N
         members = rows[np.asarray(labels)[rows] == label]
         columns = K[np.ix_(members, members)]
         classes.append(
-            ClassScores(label, members, np.arange(len(members)), columns, np.diag(columns).copy())
+            ClassScores(
+                members, np.arange(len(members)), columns, np.diag(columns).copy(), label=label
+            )
         )
     order = np.argsort(hash_keys(seed, "sketch", [digests[row] for row in rows]))
     return SelectionProblem(

@@ -33,7 +33,7 @@ def test_ball_says_weight_radius_and_whether_it_was_reached(monkeypatch):
 
 def test_class_of_identical_members_has_two_landmarks():
     same = ClassScores(
-        "a", np.array([3, 5, 8]), np.arange(2), np.full((3, 2), 4.0), np.full(3, 4.0)
+        np.array([3, 5, 8]), np.arange(2), np.full((3, 2), 4.0), np.full(3, 4.0), label="a"
     )
     problem = SelectionProblem([same], digests_of(9), 1, "0")
     table = EnclosingBalls({}).select(problem)

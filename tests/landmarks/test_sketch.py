@@ -38,9 +38,10 @@ def test_a_smaller_sketch_is_the_nystroem_factor_of_its_rows():
 
 def test_shapes_are_checked():
     rows = np.arange(4)
-    with pytest.raises(ValueError, match="4 rows cannot have a sketch of shape"):
-        Sketch(rows, rows, np.ones((3, 2)), np.ones(4))
-    with pytest.raises(ValueError, match="needs as many self-similarities"):
+    for order, shape in ((rows, (3, 2)), (rows[:1], (4, 2)), (np.arange(5), (4, 2))):
+        with pytest.raises(ValueError, match="4 rows, . of them in order, do not match scores"):
+            Sketch(rows, order, np.ones(shape), np.ones(4))
+    with pytest.raises(ValueError, match="4 rows need as many self-similarities"):
         Sketch(rows, rows, np.ones((4, 2)), np.ones(3))
 
 

@@ -78,10 +78,8 @@ def test_columns_of_a_kernel_are_those_of_the_whole_matrix(tmp_path, name):
     np.testing.assert_array_equal(scores.rectangle(few, union), expected[few])
     for part in LandmarkStage(dataset, scores, RAW, 1).class_scores(RAW["raw"], candidates=2):
         assert part.kind == dataset.kind
-        whole = make_kernel(kernel).columns(
-            objects[part.members], objects[part.members[part.candidates]]
-        )
-        np.testing.assert_array_equal(part.columns, whole)
+        whole = make_kernel(kernel).columns(objects[part.rows], objects[part.rows[part.drawn]])
+        np.testing.assert_array_equal(part.scores, whole)
 
 
 def test_a_kernel_that_overflows_names_the_records(tmp_path):

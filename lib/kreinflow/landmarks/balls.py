@@ -143,14 +143,7 @@ def _narrow(gap: FloatArray, F: FloatArray, point: int) -> None:
 
 
 class EnclosingBalls(Selector):
-    """The support of the minimum enclosing ball of each class.
-
-    References
-    ----------
-    .. [1] Schleif, F.-M., Gisbrecht, A., Tino, P.: Supervised low rank indefinite kernel
-       approximation using minimum enclosing balls. Neurocomputing 318, 213-226 (2018).
-       doi:10.1016/j.neucom.2018.08.057
-    """
+    """The support of the minimum enclosing ball of each class (schleif2018)."""
 
     method = "meb"
     needs: ClassVar[Needs] = "class_scores"
@@ -209,7 +202,7 @@ class EnclosingBalls(Selector):
         for scores, ball, points in zip(problem.classes, balls, chosen, strict=True):
             supports = np.isin(points, ball.support)
             part = {
-                "row": scores.members[points],
+                "row": scores.rows[points],
                 "weight": np.where(supports, ball.weights[points], np.nan),
                 "radius": ball.radius,
                 "reached": ball.reached,

@@ -138,11 +138,11 @@ class ClassKMeansPlusPlus(Selector):
 
     def select(self, problem: SelectionProblem) -> pd.DataFrame:
         """Draw the seeds; see :func:`kmeans_plus_plus` and :func:`share_budget`."""
-        sizes = [len(scores.members) for scores in problem.classes]
+        sizes = [len(scores.rows) for scores in problem.classes]
         shares = share_budget(sizes, problem.wanted_of_classes)
         features = class_features(problem.classes)
         parts = []
         for scores, F, share in zip(problem.classes, features, shares, strict=True):
-            keys = problem.keys(self.method, scores.members)
-            parts.append(scores.members[kmeans_plus_plus(F, int(share), keys)])
+            keys = problem.keys(self.method, scores.rows)
+            parts.append(scores.rows[kmeans_plus_plus(F, int(share), keys)])
         return problem.table(np.concatenate(parts))

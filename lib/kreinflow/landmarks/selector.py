@@ -78,7 +78,7 @@ class SelectionProblem:
     @cached_property
     def rows(self) -> IntArray:
         """Numbers of all distinct rows, sorted."""
-        return np.sort(np.concatenate([scores.members for scores in self.classes]))
+        return np.sort(np.concatenate([scores.rows for scores in self.classes]))
 
     @property
     def wanted(self) -> int:
@@ -122,7 +122,7 @@ class SelectionProblem:
 
     def table(self, rows: IntArray) -> pd.DataFrame:
         """Return the table of landmarks without balls, see :meth:`Selector.select`."""
-        labels = {row: scores.label for scores in self.classes for row in scores.members.tolist()}
+        labels = {row: scores.label for scores in self.classes for row in scores.rows.tolist()}
         rows = np.sort(rows)
         return pd.DataFrame(
             {

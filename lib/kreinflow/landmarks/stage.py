@@ -20,7 +20,8 @@ from kreinflow.landmarks.candidates import (
     candidate_order,
     first_candidates,
 )
-from kreinflow.landmarks.features import ClassScores, Kind
+from kreinflow.landmarks.features import ClassScores
+from kreinflow.landmarks.sampled import Kind
 from kreinflow.landmarks.selector import SelectionProblem, Selector
 from kreinflow.landmarks.sketch import Sketch
 from kreinflow.numerics import FloatArray, IntArray
@@ -203,10 +204,10 @@ class LandmarkStage:
         chosen = first_candidates(order, self.dataset.row_labels, self._rows, candidates)
         return [
             ClassScores(
-                label,
                 members,
                 np.searchsorted(members, chosen[label]),
                 *self._compared(transform, members, chosen[label]),
+                label=label,
             )
             for label, members in self._members.items()
         ]
