@@ -1,7 +1,6 @@
 """Small selection problems from a dense matrix."""
 
 import numpy as np
-from threadpoolctl import threadpool_limits
 
 from kreinflow.landmarks.features import ClassScores
 from kreinflow.landmarks.selector import SelectionProblem
@@ -40,15 +39,6 @@ def members_problem(members, digests=None, seed=1, fold="0", **options):
     """The problem of a selector that looks at no score: the rows of each class."""
     classes = [ClassScores.without_scores(label, np.array(rows)) for label, rows in members.items()]
     return SelectionProblem(classes, digests or digests_of(300), seed, fold, **options)
-
-
-def same_with_threads(function):
-    """Whether a function returns the same with one thread and with two."""
-    found = []
-    for threads in (1, 2):
-        with threadpool_limits(threads):
-            found.append(function())
-    return found[0] == found[1]
 
 
 def problem_of(K, labels, budget=None, sketch=None, seed=1, digests=None, rows=None):

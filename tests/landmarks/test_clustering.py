@@ -4,7 +4,8 @@ from sklearn.metrics import pairwise_distances_argmin
 
 from kreinflow.landmarks.clustering import ColumnClusters, central_rows
 from kreinflow.landmarks.kmeans import kmeans_plus_plus
-from landmarks.made_up import indefinite_kernel, keys_of, same_with_threads, sketch_of
+from landmarks.made_up import indefinite_kernel, keys_of, sketch_of
+from threads import same_with_threads
 
 
 def blobs(each=20, seed=0):

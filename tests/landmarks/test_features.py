@@ -3,7 +3,7 @@ import pytest
 
 from kreinflow.landmarks import features
 from kreinflow.landmarks.features import ClassScores
-from landmarks.made_up import same_with_threads
+from threads import same_with_threads
 
 pytestmark = pytest.mark.filterwarnings("ignore:the factor misses")
 

@@ -2,7 +2,8 @@ import numpy as np
 import pytest
 
 from kreinflow.landmarks.sketch import Sketch
-from landmarks.made_up import flip, indefinite_kernel, same_with_threads, sketch_of
+from landmarks.made_up import flip, indefinite_kernel, sketch_of
+from threads import same_with_threads
 
 
 @pytest.mark.parametrize("count", [25, 60, None])
