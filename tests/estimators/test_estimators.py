@@ -67,6 +67,14 @@ def workflow(folder, source, learner, *, transform="raw", correction="none", sel
     return it.decisions, it.probabilities, first[it.rows]
 
 
+def check_decisions(model, X, found):
+    decisions, probabilities, landmarks = found
+    if isinstance(model, KreinClassifier):
+        assert model.landmark_indices_.tolist() == landmarks.tolist()
+    np.testing.assert_allclose(model.decision_function(X), decisions, rtol=0, atol=1e-10)
+    np.testing.assert_allclose(model.predict_proba(X), probabilities, rtol=0, atol=1e-10)
+
+
 def matrix_files(folder, kind):
     K, labels, _ = scores(kind)
     np.save(folder / "matrix.npy", K)
@@ -79,18 +87,14 @@ def matrix_files(folder, kind):
 @pytest.mark.parametrize("learner", LEARNERS)
 def test_a_matrix_gives_the_decisions_of_the_workflow(tmp_path, kind, learner):
     source, K, labels = matrix_files(tmp_path, kind)
-    decisions, probabilities, landmarks = workflow(tmp_path, source, learner)
+    *_, landmarks = found = workflow(tmp_path, source, learner)
     settings = {"kind": kind, "learner": learner, "learner_params": LEARNERS[learner]}
-    model = KreinClassifier(**settings).fit(K, labels)
-    assert model.landmark_indices_.tolist() == landmarks.tolist()
-    np.testing.assert_allclose(model.decision_function(K), decisions, rtol=0, atol=1e-10)
-    np.testing.assert_allclose(model.predict_proba(K), probabilities, rtol=0, atol=1e-10)
+    check_decisions(KreinClassifier(**settings).fit(K, labels), K, found)
     # And the classifier over the columns of the same landmarks.
     over = NystroemClassifier(K[np.ix_(landmarks, landmarks)], **settings)
     C, own = K[:, landmarks], np.diagonal(K)
     over.fit(C, labels, self_similarities=own if kind == "similarity" else None)
-    np.testing.assert_allclose(over.decision_function(C), decisions, rtol=0, atol=1e-10)
-    np.testing.assert_allclose(over.predict_proba(C), probabilities, rtol=0, atol=1e-10)
+    check_decisions(over, C, found)
 
 
 @pytest.mark.parametrize("selector", ["uniform", "leverage", "kmeans++"])
@@ -99,13 +103,9 @@ def test_other_selectors_choose_what_the_workflow_chooses(tmp_path, selector):
     settings = {"method": selector, "budget": 9}
     if selector != "uniform":
         settings["transform"] = "raw"
-    decisions, _, landmarks = workflow(
-        tmp_path, source, "krein_lsm", selector=settings, correction="clip"
-    )
+    found = workflow(tmp_path, source, "krein_lsm", selector=settings, correction="clip")
     model = KreinClassifier(selector=selector, n_landmarks=np.int64(9), correction="clip")
-    model.fit(K, labels)
-    assert model.landmark_indices_.tolist() == landmarks.tolist()
-    np.testing.assert_allclose(model.decision_function(K), decisions, rtol=0, atol=1e-10)
+    check_decisions(model.fit(K, labels), K, found)
 
 
 def test_vectors_give_the_decisions_of_the_workflow_duplicates_too(tmp_path):
@@ -116,11 +116,9 @@ def test_vectors_give_the_decisions_of_the_workflow_duplicates_too(tmp_path):
     kernel = {"name": "difference_of_gaussians", "width": 2.0, "subtracted_width": 6.0}
     source = {"type": "vectors", "vectors": "vectors.npy", "kernel": kernel}
     source["labels"] = {"lines": "labels.txt"}
-    decisions, _, landmarks = workflow(tmp_path, source, "krein_lsm")
     params = {key: value for key, value in kernel.items() if key != "name"}
     model = KreinClassifier(kernel["name"], kernel_params=params).fit(X, labels)
-    assert model.landmark_indices_.tolist() == landmarks.tolist()
-    np.testing.assert_allclose(model.decision_function(X), decisions, rtol=0, atol=1e-10)
+    check_decisions(model, X, workflow(tmp_path, source, "krein_lsm"))
 
 
 def test_sequences_give_the_decisions_of_the_workflow(tmp_path):
@@ -130,12 +128,10 @@ def test_sequences_give_the_decisions_of_the_workflow(tmp_path):
     write_labels(tmp_path / "labels.tsv", records)
     labelled = {"table": "labels.tsv", "id_column": "id", "label_column": "label"}
     source = {"type": "fasta", "fasta": "all.fasta", "labels": labelled}
-    decisions, probabilities, landmarks = workflow(tmp_path, source, "krein_lsm", transform="log")
+    found = workflow(tmp_path, source, "krein_lsm", transform="log")
     sequences, labels = [r[2] for r in records], [r[1] for r in records]
     model = KreinClassifier("alignment").fit(sequences, labels)
-    assert model.landmark_indices_.tolist() == landmarks.tolist()
-    np.testing.assert_allclose(model.decision_function(sequences), decisions, rtol=0, atol=1e-10)
-    np.testing.assert_allclose(model.predict_proba(sequences), probabilities, rtol=0, atol=1e-10)
+    check_decisions(model, sequences, found)
     assert model.predict([sequences[3]]) == [labels[3]]
 
 

@@ -3,14 +3,10 @@ import pytest
 
 from kreinflow.landmarks import features
 from kreinflow.landmarks.features import ClassScores
+from landmarks.made_up import indefinite_kernel as kernel
 from threads import same_with_threads
 
 pytestmark = pytest.mark.filterwarnings("ignore:the factor misses")
-
-
-def kernel(n, p, q, seed=0):
-    X = np.random.default_rng(seed).standard_normal((n, p + q))
-    return (X * np.repeat([1.0, -1.0], [p, q])) @ X.T
 
 
 KERNEL_300 = kernel(300, 200, 90)

@@ -44,21 +44,20 @@ def check_optimal(F, ball, epsilon):
     assert dual == pytest.approx(ball.radius**2, abs=1e-9 * scale**2)
 
 
-@pytest.mark.parametrize("seed", range(12))
-def test_ball_equals_a_quadratic_programme(seed):
-    rng = np.random.default_rng(seed)
+def anywhere(rng):
     n, d = rng.integers(3, 26), rng.integers(1, 12)
-    F = rng.standard_normal((n, d)) + rng.standard_normal(d) * 3
-    ball = minimum_enclosing_ball(F, epsilon=0)
-    check_optimal(F, ball, 0)
-    assert ball.radius**2 == pytest.approx(reference_squared_radius(F), rel=1e-9)
+    return rng.standard_normal((n, d)) + rng.standard_normal(d) * 3
+
+
+def on_a_lattice(rng):
+    """More points than dimensions allow: affinely dependent without rounding."""
+    return rng.integers(-8, 9, (15, rng.integers(1, 4))).astype(float)
 
 
 @pytest.mark.parametrize("seed", range(12))
-def test_points_whose_equalities_are_singular(seed):
-    """More points than dimensions allow, on a lattice: affinely dependent without rounding."""
-    rng = np.random.default_rng(seed)
-    F = rng.integers(-8, 9, (15, rng.integers(1, 4))).astype(float)
+@pytest.mark.parametrize("points", [anywhere, on_a_lattice])
+def test_ball_equals_a_quadratic_programme(points, seed):
+    F = points(np.random.default_rng(seed))
     ball = minimum_enclosing_ball(F, epsilon=0)
     check_optimal(F, ball, 0)
     assert ball.radius**2 == pytest.approx(reference_squared_radius(F), rel=1e-9)
