@@ -24,7 +24,7 @@ def misfits_of_ranks(
     r"""Return the relative misfit of each rank r, and the mean of the rows of Z, in one pass.
 
     .. math:: Z = C P, \qquad
-              \sum_i \Big| \sum_{j \le r} s_j z_{ij}^2 - k_{ii} \Big| \; / \; \sum_i |k_{ii}|
+              \sum_i | \sum_{j \le r} s_j z_{ij}^2 - k_{ii} | \, / \sum_i |k_{ii}|
 
     The divisor is n mean ``|C|`` where all k_ii are zero, as in a matrix of dissimilarities.
 
