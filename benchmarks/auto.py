@@ -36,7 +36,7 @@ from kreinflow.competitors.kmers import KmerSvm
 from kreinflow.competitors.run import quality, run_competitor
 from kreinflow.configuration import complete_configuration
 from kreinflow.landmarks.registry import make_selector
-from kreinflow.landmarks.stage import select_landmarks, training_parts
+from kreinflow.landmarks.stage import LandmarkStage, training_parts
 from kreinflow.models.choice import choose_recipe
 from kreinflow.models.factors import embedding_of, make_factors
 from kreinflow.models.inner_folds import inner_partition
@@ -118,14 +118,12 @@ def learned(
     scores = MatrixScores(dataset.payload_as(Aligned).scores)
     names = sorted({recipe["transform"] for recipe in config["recipes"]})
     transforms = transforms_of(names, config["transforms"], scheme)
-    seed, parts = config["seed"], training_parts(partition)
-    tables = {}
-    for name, settings in config["selectors"].items():
-        selector, transform = make_selector(settings), transforms[settings["transform"]]
-        training = partition.training(fold)
-        tables[name] = select_landmarks(
-            selector, dataset, training, scores, transform, seed, fold, parts=parts
-        )
+    seed, parts, training = config["seed"], training_parts(partition), partition.training(fold)
+    stage = LandmarkStage(dataset, scores, transforms, seed, training, fold, parts)
+    tables = {
+        name: stage.select(make_selector(settings))
+        for name, settings in config["selectors"].items()
+    }
     union = np.unique(np.concatenate([table["row"] for table in tables.values()]))
     for name, table in tables.items():
         rows = table["row"].to_numpy(np.int64)

@@ -243,7 +243,7 @@ def stage_landmarks(folder: Path, sequences: int) -> dict[str, Any]:
         signed = X * np.where(np.arange(RANK) < RANK - NEGATIVE, 1.0, -1.0)
         C, own = X @ signed[:CANDIDATES].T, np.einsum("ij,ij->i", X, signed)
         drawn = np.arange(CANDIDATES)
-        parts.append(ClassScores(f"c{c:02d}", members, drawn, C, own, "similarity"))
+        parts.append(ClassScores(members, drawn, C, own, label=f"c{c:02d}"))
     settings = {"transform": "raw", "candidates": CANDIDATES, "epsilon": 0.01, "budget": None}
     problem = SelectionProblem(parts, [f"{i:032x}" for i in range(n)], 1, "all")
     selector = make_selector({"method": "meb", **settings})

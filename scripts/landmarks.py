@@ -6,7 +6,7 @@ from kreinflow.artifacts import write_table
 from kreinflow.console import logged
 from kreinflow.landmarks.registry import make_selector
 from kreinflow.landmarks.selector import count_landmarks
-from kreinflow.landmarks.stage import given_landmarks, select_landmarks, training_parts
+from kreinflow.landmarks.stage import LandmarkStage, given_landmarks, training_parts
 from kreinflow.scores import open_scores, read_scheme, transforms_of
 from kreinflow.sequences.dataset import read_dataset
 from kreinflow.sequences.partition import read_partition
@@ -20,17 +20,19 @@ with logged(snakemake.log[0]) as console:
     selector = make_selector(params.selector)
     name = selector.settings.get("transform", "raw")
     match = snakemake.input.match
-    table = select_landmarks(
-        selector,
+    stage = LandmarkStage(
         dataset,
-        partition.training(fold),
         open_scores(dataset, scheme, folder.parent / "scores"),
-        transforms_of([name], params.transforms, scheme)[name],
+        transforms_of([name], params.transforms, scheme),
         params.seed,
+        partition.training(fold),
         fold,
-        count_landmarks(match[0]) if match else None,
-        given_landmarks(dataset, selector.settings, params.data),
         training_parts(partition),
+    )
+    table = stage.select(
+        selector,
+        matched=count_landmarks(match[0]) if match else None,
+        given=given_landmarks(dataset, selector.settings, params.data),
     )
     console.say(f"{len(table)} landmarks of {table['class'].nunique()} classes")
     write_table(snakemake.output[0], table)

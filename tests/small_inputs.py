@@ -2,6 +2,7 @@
 
 import gzip
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -9,15 +10,17 @@ import pandas as pd
 from kreinflow.alignment.engine import align_pairs, pack
 from kreinflow.classify.model_file import final_model
 from kreinflow.configuration import complete_configuration
-from kreinflow.krein.landmark_kernel import Landmarks, TrainingPart, landmark_kernel
+from kreinflow.krein.landmark_kernel import landmark_kernel
 from kreinflow.landmarks.registry import make_selector
-from kreinflow.landmarks.stage import select_landmarks
+from kreinflow.landmarks.stage import LandmarkStage
 from kreinflow.models.factor_file import factor_table
 from kreinflow.models.factors import make_factors
 from kreinflow.models.inner_folds import inner_partition
 from kreinflow.models.reject_threshold import RejectRule
+from kreinflow.models.run import Run
 from kreinflow.models.training import Training
 from kreinflow.scores import open_scores, read_scheme, transforms_of
+from kreinflow.sequences.partition import ALL, Partition
 from kreinflow.sequences.sources.registry import make_source
 
 PROTEIN, DNA = "ARNDCQEGHILKMFPSTWYV", "ACGT"
@@ -114,44 +117,29 @@ class DenseScores:
         return np.diagonal(self.values).astype(np.float64)
 
 
-def trained_model(config, data):
-    """The final model of the config's one recipe, with the probabilities of its training rows."""
+def trained_recipe(config, data):
+    """The config's one recipe, trained on all records of the data set by the workflow's pieces."""
     config = complete_configuration(config)
-    part = config["datasets"]["mine"]
+    part, recipe = config["datasets"]["mine"], config["recipes"][0]
     data = Path(data)
     source = make_source(part["source"], data)
     dataset = source.load(source.alphabet(part["scoring"]), config["seed"])
     scheme = read_scheme(dataset, part["scoring"], data)
     scores = DenseScores(dataset, scheme) if scheme else open_scores(dataset, None, data)
-    recipe = config["recipes"][0]
     selector = config["selectors"][recipe["selector"]]
     transforms = transforms_of(
-        [recipe["transform"], selector["transform"]], config["transforms"], scheme
+        [recipe["transform"], selector.get("transform", "raw")], config["transforms"], scheme
     )
-    everything = np.ones(len(dataset.ids), dtype=bool)
-    choice = make_selector(selector)
-    table = select_landmarks(
-        choice,
-        dataset,
-        everything,
-        scores,
-        transforms[selector["transform"]],
-        config["seed"],
-        "all",
+    table = LandmarkStage(dataset, scores, transforms, config["seed"]).select(
+        make_selector(selector)
     )
     rows = table["row"].to_numpy(np.int64)
-    codes = {label: code for code, label in enumerate(dataset.classes)}
-    landmarks = Landmarks(
-        scores=scores.rectangle(np.arange(len(dataset.digests)), rows),
-        self_scores=scores.self_scores(),
-        lengths=dataset.lengths.astype(np.float64),
-        rows=rows,
-        classes=np.array([codes[label] for label in table["class"]]),
-        kind=dataset.kind,
-    )
-    training = TrainingPart(dataset.rows, dataset.labels, dataset.rows, dataset.classes)
-    inner = inner_partition(landmarks.rows, training, config["inner_folds"], config["seed"], "all")
+    columns = scores.rectangle(np.arange(len(dataset.digests)), rows)
+    partition = Partition(dataset.rows, np.empty((0, len(dataset.ids)), dtype=np.int64))
+    run = Run(dataset, partition, columns, rows, scores.self_scores())
+    landmarks, training = run.landmarks(table), run.training_part(ALL)
     (entry,) = make_factors(landmarks, training, transforms, [recipe])
+    inner = inner_partition(rows, training, config["inner_folds"], config["seed"], ALL)
     reject = RejectRule(config["reject_error"])
     trained = Training(landmarks, training, inner, reject, config["seed"]).train(
         recipe,
@@ -159,14 +147,26 @@ def trained_model(config, data):
         entry.corrected[recipe["correction"]],
         landmark_kernel(landmarks, training, transforms[recipe["transform"]]),
     )
-    figures = {"recipe": recipe["name"]} | trained.figures
-    (factor,) = factor_table([entry]).to_dict("records")
+    own = landmarks.self_scores, landmarks.lengths
+    seen = [array[dataset.rows] for array in (landmarks.scores, *own)]
+    return SimpleNamespace(
+        dataset=dataset,
+        scheme=scheme,
+        source=part["source"],
+        rows=rows,
+        entry=entry,
+        classifier=trained.classifier,
+        figures={"recipe": recipe["name"]} | trained.figures,
+        decisions=trained.classifier.decision_function(*seen),
+        probabilities=trained.classifier.predict_proba(*seen),
+    )
+
+
+def trained_model(config, data):
+    """The final model of the config's one recipe, with the probabilities of its training rows."""
+    it = trained_recipe(config, data)
+    (factor,) = factor_table([it.entry]).to_dict("records")
     model = final_model(
-        dataset, trained.classifier, scheme, part["source"], figures, factor, rows.tolist()
+        it.dataset, it.classifier, it.scheme, it.source, it.figures, factor, it.rows.tolist()
     )
-    probabilities = trained.classifier.predict_proba(
-        landmarks.scores[dataset.rows],
-        landmarks.self_scores[dataset.rows],
-        landmarks.lengths[dataset.rows],
-    )
-    return model, dataset, probabilities
+    return model, it.dataset, it.probabilities

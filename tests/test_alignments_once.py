@@ -9,7 +9,7 @@ from kreinflow.alignment.engine import align_pairs
 from kreinflow.alignment.store import ScoreStore
 from kreinflow.costs import alignment_account
 from kreinflow.landmarks.registry import SELECTORS, make_selector
-from kreinflow.landmarks.stage import candidate_rectangles, list_candidates, select_landmarks
+from kreinflow.landmarks.stage import LandmarkStage, candidate_rectangles, list_candidates
 from kreinflow.scores import open_scores, read_scheme, transforms_of
 from kreinflow.sequences.folds import assign_folds
 from kreinflow.sequences.partition import ALL, partition_of
@@ -49,17 +49,15 @@ def test_no_pair_is_aligned_twice_and_the_account_is_right(tmp_path, candidates,
     fill(candidate_rectangles(dataset, chosen))
 
     scores = open_scores(dataset, scheme, tmp_path)
-    transform = transforms_of(["log"], {}, scheme)["log"]
+    transforms = transforms_of(["log"], {}, scheme)
     union = set()
     for name in [*partition.names, ALL]:
+        stage = LandmarkStage(dataset, scores, transforms, 1, partition.training(name), name)
         for method in sorted(set(SELECTORS) - {"all", "given"}):
             if SELECTORS[method].needs == "sketch" and sketch == 0:
                 continue
             settings = {"method": method, "budget": 9, "candidates": candidates, "sketch": sketch}
-            selector = make_selector(settings)
-            table = select_landmarks(
-                selector, dataset, partition.training(name), scores, transform, 1, name
-            )
+            table = stage.select(make_selector(settings))
             assert len(table) == 9
             union.update(table["row"].tolist())
     rows = np.array(sorted(union))

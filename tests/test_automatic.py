@@ -9,7 +9,7 @@ from kreinflow import automatic
 from kreinflow.configuration import complete_configuration
 from kreinflow.evaluation.choice import chosen_recipes
 from kreinflow.landmarks.registry import make_selector
-from kreinflow.landmarks.stage import select_landmarks, training_parts
+from kreinflow.landmarks.stage import LandmarkStage, training_parts
 from kreinflow.models.choice import choose_recipe
 from kreinflow.models.factors import embedding_of, make_factors
 from kreinflow.models.inner_folds import inner_partition
@@ -55,19 +55,12 @@ def inner_figures(K, codes, partition, fold):
     dataset = dataset_of(codes)
     scores = MatrixScores(K)
     transforms = transforms_of(["log", "sqrt", "normalised"], config["transforms"], None)
-    tables = {}
-    for name, settings in config["selectors"].items():
-        selector = make_selector(settings)
-        tables[name] = select_landmarks(
-            selector,
-            dataset,
-            partition.training(fold),
-            scores,
-            transforms[settings["transform"]],
-            config["seed"],
-            fold,
-            parts=training_parts(partition),
-        )
+    seed, training, parts = config["seed"], partition.training(fold), training_parts(partition)
+    stage = LandmarkStage(dataset, scores, transforms, seed, training, fold, parts)
+    tables = {
+        name: stage.select(make_selector(settings))
+        for name, settings in config["selectors"].items()
+    }
     rows = {name: table["row"].to_numpy(np.int64) for name, table in tables.items()}
     union = np.unique(np.concatenate(list(rows.values())))
     figures = []
@@ -141,7 +134,7 @@ def test_fits_are_counted_as_they_are_made(monkeypatch):
 @pytest.mark.parametrize("n", [100, 3000, 17_321, 17_322, 100_000])
 @pytest.mark.parametrize("k", [5, 10])
 def test_there_are_landmarks_for_every_size_within_the_alignments(n, k):
-    from kreinflow.landmarks.selector import landmarks_wanted, pairs_with
+    from kreinflow.landmarks.budgets import landmarks_wanted, pairs_with
 
     config = complete_configuration({"datasets": {"mine": {"source": SOURCE}}})
     training, parts = n * (k - 1) // k, k + 1

@@ -13,10 +13,10 @@ from kreinflow.alignment.store import ScoreStore
 from kreinflow.errors import InputError
 from kreinflow.landmarks.registry import make_selector
 from kreinflow.landmarks.stage import (
+    LandmarkStage,
     candidate_rectangles,
     given_landmarks,
     list_candidates,
-    select_landmarks,
 )
 from kreinflow.preflight import check_given
 from kreinflow.scores import open_scores, read_scheme, transforms_of
@@ -74,21 +74,14 @@ class Study:
             chosen = list_candidates(self.dataset, self.partition, 1, max(asked))
             self._fill(candidate_rectangles(self.dataset, chosen))
         scores = open_scores(self.dataset, self.scheme, self.folder / "scores")
-        transform = transforms_of(["log"], {}, self.scheme)["log"]
+        transforms = transforms_of(["log"], {}, self.scheme)
         union = set()
-        for settings in selectors:
-            selector = make_selector(settings)
-            for name in [*self.partition.names, ALL]:
-                table = select_landmarks(
-                    selector,
-                    self.dataset,
-                    self.partition.training(name),
-                    scores,
-                    transform,
-                    1,
-                    name,
-                    given=given_landmarks(self.dataset, settings, self.folder),
-                )
+        for name in [*self.partition.names, ALL]:
+            training = self.partition.training(name)
+            stage = LandmarkStage(self.dataset, scores, transforms, 1, training, name)
+            for settings in selectors:
+                given = given_landmarks(self.dataset, settings, self.folder)
+                table = stage.select(make_selector(settings), given=given)
                 union.update(table["row"].tolist())
         rows = np.array(sorted(union))
         self._fill([(np.arange(len(self.dataset.digests)), rows)])
@@ -170,10 +163,8 @@ def test_kept_landmarks_of_a_fold_lie_in_its_training_part(study):
     taken = []
     for name in study.partition.names:
         training = study.partition.training(name)
-        selector = make_selector({"method": "given", "table": "kept.csv"})
-        table = select_landmarks(
-            selector, study.dataset, training, None, None, 1, name, given=given
-        )
+        stage = LandmarkStage(study.dataset, None, {}, 1, training, name)
+        table = stage.select(make_selector({"method": "given", "table": "kept.csv"}), given=given)
         taken.append(set(table["row"]))
         assert taken[-1] == set(given) & set(study.dataset.rows[training])
     assert set.union(*taken) == set(given)

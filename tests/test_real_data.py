@@ -10,7 +10,7 @@ import pytest
 from kreinflow.configuration import load_configuration
 from kreinflow.krein.landmark_kernel import Landmarks, TrainingPart, landmark_kernel
 from kreinflow.landmarks.registry import make_selector
-from kreinflow.landmarks.stage import select_landmarks
+from kreinflow.landmarks.stage import LandmarkStage
 from kreinflow.learners.fisher import NystroemFisher
 from kreinflow.models.factors import make_factors
 from kreinflow.scores import open_scores, transforms_of
@@ -35,13 +35,14 @@ def test_ny_ikfd_on_protein213_reaches_the_paper():
     scores = open_scores(dataset, None, folder)
     transforms = transforms_of(["raw"], {}, None)
     everyone, own = np.arange(len(dataset.digests)), scores.self_scores()
-    balls = make_selector({"method": "meb", "candidates": None})
+    balls = make_selector({"method": "meb", "transform": "raw", "candidates": None})
     accuracies = []
     for name in partition.names:
         training, tested = partition.training(name), partition.testing(name)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)  # misfits of so few landmarks
-            table = select_landmarks(balls, dataset, training, scores, transforms["raw"], 1, name)
+            stage = LandmarkStage(dataset, scores, transforms, 1, training, name)
+            table = stage.select(balls)
             assert len(table) <= 30
             rows = table["row"].to_numpy(np.int64)
             landmarks = Landmarks(

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from kreinflow.alignment.scoring import ScoringScheme
+from kreinflow.landmarks.budgets import pairs_with
 from kreinflow.landmarks.candidates import SKETCH
-from kreinflow.landmarks.selector import pairs_with
 from kreinflow.numerics import IntArray
 from kreinflow.sequences.dataset import Dataset
 

@@ -9,11 +9,7 @@ import numpy as np
 from kreinflow.alignment.scoring import ScoringScheme, sums_over_letters
 from kreinflow.alignment.transforms import ScoreTransform
 from kreinflow.errors import InputError
-from kreinflow.landmarks.selector import (
-    landmarks_wanted,
-    paid_landmarks,
-    pairs_with,
-)
+from kreinflow.landmarks.budgets import landmarks_wanted, paid_landmarks, pairs_with
 from kreinflow.landmarks.stage import given_landmarks, training_parts
 from kreinflow.sequences.dataset import Dataset
 from kreinflow.sequences.files import check_file, check_results

@@ -19,21 +19,10 @@ from sklearn.svm import SVC
 import kreinflow
 from kreinflow.alignment.engine import align_pairs, pack
 from kreinflow.alignment.scoring import ScoringScheme, load_substitution_matrix
-from kreinflow.configuration import complete_configuration
 from kreinflow.errors import InputError
 from kreinflow.estimators import KreinClassifier, KreinNystroem, NystroemClassifier
-from kreinflow.krein.landmark_kernel import landmark_kernel
-from kreinflow.landmarks.registry import make_selector
-from kreinflow.landmarks.stage import select_landmarks
-from kreinflow.models.factors import make_factors
 from kreinflow.models.inner_folds import inner_partition
-from kreinflow.models.reject_threshold import RejectRule
-from kreinflow.models.run import Run
-from kreinflow.models.training import Training
-from kreinflow.scores import open_scores, read_scheme, transforms_of
-from kreinflow.sequences.partition import ALL, Partition
-from kreinflow.sequences.sources.registry import make_source
-from small_inputs import DenseScores, families, matrix_of, points, write_fasta, write_labels
+from small_inputs import families, matrix_of, points, trained_recipe, write_fasta, write_labels
 
 pytestmark = pytest.mark.filterwarnings("ignore:the factor misses")
 
@@ -58,56 +47,32 @@ def scores(kind="similarity", each=20, seed=1):
 
 def workflow(folder, source, learner, *, transform="raw", correction="none", selector=None):
     """The decisions of the final model for its own training records, and its landmarks."""
-    config = complete_configuration(
-        {
-            "seed": 0,
-            "datasets": {"mine": {"source": source, "folds": {"k": 2}}},
-            "selectors": {"it": selector or {"method": "meb", "transform": transform}},
-            "learners": {"it": {"method": learner, **LEARNERS[learner]}},
-            "recipes": [
-                {
-                    "name": "it",
-                    "transform": transform,
-                    "correction": correction,
-                    "selector": "it",
-                    "learner": "it",
-                }
-            ],
-        }
-    )
-    settings, recipe = config["datasets"]["mine"], config["recipes"][0]
-    source = make_source(settings["source"], folder)
-    dataset = source.load(source.alphabet(settings["scoring"]), 0)
-    scheme = read_scheme(dataset, settings["scoring"], folder)
-    given = DenseScores(dataset, scheme) if scheme else open_scores(dataset, None, folder)
-    transforms = transforms_of([transform], config["transforms"], scheme)
-    chooser = make_selector(config["selectors"]["it"])
-    everything = np.ones(len(dataset.ids), dtype=bool)
-    table = select_landmarks(chooser, dataset, everything, given, transforms[transform], 0, ALL)
-    rows = table["row"].to_numpy(np.int64)
-    columns = given.rectangle(np.arange(len(dataset.digests)), rows)
-    partition = Partition(dataset.rows, np.empty((0, len(dataset.ids)), dtype=np.int64))
-    run = Run(dataset, partition, columns, rows, given.self_scores())
-    landmarks, part = run.landmarks(table), run.training_part(ALL)
-    (entry,) = make_factors(landmarks, part, transforms, [recipe])
-    inner = inner_partition(rows, part, config["inner_folds"], 0, ALL)
-    training = Training(landmarks, part, inner, RejectRule(config["reject_error"]), 0)
-    classifier = training.train(
-        recipe,
-        config["learners"]["it"],
-        entry.corrected[correction],
-        landmark_kernel(landmarks, part, transforms[transform]),
-    ).classifier
-    seen = (
-        landmarks.scores[dataset.rows],
-        landmarks.self_scores[dataset.rows],
-        landmarks.lengths[dataset.rows],
-    )
-    return (
-        classifier.decision_function(*seen),
-        classifier.predict_proba(*seen),
-        np.unique(dataset.rows, return_index=True)[1][rows],
-    )
+    config = {
+        "seed": 0,
+        "datasets": {"mine": {"source": source, "folds": {"k": 2}}},
+        "selectors": {"it": selector or {"method": "meb", "transform": transform}},
+        "learners": {"it": {"method": learner, **LEARNERS[learner]}},
+        "recipes": [
+            {
+                "name": "it",
+                "transform": transform,
+                "correction": correction,
+                "selector": "it",
+                "learner": "it",
+            }
+        ],
+    }
+    it = trained_recipe(config, folder)
+    first = np.unique(it.dataset.rows, return_index=True)[1]
+    return it.decisions, it.probabilities, first[it.rows]
+
+
+def check_decisions(model, X, found):
+    decisions, probabilities, landmarks = found
+    if isinstance(model, KreinClassifier):
+        assert model.landmark_indices_.tolist() == landmarks.tolist()
+    np.testing.assert_allclose(model.decision_function(X), decisions, rtol=0, atol=1e-10)
+    np.testing.assert_allclose(model.predict_proba(X), probabilities, rtol=0, atol=1e-10)
 
 
 def matrix_files(folder, kind):
@@ -122,18 +87,14 @@ def matrix_files(folder, kind):
 @pytest.mark.parametrize("learner", LEARNERS)
 def test_a_matrix_gives_the_decisions_of_the_workflow(tmp_path, kind, learner):
     source, K, labels = matrix_files(tmp_path, kind)
-    decisions, probabilities, landmarks = workflow(tmp_path, source, learner)
+    *_, landmarks = found = workflow(tmp_path, source, learner)
     settings = {"kind": kind, "learner": learner, "learner_params": LEARNERS[learner]}
-    model = KreinClassifier(**settings).fit(K, labels)
-    assert model.landmark_indices_.tolist() == landmarks.tolist()
-    np.testing.assert_allclose(model.decision_function(K), decisions, rtol=0, atol=1e-10)
-    np.testing.assert_allclose(model.predict_proba(K), probabilities, rtol=0, atol=1e-10)
+    check_decisions(KreinClassifier(**settings).fit(K, labels), K, found)
     # And the classifier over the columns of the same landmarks.
     over = NystroemClassifier(K[np.ix_(landmarks, landmarks)], **settings)
     C, own = K[:, landmarks], np.diagonal(K)
     over.fit(C, labels, self_similarities=own if kind == "similarity" else None)
-    np.testing.assert_allclose(over.decision_function(C), decisions, rtol=0, atol=1e-10)
-    np.testing.assert_allclose(over.predict_proba(C), probabilities, rtol=0, atol=1e-10)
+    check_decisions(over, C, found)
 
 
 @pytest.mark.parametrize("selector", ["uniform", "leverage", "kmeans++"])
@@ -142,13 +103,9 @@ def test_other_selectors_choose_what_the_workflow_chooses(tmp_path, selector):
     settings = {"method": selector, "budget": 9}
     if selector != "uniform":
         settings["transform"] = "raw"
-    decisions, _, landmarks = workflow(
-        tmp_path, source, "krein_lsm", selector=settings, correction="clip"
-    )
+    found = workflow(tmp_path, source, "krein_lsm", selector=settings, correction="clip")
     model = KreinClassifier(selector=selector, n_landmarks=np.int64(9), correction="clip")
-    model.fit(K, labels)
-    assert model.landmark_indices_.tolist() == landmarks.tolist()
-    np.testing.assert_allclose(model.decision_function(K), decisions, rtol=0, atol=1e-10)
+    check_decisions(model.fit(K, labels), K, found)
 
 
 def test_vectors_give_the_decisions_of_the_workflow_duplicates_too(tmp_path):
@@ -159,11 +116,9 @@ def test_vectors_give_the_decisions_of_the_workflow_duplicates_too(tmp_path):
     kernel = {"name": "difference_of_gaussians", "width": 2.0, "subtracted_width": 6.0}
     source = {"type": "vectors", "vectors": "vectors.npy", "kernel": kernel}
     source["labels"] = {"lines": "labels.txt"}
-    decisions, _, landmarks = workflow(tmp_path, source, "krein_lsm")
     params = {key: value for key, value in kernel.items() if key != "name"}
     model = KreinClassifier(kernel["name"], kernel_params=params).fit(X, labels)
-    assert model.landmark_indices_.tolist() == landmarks.tolist()
-    np.testing.assert_allclose(model.decision_function(X), decisions, rtol=0, atol=1e-10)
+    check_decisions(model, X, workflow(tmp_path, source, "krein_lsm"))
 
 
 def test_sequences_give_the_decisions_of_the_workflow(tmp_path):
@@ -173,12 +128,10 @@ def test_sequences_give_the_decisions_of_the_workflow(tmp_path):
     write_labels(tmp_path / "labels.tsv", records)
     labelled = {"table": "labels.tsv", "id_column": "id", "label_column": "label"}
     source = {"type": "fasta", "fasta": "all.fasta", "labels": labelled}
-    decisions, probabilities, landmarks = workflow(tmp_path, source, "krein_lsm", transform="log")
+    found = workflow(tmp_path, source, "krein_lsm", transform="log")
     sequences, labels = [r[2] for r in records], [r[1] for r in records]
     model = KreinClassifier("alignment").fit(sequences, labels)
-    assert model.landmark_indices_.tolist() == landmarks.tolist()
-    np.testing.assert_allclose(model.decision_function(sequences), decisions, rtol=0, atol=1e-10)
-    np.testing.assert_allclose(model.predict_proba(sequences), probabilities, rtol=0, atol=1e-10)
+    check_decisions(model, sequences, found)
     assert model.predict([sequences[3]]) == [labels[3]]
 
 

@@ -146,7 +146,11 @@ def test_accuracies_are_those_of_a_dense_loop(tmp_path, kind, centring):
         lines = table[table["recipe"] == name]
         for fold, accuracy in zip(partition.names, lines["accuracy"], strict=True):
             training = partition.training(fold)
-            S = dataset.matrix if kind == "similarity" else centred(dataset.matrix, training)
+            S = (
+                dataset.payload.values
+                if kind == "similarity"
+                else centred(dataset.payload.values, training)
+            )
             assert accuracy == dense_accuracy(S, dataset.labels, training, name == "all-clip")
 
 
@@ -185,7 +189,7 @@ def test_training_does_not_see_the_test_part(tmp_path, centring):
     one = Partition(partition.groups, np.where(partition.folds[:1] == 0, 0, -1))
     tested = one.testing("r0f0")
     rng = np.random.default_rng(0)
-    matrix, labels = dataset.matrix.copy(), dataset.labels.copy()
+    matrix, labels = dataset.payload.values.copy(), dataset.labels.copy()
     noise = rng.uniform(1, 9, size=matrix.shape)
     matrix[tested], matrix[:, tested] = noise[tested], noise[tested].T
     np.fill_diagonal(matrix, 0)

@@ -1,18 +1,16 @@
 import numpy as np
 import pytest
 import scipy.linalg
-from threadpoolctl import threadpool_limits
 
 from kreinflow.krein.correction import (
     CORRECTIONS,
     LANDMARK_COORDINATES,
-    CorrectedFactor,
     correct,
     embed,
-    flip_landmark_matrix,
 )
 from kreinflow.krein.eigen import eigenpairs
 from kreinflow.krein.factor import DegenerateKernelError, Embedding, KreinFactor
+from threads import same_with_threads
 
 pytestmark = pytest.mark.filterwarnings("ignore:the factor misses")
 
@@ -53,7 +51,7 @@ def test_correction_equals_its_dense_form_in_and_out_of_sample(example, method, 
     Z, Z_new = factor.transform(train), factor.transform(new)
     K = (Z * factor.signs) @ Z.T
     cross = (Z_new * factor.signs) @ Z.T
-    corrected = CorrectedFactor.fit(factor, eigenpairs(Z, factor.signs), method)
+    corrected = embed(factor, eigenpairs(Z, factor.signs), method)
     Zs, Zs_new = corrected.transform(train), corrected.transform(new)
     V, a, a_corrected = dense_correction(K, method)
     scale = np.abs(a_corrected).max()
@@ -70,15 +68,6 @@ def test_correction_equals_its_dense_form_in_and_out_of_sample(example, method, 
         assert (corrected.signs == 1).all()
 
 
-def test_no_correction_keeps_the_kernel(example):
-    factor, train, _ = example
-    Z = factor.transform(train)
-    plain = CorrectedFactor.fit(factor, eigenpairs(Z, factor.signs))
-    assert sorted(plain.signs) == sorted(factor.signs)
-    Zs = plain.transform(train)
-    np.testing.assert_allclose((Zs * plain.signs) @ Zs.T, (Z * factor.signs) @ Z.T, atol=1e-11)
-
-
 def test_shift_of_a_psd_kernel_is_nothing():
     assert correct(np.array([3.0, 1.0, 0.5]), "shift").tolist() == [3.0, 1.0, 0.5]
 
@@ -88,16 +77,16 @@ def test_directions_that_become_zero_are_dropped(example):
     pairs = eigenpairs(factor.transform(train), factor.signs)
     p, q, _ = pairs.signature
     assert q > 1
-    assert CorrectedFactor.fit(factor, pairs, "clip").rank == p
-    assert CorrectedFactor.fit(factor, pairs, "shift").rank == p + q - 1
+    assert embed(factor, pairs, "clip").rank == p
+    assert embed(factor, pairs, "shift").rank == p + q - 1
 
 
-def test_clip_of_a_negative_kernel_is_refused():
+@pytest.mark.parametrize("method", ["clip", "landmark_mds"])
+def test_a_negative_kernel_is_refused_where_nothing_is_left_of_it(method):
     C = -np.eye(3)
     factor = KreinFactor.fit(C, C, np.diag(C).copy())
-    pairs = eigenpairs(factor.transform(C), factor.signs)
-    with pytest.raises(DegenerateKernelError, match="'clip' leaves nothing"):
-        CorrectedFactor.fit(factor, pairs, "clip")
+    with pytest.raises(DegenerateKernelError, match=f"'{method}' leaves nothing"):
+        embed(factor, eigenpairs(factor.transform(C), factor.signs), method)
 
 
 def test_unknown_correction_is_refused():
@@ -105,26 +94,10 @@ def test_unknown_correction_is_refused():
         correct(np.ones(2), "flop")  # type: ignore[arg-type]
 
 
-def test_flipping_the_landmark_matrix_is_not_flipping_the_kernel(example):
-    from sklearn.kernel_approximation import Nystroem
-
-    factor, train, _ = example
-    baseline = flip_landmark_matrix(factor)
-    Zb = baseline.transform(train)
-    flipped = CorrectedFactor.fit(factor, eigenpairs(factor.transform(train), factor.signs), "flip")
-    Zf = flipped.transform(train)
-    assert np.linalg.norm(Zb @ Zb.T - Zf @ Zf.T) > 0.01 * np.linalg.norm(Zf @ Zf.T)
-    # It is what scikit-learn makes of the same landmarks.
-    whole = KreinFactor.fit(train, train[:20], np.ones(70), rank=1.0)
-    Zw = flip_landmark_matrix(whole).transform(train)
-    sklearn = Nystroem(kernel=lambda i, j: train[int(i[0]), int(j[0])], n_components=20)
-    sklearn.fit(np.arange(20)[:, None])
-    theirs = sklearn.transform(np.arange(70)[:, None])
-    np.testing.assert_allclose(Zw @ Zw.T, theirs @ theirs.T, rtol=1e-8, atol=1e-8)
-
-
 def test_flipped_landmark_matrix_by_the_formula_of_scikit_learn(example):
     """Its Nystroem takes W = U S V' and returns C V S^(-1/2) U', with singular values for l."""
+    from sklearn.kernel_approximation import Nystroem
+
     _, train, new = example
     W = train[:20]
     factor = KreinFactor.fit(train, W, np.ones(70), rank=1.0)
@@ -138,6 +111,10 @@ def test_flipped_landmark_matrix_by_the_formula_of_scikit_learn(example):
     np.testing.assert_allclose(
         ours.transform(new) @ ours.transform(train).T, kernel, atol=1e-12 * scale
     )
+    sklearn = Nystroem(kernel=lambda i, j: train[int(i[0]), int(j[0])], n_components=20)
+    Z = sklearn.fit(np.arange(20)[:, None]).transform(np.arange(70)[:, None])
+    np.testing.assert_allclose(Z @ Z.T, theirs @ theirs.T, rtol=1e-8, atol=1e-8)
+    # It is not the flipped kernel.
     flipped = embed(factor, pairs, "flip")
     assert np.abs(flipped.transform(new) @ flipped.transform(train).T - kernel).max() > 0.01 * scale
 
@@ -171,7 +148,7 @@ def test_landmark_basis_gives_the_coordinates_of_the_landmark_factor(example):
     )
 
 
-def test_landmark_mds_is_the_positive_part_and_needs_one(example):
+def test_landmark_mds_is_the_positive_part(example):
     factor, train, new = example
     pairs = eigenpairs(factor.transform(train), factor.signs)
     kept = embed(factor, pairs, "landmark_mds")
@@ -181,10 +158,6 @@ def test_landmark_mds_is_the_positive_part_and_needs_one(example):
         kept.transform(new), factor.transform(new)[:, positive], rtol=1e-13, atol=1e-13
     )
     assert (kept.signs == 1).all()
-    C = -np.eye(3)
-    negative = KreinFactor.fit(C, C, np.diag(C).copy())
-    with pytest.raises(DegenerateKernelError, match="'landmark_mds' leaves nothing"):
-        embed(negative, eigenpairs(negative.transform(C), negative.signs), "landmark_mds")
 
 
 def test_same_bytes_whatever_the_number_of_threads():
@@ -192,10 +165,9 @@ def test_same_bytes_whatever_the_number_of_threads():
     C = rng.standard_normal((5000, 220))
     W = C[:220]
 
-    def bytes_of(threads):
-        with threadpool_limits(threads):
-            factor = KreinFactor.fit(C, W, np.ones(5000), centre=True)
-            pairs = eigenpairs(factor.transform(C), factor.signs)
-            return CorrectedFactor.fit(factor, pairs, "flip").transform(C).tobytes()
+    def flipped():
+        factor = KreinFactor.fit(C, W, np.ones(5000), centre=True)
+        pairs = eigenpairs(factor.transform(C), factor.signs)
+        return embed(factor, pairs, "flip").transform(C).tobytes()
 
-    assert bytes_of(1) == bytes_of(2)
+    assert same_with_threads(flipped)

@@ -1,12 +1,8 @@
 import numpy as np
 import pytest
 
-from kreinflow.krein.double_centring import (
-    LandmarkCentring,
-    double_centre_factor,
-    landmark_mds,
-    squared_dissimilarity_from_similarity,
-)
+from kreinflow.krein.correction import embed
+from kreinflow.krein.double_centring import LandmarkCentring, double_centre_factor
 from kreinflow.krein.eigen import eigenpairs
 from kreinflow.krein.factor import KreinFactor
 
@@ -112,21 +108,13 @@ def test_double_centring_wants_a_centred_factor(D):
         double_centre_factor(KreinFactor.fit(D[:, :20], D[:20, :20], np.zeros(len(D))))
 
 
-def test_squared_dissimilarities_from_similarities():
-    X = np.random.default_rng(3).standard_normal((20, 4))
-    K = X @ X.T
-    D = squared_dissimilarity_from_similarity(K[:, :7], np.diag(K), np.diag(K)[:7])
-    expected = ((X[:, None] - X[None, :7]) ** 2).sum(axis=2)
-    np.testing.assert_allclose(D, expected, atol=1e-13)
-
-
 def test_positive_part_is_landmark_mds(D):
     """Against the formula of de Silva and Tenenbaum, up to signs of the axes."""
     m = 15
     centring = LandmarkCentring.fit(D[:m, :m])
     C = centring.columns(D[:, :m])
     factor = KreinFactor.fit(C, C[:m], centring.self_similarities(D[:, :m]), rank=1.0)
-    ours = landmark_mds(factor)
+    ours = embed(factor, eigenpairs(factor.transform(C), factor.signs), "landmark_mds")
     assert ours.rank == P
     J = np.eye(m) - 1 / m
     values, V = np.linalg.eigh(-J @ D[:m, :m] @ J / 2)

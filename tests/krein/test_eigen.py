@@ -25,6 +25,10 @@ def check_against_dense(Z, signs):
     np.testing.assert_allclose(C_e.T @ C_e, np.eye(len(reference)), atol=1e-9)
     np.testing.assert_allclose((C_e * pairs.values) @ C_e.T, K, atol=1e-12 * scale)
     np.testing.assert_allclose(K @ C_e, C_e * pairs.values, atol=1e-11 * scale)
+    # Scores of new with training objects survive the map.
+    new = np.random.default_rng(0).standard_normal((6, Z.shape[1]))
+    mapped = (new @ pairs.map * pairs.values) @ C_e.T
+    np.testing.assert_allclose(mapped, (new * signs) @ Z.T, atol=1e-11)
     return pairs
 
 
@@ -40,44 +44,28 @@ def test_eigenpairs_equal_the_dense_ones():
     assert pairs.negative_fraction == pytest.approx(np.abs(a[a < -1e-9]).sum() / np.abs(a).sum())
 
 
-def test_fewer_rows_than_rank():
-    rng = np.random.default_rng(2)
-    Z, signs = rng.standard_normal((9, 14)), signs_of(14)
-    pairs = check_against_dense(Z, signs)
-    # Scores of new with training objects survive the map.
-    new = rng.standard_normal((5, 14))
-    mapped = (new @ pairs.map * pairs.values) @ (Z @ pairs.map).T
-    np.testing.assert_allclose(mapped, (new * signs) @ Z.T, atol=1e-12)
-
-
-def test_centred_factor_that_lost_a_dimension():
-    rng = np.random.default_rng(3)
+def lost_a_dimension(rng):
     Z = rng.standard_normal((10, 10))
-    Z -= Z.mean(axis=0)
-    pairs = check_against_dense(Z, signs_of(10))
-    assert len(pairs.values) == 9
+    return Z - Z.mean(axis=0)
 
 
-def test_rank_deficient_rows():
-    rng = np.random.default_rng(4)
-    Z = rng.standard_normal((70, 5)) @ rng.standard_normal((5, 11))
-    pairs = check_against_dense(Z, signs_of(11))
-    assert len(pairs.values) == 5
-    new = rng.standard_normal((6, 11))
-    mapped = (new @ pairs.map * pairs.values) @ (Z @ pairs.map).T
-    np.testing.assert_allclose(mapped, (new * signs_of(11)) @ Z.T, atol=1e-11)
+def zero_column(rng):
+    return rng.standard_normal((30, 6)) * (np.arange(6) != 2)
 
 
-def test_zero_column():
-    Z = np.random.default_rng(5).standard_normal((30, 6))
-    Z[:, 2] = 0
-    check_against_dense(Z, signs_of(6))
-
-
-def test_badly_scaled_columns():
-    rng = np.random.default_rng(6)
-    Z = rng.standard_normal((50, 8)) * np.logspace(0, -4, 8)
-    check_against_dense(Z, signs_of(8))
+@pytest.mark.parametrize(
+    ("make", "rank"),
+    [
+        (lambda rng: rng.standard_normal((9, 14)), 9),  # fewer rows than columns
+        (lost_a_dimension, 9),  # by centring
+        (lambda rng: rng.standard_normal((70, 5)) @ rng.standard_normal((5, 11)), 5),
+        (zero_column, 5),
+        (lambda rng: rng.standard_normal((50, 8)) * np.logspace(0, -4, 8), 8),  # badly scaled
+    ],
+)
+def test_degenerate_rows(make, rank):
+    Z = make(np.random.default_rng(2))
+    assert len(check_against_dense(Z, signs_of(Z.shape[1])).values) == rank
 
 
 def test_pairs_of_opposite_eigenvalues_do_not_mix():

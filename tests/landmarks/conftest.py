@@ -2,14 +2,7 @@ from contextlib import nullcontext
 
 import pytest
 
-from kreinflow.numerics import single_threaded
-
-
-@pytest.fixture(autouse=True)
-def one_thread():
-    """The oracles are small, and slower with two threads on a busy machine."""
-    with single_threaded():
-        yield
+from threads import one_thread  # noqa: F401
 
 
 @pytest.fixture

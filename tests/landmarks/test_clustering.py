@@ -1,11 +1,11 @@
 import numpy as np
 from sklearn.cluster import KMeans
 from sklearn.metrics import pairwise_distances_argmin
-from threadpoolctl import threadpool_limits
 
 from kreinflow.landmarks.clustering import ColumnClusters, central_rows
 from kreinflow.landmarks.kmeans import kmeans_plus_plus
 from landmarks.made_up import indefinite_kernel, keys_of, sketch_of
+from threads import same_with_threads
 
 
 def blobs(each=20, seed=0):
@@ -55,8 +55,4 @@ def test_same_rows_whatever_the_number_of_threads():
     import sklearn.cluster  # noqa: F401  its threads are limited once it is loaded
 
     C = np.random.default_rng(1).standard_normal((2000, 20))
-    found = []
-    for threads in (1, 2):
-        with threadpool_limits(threads):
-            found.append(central_rows(C, 40, keys_of(2000)).tolist())
-    assert found[0] == found[1]
+    assert same_with_threads(lambda: central_rows(C, 40, keys_of(2000)).tolist())

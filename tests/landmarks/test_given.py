@@ -2,17 +2,12 @@ import numpy as np
 import pytest
 
 from kreinflow.errors import InputError
-from kreinflow.landmarks.features import ClassScores
 from kreinflow.landmarks.given import Given
-from kreinflow.landmarks.selector import SelectionProblem
+from landmarks.made_up import members_problem
 
 
 def select(members, given):
-    classes = [ClassScores.without_scores(label, np.array(rows)) for label, rows in members.items()]
-    digests = [f"digest {i}" for i in range(9)]
-    return Given({"table": "x.tsv"}).select(
-        SelectionProblem(classes, digests, 1, "r0f1", given=given)
-    )
+    return Given({"table": "x.tsv"}).select(members_problem(members, fold="r0f1", given=given))
 
 
 def test_those_in_the_training_part_are_taken():

@@ -1,9 +1,9 @@
 import numpy as np
 import pytest
-from threadpoolctl import threadpool_limits
 
 from kreinflow.landmarks.sketch import Sketch
 from landmarks.made_up import flip, indefinite_kernel, sketch_of
+from threads import same_with_threads
 
 
 @pytest.mark.parametrize("count", [25, 60, None])
@@ -39,16 +39,13 @@ def test_a_smaller_sketch_is_the_nystroem_factor_of_its_rows():
 
 def test_shapes_are_checked():
     rows = np.arange(4)
-    with pytest.raises(ValueError, match="4 rows cannot have a sketch of shape"):
-        Sketch(rows, rows, np.ones((3, 2)), np.ones(4))
-    with pytest.raises(ValueError, match="needs as many self-similarities"):
+    for order, shape in ((rows, (3, 2)), (rows[:1], (4, 2)), (np.arange(5), (4, 2))):
+        with pytest.raises(ValueError, match="4 rows, . of them in order, do not match scores"):
+            Sketch(rows, order, np.ones(shape), np.ones(4))
+    with pytest.raises(ValueError, match="4 rows need as many self-similarities"):
         Sketch(rows, rows, np.ones((4, 2)), np.ones(3))
 
 
 def test_same_bytes_whatever_the_number_of_threads():
     K = indefinite_kernel(300, 100, 40)
-    found = []
-    for threads in (1, 2):
-        with threadpool_limits(threads):
-            found.append(sketch_of(K, 150).flipped.tobytes())
-    assert found[0] == found[1]
+    assert same_with_threads(lambda: sketch_of(K, 150).flipped.tobytes())

@@ -1,4 +1,4 @@
-"""The files of a run: columns on a full disk, and what is counted as an alignment."""
+"""What selectors see of a fold, the columns that are written, and what counts as an alignment."""
 
 import errno
 import itertools
@@ -10,49 +10,48 @@ import pytest
 from kreinflow.costs import alignment_account
 from kreinflow.errors import InputError, KreinflowError
 from kreinflow.kernels.registry import make_kernel
+from kreinflow.landmarks.budgets import pairs_with
 from kreinflow.landmarks.registry import SELECTORS, make_selector
-from kreinflow.landmarks.selector import pairs_with
-from kreinflow.landmarks.stage import class_scores, select_landmarks, training_parts
+from kreinflow.landmarks.stage import LandmarkStage, training_parts
 from kreinflow.preflight import check_budgets
 from kreinflow.scores import open_scores, transforms_of, write_columns
 from kreinflow.sequences.dataset import Dataset
 from kreinflow.sequences.partition import Partition
 from kreinflow.sequences.payload import Compared, Matrix
 
+RAW = transforms_of(["raw"], {}, None)
+
+
+def dataset_of(codes, payload):
+    n = len(codes)
+    return Dataset(
+        ids=tuple(f"o{i}" for i in range(n)),
+        labels=codes,
+        classes=("x", "y"),
+        rows=np.arange(n),
+        digests=tuple(f"{i:032x}" for i in range(n)),
+        payload=payload,
+    )
+
 
 @pytest.fixture
 def dataset():
     K = np.arange(36.0).reshape(6, 6)
-    codes = np.array([0, 0, 0, 0, 1, 1])
-    return Dataset(
-        ids=tuple("abcdef"),
-        labels=codes,
-        classes=("x", "y"),
-        rows=np.arange(6),
-        digests=tuple(f"{i:032x}" for i in range(6)),
-        payload=Matrix(K + K.T, kind="similarity"),
-    )
+    return dataset_of(np.array([0, 0, 0, 0, 1, 1]), Matrix(K + K.T, kind="similarity"))
 
 
 def test_columns_come_back(tmp_path, dataset):
     path = tmp_path / "columns.npy"
     write_columns(path, open_scores(dataset), np.arange(6), np.array([4, 1]))
-    np.testing.assert_array_equal(np.load(path), dataset.matrix[:, [4, 1]])
+    np.testing.assert_array_equal(np.load(path), dataset.payload.values[:, [4, 1]])
     write_columns(path, open_scores(dataset), np.array([2, 5]), np.array([4, 1]))
-    np.testing.assert_array_equal(np.load(path), dataset.matrix[[2, 5]][:, [4, 1]])
+    np.testing.assert_array_equal(np.load(path), dataset.payload.values[[2, 5]][:, [4, 1]])
     assert os.listdir(tmp_path) == ["columns.npy"]
 
 
 def compared(objects, kernel):
-    n, made = len(objects), make_kernel(kernel)
-    return Dataset(
-        ids=tuple(f"o{i}" for i in range(n)),
-        labels=np.arange(n) % 2,
-        classes=("x", "y"),
-        rows=np.arange(n),
-        digests=tuple(f"{i:032x}" for i in range(n)),
-        payload=Compared(objects, made, kind=made.kind),
-    )
+    made = make_kernel(kernel)
+    return dataset_of(np.arange(len(objects)) % 2, Compared(objects, made, kind=made.kind))
 
 
 @pytest.mark.parametrize("name", ["gaussian", "ball", "edit_distance"])
@@ -73,21 +72,10 @@ def test_columns_of_a_kernel_are_those_of_the_whole_matrix(tmp_path, name):
     np.testing.assert_array_equal(scores.self_scores(), make_kernel(kernel).diagonal(objects))
     few = np.array([3, 4999])
     np.testing.assert_array_equal(scores.rectangle(few, union), expected[few])
-    parts = class_scores(
-        dataset,
-        np.ones(5000, dtype=bool),
-        scores,
-        transforms_of(["raw"], {}, None)["raw"],
-        candidates=2,
-        seed=1,
-        with_scores=True,
-    )
-    for part in parts:
+    for part in LandmarkStage(dataset, scores, RAW, 1).class_scores(RAW["raw"], candidates=2):
         assert part.kind == dataset.kind
-        whole = make_kernel(kernel).columns(
-            objects[part.members], objects[part.members[part.candidates]]
-        )
-        np.testing.assert_array_equal(part.columns, whole)
+        whole = make_kernel(kernel).columns(objects[part.rows], objects[part.rows[part.drawn]])
+        np.testing.assert_array_equal(part.scores, whole)
 
 
 def test_a_kernel_that_overflows_names_the_records(tmp_path):
@@ -160,19 +148,9 @@ def test_selectors_look_at_no_record_that_is_tested(method, kind):
     )
     tables = []
     for matrix, labels in ((K, codes), (scrambled, others)):
-        dataset = Dataset(
-            ids=tuple(f"o{i}" for i in range(n)),
-            labels=labels,
-            classes=("x", "y"),
-            rows=np.arange(n),
-            digests=tuple(f"{i:032x}" for i in range(n)),
-            payload=Matrix(matrix, kind=kind),
-        )
-        transform = transforms_of(["raw"], {}, None)["raw"]
-        table = select_landmarks(
-            selector, dataset, ~tested, open_scores(dataset), transform, 1, "r0f0"
-        )
-        tables.append(table)
+        dataset = dataset_of(labels, Matrix(matrix, kind=kind))
+        stage = LandmarkStage(dataset, open_scores(dataset), RAW, 1, ~tested, "r0f0")
+        tables.append(stage.select(selector))
     assert tables[0].equals(tables[1])
     assert not tested[tables[0]["row"]].any()
     assert len(tables[0]) == (40 if method == "all" else 8)
@@ -183,14 +161,7 @@ def test_landmarks_of_all_parts_stay_within_the_alignments_of_the_budget(alignme
     """Even if no two training parts share a landmark; where all pairs are paid for, all are."""
     n, codes = 60, np.arange(60) % 2
     K = np.random.default_rng(7).standard_normal((n, 5))
-    dataset = Dataset(
-        ids=tuple(f"o{i}" for i in range(n)),
-        labels=codes,
-        classes=("x", "y"),
-        rows=np.arange(n),
-        digests=tuple(f"{i:032x}" for i in range(n)),
-        payload=Matrix(K @ K.T, kind="similarity"),
-    )
+    dataset = dataset_of(codes, Matrix(K @ K.T, kind="similarity"))
     partition = Partition(groups=np.arange(n), folds=np.array([np.arange(n) % 4]))
     parts = training_parts(partition)
     assert parts == 5
@@ -199,17 +170,9 @@ def test_landmarks_of_all_parts_stay_within_the_alignments_of_the_budget(alignme
     selector = make_selector(settings)
     counts = []
     for name in [*partition.names, "all"]:
-        table = select_landmarks(
-            selector,
-            dataset,
-            partition.training(name),
-            open_scores(dataset),
-            transforms_of(["raw"], {}, None)["raw"],
-            1,
-            name,
-            parts=parts,
-        )
-        counts.append(len(table))
+        training = partition.training(name)
+        stage = LandmarkStage(dataset, open_scores(dataset), RAW, 1, training, name, parts)
+        counts.append(len(stage.select(selector)))
     assert pairs_with(min(sum(counts), n), n) <= alignments
     assert counts == {1000: [4] * 5, 1769: [11] * 5}.get(alignments, [45] * 4 + [60])
 

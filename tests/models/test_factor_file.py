@@ -59,8 +59,8 @@ def test_recipes_can_name_the_coordinates_of_the_landmarks(tmp_path):
     whole, flipped, positive = (
         load_embedding(path, "raw", "misfit", name) for name in LANDMARK_COORDINATES
     )
-    np.testing.assert_array_equal(whole.matrix, entry.factor.projection)
-    np.testing.assert_array_equal(flipped.matrix, entry.factor.projection)
+    np.testing.assert_array_equal(whole.matrix, entry.factor.matrix)
+    np.testing.assert_array_equal(flipped.matrix, entry.factor.matrix)
     np.testing.assert_array_equal(whole.signs, entry.factor.signs)
     assert (flipped.signs == 1).all()
     assert positive.rank == np.count_nonzero(entry.factor.signs > 0) < whole.rank

@@ -104,7 +104,7 @@ def test_numbers_follow_from_the_seed(tables):
 
 def test_the_full_kernel_of_dissimilarities_is_doubly_centred():
     dataset = balls()
-    D, n = dataset.matrix, len(dataset.ids)
+    D, n = dataset.payload.values, len(dataset.ids)
     J = np.eye(n) - 1 / n
     np.testing.assert_allclose(measuring.full_kernel(dataset), -J @ D @ J / 2, atol=1e-9)
 
@@ -129,11 +129,11 @@ def test_landmarks_are_those_of_the_training_part():
 def test_scores_of_families_have_a_unit_diagonal_and_are_symmetric():
     dataset = measuring.families(3, 30, 1)
     assert dataset.kind == "similarity"
-    np.testing.assert_array_equal(dataset.matrix, dataset.matrix.T)
-    np.testing.assert_allclose(np.diagonal(dataset.matrix), 1)
+    np.testing.assert_array_equal(dataset.payload.values, dataset.payload.values.T)
+    np.testing.assert_allclose(np.diagonal(dataset.payload.values), 1)
     same = dataset.labels[:, None] == dataset.labels
     off = ~np.eye(len(same), dtype=bool)
-    assert dataset.matrix[same & off].mean() > 1.5 * dataset.matrix[~same].mean()
+    assert dataset.payload.values[same & off].mean() > 1.5 * dataset.payload.values[~same].mean()
 
 
 def test_spectra_sum_to_the_trace(tables):
@@ -262,8 +262,8 @@ def test_nothing_is_better_than_the_best_of_a_rank(tables):
 def test_the_kernel_of_the_samplers_is_as_indefinite_as_the_papers():
     """Eigenvalues that sum to 0 have a negative part of one half, the paper's figure."""
     _, dataset = next(samplers.datasets())
-    assert not np.diagonal(dataset.matrix).any()
-    assert dataset.matrix.any()
+    assert not np.diagonal(dataset.payload.values).any()
+    assert dataset.payload.values.any()
 
 
 def test_learners_of_the_figure_are_in_the_registry():

@@ -1,26 +1,22 @@
 """A classifier over the scores with landmarks that are given."""
 
-from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_array, validate_data
 
-from kreinflow.errors import InputError
-from kreinflow.estimators.base import KINDS, LandmarkDecisions, checked_name, encoded, squared
+from kreinflow.estimators.base import KINDS, SYMMETRY, LandmarkDecisions
 from kreinflow.krein.landmark_kernel import Landmarks, TrainingPart
 from kreinflow.numerics import FloatArray
 from kreinflow.sequences.dataset import digest
 from kreinflow.sequences.matrix_files import check_matrix
 
-SYMMETRY = 1e-6
-"""Largest difference of k_ij and k_ji, as a share of the largest entry, as in the config."""
 
-
-class NystroemClassifier(LandmarkDecisions, BaseEstimator):  # type: ignore[misc]
+@dataclass(eq=False, repr=False, kw_only=True)
+class NystroemClassifier(LandmarkDecisions):
     r"""A classifier of indefinite similarities from m columns of their matrix.
 
     From the columns C = K[:, S] of the landmarks S and W = K[S, S] it makes the Nyström factor
@@ -92,26 +88,7 @@ class NystroemClassifier(LandmarkDecisions, BaseEstimator):  # type: ignore[misc
     True
     """
 
-    def __init__(
-        self,
-        landmark_matrix: ArrayLike | None = None,
-        *,
-        kind: str = "similarity",
-        rank: str | int | float = "misfit",
-        correction: str = "none",
-        learner: str = "krein_lsm",
-        learner_params: Mapping[str, Any] | None = None,
-        inner_folds: int = 3,
-        random_state: int = 0,
-    ) -> None:
-        self.landmark_matrix = landmark_matrix
-        self.kind = kind
-        self.rank = rank
-        self.correction = correction
-        self.learner = learner
-        self.learner_params = learner_params
-        self.inner_folds = inner_folds
-        self.random_state = random_state
+    landmark_matrix: ArrayLike | None = field(default=None, kw_only=False)
 
     def fit(
         self, C: ArrayLike, y: ArrayLike, self_similarities: ArrayLike | None = None
@@ -136,11 +113,11 @@ class NystroemClassifier(LandmarkDecisions, BaseEstimator):  # type: ignore[misc
         ValueError
             If scikit-learn refuses C or y.
         """
-        kind = checked_name(self, "kind", KINDS)
+        kind = self._checked_name("kind", KINDS)
         given, y = validate_data(self, C, y, dtype=np.float64, order="C")
-        self.classes_, codes = encoded(y)
+        codes = self._encode(y)
         plain, W = self._landmark_matrix(given.shape[1])
-        scores = squared(self, "C", given, range(given.shape[1]))
+        scores = self._squared("C", given, range(given.shape[1]))
         n, m = scores.shape
         own = np.concatenate([self._self_similarities(self_similarities, W, n), np.diagonal(W)])
         # Records, then landmarks, have numbers; what is alike has that of its first landmark, or
@@ -170,7 +147,7 @@ class NystroemClassifier(LandmarkDecisions, BaseEstimator):  # type: ignore[misc
             rows=rows,
             labels=codes,
             groups=_groups(given),
-            classes=tuple(map(str, self.classes_)),
+            classes=self._class_names(),
         )
         self._train(landmarks, part)
         return self
@@ -178,16 +155,16 @@ class NystroemClassifier(LandmarkDecisions, BaseEstimator):  # type: ignore[misc
     def _landmark_matrix(self, m: int) -> tuple[FloatArray, FloatArray]:
         """Return W as it was given, and symmetric with dissimilarities squared."""
         if self.landmark_matrix is None:
-            raise InputError(
-                "NystroemClassifier: landmark_matrix: give the scores among the landmarks; "
+            raise self._wrong(
+                "landmark_matrix: give the scores among the landmarks; "
                 "KreinClassifier chooses its own."
             )
         given = check_array(
             self.landmark_matrix, dtype=np.float64, order="C", input_name="landmark_matrix"
         )
         if given.shape != (m, m):
-            raise InputError(
-                f"NystroemClassifier: landmark_matrix: is of shape {given.shape}, but C has {m} "
+            raise self._wrong(
+                f"landmark_matrix: is of shape {given.shape}, but C has {m} "
                 f"columns. Give the scores among these {m} landmarks, in the order of the columns."
             )
         return given, check_matrix(Path("landmark_matrix"), given, self.kind, SYMMETRY)[0]
@@ -197,14 +174,12 @@ class NystroemClassifier(LandmarkDecisions, BaseEstimator):  # type: ignore[misc
             return np.full(n, np.diagonal(W).mean())
         own: NDArray[Any] = check_array(given, dtype=np.float64, ensure_2d=False)
         if own.shape != (n,):
-            raise InputError(
-                f"NystroemClassifier: self_similarities: of shape {own.shape}, but C has {n} rows."
-            )
+            raise self._wrong(f"self_similarities: of shape {own.shape}, but C has {n} rows.")
         return own
 
     def _landmark_scores(self, X: Any) -> FloatArray:
         given = validate_data(self, X, dtype=np.float64, order="C", reset=False)
-        return squared(self, "C", given, range(given.shape[1]))
+        return self._squared("C", given, range(given.shape[1]))
 
 
 def _places(rows: FloatArray) -> dict[bytes, int]:

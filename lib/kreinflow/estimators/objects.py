@@ -1,12 +1,13 @@
 """Estimators that choose their landmarks: from a matrix, vectors with a kernel, or sequences."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import (
     check_consistent_length,
     check_is_fitted,
@@ -18,22 +19,13 @@ from kreinflow.alignment.transforms import make_transform
 from kreinflow.configuration import complete_method, nearest
 from kreinflow.errors import InputError
 from kreinflow.estimators.alignment_kernel import AlignmentKernel
-from kreinflow.estimators.base import (
-    KINDS,
-    LandmarkDecisions,
-    checked_name,
-    checked_seed,
-    encoded,
-    fit_factor,
-    squared,
-)
-from kreinflow.estimators.columns import SYMMETRY
+from kreinflow.estimators.base import KINDS, SYMMETRY, LandmarkDecisions, LandmarkFactor
 from kreinflow.kernels.kernel import Kernel, Objects
 from kreinflow.kernels.registry import KERNELS
 from kreinflow.krein.landmark_kernel import Landmarks, TrainingPart
 from kreinflow.landmarks.given import Given
 from kreinflow.landmarks.registry import SELECTORS
-from kreinflow.landmarks.stage import select_landmarks
+from kreinflow.landmarks.stage import LandmarkStage
 from kreinflow.models.run import Run
 from kreinflow.numerics import FloatArray, tiles
 from kreinflow.scores import open_scores
@@ -52,22 +44,15 @@ CHOSEN = {name: kind for name, kind in SELECTORS.items() if kind is not Given}
 """The selectors that choose, by name."""
 
 
-class LandmarkChoice(BaseEstimator):  # type: ignore[misc] # scikit-learn has no types
-    """The parameters by which landmarks are chosen, and the choice.
+@dataclass(eq=False, repr=False, kw_only=True)
+class LandmarkChoice(LandmarkFactor):
+    """The parameters by which landmarks are chosen, and the choice."""
 
-    Attributes
-    ----------
-    landmark_indices_ : ndarray of shape (n_landmarks,)
-        Places of the landmarks among the training objects.
-    """
-
-    landmark_indices_: NDArray[np.int64]
-    kernel: str
-    kernel_params: Mapping[str, Any] | None
-    kind: str
-    selector: str
-    selector_params: Mapping[str, Any] | None
-    n_landmarks: int | None
+    kernel: str = field(default=PRECOMPUTED, kw_only=False)
+    kernel_params: Mapping[str, Any] | None = None
+    selector: str = "meb"
+    selector_params: Mapping[str, Any] | None = None
+    n_landmarks: int | None = None
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -79,28 +64,29 @@ class LandmarkChoice(BaseEstimator):  # type: ignore[misc] # scikit-learn has no
 
     def _make_kernel(self) -> Kernel | None:
         """Return the kernel, None if its values are given."""
-        name = type(self).__name__
         if self.kernel == PRECOMPUTED:
             if self.kernel_params:
-                raise InputError(f"{name}: kernel_params: a precomputed matrix takes none.")
+                raise self._wrong("kernel_params: a precomputed matrix takes none.")
             return None
         if self.kernel not in COMPARED:
             known = [PRECOMPUTED, *COMPARED]
-            raise InputError(
-                f"{name}: kernel: {self.kernel!r} is unknown{nearest(str(self.kernel), known)}"
+            raise self._wrong(
+                f"kernel: {self.kernel!r} is unknown{nearest(str(self.kernel), known)}"
             )
         content = {**(self.kernel_params or {}), "name": self.kernel}
-        return COMPARED[self.kernel](complete_method(COMPARED, content, "kernel", name))
+        return COMPARED[self.kernel](
+            complete_method(COMPARED, content, "kernel", type(self).__name__)
+        )
 
     def _selector_settings(self) -> dict[str, Any]:
         """Return the settings of the selector, checked and complete."""
-        name, params = type(self).__name__, dict(self.selector_params or {})
+        params = dict(self.selector_params or {})
         for key, why in (
             ("budget", "give n_landmarks"),
             ("transform", "the kernel is what it is; of alignments give it in kernel_params"),
         ):
             if key in params:
-                raise InputError(f"{name}: selector_params: {key!r} is none of them: {why}.")
+                raise self._wrong(f"selector_params: {key!r} is none of them: {why}.")
         known = CHOSEN[self.selector].settings_schema if self.selector in CHOSEN else {}
         content = {**params, "method": self.selector}
         if "transform" in known:
@@ -108,10 +94,10 @@ class LandmarkChoice(BaseEstimator):  # type: ignore[misc] # scikit-learn has no
         if self.n_landmarks is not None:
             content["budget"] = self.n_landmarks
         elif "budget" in known and "default" not in known["budget"]:
-            raise InputError(
-                f"{name}: n_landmarks: the selector {self.selector!r} needs a number of landmarks."
+            raise self._wrong(
+                f"n_landmarks: the selector {self.selector!r} needs a number of landmarks."
             )
-        return complete_method(CHOSEN, content, "selector", name)
+        return complete_method(CHOSEN, content, "selector", type(self).__name__)
 
     def _read(self, X: Any, y: Any = None, *, reset: bool) -> tuple[Any, Any]:
         """Return objects and labels as arrays, checked by scikit-learn.
@@ -156,16 +142,15 @@ class LandmarkChoice(BaseEstimator):  # type: ignore[misc] # scikit-learn has no
         """
         kernel = self._make_kernel()
         if kernel is None:
-            dataset = _matrix_dataset(X, checked_name(self, "kind", KINDS), codes, classes)
+            dataset = _matrix_dataset(X, self._checked_name("kind", KINDS), codes, classes)
         else:
             dataset = _objects_dataset(X, kernel, codes, classes)
         scores = open_scores(dataset)
         settings = self._selector_settings()
-        selector = CHOSEN[settings["method"]](settings)
-        everything = np.ones(len(codes), dtype=bool)
-        table = select_landmarks(
-            selector, dataset, everything, scores, make_transform("raw"), checked_seed(self), ALL
+        stage = LandmarkStage(
+            dataset, scores, {"raw": make_transform("raw")}, self._checked_number("random_state", 0)
         )
+        table = stage.select(CHOSEN[settings["method"]](settings))
         rows = table["row"].to_numpy(np.int64)
         columns = scores.rectangle(np.arange(len(dataset.digests)), rows)
         partition = Partition(dataset.rows, np.empty((0, len(codes)), dtype=np.int64))
@@ -181,7 +166,7 @@ class LandmarkChoice(BaseEstimator):  # type: ignore[misc] # scikit-learn has no
         landmarks = self._landmarks
         if not isinstance(landmarks, Compared):
             columns = np.ascontiguousarray(objects[:, self.landmark_indices_])
-            return squared(self, "X", columns, self.landmark_indices_.tolist())
+            return self._squared("X", columns, self.landmark_indices_.tolist())
         objects = _compared(objects, landmarks.kernel)
         out = np.empty((len(objects), len(self.landmark_indices_)))
         with np.errstate(over="ignore", invalid="ignore"):  # what is not finite is refused
@@ -189,9 +174,9 @@ class LandmarkChoice(BaseEstimator):  # type: ignore[misc] # scikit-learn has no
                 out[part] = landmarks.kernel.columns(objects[part], landmarks.objects)
         wrong = ~np.isfinite(out).all(axis=1)
         if wrong.any():
-            raise InputError(
-                f"{type(self).__name__}: X, row {int(wrong.argmax())}: "
-                f"{landmarks.kernel.describe()} is not finite for it. Its numbers are too large."
+            raise self._wrong(
+                f"X, row {int(wrong.argmax())}: {landmarks.kernel.describe()} "
+                "is not finite for it. Its numbers are too large."
             )
         return out
 
@@ -259,6 +244,7 @@ def _objects_dataset(
     )
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class KreinClassifier(LandmarkDecisions, LandmarkChoice):
     r"""A classifier that chooses its landmarks.
 
@@ -322,35 +308,6 @@ class KreinClassifier(LandmarkDecisions, LandmarkChoice):
     True
     """
 
-    def __init__(
-        self,
-        kernel: str = PRECOMPUTED,
-        *,
-        kernel_params: Mapping[str, Any] | None = None,
-        kind: str = "similarity",
-        selector: str = "meb",
-        selector_params: Mapping[str, Any] | None = None,
-        n_landmarks: int | None = None,
-        rank: str | int | float = "misfit",
-        correction: str = "none",
-        learner: str = "krein_lsm",
-        learner_params: Mapping[str, Any] | None = None,
-        inner_folds: int = 3,
-        random_state: int = 0,
-    ) -> None:
-        self.kernel = kernel
-        self.kernel_params = kernel_params
-        self.kind = kind
-        self.selector = selector
-        self.selector_params = selector_params
-        self.n_landmarks = n_landmarks
-        self.rank = rank
-        self.correction = correction
-        self.learner = learner
-        self.learner_params = learner_params
-        self.inner_folds = inner_folds
-        self.random_state = random_state
-
     def fit(self, X: Any, y: ArrayLike) -> "KreinClassifier":
         """Choose the landmarks, and fit the factor and the learner.
 
@@ -373,11 +330,12 @@ class KreinClassifier(LandmarkDecisions, LandmarkChoice):
                 f"{type(self).__name__} requires y to be passed, but the target y is None."
             )
         objects, labels = self._read(X, y, reset=True)
-        self.classes_, codes = encoded(labels)
-        self._train(*self._choose(objects, codes, tuple(map(str, self.classes_))))
+        codes = self._encode(labels)
+        self._train(*self._choose(objects, codes, self._class_names()))
         return self
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class KreinNystroem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, LandmarkChoice):  # type: ignore[misc]
     r"""The corrected embedding of an indefinite kernel, from the columns of landmarks.
 
@@ -429,28 +387,7 @@ class KreinNystroem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, LandmarkC
     (True, True)
     """
 
-    def __init__(
-        self,
-        kernel: str = PRECOMPUTED,
-        *,
-        kernel_params: Mapping[str, Any] | None = None,
-        kind: str = "similarity",
-        selector: str = "meb",
-        selector_params: Mapping[str, Any] | None = None,
-        n_landmarks: int | None = None,
-        rank: str | int | float = "misfit",
-        correction: str = "flip",
-        random_state: int = 0,
-    ) -> None:
-        self.kernel = kernel
-        self.kernel_params = kernel_params
-        self.kind = kind
-        self.selector = selector
-        self.selector_params = selector_params
-        self.n_landmarks = n_landmarks
-        self.rank = rank
-        self.correction = correction
-        self.random_state = random_state
+    correction: str = "flip"
 
     def fit(self, X: Any, y: ArrayLike | None = None) -> "KreinNystroem":
         """Choose the landmarks and fit the factor.
@@ -474,7 +411,7 @@ class KreinNystroem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, LandmarkC
             labels = np.zeros(len(objects), dtype=np.int64)
         classes, codes = np.unique(labels, return_inverse=True)
         landmarks, part = self._choose(objects, codes, tuple(map(str, classes)))
-        kernel, pairs, self._embedding = fit_factor(self, landmarks, part)
+        kernel, pairs, self._embedding = self._fit_factor(landmarks, part)
         self._centring = kernel.centring
         self.eigenvalues_, self.signs_ = pairs.values, self._embedding.signs
         self._n_features_out = self._embedding.rank

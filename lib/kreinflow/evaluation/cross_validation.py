@@ -22,7 +22,7 @@ from kreinflow.krein.eigen import Eigenpairs, eigenpairs
 from kreinflow.krein.factor import Embedding, KreinFactor
 from kreinflow.krein.landmark_kernel import LandmarkKernel, Landmarks, TrainingPart, landmark_kernel
 from kreinflow.landmarks.registry import make_selector
-from kreinflow.landmarks.stage import select_landmarks
+from kreinflow.landmarks.stage import LandmarkStage
 from kreinflow.learners.learner import Fitted, Learner, Problem
 from kreinflow.learners.registry import make_learner
 from kreinflow.models.inner_folds import choose, inner_partition
@@ -155,18 +155,16 @@ class _Fold:
         return {name: find(name) for name in dict.fromkeys(r["selector"] for r in self.recipes)}
 
     def _select(self, name: str, matched: int | None) -> pd.DataFrame:
-        selector = make_selector(self.selectors[name])
-        return select_landmarks(
-            selector,
+        stage = LandmarkStage(
             self.dataset,
-            self.partition.training(self.name),
             self.scores,
-            self.transforms[selector.settings.get("transform", "raw")],
+            self.transforms,
             self.seed,
+            self.partition.training(self.name),
             self.name,
-            matched,
             parts=len(self.partition.names),
         )
+        return stage.select(make_selector(self.selectors[name]), matched)
 
     def _measured(
         self, run: Run, selector: str, table: pd.DataFrame, seconds: float

@@ -5,8 +5,8 @@ from typing import Literal, get_args
 
 import numpy as np
 import scipy.linalg
+from numpy.typing import NDArray
 
-from kreinflow.krein.double_centring import landmark_mds
 from kreinflow.krein.eigen import Eigenpairs
 from kreinflow.krein.factor import DegenerateKernelError, Embedding
 from kreinflow.numerics import RANK_TOLERANCE, FloatArray, single_threaded
@@ -78,15 +78,15 @@ class CorrectedFactor(Embedding):
 
     .. math:: z^*(x) = z(x) \, T \, |a^*|^{1/2}, \qquad s^* = sign(a^*)
 
-    so that Z* diag(s*) Z*' = C_e diag(a*) C_e'. Its signs are all +1 but for "none".
-    This flips K~, not W: see :func:`flip_landmark_matrix` for the other.
+    so that Z* diag(s*) Z*' = C_e diag(a*) C_e'. Its signs are all +1 but for "none". See
+    :func:`embed`, which makes it, and makes the :data:`LANDMARK_COORDINATES` too.
 
     Parameters
     ----------
     matrix, offset, signs
         See :class:`~kreinflow.krein.factor.Embedding`; the map starts at the landmark scores.
-    values : ndarray of shape (rank,)
-        a*, those other than zero.
+    values : ndarray of shape (k,)
+        The eigenvalues other than zero of the kernel Z* diag(s*) Z*'.
     method : str
         One of :data:`CORRECTIONS`, or of :data:`LANDMARK_COORDINATES`, whose axes are not
         eigenvectors.
@@ -100,43 +100,6 @@ class CorrectedFactor(Embedding):
         """Whether Z* diag(s*) Z*' approximates the kernel itself, whose diagonal is known."""
         return self.method in ("none", "landmark_basis")
 
-    @classmethod
-    def fit(
-        cls, factor: Embedding, pairs: Eigenpairs, method: Correction = "none"
-    ) -> "CorrectedFactor":
-        """Compose the factor, the map to its eigenvectors, and the corrected spectrum.
-
-        Parameters
-        ----------
-        factor : Embedding
-            The map from landmark scores to Z.
-        pairs : Eigenpairs
-            Those of the same factor's Z over the training rows.
-        method : {"none", "flip", "clip", "square", "shift"}
-
-        Raises
-        ------
-        DegenerateKernelError
-            If the correction removes all there is: clip where no eigenvalue is positive.
-        """
-        corrected = correct(pairs.values, method)
-        magnitudes = np.abs(corrected)
-        kept = magnitudes > RANK_TOLERANCE * magnitudes.max()
-        if not kept.any():
-            raise DegenerateKernelError(
-                f"correction {method!r} leaves nothing, for no eigenvalue is positive: "
-                "choose another correction, or check the sign of the scores."
-            )
-        with single_threaded():
-            scaled = pairs.map[:, kept] * np.sqrt(magnitudes[kept])
-            return cls(
-                matrix=factor.matrix @ scaled,
-                offset=factor.offset @ scaled,
-                signs=np.sign(corrected[kept]),
-                values=corrected[kept],
-                method=method,
-            )
-
 
 def embed(
     factor: Embedding, pairs: Eigenpairs, method: Correction | LandmarkCoordinates
@@ -148,10 +111,11 @@ def embed(
     ====================  ============================  =========================================
     landmark_basis        Z, s                          the coordinates of oglic2019, section 2.4
     flip_landmark_matrix  Z, +1                         what scikit-learn's ``Nystroem`` does
-    landmark_mds          columns of Z with s = +1, +1  Landmark MDS, if Z is of dissimilarities
+    landmark_mds          columns of Z with s = +1, +1  Landmark MDS, of dissimilarities [1]_
     ====================  ============================  =========================================
 
-    All other names are those of :func:`correct`.
+    The kernel of flip_landmark_matrix is ``C |W|^(-1) C'``. It is *not* the flipped kernel, and
+    depends on the landmarks even where K~ = K. All other names are those of :func:`correct`.
 
     Parameters
     ----------
@@ -161,44 +125,58 @@ def embed(
         Those of the same factor's Z over the training rows.
     method : str
 
-    Returns
-    -------
-    CorrectedFactor
-        Its ``values`` are the eigenvalues of Z* diag(s*) Z*'.
-
     Raises
     ------
     DegenerateKernelError
         If nothing is left: no eigenvalue, or no sign, is positive.
     ValueError
         If the method is unknown.
+
+    References
+    ----------
+    .. [1] de Silva, V., Tenenbaum, J. B.: Sparse multidimensional scaling using landmark points.
+       Technical report, Stanford University (2004).
     """
-    R = pairs.triangle
+    kept: NDArray[np.bool_] | slice = slice(None)
     if method == "landmark_basis":
-        kept = factor
+        signs = factor.signs
     elif method == "flip_landmark_matrix":
-        kept = flip_landmark_matrix(factor)
+        signs = np.ones_like(factor.signs)
     elif method == "landmark_mds":
-        kept = landmark_mds(factor)
-        R = R[:, factor.signs > 0]
-        if kept.rank == 0:
+        kept = factor.signs > 0
+        signs = factor.signs[kept]
+        if len(signs) == 0:
             raise DegenerateKernelError(
                 "correction 'landmark_mds' leaves nothing, for the landmark matrix has no positive "
                 "eigenvalue: choose another correction, or check the sign of the scores."
             )
     else:
-        return CorrectedFactor.fit(factor, pairs, method)
+        return _in_eigenbasis(factor, pairs, method)
+    R = pairs.triangle[:, kept]
     with single_threaded():
-        M = (R * kept.signs) @ R.T
+        M = (R * signs) @ R.T
         values = scipy.linalg.eigvalsh((M + M.T) / 2)[::-1]
     values = values[np.abs(values) > RANK_TOLERANCE * np.abs(values).max()]
-    return CorrectedFactor(kept.matrix, kept.offset, kept.signs, values.copy(), method)
+    matrix = np.ascontiguousarray(factor.matrix[:, kept])
+    return CorrectedFactor(matrix, factor.offset[kept], signs, values.copy(), method)
 
 
-def flip_landmark_matrix(factor: Embedding) -> Embedding:
-    r"""Return the baseline ``C |W|^(-1) C'``: the factor with all its signs taken as +1.
-
-    It is what scikit-learn's ``Nystroem`` makes of an indefinite W, silently. It is *not* the
-    flipped kernel, and depends on the landmarks even where K~ = K.
-    """
-    return Embedding(factor.matrix, factor.offset, np.ones_like(factor.signs))
+def _in_eigenbasis(factor: Embedding, pairs: Eigenpairs, method: Correction) -> CorrectedFactor:
+    """Compose the factor, the map to its eigenvectors, and the corrected spectrum."""
+    corrected = correct(pairs.values, method)
+    magnitudes = np.abs(corrected)
+    kept = magnitudes > RANK_TOLERANCE * magnitudes.max()
+    if not kept.any():
+        raise DegenerateKernelError(
+            f"correction {method!r} leaves nothing, for no eigenvalue is positive: "
+            "choose another correction, or check the sign of the scores."
+        )
+    with single_threaded():
+        scaled = pairs.map[:, kept] * np.sqrt(magnitudes[kept])
+        return CorrectedFactor(
+            matrix=factor.matrix @ scaled,
+            offset=factor.offset @ scaled,
+            signs=np.sign(corrected[kept]),
+            values=corrected[kept],
+            method=method,
+        )

@@ -1,4 +1,4 @@
-"""Dissimilarities and similarities into each other, at linear cost."""
+"""Double centring: similarities from squared dissimilarities, at linear cost."""
 
 from dataclasses import dataclass
 
@@ -94,47 +94,3 @@ def double_centre_factor(factor: KreinFactor) -> Embedding:
     if not factor.centred:
         raise ValueError("double centring needs a factor fitted with centre=True.")
     return Embedding(factor.matrix / np.sqrt(2), factor.offset / np.sqrt(2), -factor.signs)
-
-
-def squared_dissimilarity_from_similarity(
-    columns: NDArray[np.floating],
-    self_similarities: NDArray[np.floating],
-    landmark_self_similarities: NDArray[np.floating],
-) -> FloatArray:
-    """Return D_xl = S_xx + S_ll - 2 S_xl.
-
-    The self-similarities must be the true ones: with those of the approximated kernel the result
-    is wrong by its own size.
-
-    Parameters
-    ----------
-    columns : ndarray of shape (n, n_landmarks)
-    self_similarities : ndarray of shape (n,)
-    landmark_self_similarities : ndarray of shape (n_landmarks,)
-
-    Returns
-    -------
-    ndarray of shape (n, n_landmarks)
-    """
-    D: FloatArray = np.asarray(columns, dtype=np.float64) * -2.0
-    D += np.asarray(self_similarities, dtype=np.float64)[:, None]
-    D += landmark_self_similarities
-    return D
-
-
-def landmark_mds(factor: Embedding) -> Embedding:
-    """Return Landmark MDS, the positive part of a factor made by :class:`LandmarkCentring`.
-
-    A Euclidean baseline: the negative directions are dropped.
-
-    References
-    ----------
-    .. [1] de Silva, V., Tenenbaum, J. B.: Sparse multidimensional scaling using landmark points.
-       Technical report, Stanford University (2004).
-    """
-    positive = factor.signs > 0
-    return Embedding(
-        np.ascontiguousarray(factor.matrix[:, positive]),
-        factor.offset[positive],
-        factor.signs[positive],
-    )

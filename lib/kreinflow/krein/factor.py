@@ -1,4 +1,4 @@
-"""The Nyström factor of an indefinite kernel, its rank chosen by the misfit of the self-scores."""
+"""The Nyström factor of an indefinite kernel."""
 
 import warnings
 from dataclasses import dataclass
@@ -9,14 +9,9 @@ import scipy.linalg
 from numpy.typing import NDArray
 
 from kreinflow.errors import InputError
-from kreinflow.numerics import RANK_TOLERANCE, FloatArray, single_threaded, tile_map, tiled_product
+from kreinflow.krein.misfit import MISFIT_WARNING, RANK_FRACTIONS, misfits_of_ranks
+from kreinflow.numerics import RANK_TOLERANCE, FloatArray, single_threaded, tiled_product
 from kreinflow.tall import Tall, TallMatrix
-
-RANK_FRACTIONS = (1.0, 0.9, 2 / 3, 1 / 2, 1 / 3)
-"""Shares of the numerical rank of W among which the misfit chooses."""
-
-MISFIT_WARNING = 0.5
-"""Relative misfit above which the factor says that it is a poor one."""
 
 Rank = Literal["misfit"] | int | float
 
@@ -100,11 +95,7 @@ class KreinFactor(Embedding):
 
     over the ``rank`` largest ``|l|``. An indefinite W has tiny ``|l|`` in the middle of its
     spectrum, where the untruncated form blows up; so the rank is chosen by the smallest misfit
-    of the self-scores, which are known:
-
-    .. math:: \sum_i | z_i' diag(s) z_i - k_{ii} | .
-
-    Make one by :meth:`fit`.
+    of the self-scores, which are known (:mod:`kreinflow.krein.misfit`). Make one by :meth:`fit`.
 
     Parameters
     ----------
@@ -113,10 +104,9 @@ class KreinFactor(Embedding):
     landmark_eigenvalues : ndarray of shape (n_landmarks,)
         All l, by falling magnitude.
     misfit : float
-        Misfit of the rank taken, divided by the sum of ``|k_ii|`` (of N mean ``|C|`` where all k_ii
-        are zero, as in a matrix of dissimilarities).
+        The relative misfit of the rank taken.
     misfits : dict of int to float
-        The misfit of each rank that was tried.
+        That of each rank that was tried.
     centred : bool
         Whether Z was centred by the mean of the training rows.
 
@@ -132,16 +122,6 @@ class KreinFactor(Embedding):
     misfit: float
     misfits: dict[int, float]
     centred: bool
-
-    @property
-    def projection(self) -> FloatArray:
-        """P, of shape (n_landmarks, rank)."""
-        return self.matrix
-
-    @property
-    def mean(self) -> FloatArray | None:
-        """The mean of the training rows of Z, or None if the factor is not centred."""
-        return self.offset if self.centred else None
 
     @classmethod
     def fit(
@@ -165,7 +145,8 @@ class KreinFactor(Embedding):
         rank : "misfit", int or float
             A whole number, or a fraction of the numerical rank of W; never more than the
             number of ``|l|`` above :data:`~kreinflow.numerics.RANK_TOLERANCE` times the largest.
-            The default takes the :data:`RANK_FRACTIONS` with the smallest misfit.
+            The default takes that of :data:`~kreinflow.krein.misfit.RANK_FRACTIONS` with the
+            smallest misfit.
         centre : bool
             Subtract the mean of the training rows from Z, as dissimilarities want.
 
@@ -181,7 +162,7 @@ class KreinFactor(Embedding):
         Warns
         -----
         UserWarning
-            If the misfit is above :data:`MISFIT_WARNING`.
+            If the misfit is above :data:`~kreinflow.krein.misfit.MISFIT_WARNING`.
         """
         _check_shapes(C, W, self_similarities)
         with single_threaded():
@@ -192,7 +173,7 @@ class KreinFactor(Embedding):
             kept = slice(0, ranks[0])
             P = U[:, kept] / np.sqrt(magnitudes[kept])
             signs = np.sign(eigenvalues[kept])
-            misfits, mean = _pass_over_rows(C, P, signs, self_similarities, ranks)
+            misfits, mean = misfits_of_ranks(C, P, signs, self_similarities, ranks)
         chosen = min(ranks, key=lambda r: misfits[r])  # the larger rank if two are equal
         if misfits[chosen] > MISFIT_WARNING:
             warnings.warn(
@@ -256,38 +237,3 @@ def _candidate_ranks(rank: Rank, numerical_rank: int) -> list[int]:
     raise ValueError(
         f"rank {rank!r}: give 'misfit', a whole number of at least 1, or a fraction in (0, 1]."
     )
-
-
-def _pass_over_rows(
-    C: Tall,
-    P: FloatArray,
-    signs: FloatArray,
-    self_similarities: NDArray[np.floating],
-    ranks: list[int],
-) -> tuple[dict[int, float], FloatArray]:
-    """Return the relative misfit of each rank and the mean of Z, tile by tile."""
-    n = C.shape[0]
-    last = np.array(ranks) - 1
-
-    def sums(rows: slice) -> tuple[FloatArray, float, FloatArray]:
-        block, own = np.asarray(C[rows], dtype=np.float64), np.asarray(self_similarities[rows])
-        finite = np.isfinite(block).all(axis=1) & np.isfinite(own)
-        if not finite.all():
-            raise InputError(
-                f"training row {rows.start + int(np.argmin(finite))} has a score or self-score "
-                "that is not finite: look for missing or overflowing values in the scores, or "
-                "take another score transform."
-            )
-        Z = tiled_product(block, P)
-        # One cumulative sum over the columns gives the self-scores of every rank at once.
-        scores = np.cumsum(Z * Z * signs, axis=1)[:, last]
-        missed: FloatArray = np.abs(scores - own[:, None]).sum(axis=0)
-        return Z.sum(axis=0), float(np.abs(block).mean(axis=1).sum()), missed
-
-    total, magnitude, misses = np.zeros(P.shape[1]), 0.0, np.zeros(len(ranks))
-    for part, size, missed in tile_map(sums, n):
-        total += part
-        magnitude += size
-        misses += missed
-    scale = float(np.abs(self_similarities).sum()) or magnitude
-    return dict(zip(ranks, (misses / scale).tolist(), strict=True)), total / n

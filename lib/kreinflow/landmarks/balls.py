@@ -1,24 +1,21 @@
 """Class-wise minimum enclosing balls: their support, or as many landmarks as are asked for."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from kreinflow.errors import InputError
+from kreinflow.landmarks.budgets import BUDGET, how_many
 from kreinflow.landmarks.features import class_features
 from kreinflow.landmarks.meb import Ball, minimum_enclosing_ball
 from kreinflow.landmarks.selector import (
-    BUDGET,
     CANDIDATES,
     TRANSFORM,
     Needs,
     SelectionProblem,
     Selector,
-    how_many,
 )
 from kreinflow.numerics import FloatArray
 from kreinflow.settings import SettingsSchema
@@ -63,46 +60,40 @@ def fit_budget(
     .. [1] Gonzalez, T. F.: Clustering to minimize the maximum intercluster distance. Theoretical
        Computer Science 38, 293-306 (1985). doi:10.1016/0304-3975(85)90224-5
     """
-    queues = [_Queue.of(F, ball, rest=False) for F, ball in zip(features, balls, strict=True)]
-    if sum(len(queue.points) for queue in queues) < budget:
-        queues = [_Queue.of(F, ball, rest=True) for F, ball in zip(features, balls, strict=True)]
+    pairs = list(zip(features, balls, strict=True))
+    queues = [_queue(F, ball, rest=False) for F, ball in pairs]
+    if sum(len(points) for points, _, _ in queues) < budget:
+        queues = [_queue(F, ball, rest=True) for F, ball in pairs]
+    points, kinds, excess = zip(*queues, strict=True)
+    sizes = list(map(len, points))
     least = [min(2, len(F)) for F in features]
     if sum(least) > budget:
         least = [1] * len(features)
-    taken = np.concatenate(
-        [np.arange(len(queue.points)) < count for queue, count in zip(queues, least, strict=True)]
-    )
-    kinds = np.concatenate([queue.kinds for queue in queues])
-    excess = np.concatenate([queue.excess for queue in queues])
-    order = np.lexsort((-excess, kinds, ~taken))[:budget]
-    owner = np.repeat(np.arange(len(queues)), [len(queue.points) for queue in queues])
-    counts = np.bincount(owner[order], minlength=len(queues))
-    chosen = [queue.points[:count] for queue, count in zip(queues, counts, strict=True)]
+    taken = [np.arange(size) < count for size, count in zip(sizes, least, strict=True)]
+    order = np.lexsort((-np.concatenate(excess), np.concatenate(kinds), ~np.concatenate(taken)))
+    order = order[:budget]
+    owner = np.repeat(np.arange(len(sizes)), sizes)
+    counts = np.bincount(owner[order], minlength=len(sizes))
+    chosen = [own[:count] for own, count in zip(points, counts, strict=True)]
     if len(order) == budget:
         return chosen
     return _add_worst_represented(features, balls, chosen, budget)
 
 
-@dataclass(frozen=True, eq=False)
-class _Queue:
-    """The points of one class that its balls name, in order, with their kind and excess."""
+def _queue(F: FloatArray, ball: Ball, rest: bool) -> tuple[Positions, Positions, FloatArray]:
+    """Return the points of a class that its balls name, in order, with their kind and excess.
 
-    points: Positions
-    kinds: Positions
-    excess: FloatArray
-
-    @classmethod
-    def of(cls, F: FloatArray, ball: Ball, rest: bool) -> "_Queue":
-        """Queue the support of the ball and, if ``rest``, that of the ball of epsilon = 0."""
-        points, excess = _joined(ball)
-        kinds = np.zeros(len(points), dtype=np.intp)
-        if rest:
-            more, their_excess = _joined(minimum_enclosing_ball(F, epsilon=0.0))
-            new = ~np.isin(more, points)
-            points = np.concatenate([points, more[new]])
-            excess = np.concatenate([excess, their_excess[new]])
-            kinds = np.concatenate([kinds, np.ones(np.count_nonzero(new), dtype=np.intp)])
-        return cls(points, kinds, excess)
+    They are the support of the ball and, if ``rest``, that of the ball of epsilon = 0.
+    """
+    points, excess = _joined(ball)
+    kinds = np.zeros(len(points), dtype=np.intp)
+    if rest:
+        more, their_excess = _joined(minimum_enclosing_ball(F, epsilon=0.0))
+        new = ~np.isin(more, points)
+        points = np.concatenate([points, more[new]])
+        excess = np.concatenate([excess, their_excess[new]])
+        kinds = np.concatenate([kinds, np.ones(np.count_nonzero(new), dtype=np.intp)])
+    return points, kinds, excess
 
 
 def _joined(ball: Ball) -> tuple[Positions, FloatArray]:
@@ -145,14 +136,7 @@ def _narrow(gap: FloatArray, F: FloatArray, point: int) -> None:
 
 
 class EnclosingBalls(Selector):
-    """The support of the minimum enclosing ball of each class.
-
-    References
-    ----------
-    .. [1] Schleif, F.-M., Gisbrecht, A., Tino, P.: Supervised low rank indefinite kernel
-       approximation using minimum enclosing balls. Neurocomputing 318, 213-226 (2018).
-       doi:10.1016/j.neucom.2018.08.057
-    """
+    """The support of the minimum enclosing ball of each class (schleif2018)."""
 
     method = "meb"
     needs: ClassVar[Needs] = "class_scores"
@@ -206,17 +190,12 @@ class EnclosingBalls(Selector):
         chosen = [ball.support for ball in balls]
         found = sum(map(len, chosen))
         if problem.budget is not None and (self.settings["grow"] or found > problem.budget):
-            if problem.wanted < len(balls):
-                raise InputError(
-                    f"fold {problem.fold}: a budget of {problem.budget} landmarks is smaller than "
-                    f"the number of classes, {len(balls)}: give at least {len(balls)}."
-                )
-            chosen = fit_budget(features, balls, problem.wanted)
+            chosen = fit_budget(features, balls, problem.wanted_of_classes)
         parts = []
         for scores, ball, points in zip(problem.classes, balls, chosen, strict=True):
             supports = np.isin(points, ball.support)
             part = {
-                "row": scores.members[points],
+                "row": scores.rows[points],
                 "weight": np.where(supports, ball.weights[points], np.nan),
                 "radius": ball.radius,
                 "reached": ball.reached,

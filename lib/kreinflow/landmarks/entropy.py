@@ -1,7 +1,5 @@
 """Landmarks of large quadratic Rényi entropy, as in the fixed-size LS-SVM."""
 
-from dataclasses import dataclass
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -14,28 +12,14 @@ PASSES = 20
 """How often each candidate is tried at most."""
 
 
-@dataclass(frozen=True, eq=False)
-class Search:
-    """What a search by swaps found.
-
-    Parameters
-    ----------
-    chosen : ndarray of shape (count,)
-        Distinct row numbers.
-    entropies : list of float
-        Of the start, and after each swap.
-    """
-
-    chosen: IntArray
-    entropies: list[float]
-
-
 def entropy(mean: float) -> float:
     """Return -log of a mean of kernel values, infinity if it is not positive."""
     return float(-np.log(mean)) if mean > 0 else float("inf")
 
 
-def swap_for_entropy(K: FloatArray, count: int, keys: NDArray[np.uint64]) -> Search:
+def swap_for_entropy(
+    K: FloatArray, count: int, keys: NDArray[np.uint64]
+) -> tuple[IntArray, list[float]]:
     r"""Raise the quadratic Rényi entropy of a subset of rows by random swaps.
 
     .. math:: H(S) = -\log \frac{1}{m^2} \sum_{i, j \in S} k_{ij}
@@ -51,6 +35,13 @@ def swap_for_entropy(K: FloatArray, count: int, keys: NDArray[np.uint64]) -> Sea
     count : int
     keys : ndarray of shape (n,), uint64
         One for each row, from its digest.
+
+    Returns
+    -------
+    ndarray of shape (count,)
+        Distinct row numbers.
+    list of float
+        The entropy of the start, and after each swap.
 
     References
     ----------
@@ -79,7 +70,7 @@ def swap_for_entropy(K: FloatArray, count: int, keys: NDArray[np.uint64]) -> Sea
                 entropies.append(trial)
         if len(entropies) == kept:
             break
-    return Search(members, entropies)
+    return members, entropies
 
 
 class RenyiEntropy(SketchSelector):
@@ -90,13 +81,7 @@ class RenyiEntropy(SketchSelector):
     kernel is positive semi-definite it is the kernel's own. Only rows of the sketch are swapped:
     rows that the sketch describes badly have small :math:`z^*`, and would be taken for
     informative. If more landmarks are wanted than the sketch has rows, all of these are taken and
-    the next ones in the same random order.
-
-    References
-    ----------
-    .. [1] De Brabanter, K., De Brabanter, J., Suykens, J. A. K., De Moor, B.: Optimized
-       fixed-size kernel models for large data sets. Computational Statistics & Data Analysis 54,
-       1484-1504 (2010). doi:10.1016/j.csda.2010.01.024
+    the next ones in the same random order. See :func:`swap_for_entropy`.
     """
 
     method = "entropy"
@@ -111,4 +96,5 @@ class RenyiEntropy(SketchSelector):
         Z = sketch.flipped[drawn]
         with single_threaded():
             kernel = Z @ Z.T
-        return drawn[swap_for_entropy(kernel, count, keys[drawn]).chosen]
+        chosen, _ = swap_for_entropy(kernel, count, keys[drawn])
+        return drawn[chosen]

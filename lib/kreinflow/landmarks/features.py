@@ -1,63 +1,37 @@
 """Explicit features of each class, from the scores of its members against its candidates."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Literal
+from dataclasses import dataclass, field
 
 import numpy as np
 import scipy.linalg
-from numpy.typing import NDArray
 
-from kreinflow.krein.double_centring import LandmarkCentring
 from kreinflow.krein.eigen import triangular_factor
 from kreinflow.krein.factor import KreinFactor
-from kreinflow.numerics import RANK_TOLERANCE, FloatArray, single_threaded
-
-Kind = Literal["similarity", "squared_dissimilarity"]
+from kreinflow.landmarks.sampled import SampledScores
+from kreinflow.numerics import RANK_TOLERANCE, FloatArray, IntArray, single_threaded
 
 
 @dataclass(frozen=True, eq=False)
-class ClassScores:
-    """The scores inside one class, of one fold's training members.
+class ClassScores(SampledScores):
+    """The scores inside one class, with its candidates for the sample.
+
+    If all members are candidates, in whatever order, the features are exact.
 
     Parameters
     ----------
+    rows, order, scores, self_similarities, kind
+        Those of the members; see :class:`~kreinflow.landmarks.sampled.SampledScores`.
     label : str
-    members : ndarray of shape (n,)
-        Numbers of the distinct rows that the fold trains on.
-    candidates : ndarray of shape (c,)
-        Positions among the members. If all n are there, in whatever order, the features are
-        exact.
-    columns : ndarray of shape (n, c)
-        Transformed scores of the members against the candidates.
-    self_similarities : ndarray of shape (n,)
-        Transformed self-scores of the members; not looked at for dissimilarities.
-    kind : {"similarity", "squared_dissimilarity"}
     """
 
-    label: str
-    members: NDArray[np.intp]
-    candidates: NDArray[np.intp]
-    columns: FloatArray
-    self_similarities: FloatArray
-    kind: Kind = "similarity"
-
-    def __post_init__(self) -> None:
-        """Refuse shapes that disagree."""
-        n, c = len(self.members), len(self.candidates)
-        if self.columns.shape != (n, c) or n == 0:
-            raise ValueError(
-                f"class {self.label!r}: {n} members and {c} candidates do not match columns of "
-                f"shape {self.columns.shape}."
-            )
-        if self.kind == "similarity" and self.self_similarities.shape != (n,):
-            raise ValueError(f"class {self.label!r}: {n} members need as many self-similarities.")
+    label: str = field(kw_only=True)
 
     @classmethod
-    def without_scores(cls, label: str, members: NDArray[np.intp]) -> "ClassScores":
+    def without_scores(cls, label: str, rows: IntArray) -> "ClassScores":
         """Return the members alone, for selectors that look at no score."""
-        n = len(members)
-        return cls(label, members, np.empty(0, np.intp), np.empty((n, 0)), np.empty(n))
+        n = len(rows)
+        return cls(rows, np.empty(0, np.intp), np.empty((n, 0)), np.empty(n), label=label)
 
 
 def class_features(classes: Sequence[ClassScores]) -> list[FloatArray]:
@@ -107,29 +81,22 @@ def class_features(classes: Sequence[ClassScores]) -> list[FloatArray]:
 
 def _class_factor(scores: ClassScores) -> tuple[FloatArray, FloatArray, bool]:
     """Return Z_j, s_j, and whether K_j has a negative eigenvalue, truncated or not."""
-    n, c = scores.columns.shape
+    n, c = scores.scores.shape
     if c == 0:
         raise ValueError(f"class {scores.label!r} has no candidates, so it has no features.")
-    columns, self_similarities = scores.columns, scores.self_similarities
-    if scores.kind == "squared_dissimilarity":
-        centring = LandmarkCentring.fit(columns[scores.candidates])
-        self_similarities = centring.self_similarities(columns)
-        columns = centring.columns(columns)
-    landmark_matrix = columns[scores.candidates]
+    columns = scores.columns
+    landmark_matrix = columns[scores.drawn]
     if not landmark_matrix.any():
         return np.zeros((n, 1)), np.ones(1), False
     if c < n:
-        factor = KreinFactor.fit(columns, landmark_matrix, self_similarities)
+        factor = KreinFactor.fit(columns, landmark_matrix, scores.diagonal)
         # Some candidates without a negative eigenvalue do not make a class definite: take it for
         # indefinite, or which of the two kernels is used would hang on their number.
         return factor.transform(columns), factor.signs, True
     kernel = np.empty_like(columns)
-    kernel[:, scores.candidates] = columns
+    kernel[:, scores.drawn] = columns
     values, V = scipy.linalg.eigh((kernel + kernel.T) / 2, driver="evd")
     kept = np.abs(values) > RANK_TOLERANCE * np.abs(values).max()
     Z = V[:, kept] * np.sqrt(np.abs(values[kept]))
-    return Z, np.sign(values[kept]), _has_negative(values)
-
-
-def _has_negative(eigenvalues: FloatArray) -> bool:
-    return bool(eigenvalues.min() < -RANK_TOLERANCE * np.abs(eigenvalues).max())
+    indefinite = bool(values.min() < -RANK_TOLERANCE * np.abs(values).max())
+    return Z, np.sign(values[kept]), indefinite

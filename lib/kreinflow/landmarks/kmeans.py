@@ -7,17 +7,15 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from kreinflow.errors import InputError
+from kreinflow.landmarks.budgets import BUDGET, how_many
 from kreinflow.landmarks.features import class_features
 from kreinflow.landmarks.race import draw_row
 from kreinflow.landmarks.selector import (
-    BUDGET,
     CANDIDATES,
     TRANSFORM,
     Needs,
     SelectionProblem,
     Selector,
-    how_many,
 )
 from kreinflow.numerics import FloatArray, tiles
 from kreinflow.settings import SettingsSchema
@@ -87,16 +85,12 @@ def share_budget(class_sizes: Sequence[int], budget: int) -> NDArray[np.intp]:
     class_sizes : sequence of int
         n_i, each at least 1.
     budget : int
+        From the number of classes to that of all their members.
 
     Returns
     -------
     ndarray of shape (n_classes,)
         Whole numbers that sum to the budget, from 1 to n_i each.
-
-    Raises
-    ------
-    InputError
-        If the budget is larger than all classes together, or smaller than their number.
 
     Examples
     --------
@@ -104,16 +98,6 @@ def share_budget(class_sizes: Sequence[int], budget: int) -> NDArray[np.intp]:
     [9, 5, 2]
     """
     sizes = np.asarray(class_sizes, dtype=np.intp)
-    if budget > sizes.sum():
-        raise InputError(
-            f"a budget of {budget} landmarks is larger than the {sizes.sum()} distinct training "
-            f"rows: give at most {sizes.sum()}."
-        )
-    if budget < len(sizes):
-        raise InputError(
-            f"a budget of {budget} landmarks is smaller than the number of classes, "
-            f"{len(sizes)}: give at least {len(sizes)}."
-        )
     lowest = np.minimum(sizes, 2)
     if lowest.sum() > budget:
         lowest = np.ones_like(sizes)
@@ -154,10 +138,11 @@ class ClassKMeansPlusPlus(Selector):
 
     def select(self, problem: SelectionProblem) -> pd.DataFrame:
         """Draw the seeds; see :func:`kmeans_plus_plus` and :func:`share_budget`."""
-        shares = share_budget([len(scores.members) for scores in problem.classes], problem.wanted)
+        sizes = [len(scores.rows) for scores in problem.classes]
+        shares = share_budget(sizes, problem.wanted_of_classes)
         features = class_features(problem.classes)
         parts = []
         for scores, F, share in zip(problem.classes, features, shares, strict=True):
-            keys = problem.keys(self.method, scores.members)
-            parts.append(scores.members[kmeans_plus_plus(F, int(share), keys)])
+            keys = problem.keys(self.method, scores.rows)
+            parts.append(scores.rows[kmeans_plus_plus(F, int(share), keys)])
         return problem.table(np.concatenate(parts))

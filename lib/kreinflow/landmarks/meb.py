@@ -34,11 +34,9 @@ class Ball:
         R, the radius of the core set's own ball, which no enclosing ball can go below.
     reached : bool
         Whether all points lie within R (1 + epsilon).
-    iterations : int
-        The number of points that joined the core set.
-    core : ndarray of shape (iterations,)
+    core : ndarray of shape (n_core,)
         The core set, in the order of joining.
-    excess : ndarray of shape (iterations,)
+    excess : ndarray of shape (n_core,)
         By what fraction of the radius each lay outside the ball of those before it; infinite
         where that ball was a point.
     """
@@ -48,7 +46,6 @@ class Ball:
     centre: FloatArray
     radius: float
     reached: bool
-    iterations: int
     core: NDArray[np.intp]
     excess: FloatArray
 
@@ -150,11 +147,11 @@ class CoreSet:
         return True
 
 
-def minimum_enclosing_ball(F: FloatArray, epsilon: float = 0.01, start: int = 0) -> Ball:
+def minimum_enclosing_ball(F: FloatArray, epsilon: float = 0.01) -> Ball:
     r"""Return a (1 + epsilon) approximation of the minimum enclosing ball of the rows of F.
 
-    The farthest point joins the core set until all lie within R (1 + epsilon); on the core set
-    the dual is solved exactly:
+    The core set begins with the point farthest from the first, and the farthest point joins until
+    all lie within R (1 + epsilon); on the core set the dual is solved exactly:
 
     .. math:: R^2 = \max_a \sum_i a_i k_{ii} - a' K a, \qquad \sum_i a_i = 1, \; a_i \ge 0, \;
               K = F F'.
@@ -168,8 +165,6 @@ def minimum_enclosing_ball(F: FloatArray, epsilon: float = 0.01, start: int = 0)
         The points, as rows.
     epsilon : float
         By what fraction a point may lie outside.
-    start : int
-        The core set begins with the point farthest from this one.
 
     Raises
     ------
@@ -193,7 +188,7 @@ def minimum_enclosing_ball(F: FloatArray, epsilon: float = 0.01, start: int = 0)
         raise ValueError(f"epsilon must not be negative, as {epsilon} is.")
     with single_threaded():
         # Points far from the origin would cancel in the distances; the ball moves along.
-        points = F - F[start]
+        points = F - F[0]
         norms = np.einsum("ij,ij->i", points, points)
         scale = float(norms.max())
         core = CoreSet(norms, [int(np.argmax(norms))], epsilon, MAX_CORE, 10 * _SLACK * scale)
@@ -211,10 +206,9 @@ def minimum_enclosing_ball(F: FloatArray, epsilon: float = 0.01, start: int = 0)
     return Ball(
         weights=weights,
         support=_support(weights),
-        centre=centre + F[start],
+        centre=centre + F[0],
         radius=float(np.sqrt(core.squared_radius)),
         reached=core.reached,
-        iterations=len(core.members),
         core=np.array(core.members),
         excess=np.array(core.excess),
     )

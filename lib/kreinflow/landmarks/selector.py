@@ -1,6 +1,5 @@
 """What a landmark selector is given, what it returns, and how the workflow asks for it."""
 
-import math
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
@@ -14,6 +13,7 @@ from numpy.typing import NDArray
 
 from kreinflow.alignment.transforms import NAMES
 from kreinflow.errors import InputError
+from kreinflow.landmarks.budgets import BUDGET, how_many
 from kreinflow.landmarks.features import ClassScores
 from kreinflow.landmarks.sketch import Sketch
 from kreinflow.numerics import IntArray
@@ -21,41 +21,6 @@ from kreinflow.randomness import hash_keys
 from kreinflow.settings import Configured, SettingsSchema
 
 Needs = Literal["nothing", "class_scores", "sketch", "table"]
-
-BUDGET: Mapping[str, Any] = {
-    "description": "landmarks in all; or the name of a selector, to take as many as it did; or the "
-    "smallest of what the keys rank, share, most and alignments say",
-    "type": ["integer", "string", "object"],
-    "minimum": 2,
-    "additionalProperties": False,
-    "properties": {
-        "rank": {
-            "description": "K of the budget K ln n, for n distinct training objects",
-            "type": "integer",
-            "minimum": 1,
-        },
-        "share": {
-            "description": "share of the n distinct training objects, but two of each class",
-            "type": "number",
-            "exclusiveMinimum": 0,
-            "maximum": 1,
-        },
-        "most": {
-            "description": "landmarks at most; all training objects, if they are fewer",
-            "type": "integer",
-            "minimum": 2,
-        },
-        "alignments": {
-            "description": "alignments of all objects with the landmarks of all folds and the "
-            "final model, together at most; even if no two folds share a landmark. What pays for "
-            "all pairs of objects sets no limit",
-            "type": "integer",
-            "minimum": 1,
-        },
-    },
-    "minProperties": 1,
-}
-"""The schema of the key ``budget``; see :func:`landmarks_wanted`."""
 
 TRANSFORM: Mapping[str, Any] = {
     "description": "score transform of the kernel that landmarks are chosen by",
@@ -74,116 +39,10 @@ CANDIDATES: Mapping[str, Any] = {
 """The schema of the key ``candidates``."""
 
 
-Budget = int | str | Mapping[str, float] | None
-
-
-def landmarks_wanted(
-    budget: Budget,
-    n: int,
-    matched: int | None = None,
-    classes: int = 1,
-    objects: int = 1,
-    parts: int = 1,
-) -> int | None:
-    """Return the number of landmarks that a budget of the config means in a fold.
-
-    Parameters
-    ----------
-    budget : int, str, mapping or None
-        A number; the name of another selector; a mapping, of which the smallest number counts:
-        ``rank``, the K ln n landmarks from which the one-shot Nyström method makes an
-        approximation of rank K; ``share`` of n, but two of each class; ``most``, or n;
-        ``alignments``, see :func:`paid_landmarks`, or n. None leaves it to the selector.
-    n : int
-        Distinct rows that the fold trains on.
-    matched : int, optional
-        The number of landmarks of the selector that is named.
-    classes : int
-        The number of classes.
-    objects, parts : int
-        Distinct rows of the whole data set, and its training parts.
-
-    References
-    ----------
-    .. [1] Oglic, D., Gärtner, T.: Scalable learning in reproducing kernel Krein spaces.
-       ICML 2019, PMLR 97, section 3.
-
-    Examples
-    --------
-    >>> landmarks_wanted({"rank": 25}, 200)
-    133
-    >>> budget = {"share": 0.5, "most": 1000, "alignments": 100_000}
-    >>> landmarks_wanted(budget, 800, objects=1000, parts=6)
-    17
-    """
-    if isinstance(budget, str):
-        return matched
-    if not isinstance(budget, Mapping):
-        return budget
-    limits = []
-    if "rank" in budget:
-        limits.append(math.ceil(budget["rank"] * math.log(n)))
-    if "share" in budget:
-        limits.append(min(max(math.floor(budget["share"] * n), 2 * classes), n))
-    if "most" in budget:
-        limits.append(min(int(budget["most"]), n))
-    if "alignments" in budget:
-        limits.append(min(paid_landmarks(int(budget["alignments"]), objects, parts), n))
-    return min(limits)
-
-
-def pairs_with(landmarks: int, objects: int) -> int:
-    """Return the pairs of m landmarks with all n objects: n m - m (m + 1) / 2, each once."""
-    return objects * landmarks - landmarks * (landmarks + 1) // 2
-
-
-def paid_landmarks(alignments: int, objects: int, parts: int) -> int:
-    """Return the landmarks that each training part may have.
-
-    Parts that share no landmark have u = m ``parts`` together, whose :func:`pairs_with` all n
-    objects are paid for: m is the largest such number. Where all n (n - 1) / 2 pairs are paid for,
-    all objects may be landmarks of all parts.
-
-    Parameters
-    ----------
-    alignments : int
-    objects : int
-        n, distinct rows of the data set.
-    parts : int
-        Training parts: the folds' and the final model's.
-
-    Examples
-    --------
-    >>> paid_landmarks(100_000, 1000, 6), paid_landmarks(499_500, 1000, 6)
-    (17, 1000)
-    """
-    if alignments >= pairs_with(objects, objects):
-        return objects
-    # The smaller root of u^2 - (2n - 1) u + 2 alignments = 0, rounded down.
-    double = 2 * objects - 1
-    root = math.isqrt(double**2 - 8 * alignments - 1) + 1
-    return (double - root) // 2 // parts
-
-
 def count_landmarks(path: str | os.PathLike[str]) -> int:
     """Return the number of lines of a table of landmarks, less its header."""
     with open(path, encoding="utf-8") as table:
         return sum(1 for line in table) - 1
-
-
-def how_many(budget: Budget) -> str:
-    """Return a budget in words."""
-    if isinstance(budget, str):
-        return f"as many as {budget} took"
-    if not isinstance(budget, Mapping):
-        return f"{budget} of them"
-    words = {
-        "rank": "{} ln n of n training objects",
-        "share": "the share {} of the training objects",
-        "most": "at most {:,}",
-        "alignments": "at most what {:,} alignments pay for in all folds together",
-    }
-    return ", ".join(words[key].format(value) for key, value in budget.items())
 
 
 @dataclass(frozen=True, eq=False)
@@ -219,7 +78,7 @@ class SelectionProblem:
     @cached_property
     def rows(self) -> IntArray:
         """Numbers of all distinct rows, sorted."""
-        return np.sort(np.concatenate([scores.members for scores in self.classes]))
+        return np.sort(np.concatenate([scores.rows for scores in self.classes]))
 
     @property
     def wanted(self) -> int:
@@ -241,13 +100,29 @@ class SelectionProblem:
             )
         return self.budget
 
+    @property
+    def wanted_of_classes(self) -> int:
+        """The budget, of which each class has a landmark at least.
+
+        Raises
+        ------
+        InputError
+            As :attr:`wanted`, or if the classes are more.
+        """
+        if self.wanted < len(self.classes):
+            raise InputError(
+                f"fold {self.fold}: a budget of {self.budget} landmarks is smaller than the number "
+                f"of classes, {len(self.classes)}: give at least {len(self.classes)}."
+            )
+        return self.wanted
+
     def keys(self, name: str, rows: IntArray) -> NDArray[np.uint64]:
         """Return the keys of the random numbers of some rows, for the draws of that name."""
         return hash_keys(self.seed, name, (self.digests[row] for row in rows))
 
     def table(self, rows: IntArray) -> pd.DataFrame:
         """Return the table of landmarks without balls, see :meth:`Selector.select`."""
-        labels = {row: scores.label for scores in self.classes for row in scores.members.tolist()}
+        labels = {row: scores.label for scores in self.classes for row in scores.rows.tolist()}
         rows = np.sort(rows)
         return pd.DataFrame(
             {

@@ -1,6 +1,8 @@
 """The landmarks of a fold: what the selector may look at, and what it chooses."""
 
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -11,20 +13,18 @@ from numpy.typing import NDArray
 from kreinflow.alignment.transforms import ScoreTransform
 from kreinflow.artifacts import read_table
 from kreinflow.errors import InputError
+from kreinflow.landmarks.budgets import landmarks_wanted
 from kreinflow.landmarks.candidates import (
     SKETCH,
     all_candidates,
     candidate_order,
     first_candidates,
 )
-from kreinflow.landmarks.features import ClassScores, Kind
-from kreinflow.landmarks.selector import (
-    SelectionProblem,
-    Selector,
-    landmarks_wanted,
-)
+from kreinflow.landmarks.features import ClassScores
+from kreinflow.landmarks.sampled import Kind
+from kreinflow.landmarks.selector import SelectionProblem, Selector
 from kreinflow.landmarks.sketch import Sketch
-from kreinflow.numerics import IntArray
+from kreinflow.numerics import FloatArray, IntArray
 from kreinflow.scores import Scores
 from kreinflow.sequences.dataset import Dataset
 from kreinflow.sequences.files import first_few
@@ -70,9 +70,8 @@ def list_candidates(
 
     Parameters
     ----------
-    dataset : Dataset
-    partition : Partition
-    seed : int
+    dataset, partition, seed
+        Of the run.
     candidates : int or None
         Candidates of a class and fold; None takes all members, 0 none.
     sketch : int or None
@@ -117,180 +116,141 @@ def read_union(paths: Iterable[Path]) -> IntArray:
     return np.unique(np.concatenate(tables))
 
 
-def class_scores(
-    dataset: Dataset,
-    training: NDArray[np.bool_],
-    scores: Scores,
-    transform: ScoreTransform,
-    candidates: int | None,
-    seed: int,
-    with_scores: bool,
-) -> list[ClassScores]:
-    """Return the scores inside each class, of the distinct rows that a fold trains on.
+@dataclass(frozen=True, eq=False)
+class LandmarkStage:
+    """One fold, for which selectors choose landmarks. They see its training records alone.
 
     Parameters
     ----------
     dataset : Dataset
-    training : ndarray of shape (n_records,), bool
     scores : Scores
-    transform : ScoreTransform
-    candidates : int or None
-        Candidates of a class; None takes all its members.
+    transforms : mapping of str to ScoreTransform
+        Those that the settings of the selectors name.
     seed : int
-    with_scores : bool
-        False for selectors that look at no score.
-    """
-    rows = np.unique(dataset.rows[training])
-    labels = np.asarray(dataset.row_labels)
-    order = candidate_order(dataset.digests, seed)
-    chosen = first_candidates(order, dataset.row_labels, rows, candidates)
-    own, lengths = scores.self_scores() if with_scores else np.empty(0), dataset.lengths
-    parts = []
-    for label, picked in chosen.items():
-        members = rows[labels[rows] == label]
-        if not with_scores:
-            parts.append(ClassScores.without_scores(label, members))
-            continue
-        columns = transform.apply(
-            scores.rectangle(members, picked),
-            own[members],
-            own[picked],
-            lengths[members],
-            lengths[picked],
-            (members, picked),
-        )
-        parts.append(
-            ClassScores(
-                label,
-                members,
-                np.searchsorted(members, picked),
-                columns,
-                transform.self_similarity(own[members], lengths[members]),
-                _kind(dataset),
-            )
-        )
-    return parts
-
-
-def _kind(dataset: Dataset) -> Kind:
-    dissimilar = dataset.kind == "squared_dissimilarity"
-    return "squared_dissimilarity" if dissimilar else "similarity"
-
-
-def sketch_scores(
-    dataset: Dataset,
-    training: NDArray[np.bool_],
-    scores: Scores,
-    transform: ScoreTransform,
-    count: int | None,
-    seed: int,
-) -> Sketch:
-    """Return the scores of the distinct rows that a fold trains on with some of them.
-
-    Parameters
-    ----------
-    dataset : Dataset
-    training : ndarray of shape (n_records,), bool
-    scores : Scores
-    transform : ScoreTransform
-    count : int or None
-        Rows that the sketch is made of; None takes all.
-    seed : int
-    """
-    rows = np.unique(dataset.rows[training])
-    order = candidate_order([dataset.digests[row] for row in rows], seed, "sketch")
-    drawn = rows[order[:count]]
-    own, lengths = scores.self_scores(), dataset.lengths
-    return Sketch(
-        rows,
-        order,
-        transform.apply(
-            scores.rectangle(rows, drawn),
-            own[rows],
-            own[drawn],
-            lengths[rows],
-            lengths[drawn],
-            (rows, drawn),
-        ),
-        transform.self_similarity(own[rows], lengths[rows]),
-        _kind(dataset),
-    )
-
-
-def select_landmarks(
-    selector: Selector,
-    dataset: Dataset,
-    training: NDArray[np.bool_],
-    scores: Scores,
-    transform: ScoreTransform,
-    seed: int,
-    fold: str,
-    matched: int | None = None,
-    given: IntArray | None = None,
-    parts: int = 1,
-) -> pd.DataFrame:
-    """Return the landmarks that a selector chooses for one fold.
-
-    Parameters
-    ----------
-    selector : Selector
-        It says which scores it needs, and how many landmarks are wanted.
-    dataset : Dataset
-    training : ndarray of shape (n_records,), bool
-        The records that the fold trains on.
-    scores : Scores
-    transform : ScoreTransform
-        That of the selector's settings.
-    seed : int
+    training : ndarray of shape (n_records,), bool, optional
+        The records that the fold trains on; all of them, if it is not given.
     fold : str
         For messages.
-    matched : int, optional
-        The number of landmarks of the selector that the budget names.
-    given : ndarray of int, optional
-        See :func:`given_landmarks`.
     parts : int
         Training parts that a budget of alignments has to suffice for; see :func:`training_parts`.
-
-    Returns
-    -------
-    DataFrame
-        See :meth:`~kreinflow.landmarks.selector.Selector.select`.
 
     Examples
     --------
     The landmarks of a fold, without a workflow::
 
-        selector = make_selector({"method": "leverage", "transform": "raw", "budget": 20})
-        table = select_landmarks(
-            selector, dataset, training, open_scores(dataset), make_transform("raw"), 1, "r0f0"
+        stage = LandmarkStage(
+            dataset, open_scores(dataset), {"raw": make_transform("raw")}, 1, training, "r0f0"
         )
+        selector = make_selector({"method": "leverage", "transform": "raw", "budget": 20})
+        table = stage.select(selector)
     """
-    settings = selector.settings
-    n = len(np.unique(dataset.rows[training]))
-    problem = SelectionProblem(
-        classes=class_scores(
-            dataset,
-            training,
-            scores,
-            transform,
-            settings.get("candidates"),
-            seed,
-            with_scores=selector.needs == "class_scores",
-        ),
-        digests=dataset.digests,
-        seed=seed,
-        fold=fold,
-        budget=landmarks_wanted(
-            settings.get("budget"),
-            n,
-            matched,
-            classes=len(dataset.classes),
-            objects=len(dataset.digests),
-            parts=parts,
-        ),
-        sketch=sketch_scores(dataset, training, scores, transform, settings["sketch"], seed)
-        if selector.needs == "sketch"
-        else None,
-        given=given,
-    )
-    return selector.select(problem)
+
+    dataset: Dataset
+    scores: Scores
+    transforms: Mapping[str, ScoreTransform]
+    seed: int
+    training: NDArray[np.bool_] | None = None
+    fold: str = ALL
+    parts: int = 1
+
+    def select(
+        self, selector: Selector, matched: int | None = None, given: IntArray | None = None
+    ) -> pd.DataFrame:
+        """Return the landmarks that a selector chooses.
+
+        Parameters
+        ----------
+        selector : Selector
+            It says which scores it needs, and how many landmarks are wanted.
+        matched : int, optional
+            The number of landmarks of the selector that the budget names.
+        given : ndarray of int, optional
+            See :func:`given_landmarks`.
+
+        Returns
+        -------
+        DataFrame
+            See :meth:`~kreinflow.landmarks.selector.Selector.select`.
+        """
+        settings = selector.settings
+        name = settings.get("transform", "raw")
+        classes = [ClassScores.without_scores(*members) for members in self._members.items()]
+        sketch = None
+        if selector.needs == "class_scores":
+            classes = self.class_scores(self.transforms[name], settings.get("candidates"))
+        elif selector.needs == "sketch":
+            sketch = self.sketch(self.transforms[name], settings["sketch"])
+        problem = SelectionProblem(
+            classes=classes,
+            digests=self.dataset.digests,
+            seed=self.seed,
+            fold=self.fold,
+            budget=landmarks_wanted(
+                settings.get("budget"),
+                len(self._rows),
+                matched,
+                classes=len(self.dataset.classes),
+                objects=len(self.dataset.digests),
+                parts=self.parts,
+            ),
+            sketch=sketch,
+            given=given,
+        )
+        return selector.select(problem)
+
+    def class_scores(self, transform: ScoreTransform, candidates: int | None) -> list[ClassScores]:
+        """Return the scores inside each class; None takes all members as candidates."""
+        order = candidate_order(self.dataset.digests, self.seed)
+        chosen = first_candidates(order, self.dataset.row_labels, self._rows, candidates)
+        return [
+            ClassScores(
+                members,
+                np.searchsorted(members, chosen[label]),
+                *self._compared(transform, members, chosen[label]),
+                label=label,
+            )
+            for label, members in self._members.items()
+        ]
+
+    def sketch(self, transform: ScoreTransform, count: int | None) -> Sketch:
+        """Return the scores of all rows with some of them, drawn uniformly; None takes all."""
+        rows = self._rows
+        order = candidate_order([self.dataset.digests[row] for row in rows], self.seed, "sketch")
+        return Sketch(rows, order, *self._compared(transform, rows, rows[order[:count]]))
+
+    def _compared(
+        self, transform: ScoreTransform, rows: IntArray, others: IntArray
+    ) -> tuple[FloatArray, FloatArray, Kind]:
+        """Return transformed scores of rows with others and with themselves, and their kind."""
+        own, lengths = self._own
+        columns = transform.apply(
+            self.scores.rectangle(rows, others),
+            own[rows],
+            own[others],
+            lengths[rows],
+            lengths[others],
+            (rows, others),
+        )
+        dissimilar = self.dataset.kind == "squared_dissimilarity"
+        return (
+            columns,
+            transform.self_similarity(own[rows], lengths[rows]),
+            "squared_dissimilarity" if dissimilar else "similarity",
+        )
+
+    @cached_property
+    def _rows(self) -> IntArray:
+        """Distinct rows that the fold trains on."""
+        rows = self.dataset.rows
+        return np.unique(rows if self.training is None else rows[self.training])
+
+    @cached_property
+    def _members(self) -> dict[str, IntArray]:
+        """Those of each class, sorted by its name."""
+        labels = np.asarray(self.dataset.row_labels)[self._rows]
+        return {str(label): self._rows[labels == label] for label in np.unique(labels)}
+
+    @cached_property
+    def _own(self) -> tuple[FloatArray, NDArray[np.int64]]:
+        """Self-scores and lengths of all distinct rows of the data set."""
+        return self.scores.self_scores(), self.dataset.lengths

@@ -5,12 +5,8 @@ from typing import ClassVar
 import numpy as np
 import pandas as pd
 
-from kreinflow.landmarks.selector import (
-    BUDGET,
-    SelectionProblem,
-    Selector,
-    how_many,
-)
+from kreinflow.landmarks.budgets import BUDGET, how_many
+from kreinflow.landmarks.selector import SelectionProblem, Selector
 from kreinflow.settings import SettingsSchema
 
 

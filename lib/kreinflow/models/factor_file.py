@@ -34,7 +34,7 @@ def save_factors(path: str | os.PathLike[str], entries: Sequence[FactorEntry]) -
         )
         arrays |= {
             f"{number}/landmark_eigenvalues": factor.landmark_eigenvalues,
-            f"{number}/projection": factor.projection,
+            f"{number}/projection": factor.matrix,
             f"{number}/signs": factor.signs,
             f"{number}/mean": factor.offset,
             f"{number}/eigenvalues": pairs.values,

@@ -16,7 +16,7 @@ from kreinflow.evaluation.cross_validation import Centring, cross_validate
 from kreinflow.krein.factor import Rank
 from kreinflow.krein.landmark_kernel import Landmarks, TrainingPart, landmark_kernel
 from kreinflow.landmarks.registry import SELECTORS, make_selector
-from kreinflow.landmarks.stage import select_landmarks
+from kreinflow.landmarks.stage import LandmarkStage
 from kreinflow.models.factors import FactorEntry, make_factors
 from kreinflow.numerics import FloatArray, IntArray, single_threaded
 from kreinflow.papers.figures import PROTEIN213
@@ -112,13 +112,8 @@ def choose_landmarks(
 
     ``matched`` is the number of landmarks of the selector that its budget names.
     """
-    if training is None:
-        training = np.ones(len(dataset.ids), dtype=bool)
-    selector = make_selector(settings)
-    table = select_landmarks(
-        selector, dataset, training, open_scores(dataset), RAW, seed, "figure", matched
-    )
-    return table["row"].to_numpy(np.int64)
+    stage = LandmarkStage(dataset, open_scores(dataset), {"raw": RAW}, seed, training, "figure")
+    return stage.select(make_selector(settings), matched)["row"].to_numpy(np.int64)
 
 
 def as_many_as_balls(

@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 
 from kreinflow.kernels.generators import generate
 from kreinflow.kernels.registry import make_kernel
-from kreinflow.krein.correction import CorrectedFactor
+from kreinflow.krein.correction import embed
 from kreinflow.krein.double_centring import LandmarkCentring
 from kreinflow.krein.eigen import eigenpairs
 from kreinflow.krein.factor import KreinFactor
@@ -88,7 +88,7 @@ def linear(balls: FloatArray) -> FloatArray:
         C, C[:LANDMARKS], centring.self_similarities(D), rank=RANK, centre=True
     )
     pairs = eigenpairs(factor.transform(C), factor.signs)
-    return CorrectedFactor.fit(factor, pairs, "flip").transform(C)
+    return embed(factor, pairs, "flip").transform(C)
 
 
 def slope(table: pd.DataFrame, way: str) -> float:

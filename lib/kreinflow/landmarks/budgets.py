@@ -1,0 +1,145 @@
+"""Budgets: how many landmarks an entry of the config asks for, and what they cost."""
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+Budget = int | str | Mapping[str, float] | None
+
+BUDGET: Mapping[str, Any] = {
+    "description": "landmarks in all; or the name of a selector, to take as many as it did; or the "
+    "smallest of what the keys rank, share, most and alignments say",
+    "type": ["integer", "string", "object"],
+    "minimum": 2,
+    "additionalProperties": False,
+    "properties": {
+        "rank": {
+            "description": "K of the budget K ln n, for n distinct training objects",
+            "type": "integer",
+            "minimum": 1,
+        },
+        "share": {
+            "description": "share of the n distinct training objects, but two of each class",
+            "type": "number",
+            "exclusiveMinimum": 0,
+            "maximum": 1,
+        },
+        "most": {
+            "description": "landmarks at most; all training objects, if they are fewer",
+            "type": "integer",
+            "minimum": 2,
+        },
+        "alignments": {
+            "description": "alignments of all objects with the landmarks of all folds and the "
+            "final model, together at most; even if no two folds share a landmark. What pays for "
+            "all pairs of objects sets no limit",
+            "type": "integer",
+            "minimum": 1,
+        },
+    },
+    "minProperties": 1,
+}
+"""The schema of the key ``budget``; see :func:`landmarks_wanted`."""
+
+
+def landmarks_wanted(
+    budget: Budget,
+    n: int,
+    matched: int | None = None,
+    classes: int = 1,
+    objects: int = 1,
+    parts: int = 1,
+) -> int | None:
+    """Return the number of landmarks that a budget of the config means in a fold.
+
+    Parameters
+    ----------
+    budget : int, str, mapping or None
+        A number; the name of another selector; a mapping, of which the smallest number counts:
+        ``rank``, the K ln n landmarks from which the one-shot Nyström method makes an
+        approximation of rank K; ``share`` of n, but two of each class; ``most``, or n;
+        ``alignments``, see :func:`paid_landmarks`, or n. None leaves it to the selector.
+    n : int
+        Distinct rows that the fold trains on.
+    matched : int, optional
+        The number of landmarks of the selector that is named.
+    classes : int
+        The number of classes.
+    objects, parts : int
+        Distinct rows of the whole data set, and its training parts.
+
+    References
+    ----------
+    .. [1] Oglic, D., Gärtner, T.: Scalable learning in reproducing kernel Krein spaces.
+       ICML 2019, PMLR 97, section 3.
+
+    Examples
+    --------
+    >>> landmarks_wanted({"rank": 25}, 200)
+    133
+    >>> budget = {"share": 0.5, "most": 1000, "alignments": 100_000}
+    >>> landmarks_wanted(budget, 800, objects=1000, parts=6)
+    17
+    """
+    if isinstance(budget, str):
+        return matched
+    if not isinstance(budget, Mapping):
+        return budget
+    limits = []
+    if "rank" in budget:
+        limits.append(math.ceil(budget["rank"] * math.log(n)))
+    if "share" in budget:
+        limits.append(min(max(math.floor(budget["share"] * n), 2 * classes), n))
+    if "most" in budget:
+        limits.append(min(int(budget["most"]), n))
+    if "alignments" in budget:
+        limits.append(min(paid_landmarks(int(budget["alignments"]), objects, parts), n))
+    return min(limits)
+
+
+def pairs_with(landmarks: int, objects: int) -> int:
+    """Return the pairs of m landmarks with all n objects: n m - m (m + 1) / 2, each once."""
+    return objects * landmarks - landmarks * (landmarks + 1) // 2
+
+
+def paid_landmarks(alignments: int, objects: int, parts: int) -> int:
+    """Return the landmarks that each training part may have.
+
+    Parts that share no landmark have u = m ``parts`` together, whose :func:`pairs_with` all n
+    objects are paid for: m is the largest such number. Where all n (n - 1) / 2 pairs are paid for,
+    all objects may be landmarks of all parts.
+
+    Parameters
+    ----------
+    alignments : int
+    objects : int
+        n, distinct rows of the data set.
+    parts : int
+        Training parts: the folds' and the final model's.
+
+    Examples
+    --------
+    >>> paid_landmarks(100_000, 1000, 6), paid_landmarks(499_500, 1000, 6)
+    (17, 1000)
+    """
+    if alignments >= pairs_with(objects, objects):
+        return objects
+    # The smaller root of u^2 - (2n - 1) u + 2 alignments = 0, rounded down.
+    double = 2 * objects - 1
+    root = math.isqrt(double**2 - 8 * alignments - 1) + 1
+    return (double - root) // 2 // parts
+
+
+def how_many(budget: Budget) -> str:
+    """Return a budget in words."""
+    if isinstance(budget, str):
+        return f"as many as {budget} took"
+    if not isinstance(budget, Mapping):
+        return f"{budget} of them"
+    words = {
+        "rank": "{} ln n of n training objects",
+        "share": "the share {} of the training objects",
+        "most": "at most {:,}",
+        "alignments": "at most what {:,} alignments pay for in all folds together",
+    }
+    return ", ".join(words[key].format(value) for key, value in budget.items())
