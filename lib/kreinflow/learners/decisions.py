@@ -14,7 +14,7 @@ from typing import Any, ClassVar, Literal, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from kreinflow.kernels.products import ELMKernel
+from kreinflow.kernels.products import elm_expansion
 from kreinflow.krein.factor import Embedding
 from kreinflow.numerics import FloatArray, single_threaded, tiled_product, tiles
 
@@ -159,30 +159,6 @@ class NearestDecision(Decision):
         return {"members": (n_landmarks, n_classes)}
 
 
-def quadratic_forms(
-    Z: FloatArray, axes: FloatArray, centres: FloatArray, scales: FloatArray, constants: FloatArray
-) -> FloatArray:
-    """Return b_c - sum_j g_cj^2 (z'V_c - o_c)_j^2 / 2 for rows z and all c, row by row.
-
-    Parameters
-    ----------
-    Z : ndarray of shape (n, r)
-    axes, centres, scales, constants
-        V, o, g and b; see :class:`QuadraticDecision`.
-
-    Returns
-    -------
-    ndarray of shape (n, n_classes)
-    """
-    out = np.empty((len(Z), len(constants)))
-    for c, constant in enumerate(constants):
-        whitened = tiled_product(Z, axes[c])
-        whitened -= centres[c]
-        whitened *= scales[c]
-        out[:, c] = constant - 0.5 * np.einsum("ij,ij->i", whitened, whitened)
-    return out
-
-
 @dataclass(frozen=True, eq=False)
 class QuadraticDecision(Decision):
     r"""Distances from class centres, each along axes of its own.
@@ -227,7 +203,13 @@ class QuadraticDecision(Decision):
     def decide(self, rows: FloatArray) -> FloatArray:
         """See :meth:`Decision.decide`."""
         Z = tiled_product(rows, self.matrix)
-        return quadratic_forms(Z, self.axes, self.centres, self.scales, self.constants)
+        out = np.empty((len(Z), len(self.constants)))
+        for c, constant in enumerate(self.constants):
+            whitened = tiled_product(Z, self.axes[c])
+            whitened -= self.centres[c]
+            whitened *= self.scales[c]
+            out[:, c] = constant - 0.5 * np.einsum("ij,ij->i", whitened, whitened)
+        return out
 
     @classmethod
     def shapes(
@@ -242,37 +224,6 @@ class QuadraticDecision(Decision):
             "scales": (n_classes, r),
             "constants": (n_classes,),
         }
-
-
-def elm_kernel(X: FloatArray, Y: FloatArray) -> FloatArray:
-    """Return the extreme learning machine kernel of rows of X with rows of Y.
-
-    By matrix products, each row from its own row of X alone, bit for bit; see
-    :class:`~kreinflow.kernels.products.ELMKernel`.
-    """
-    x, y = np.einsum("ij,ij->i", X, X), np.einsum("ij,ij->i", Y, Y)
-    return ELMKernel({}).function(tiled_product(X, np.ascontiguousarray(Y.T)), x[:, None], y)
-
-
-def elm_expansion(X: FloatArray, support: FloatArray, coefficients: FloatArray) -> FloatArray:
-    """Return the sum over j of k(x, u_j) a_jc for rows x, in the memory of a few tiles.
-
-    Parameters
-    ----------
-    X : ndarray of shape (n, n_landmarks)
-    support : ndarray of shape (n_support, n_landmarks)
-        The u_j; all training rows may be among them.
-    coefficients : ndarray of shape (n_support, n_classes)
-
-    Returns
-    -------
-    ndarray of shape (n, n_classes)
-    """
-    out = np.zeros((len(X), coefficients.shape[1]))
-    for rows in tiles(len(X)):
-        for part in tiles(len(support)):
-            out[rows] += tiled_product(elm_kernel(X[rows], support[part]), coefficients[part])
-    return out
 
 
 @dataclass(frozen=True, eq=False)
