@@ -3,11 +3,12 @@
 import numpy as np
 
 from kreinflow.alignment.transforms import make_transform
-from kreinflow.krein.correction import embed
+from kreinflow.krein.correction import CorrectedFactor, embed
 from kreinflow.krein.eigen import eigenpairs
 from kreinflow.krein.factor import KreinFactor
 from kreinflow.krein.landmark_kernel import LandmarkKernel, Landmarks, TrainingPart
 from kreinflow.learners.learner import Problem
+from kreinflow.learners.registry import make_learner
 
 
 def labelled_rows(n=120, r=10, n_classes=3, negative=4, seed=0, separation=1.0):
@@ -47,3 +48,28 @@ def learner_problem(n=90, m=12, n_classes=3, correction="none", seed=0):
     part = TrainingPart(np.arange(n), y, np.arange(n), tuple("abcdefgh"[:n_classes]))
     kernel = LandmarkKernel(make_transform("raw"), None, C, W, own, None)
     return Problem.of(embedding, kernel, landmarks, part, seed=1)
+
+
+def problem_of(Z, signs, y, n_classes=None, basis=None, own=None):
+    """Return the problem of rows Z of a factor that are their own scores with r landmarks.
+
+    So the weights of a linear decision are those on z, and it decides rows like Z. ``basis`` are
+    the records that are landmarks, by default the first; ``own`` the self-similarities, if they
+    are known.
+    """
+    n, r = Z.shape
+    basis = np.arange(r) if basis is None else np.asarray(basis)
+    kept = "flip" if own is None else "none"
+    embedding = CorrectedFactor(np.eye(r), np.zeros(r), np.asarray(signs), np.ones(r), kept)
+    landmarks = Landmarks(Z, own, np.ones(n), basis, y[basis % n], "similarity")
+    classes = tuple("abcdefgh"[: n_classes or y.max() + 1])
+    part = TrainingPart(np.arange(n), y, np.arange(n), classes)
+    kernel = LandmarkKernel(make_transform("raw"), None, Z, Z[basis % n], own, None)
+    return Problem.of(embedding, kernel, landmarks, part, seed=1)
+
+
+def learned(settings, Z, signs, y, **keywords):
+    """Return what the learner of an entry of the config makes of :func:`problem_of`."""
+    learner = make_learner(settings)
+    (fitted,) = learner.fit(problem_of(Z, signs, y, **keywords), learner.choices())
+    return fitted
