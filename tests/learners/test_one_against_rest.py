@@ -5,7 +5,8 @@ import pytest
 
 from krein_problems import labelled_rows
 from kreinflow.errors import InputError
-from kreinflow.learners.one_against_rest import Moments, fitted_classes, with_mirror
+from kreinflow.learners.moments import Moments
+from kreinflow.learners.one_against_rest import fitted_classes, with_mirror
 
 
 @pytest.mark.parametrize("n", [60, 5000])  # more rows than a tile
@@ -30,6 +31,7 @@ def test_of_two_classes_the_second_is_fitted_and_the_first_mirrors_it():
     coef, intercept = with_mirror(np.array([[2.0], [-3.0]]), np.array([0.5]), 2)
     assert coef.tolist() == [[-2.0, 2.0], [3.0, -3.0]]
     assert intercept.tolist() == [-0.5, 0.5]
+    assert with_mirror(coef, intercept, 2)[0] is coef
 
 
 def test_what_cannot_be_learned_is_refused():
