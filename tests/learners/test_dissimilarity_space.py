@@ -69,24 +69,6 @@ def test_elm_is_the_dense_solution_of_its_kernel(n_classes):
     assert len(decision.support) < len(y)
 
 
-def test_elm_learns_the_board_better_than_a_plane():
-    D, y = board(n=700, m=6)
-    accuracy = {}
-    for kernel in KERNELS:
-        decision = machine(kernel, 100.0, D[:400], y[:400]).decision
-        accuracy[kernel] = (decision.decide(D[400:]).argmax(axis=1) == y[400:]).mean()
-    assert accuracy["elm"] > accuracy["linear"] + 0.1
-
-
-@pytest.mark.parametrize("kernel", KERNELS)
-def test_units_of_the_comparisons_do_not_matter(kernel):
-    D, y = board()
-    moved = 50.0 * D - 7.0
-    one = machine(kernel, 1.0, D, y).decision.decide(D)
-    other = machine(kernel, 1.0, moved, y).decision.decide(moved)
-    np.testing.assert_allclose(other, one, atol=1e-8)
-
-
 @pytest.mark.parametrize("kernel", KERNELS)
 def test_decisions_come_back_from_arrays_and_do_not_depend_on_other_rows(kernel):
     D, y = board(n=4500, m=10)

@@ -11,7 +11,6 @@ from sklearn.linear_model import LogisticRegression
 
 from krein_problems import mixture_rows, problem_of
 from kreinflow.errors import InputError
-from kreinflow.krein.factor import KreinFactor
 from kreinflow.learners.epcvm import (
     EPCVMLearner,
     _Basis,
@@ -20,7 +19,6 @@ from kreinflow.learners.epcvm import (
     _objective,
     _Point,
 )
-from kreinflow.learners.registry import make_learner
 from kreinflow.numerics import single_threaded
 
 BETA = 3.0
@@ -343,26 +341,6 @@ def test_evidence_is_laplaces_at_a_mode_and_never_falls(case):
         assert steps > 5
 
 
-def test_all_points_as_landmarks_are_the_full_method():
-    rng = np.random.default_rng(8)
-    X = rng.normal(size=(50, 2))
-    y = (X[:, 0] * X[:, 1] > 0).astype(int)
-    distances = ((X[:, None] - X) ** 2).sum(axis=2)
-    K = np.exp(-distances / 4) - 0.7 * np.exp(-distances)
-    factor = KreinFactor.fit(K, K, np.diagonal(K), rank=1.0)
-    Z, rows = factor.transform(K), np.arange(50)
-    assert {1.0, -1.0} == set(factor.signs)
-    found = solved(Z, factor.signs, y, rows)
-    dense = Dense(K, y == 1, rows)
-    tried, _ = dense.grow()
-    members = list(dense.alpha)
-    assert found.n_iter[0] == tried
-    np.testing.assert_array_equal(found.active[0], np.array(members[1:]) - 1)
-    np.testing.assert_allclose(found.weights[0], dense.w[1:], rtol=1e-5)
-    expected = dense.Psi[:, members] @ dense.w
-    np.testing.assert_allclose(decisions_of(found, Z)[:, 0], expected, rtol=1e-5, atol=1e-5)
-
-
 def test_columns_and_products_are_the_same_over_more_rows_than_a_tile():
     Z, signs, _ = problem(n=5000, r=6, n_classes=3)
     # four times the rank are held as columns, one more are not
@@ -389,32 +367,6 @@ def test_probabilities_are_those_of_logistic_regression():
     assert np.abs(probabilities - other).max() < 0.02  # the prior shrinks a little
     true = expit(2 * (0.8 * Z[:, 0] + 0.4 * Z[:, 1]))  # of two normal distributions
     assert np.abs(probabilities - true).mean() < 0.02
-
-
-def test_separable_labels_are_learned_with_sure_probabilities():
-    rng = np.random.default_rng(2)
-    y = rng.integers(0, 3, 300)
-    centres = 8 * np.array([[1.0, 0.0], [-0.5, 0.87], [-0.5, -0.87]])
-    Z = centres[y] + rng.normal(size=(300, 2))
-    found = solved(Z, np.ones(2), y, np.arange(30))
-    probabilities = expit(decisions_of(found, Z))
-    np.testing.assert_array_equal(probabilities.argmax(axis=1), y)
-    assert probabilities[np.arange(300), y].min() > 0.9
-    assert probabilities[np.arange(3) != y[:, None]].max() < 0.1
-    assert max(len(weights) for weights in found.weights) <= 3
-
-
-def test_as_accurate_as_ny_pcvm_and_sparse():
-    rng = np.random.default_rng(5)
-    y = rng.integers(0, 4, 2000)
-    Z = rng.normal(size=(2000, 10)) * 0.6 + rng.normal(size=(4, 10))[y]
-    rows, half = np.arange(40), slice(0, 1000)
-    problem = problem_of(Z[half], np.ones(10), y[half], basis=rows)
-    found = [make_learner({"method": method}).solve(problem) for method in ("ny_epcvm", "ny_pcvm")]
-    errors = [(decisions_of(one, Z).argmax(axis=1) != y)[1000:].sum() for one in found]
-    assert errors[0] <= errors[1] + 10  # one percent
-    assert errors[0] < 100
-    assert max(len(weights) for weights in found[0].weights) < len(rows) / 4
 
 
 def test_labels_that_say_nothing_leave_few_functions():

@@ -8,9 +8,8 @@ import pytest
 from scipy.stats import norm
 from sklearn.exceptions import ConvergenceWarning
 
-from krein_problems import mixture_rows, problem_of
+from krein_problems import embedding_of, mixture_rows, problem_of
 from kreinflow.errors import InputError
-from kreinflow.krein.factor import KreinFactor
 from kreinflow.learners.one_against_rest import fitted_classes
 from kreinflow.learners.pcvm import PCVMLearner, _Machine, kernel_scale
 
@@ -238,10 +237,10 @@ SMALL = np.array([[2.0, 1.0, -1.0], [1.0, -1.0, 1.0], [-1.0, 1.0, 0.0]])
 
 
 def after_on(K, steps, y, rows):
-    """The machine of all functions of a kernel, and its decisions for the points."""
-    factor = KreinFactor.fit(K, K, np.diag(K).copy(), rank=1.0)
-    Z, own = factor.transform(K), np.diag(K).copy()
-    found = after(steps, Z, factor.signs, y, "landmarks", rows, own=own, accelerate=False)
+    """What is found with functions of a kernel itself, and the decisions for its points."""
+    embedding = embedding_of(K, "none")
+    Z, own = embedding.transform(K), np.diag(K).copy()
+    found = after(steps, Z, embedding.signs, y, "landmarks", rows, own=own, accelerate=False)
     return found, Z @ found.coef + found.intercept
 
 

@@ -9,7 +9,6 @@ from krein_problems import learned, problem_of
 from kreinflow.errors import InputError
 from kreinflow.krein.factor import Embedding
 from kreinflow.learners.decisions import QuadraticDecision
-from kreinflow.learners.fisher import NystroemFisher
 from kreinflow.learners.quadratic import QuadraticLearner
 
 
@@ -54,25 +53,6 @@ def test_without_ridge_it_is_the_dense_formula_on_the_indefinite_kernel(n_classe
     np.testing.assert_allclose(differences, others, atol=1e-9 * np.abs(others).max())
 
 
-@pytest.mark.parametrize("ridge", [1e-3, 0.3])
-def test_regularised_distances_need_only_the_kernel(ridge):
-    """A psd kernel: (C + lam)^-1 as (k(x,x) - k'(K + n lam)^-1 k)/lam, all centred in the class."""
-    Z, _, y = problem()
-    new = np.random.default_rng(9).normal(size=(15, Z.shape[1]))
-    lam = penalty(Z, ridge)
-    expected = np.empty((len(new), 3))
-    for c in range(3):
-        own = Z[y == c]
-        n, mean = len(own), own.mean(axis=0)
-        K, k = (own - mean) @ (own - mean).T, (new - mean) @ (own - mean).T
-        inner = np.einsum("ij,ij->i", k, np.linalg.solve(K + n * lam * np.eye(n), k.T).T)
-        distances = (((new - mean) ** 2).sum(axis=1) - inner) / lam
-        determinant = np.linalg.slogdet(np.eye(n) + K / (n * lam))[1] + Z.shape[1] * np.log(lam)
-        expected[:, c] = -(distances + determinant) / 2 + np.log(n / len(y))
-    ours = decision(ridge, Z, y).decide(new)
-    np.testing.assert_allclose(ours, expected, rtol=1e-9)
-
-
 class Ridge(BaseEstimator):
     """A covariance for scikit-learn: that of the rows plus a multiple of the identity."""
 
@@ -91,17 +71,6 @@ def test_it_is_the_quadratic_discriminant_of_scikit_learn_on_the_rows(ridge):
     ).fit(Z, y)
     ours = decision(ridge, Z, y).decide(Z)
     np.testing.assert_allclose(ours, theirs.decision_function(Z), rtol=1e-9)
-
-
-def test_equal_covariances_give_the_linear_discriminant():
-    rng = np.random.default_rng(1)
-    within = rng.normal(size=(40, 5))
-    within -= within.mean(axis=0)
-    Z = np.vstack([within, within + 1.0])
-    y = np.repeat([0, 1], 40)
-    linear = NystroemFisher("pooled", "log_prior").fit(Z, np.ones(5), y, 2).decision_function(Z)
-    f = decision(0.0, Z, y).decide(Z)
-    np.testing.assert_allclose(f[:, 1] - f[:, 0], linear[:, 1], atol=1e-11)
 
 
 def test_axes_do_not_matter_without_ridge_and_rotations_never_do():

@@ -5,30 +5,13 @@ import pytest
 import scipy.linalg
 from sklearn.svm import SVC
 
-from krein_problems import learned
-from kreinflow.krein.correction import embed
-from kreinflow.krein.eigen import eigenpairs
-from kreinflow.krein.factor import KreinFactor
-
-
-def indefinite(n=90, n_new=30, n_classes=2, seed=0):
-    rng = np.random.default_rng(seed)
-    y = np.arange(n) % n_classes
-    X = rng.normal(size=(n + n_new, 12))
-    X[:n] += rng.normal(size=(n_classes, 12))[y]
-    K = (X * np.where(np.arange(12) < 5, -1.0, 1.0)) @ X.T
-    return K[:n, :n], K[n:, :n], y
-
-
-def embedding_of(K, correction):
-    factor = KreinFactor.fit(K, K, np.diag(K).copy(), rank=1.0)
-    return embed(factor, eigenpairs(factor.transform(K), factor.signs), correction)
+from krein_problems import embedding_of, indefinite_kernel, learned
 
 
 @pytest.mark.parametrize("correction", ["flip", "clip", "square", "shift"])
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_it_is_the_machine_of_the_precomputed_corrected_kernel(correction, n_classes):
-    K, k, y = indefinite(n_classes=n_classes)
+    K, k, y = indefinite_kernel(90, n_classes=n_classes)
     embedding = embedding_of(K, correction)
     Z, new = embedding.transform(K), embedding.transform(k)
     fitted = learned({"method": "svc", "penalty": 5.0}, Z, embedding.signs, y)
@@ -44,7 +27,7 @@ def test_it_is_the_machine_of_the_precomputed_corrected_kernel(correction, n_cla
 
 def test_on_flip_it_is_the_krein_svm_with_its_signs_back():
     """Loosli: the machine on U|D|U', alpha = U S U' a, and f(x) = k(x)'alpha + b, indefinite k."""
-    K, k, y = indefinite()
+    K, k, y = indefinite_kernel(90)
     D, U = scipy.linalg.eigh(K)
     assert D.min() < -1
     flipped = (U * np.abs(D)) @ U.T
@@ -64,7 +47,7 @@ def test_on_flip_it_is_the_krein_svm_with_its_signs_back():
 
 
 def test_records_that_any_class_rests_on_are_counted_once():
-    K, _, y = indefinite(n_classes=3)
+    K, _, y = indefinite_kernel(90, n_classes=3)
     embedding = embedding_of(K, "clip")
     Z = embedding.transform(K)
     fitted = learned({"method": "svc", "penalty": 1.0}, Z, embedding.signs, y)
