@@ -153,23 +153,19 @@ def test_the_core_problem_is_solved_exactly_whichever_way():
 
 
 def test_line_search_is_exact():
+    def objective(t, margins, slope, linear, curvature):
+        losses = np.maximum(0, 1 - margins - t * slope) ** 2
+        return linear * t + curvature * t * t / 2 + 3.0 / 2 * losses.sum()
+
     rng = np.random.default_rng(2)
     for _ in range(20):
         margins, slope = rng.normal(1.0, 1.0, size=30), rng.normal(size=30)
         linear, curvature = rng.normal(), rng.uniform(0.1, 5.0)
-
-        def objective(t, m=margins, s=slope, a=linear, b=curvature):
-            return a * t + b * t * t / 2 + 3.0 / 2 * (np.maximum(0, 1 - m - t * s) ** 2).sum()
-
-        if objective(1e-9) > objective(0.0):
-            slope, linear = -slope, -linear
-
-            def objective(t, m=margins, s=slope, a=linear, b=curvature):
-                return a * t + b * t * t / 2 + 3.0 / 2 * (np.maximum(0, 1 - m - t * s) ** 2).sum()
-
-        best = minimize_scalar(objective, bounds=(0, 100), options={"xatol": 1e-12}).x
-        length = _line_search(margins, slope, linear, curvature, 3.0)
-        assert length == pytest.approx(best, abs=1e-6)
+        line = margins, slope, linear, curvature
+        if objective(1e-9, *line) > objective(0.0, *line):
+            line = margins, -slope, -linear, curvature
+        best = minimize_scalar(objective, args=line, bounds=(0, 100), options={"xatol": 1e-12}).x
+        assert _line_search(*line, 3.0) == pytest.approx(best, abs=1e-6)
 
 
 def test_a_full_core_set_warns_and_says_so():

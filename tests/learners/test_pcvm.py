@@ -265,26 +265,3 @@ def test_first_steps_of_pcvm_with_one_basis_function_by_hand():
     found, _ = after_on(SMALL, 2, y, [0])
     assert found.weights[0] == pytest.approx([w], rel=1e-10)
     assert found.intercept[0] == pytest.approx(b, rel=1e-10)
-
-
-def test_a_step_of_full_pcvm_by_equations_5_and_6():
-    """All functions of four points; those whose weights come out negative leave, at the same h."""
-    K = np.array([[1, 1, -1, -1], [1, 1, -1, -2], [-1, -1, 0, -1], [-1, -2, -1, -2]], dtype=float)
-    y = np.array([1, 1, 0, 0])
-    targets = np.array([1.0, 1.0, -1.0, -1.0])
-    Phi, h, M = K * targets, 5 * targets, np.sqrt(2) * np.eye(4)
-    rest = np.arange(4)
-    while True:
-        F, D = Phi[:, rest], M[np.ix_(rest, rest)]
-        inverse = np.linalg.inv(D @ F.T @ F @ D + np.eye(len(rest)))
-        w = D @ inverse @ D @ (F.T @ h - 1.0 * F.T @ np.ones(4))
-        if (w > 0).all():
-            break
-        rest = rest[w > 0]
-    assert len(rest) == 2
-    t = np.sqrt(2)
-    b = t / (1 + t * 4 * t) * t * (h.sum() - (F @ w).sum())
-    found, _ = after_on(K, 1, y, range(4))
-    np.testing.assert_array_equal(found.active[0], rest)
-    np.testing.assert_allclose(found.weights[0], w, rtol=1e-12)
-    assert found.intercept[0] == pytest.approx(b, rel=1e-12)

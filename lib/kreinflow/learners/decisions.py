@@ -26,25 +26,25 @@ class Decision:
     """The base of all kinds: named arrays of numbers, and a function of rows.
 
     A kind is a frozen dataclass whose fields are arrays of floats. It adds
-    ``kind`` (its name in files), ``space``, :meth:`shapes` and :meth:`decide`, and a line in
+    ``kind`` (its name in files), ``space``, ``shapes``, :meth:`decide`, and a line in
     :data:`KINDS`.
+
+    Attributes
+    ----------
+    shapes : mapping of str to str
+        The shape of each field, a letter for each axis: m landmarks, c classes. Other letters are
+        sizes that the first field to have them is free to choose.
     """
 
     kind: ClassVar[str]
     space: ClassVar[Space] = "kernel"
+    shapes: ClassVar[Mapping[str, str]]
 
     def decide(self, rows: FloatArray) -> FloatArray:
         """Return the decisions (n, n_classes) of rows (n, n_landmarks); the largest wins.
 
         Each row of the result depends on its own row alone, bit for bit.
         """
-        raise NotImplementedError
-
-    @classmethod
-    def shapes(
-        cls, arrays: Mapping[str, NDArray[Any]], n_landmarks: int, n_classes: int
-    ) -> dict[str, tuple[int, ...]]:
-        """Return the shape that each field must have; free dimensions are read off ``arrays``."""
         raise NotImplementedError
 
     def to_arrays(self) -> dict[str, NDArray[Any]]:
@@ -62,9 +62,12 @@ class Decision:
         KeyError, ValueError, IndexError
             If an array is missing, of a wrong shape or type, or not finite.
         """
-        shapes = cls.shapes(arrays, n_landmarks, n_classes)
+        sizes = {"m": n_landmarks, "c": n_classes}
         for field in fields(cls):
-            array, shape = arrays[field.name], shapes[field.name]
+            array, letters = arrays[field.name], cls.shapes[field.name]
+            for letter, size in zip(letters, array.shape, strict=False):
+                sizes.setdefault(letter, size)
+            shape = tuple(sizes.get(letter) for letter in letters)
             if array.shape != shape or array.dtype.kind != "f":
                 raise ValueError(
                     f"{field.name} is {array.dtype} {array.shape}, not of shape {shape}"
@@ -85,6 +88,7 @@ class LinearDecision(Decision):
     """
 
     kind: ClassVar[str] = "linear"
+    shapes: ClassVar[Mapping[str, str]] = {"weights": "mc", "intercept": "c"}
     weights: FloatArray
     intercept: FloatArray
 
@@ -105,13 +109,6 @@ class LinearDecision(Decision):
     def decide(self, rows: FloatArray) -> FloatArray:
         """See :meth:`Decision.decide`."""
         return tiled_product(rows, self.weights) + self.intercept
-
-    @classmethod
-    def shapes(
-        cls, arrays: Mapping[str, NDArray[Any]], n_landmarks: int, n_classes: int
-    ) -> dict[str, tuple[int, ...]]:
-        """See :meth:`Decision.shapes`."""
-        return {"weights": (n_landmarks, n_classes), "intercept": (n_classes,)}
 
 
 @dataclass(frozen=True, eq=False)
@@ -136,6 +133,7 @@ class NearestDecision(Decision):
 
     kind: ClassVar[str] = "nearest"
     space: ClassVar[Space] = "nearness"
+    shapes: ClassVar[Mapping[str, str]] = {"members": "mc"}
     members: FloatArray
 
     def decide(self, rows: FloatArray) -> FloatArray:
@@ -150,13 +148,6 @@ class NearestDecision(Decision):
                 if own.any():
                     out[part, code] = near[:, own].max(axis=1)
         return out
-
-    @classmethod
-    def shapes(
-        cls, arrays: Mapping[str, NDArray[Any]], n_landmarks: int, n_classes: int
-    ) -> dict[str, tuple[int, ...]]:
-        """See :meth:`Decision.shapes`."""
-        return {"members": (n_landmarks, n_classes)}
 
 
 @dataclass(frozen=True, eq=False)
@@ -180,6 +171,13 @@ class QuadraticDecision(Decision):
     """
 
     kind: ClassVar[str] = "quadratic"
+    shapes: ClassVar[Mapping[str, str]] = {
+        "matrix": "mr",
+        "axes": "crr",
+        "centres": "cr",
+        "scales": "cr",
+        "constants": "c",
+    }
     matrix: FloatArray
     axes: FloatArray
     centres: FloatArray
@@ -211,20 +209,6 @@ class QuadraticDecision(Decision):
             out[:, c] = constant - 0.5 * np.einsum("ij,ij->i", whitened, whitened)
         return out
 
-    @classmethod
-    def shapes(
-        cls, arrays: Mapping[str, NDArray[Any]], n_landmarks: int, n_classes: int
-    ) -> dict[str, tuple[int, ...]]:
-        """See :meth:`Decision.shapes`."""
-        r = arrays["matrix"].shape[-1]
-        return {
-            "matrix": (n_landmarks, r),
-            "axes": (n_classes, r, r),
-            "centres": (n_classes, r),
-            "scales": (n_classes, r),
-            "constants": (n_classes,),
-        }
-
 
 @dataclass(frozen=True, eq=False)
 class ELMDecision(Decision):
@@ -246,6 +230,13 @@ class ELMDecision(Decision):
 
     kind: ClassVar[str] = "elm"
     space: ClassVar[Space] = "nearness"
+    shapes: ClassVar[Mapping[str, str]] = {
+        "centre": "m",
+        "deviation": "m",
+        "support": "sm",
+        "coefficients": "sc",
+        "intercept": "c",
+    }
     centre: FloatArray
     deviation: FloatArray
     support: FloatArray
@@ -270,20 +261,6 @@ class ELMDecision(Decision):
         if not (decision.deviation > 0).all():
             raise ValueError("deviation holds numbers that are not positive")
         return decision
-
-    @classmethod
-    def shapes(
-        cls, arrays: Mapping[str, NDArray[Any]], n_landmarks: int, n_classes: int
-    ) -> dict[str, tuple[int, ...]]:
-        """See :meth:`Decision.shapes`."""
-        n_support = arrays["support"].shape[0]
-        return {
-            "centre": (n_landmarks,),
-            "deviation": (n_landmarks,),
-            "support": (n_support, n_landmarks),
-            "coefficients": (n_support, n_classes),
-            "intercept": (n_classes,),
-        }
 
 
 KINDS: dict[str, type[Decision]] = {

@@ -1,6 +1,7 @@
 """The indefinite kernel Fisher discriminant on a Krein factor (Ny-iKFD), at linear cost."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import ClassVar, Literal, NamedTuple, get_args
 
 import numpy as np
@@ -22,6 +23,7 @@ SCATTERS: tuple[Scatter, ...] = get_args(Scatter)
 BIASES: tuple[Bias, ...] = get_args(Bias)
 
 
+@dataclass(eq=False)
 class NystroemFisher:
     r"""Fisher discriminants of all classes against the rest on a Krein factor.
 
@@ -87,16 +89,12 @@ class NystroemFisher:
     approximation using minimum enclosing balls, Neurocomputing, eq. 3 and section 5.2.
     """
 
-    coef_: FloatArray
-    intercept_: FloatArray
-    singular_: bool
-
-    def __init__(
-        self, scatter: Scatter = "balanced", bias: Bias = "midpoint", ridge: float = 0.0
-    ) -> None:
-        self.scatter = scatter
-        self.bias = bias
-        self.ridge = ridge
+    scatter: Scatter = "balanced"
+    bias: Bias = "midpoint"
+    ridge: float = 0.0
+    coef_: FloatArray = field(init=False, repr=False)
+    intercept_: FloatArray = field(init=False, repr=False)
+    singular_: bool = field(init=False, repr=False)
 
     def fit(self, Z: Tall, signs: FloatArray, y: IntArray, n_classes: int) -> "NystroemFisher":
         """Fit all classes from two passes over the rows: O(N r^2 + K r^3).

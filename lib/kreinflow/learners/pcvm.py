@@ -1,6 +1,6 @@
 """The probabilistic classification vector machine on a Krein factor (Ny-PCVM), exactly."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, NamedTuple
 
@@ -170,6 +170,10 @@ class _Expectation(NamedTuple):
     total: float  # 1'h
 
 
+_Latent = Callable[[FloatArray, FloatArray], tuple[FloatArray, FloatArray]]
+"""From rows and targets to latent values h and logarithms of the likelihood."""
+
+
 def kernel_scale(problem: Problem, basis: NDArray[np.intp]) -> float:
     """Return kappa.
 
@@ -224,45 +228,41 @@ class _Space:
 
     def first(self, y: IntArray, machines: list["_Machine"]) -> list[_Expectation]:
         """Latent values that agree with the labels, h = 5 y."""
-        classes = np.array([machine.code for machine in machines])
 
-        def project(rows: slice) -> FloatArray:
-            targets = np.where(y[rows, None] == classes, _START, -_START)
-            return np.asarray(self.Z[rows].T @ targets)
+        def latent(block: FloatArray, targets: FloatArray) -> tuple[FloatArray, FloatArray]:
+            return _START * targets, np.full(targets.shape, np.nan)
 
-        projected = np.zeros((self.Z.shape[1], len(machines)))
-        for part in tile_map(project, len(y)):
-            projected += part
-        projected = self.map.T @ projected
-        counts = np.array([(y == c).sum() for c in classes])
-        totals = _START * (2.0 * counts - len(y))
-        return [
-            _Expectation(float("nan"), projected[:, i], float(totals[i]))
-            for i in range(len(machines))
-        ]
+        return self._sums(y, machines, latent)
 
     def expect(self, y: IntArray, machines: list["_Machine"]) -> list[_Expectation]:
         """E-step of all classes in one pass: h = f + y phi(f)/Phi(y f) and sum log Phi(y f).
 
         phi(u)/Phi(u) = sqrt(2/pi)/erfcx(-u/sqrt 2) is exact to rounding for every u.
         """
-        classes = np.array([machine.code for machine in machines])
         V = self.map @ np.column_stack([machine.direction(self) for machine in machines])
         b = np.array([machine.b for machine in machines])
 
-        def sums(rows: slice) -> tuple[FloatArray, FloatArray, FloatArray]:
-            block = self.Z[rows]
+        def latent(block: FloatArray, targets: FloatArray) -> tuple[FloatArray, FloatArray]:
             f = block @ V + b
-            targets = np.where(y[rows, None] == classes, 1.0, -1.0)
             u = targets * f
             mills = erfcx(u * -np.sqrt(0.5))
-            h = f + targets * (np.sqrt(2.0 / np.pi) / mills)
             # Beyond 30, Phi is 1 and erfcx soon overflows to infinity.
             near = np.minimum(u, 30.0)
             logs = np.log(0.5 * np.minimum(mills, 1e300)) - 0.5 * near * near
-            return block.T @ h, h.sum(axis=0), np.where(u < 30.0, logs, 0.0).sum(axis=0)
+            return f + targets * (np.sqrt(2.0 / np.pi) / mills), np.where(u < 30.0, logs, 0.0)
 
-        projected = np.zeros_like(V)
+        return self._sums(y, machines, latent)
+
+    def _sums(self, y: IntArray, machines: list["_Machine"], latent: _Latent) -> list[_Expectation]:
+        """Return what latent values, and the logarithms that come with them, sum up to."""
+        classes = np.array([machine.code for machine in machines])
+
+        def sums(rows: slice) -> tuple[FloatArray, FloatArray, FloatArray]:
+            block = self.Z[rows]
+            h, logs = latent(block, np.where(y[rows, None] == classes, 1.0, -1.0))
+            return block.T @ h, h.sum(axis=0), logs.sum(axis=0)
+
+        projected = np.zeros((self.Z.shape[1], len(machines)))
         totals = np.zeros(len(machines))
         log_likelihoods = np.zeros(len(machines))
         for part, total, log_likelihood in tile_map(sums, len(y)):
