@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from scipy.optimize import minimize_scalar
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import LinearSVC
 
@@ -11,7 +10,6 @@ from kreinflow.errors import InputError
 from kreinflow.landmarks.meb import minimum_enclosing_ball
 from kreinflow.learners.cvm import EPSILON, LinearRows, core_vector_path
 from kreinflow.learners.one_against_rest import fitted_classes
-from kreinflow.learners.squared_hinge import GramCore, _line_search, minimise_squared_hinge
 
 
 def problem(n=300, r=12, n_classes=2, share=None, distance=1.0, seed=0):
@@ -133,39 +131,6 @@ def test_of_a_constant_diagonal_it_is_the_minimum_enclosing_ball():
     np.testing.assert_allclose(a, ball.weights, atol=1e-7)
     K = dense_kernel(Z, y == 1, 5.0)
     assert K[0, 0] - a @ K @ a == pytest.approx(ball.radius**2, rel=1e-8)
-
-
-def test_the_core_problem_is_solved_exactly_whichever_way():
-    """beta = C max(0, 1 - margin) is the condition of optimality; rows or their Gram matrix."""
-    for n, r in ((200, 10), (50, 80)):
-        Z, signs, y = problem(n=n, r=r)
-        t = np.where(y == 1, 1.0, -1.0)
-        rows = LinearRows(Z, signs).core(np.arange(n), t)
-        gram = GramCore(dense_kernel(Z, y == 1, np.inf))
-        start = np.random.default_rng(1).uniform(size=n)
-        for penalty in (0.1, 100.0):
-            betas = minimise_squared_hinge(rows, np.zeros(n), penalty)
-            margins = gram.margins(betas)
-            expected = penalty * np.maximum(0, 1 - margins)
-            np.testing.assert_allclose(betas, expected, atol=1e-9 * betas.max())
-            again = minimise_squared_hinge(gram, start, penalty)
-            np.testing.assert_allclose(betas, again, atol=1e-9 * betas.max())
-
-
-def test_line_search_is_exact():
-    def objective(t, margins, slope, linear, curvature):
-        losses = np.maximum(0, 1 - margins - t * slope) ** 2
-        return linear * t + curvature * t * t / 2 + 3.0 / 2 * losses.sum()
-
-    rng = np.random.default_rng(2)
-    for _ in range(20):
-        margins, slope = rng.normal(1.0, 1.0, size=30), rng.normal(size=30)
-        linear, curvature = rng.normal(), rng.uniform(0.1, 5.0)
-        line = margins, slope, linear, curvature
-        if objective(1e-9, *line) > objective(0.0, *line):
-            line = margins, -slope, -linear, curvature
-        best = minimize_scalar(objective, args=line, bounds=(0, 100), options={"xatol": 1e-12}).x
-        assert _line_search(*line, 3.0) == pytest.approx(best, abs=1e-6)
 
 
 def test_a_full_core_set_warns_and_says_so():
