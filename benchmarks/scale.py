@@ -189,24 +189,19 @@ def stage_ny_pcvm(folder: Path, max_iter: int = PCVM_STEPS, tol: float = 1e-3) -
     import warnings
 
     from kreinflow.learners.learner import folded
-    from kreinflow.learners.pcvm import NystroemPCVM
+    from kreinflow.learners.pcvm import PCVMLearner
 
     warnings.simplefilter("ignore")
     problem = _problem(folder)
-    machine = NystroemPCVM(max_iter=max_iter, tol=tol).fit(
-        problem.Z,
-        problem.signs,
-        problem.labels,
-        problem.n_classes,
-        basis_rows=problem.landmark_records,
-        self_similarities=problem.self_similarities,
-    )
-    decision = folded(problem, machine.coef_, machine.intercept_)
+    learner = PCVMLearner({"max_iter": max_iter})
+    learner.tol = tol
+    machine = learner.solve(problem)
+    decision = folded(problem, machine.coef, machine.intercept)
     np.savez(folder / "ny_pcvm.npz", **decision.to_arrays())
     return {
-        "iterations": int(machine.n_iter_.max()),
-        "converged": int(machine.converged_.sum()),
-        "functions": float(np.mean([len(w) for w in machine.weights_])),
+        "iterations": int(machine.n_iter.max()),
+        "converged": int(machine.converged.sum()),
+        "functions": float(np.mean([len(w) for w in machine.weights])),
     }
 
 

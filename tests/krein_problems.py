@@ -3,11 +3,12 @@
 import numpy as np
 
 from kreinflow.alignment.transforms import make_transform
-from kreinflow.krein.correction import embed
+from kreinflow.krein.correction import CorrectedFactor, embed
 from kreinflow.krein.eigen import eigenpairs
 from kreinflow.krein.factor import KreinFactor
 from kreinflow.krein.landmark_kernel import LandmarkKernel, Landmarks, TrainingPart
 from kreinflow.learners.learner import Problem
+from kreinflow.learners.registry import make_learner
 
 
 def labelled_rows(n=120, r=10, n_classes=3, negative=4, seed=0, separation=1.0):
@@ -33,6 +34,24 @@ def mixture_rows(n, noise, r=12, n_classes=2, share=None, negative=3, seed=0):
     return Z, signs, y
 
 
+def indefinite_kernel(n, n_new=20, rank=12, n_classes=2, seed=0):
+    """Return (K, K_new, y): K of training points, the columns of new ones, a Gaussian a class."""
+    rng = np.random.default_rng(seed)
+    y = np.arange(n) % n_classes
+    X = rng.normal(size=(n + n_new, rank))
+    X[:n] += rng.normal(size=(n_classes, rank))[y]
+    K = (X * np.where(np.arange(rank) % 3 == 2, -1.0, 1.0)) @ X.T
+    return K[:n, :n], K[n:, :n], y
+
+
+def embedding_of(K, correction, landmarks=None):
+    """Return the embedding of a kernel by the columns of some of its points, or of all."""
+    landmarks = np.arange(len(K)) if landmarks is None else landmarks
+    C = K[:, landmarks]
+    factor = KreinFactor.fit(C, C[landmarks], np.diagonal(K), rank=1.0)
+    return embed(factor, eigenpairs(factor.transform(C), factor.signs), correction)
+
+
 def learner_problem(n=90, m=12, n_classes=3, correction="none", seed=0):
     """Return the problem of an indefinite similarity of clusters; the first m are landmarks."""
     rng = np.random.default_rng(seed)
@@ -41,9 +60,33 @@ def learner_problem(n=90, m=12, n_classes=3, correction="none", seed=0):
     K = (X * [1, 1, 1, 1, -1, -1]) @ X.T + 2.0
     rows = np.arange(m)
     C, W, own = K[:, :m], K[:m, :m], np.diagonal(K).copy()
-    factor = KreinFactor.fit(C, W, own, rank=1.0)
-    embedding = embed(factor, eigenpairs(factor.transform(C), factor.signs), correction)
+    embedding = embedding_of(K, correction, rows)
     landmarks = Landmarks(C, own, np.ones(n), rows, y[:m], "similarity")
     part = TrainingPart(np.arange(n), y, np.arange(n), tuple("abcdefgh"[:n_classes]))
     kernel = LandmarkKernel(make_transform("raw"), None, C, W, own, None)
     return Problem.of(embedding, kernel, landmarks, part, seed=1)
+
+
+def problem_of(Z, signs, y, n_classes=None, basis=None, own=None):
+    """Return the problem of rows Z of a factor that are their own scores with r landmarks.
+
+    So the weights of a linear decision are those on z, and it decides rows like Z. ``basis`` are
+    the records that are landmarks, by default the first; ``own`` the self-similarities, if they
+    are known.
+    """
+    n, r = Z.shape
+    basis = np.arange(r) if basis is None else np.asarray(basis)
+    kept = "flip" if own is None else "none"
+    embedding = CorrectedFactor(np.eye(r), np.zeros(r), np.asarray(signs), np.ones(r), kept)
+    landmarks = Landmarks(Z, own, np.ones(n), basis, y[basis % n], "similarity")
+    classes = tuple("abcdefgh"[: n_classes or y.max() + 1])
+    part = TrainingPart(np.arange(n), y, np.arange(n), classes)
+    kernel = LandmarkKernel(make_transform("raw"), None, Z, Z[basis % n], own, None)
+    return Problem.of(embedding, kernel, landmarks, part, seed=1)
+
+
+def learned(settings, Z, signs, y, **keywords):
+    """Return what the learner of an entry of the config makes of :func:`problem_of`."""
+    learner = make_learner(settings)
+    (fitted,) = learner.fit(problem_of(Z, signs, y, **keywords), learner.choices())
+    return fitted

@@ -118,7 +118,7 @@ def dense_accuracy(S, labels, training, clip, rank=5):
         V, values = V[:, values > 0], values[values > 0]
     Z = S[:, training] @ V / np.sqrt(np.abs(values))
     fisher = NystroemFisher().fit(Z[training], np.sign(values), labels[training], labels.max() + 1)
-    return np.mean(fisher.predict(Z[~training]) == labels[~training])
+    return np.mean(fisher.decision_function(Z[~training]).argmax(axis=1) == labels[~training])
 
 
 def centred(D, training):

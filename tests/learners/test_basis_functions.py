@@ -4,66 +4,48 @@ import numpy as np
 import pytest
 from sklearn.exceptions import ConvergenceWarning
 
-from krein_problems import mixture_rows
+from krein_problems import mixture_rows, problem_of
 from kreinflow.errors import InputError
-from kreinflow.learners.epcvm import NystroemEPCVM
-from kreinflow.learners.pcvm import NystroemPCVM
+from kreinflow.learners.registry import make_learner
 
-MACHINES = pytest.mark.parametrize("machine", [NystroemPCVM, NystroemEPCVM])
+MACHINES = pytest.mark.parametrize("method", ["ny_pcvm", "ny_epcvm"])
 
 
 @MACHINES
-def test_the_basis_is_the_landmarks_or_all_rows(machine):
+def test_the_basis_is_the_landmarks_or_all_rows(method):
     Z, signs, y = mixture_rows(90, 0.5, n_classes=3)
-    everything = machine("all").fit(Z, signs, y, 3)
-    landmarks = machine().fit(Z, signs, y, 3, basis_rows=np.arange(90))
-    assert landmarks.coef_.tobytes() == everything.coef_.tobytes()
-    some = machine().fit(Z, signs, y, 3, basis_rows=np.arange(5, 20))
-    assert all(((rows >= 5) & (rows < 20)).all() for rows in some.active_)
-    with pytest.raises(InputError, match="basis: 'some' is unknown"):
-        machine("some")
-    with pytest.raises(InputError, match="basis_rows"):
-        machine().fit(Z, signs, y, 3)
+    landmarks = make_learner({"method": method})
+    everything = make_learner({"method": method, "basis": "all"}).solve(problem_of(Z, signs, y))
+    found = landmarks.solve(problem_of(Z, signs, y, basis=np.arange(90)))
+    assert found.coef.tobytes() == everything.coef.tobytes()
+    found = landmarks.solve(problem_of(Z, signs, y, basis=np.arange(5, 20)))
+    assert all(((rows >= 5) & (rows < 20)).all() for rows in found.active)
+    with pytest.raises(InputError, match="no landmark is among the records"):
+        landmarks.solve(problem_of(Z, signs, y, basis=np.arange(90, 95)))
 
 
 @MACHINES
-def test_a_class_without_rows_is_refused(machine):
-    Z, signs, y = mixture_rows(90, 0.5, n_classes=3)
-    with pytest.raises(InputError, match=r"classes \[3\] of 4"):
-        machine("all").fit(Z, signs, y, 4)
-
-
-@MACHINES
-def test_two_classes_are_mirror_images(machine):
-    Z, signs, y = mixture_rows(90, 0.8)
-    fitted = machine("all").fit(Z, signs, y, 2)
-    np.testing.assert_array_equal(fitted.coef_[:, 0], -fitted.coef_[:, 1])
-    np.testing.assert_array_equal(fitted.weights_[0], fitted.weights_[1])
-    assert fitted.intercept_[0] == -fitted.intercept_[1]
-    assert len(fitted.active_) == len(fitted.n_iter_) == len(fitted.converged_) == 2
-
-
-@MACHINES
-def test_complexity_counts_rows_of_any_class_once(machine):
+def test_records_that_any_class_rests_on_are_counted_once(method):
     Z, signs, y = mixture_rows(90, 0.5, n_classes=3)
     rows = np.arange(0, 90, 4)
-    fitted = machine().fit(Z, signs, y, 3, basis_rows=rows)
-    used = set().union(*(set(rows.tolist()) for rows in fitted.active_))
-    assert fitted.complexity_ == len(used) / 90
+    problem = problem_of(Z, signs, y, basis=rows)
+    learner = make_learner({"method": method})
+    found = learner.solve(problem)
+    used = set().union(*(set(rows.tolist()) for rows in found.active))
+    assert learner.fit(problem, [{}])[0].basis_used == len(used) / 90
     assert used <= set(rows.tolist())
-    assert (np.concatenate(fitted.weights_) > 0).all()
-    assert max(len(w) for w in fitted.weights_) < len(rows)  # it is sparse
+    assert (np.concatenate(found.weights) > 0).all()
+    assert max(len(w) for w in found.weights) < len(rows)  # it is sparse
 
 
-@pytest.mark.parametrize(
-    ("machine", "steps"), [(NystroemPCVM, "steps"), (NystroemEPCVM, "actions")]
-)
-def test_step_limit_warns_once_and_says_what_to_do(machine, steps):
-    Z, signs, y = mixture_rows(90, 0.8, n_classes=4)
-    with pytest.warns(
-        ConvergenceWarning, match=f"4 of 4 classes .* after 2 {steps}. Raise"
-    ) as caught:
-        limited = machine("all", max_iter=2).fit(Z, signs, y, 4)
+@MACHINES
+@pytest.mark.parametrize("n_classes", [2, 4])
+def test_step_limit_warns_once_and_says_what_to_do(method, n_classes):
+    problem = problem_of(*mixture_rows(90, 0.8, n_classes=n_classes))
+    learner = make_learner({"method": method, "basis": "all", "max_iter": 2})
+    message = f"{n_classes} of {n_classes} classes .* after 2 .*. Raise"
+    with pytest.warns(ConvergenceWarning, match=message) as caught:
+        (limited,) = learner.fit(problem, [{}])
     assert len(caught) == 1
-    assert not limited.converged_.any()
-    assert (limited.n_iter_ == 2).all()
+    assert not limited.converged
+    assert limited.iterations == 2

@@ -45,11 +45,6 @@ def test_folded_weights_are_the_decision_of_the_embedded_rows():
     np.testing.assert_allclose(decision.decide(C), expected, atol=1e-12)
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_kinds_are_known_by_their_names(kind):
-    assert KINDS[kind].kind == kind
-
-
 def test_arrays_come_back_and_others_are_refused():
     decision = LinearDecision(np.arange(6.0).reshape(3, 2), np.ones(2))
     arrays = decision.to_arrays()

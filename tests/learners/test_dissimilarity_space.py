@@ -5,16 +5,20 @@ import pytest
 from scipy.optimize import nnls
 from sklearn.svm import LinearSVC
 
+from krein_problems import learned
 from kreinflow import numerics
 from kreinflow.errors import InputError
+from kreinflow.kernels import products
 from kreinflow.kernels.products import ELMKernel
-from kreinflow.learners import decisions, dissimilarity_space
+from kreinflow.learners import dissimilarity_space
 from kreinflow.learners.decisions import ELMDecision
-from kreinflow.learners.dissimilarity_space import (
-    KERNELS,
-    DissimilaritySpaceClassifier,
-    dissimilarity_space_path,
-)
+
+KERNELS = ("linear", "elm")
+
+
+def machine(kernel, penalty, D, y):
+    settings = {"method": "dissimilarity_space", "kernel": kernel, "penalty": penalty}
+    return learned(settings, D, np.ones(D.shape[1]), y)
 
 
 def board(n=200, m=15, n_classes=2, seed=0):
@@ -33,12 +37,12 @@ def standardised(D, new):
 def test_linear_is_the_machine_of_scikit_learn_on_standardised_features(n_classes):
     D, y = board(n_classes=n_classes)
     X = standardised(D, D) / np.sqrt(D.shape[1])  # a mean diagonal of 1
-    ours = DissimilaritySpaceClassifier("linear", 10.0).fit(D, y, n_classes)
+    ours = machine("linear", 10.0, D, y).decision.decide(D)
     theirs = LinearSVC(C=5.0, dual=False, tol=1e-10, max_iter=100000).fit(X, y)
     expected = theirs.decision_function(X)
     if n_classes == 2:
         expected = np.column_stack([-expected, expected])
-    np.testing.assert_allclose(ours.decision_function(D), expected, atol=2e-3)
+    np.testing.assert_allclose(ours, expected, atol=2e-3)
 
 
 def dense_machine(K, positive, penalty):
@@ -56,53 +60,23 @@ def test_elm_is_the_dense_solution_of_its_kernel(n_classes):
     X, X_new = standardised(D, D), standardised(D, new)
     kernel = ELMKernel({})
     K, k = kernel.columns(X, X), kernel.columns(X_new, X)
-    machine = DissimilaritySpaceClassifier("elm", 10.0).fit(D, y, n_classes)
-    decisions = machine.decision_function(new)
+    decision = machine("elm", 10.0, D, y).decision
+    decisions = decision.decide(new)
     for c in range(n_classes):
         a = dense_machine(K, y == c, 10.0)
         np.testing.assert_allclose(decisions[:, c], k @ a + a.sum(), atol=5e-3)
-    decision = machine.decision_
     assert isinstance(decision, ELMDecision)
-    np.testing.assert_array_equal(decision.support, X[machine.support_])
-    assert len(machine.support_) < len(y)
-
-
-def test_elm_learns_the_board_better_than_a_plane():
-    D, y = board(n=700, m=6)
-    accuracy = {}
-    for kernel in KERNELS:
-        machine = DissimilaritySpaceClassifier(kernel, 100.0).fit(D[:400], y[:400], 2)
-        accuracy[kernel] = (machine.predict(D[400:]) == y[400:]).mean()
-    assert accuracy["elm"] > accuracy["linear"] + 0.1
-
-
-@pytest.mark.parametrize("kernel", KERNELS)
-def test_units_of_the_comparisons_do_not_matter(kernel):
-    D, y = board()
-    moved = 50.0 * D - 7.0
-    one = DissimilaritySpaceClassifier(kernel).fit(D, y, 2).decision_function(D)
-    other = DissimilaritySpaceClassifier(kernel).fit(moved, y, 2).decision_function(moved)
-    np.testing.assert_allclose(other, one, atol=1e-8)
+    assert len(decision.support) < len(y)
 
 
 @pytest.mark.parametrize("kernel", KERNELS)
 def test_decisions_come_back_from_arrays_and_do_not_depend_on_other_rows(kernel):
     D, y = board(n=4500, m=10)
-    decision = DissimilaritySpaceClassifier(kernel).fit(D[:150], y[:150], 2).decision_
+    decision = machine(kernel, 1.0, D[:150], y[:150]).decision
     together = decision.decide(D)
     again = type(decision).from_arrays(decision.to_arrays(), 10, 2)
     for row in (0, 77, 4200):
         np.testing.assert_array_equal(again.decide(D[row : row + 1]), together[row : row + 1])
-
-
-@pytest.mark.parametrize("kernel", KERNELS)
-def test_a_path_ends_where_single_fits_do(kernel):
-    D, y = board()
-    path = dissimilarity_space_path(D, y, 2, kernel, (1.0, 100.0))
-    for penalty, (decision, _) in zip((1.0, 100.0), path, strict=True):
-        alone = DissimilaritySpaceClassifier(kernel, penalty).fit(D, y, 2)
-        f = alone.decision_function(D)
-        np.testing.assert_allclose(decision.decide(D), f, atol=0.02 * np.abs(f).max())
 
 
 def test_no_more_of_the_elm_kernel_is_made_than_a_core_set(monkeypatch):
@@ -114,40 +88,34 @@ def test_no_more_of_the_elm_kernel_is_made_than_a_core_set(monkeypatch):
         dissimilarity_space, "elm_kernel", lambda X, Y: shapes.append(len(Y)) or real(X, Y)
     )
     with pytest.warns(UserWarning, match="core sets of 2 of 2 classes are full"):
-        machine = DissimilaritySpaceClassifier("elm", 1e4).fit(D, y, 2)
+        fitted = machine("elm", 1e4, D, y)
     assert max(shapes) <= 40
-    assert not machine.converged_.any()
+    assert not fitted.converged
 
 
 def test_no_block_of_the_elm_kernel_is_larger_than_a_tile(monkeypatch):
     D, y = board(n=300, n_classes=3)
-    whole = DissimilaritySpaceClassifier("elm", 10.0).fit(D, y, 3)
-    shapes, real = set(), decisions.elm_kernel
+    whole = machine("elm", 10.0, D, y).decision
+    shapes, real = set(), products.elm_kernel
 
     def recording(X, Y):
         shapes.add((len(X), len(Y)))
         return real(X, Y)
 
     monkeypatch.setattr(numerics, "TILE", 64)
-    monkeypatch.setattr(decisions, "elm_kernel", recording)
+    monkeypatch.setattr(products, "elm_kernel", recording)
     monkeypatch.setattr(dissimilarity_space, "elm_kernel", recording)
-    tiled = DissimilaritySpaceClassifier("elm", 10.0).fit(D, y, 3)
-    assert len(tiled.support_) > 128
+    tiled = machine("elm", 10.0, D, y).decision
+    assert len(tiled.support) > 128
     assert max(map(max, shapes)) == 64
-    np.testing.assert_allclose(tiled.decision_function(D), whole.decision_function(D), atol=1e-6)
+    np.testing.assert_allclose(tiled.decide(D), whole.decide(D), atol=1e-6)
 
 
-def test_constant_features_tell_nothing_and_bad_input_is_refused():
+def test_constant_features_tell_nothing():
     D, y = board()
     constant = np.hstack([D, np.full((len(D), 1), 3.0)])
-    one = DissimilaritySpaceClassifier("elm").fit(D, y, 2).decision_function(D)
-    other = DissimilaritySpaceClassifier("elm").fit(constant, y, 2).decision_function(constant)
+    one = machine("elm", 1.0, D, y).decision.decide(D)
+    other = machine("elm", 1.0, constant, y).decision.decide(constant)
     np.testing.assert_allclose(one, other, atol=1e-6)
-    with pytest.raises(InputError, match="kernel: 'rbf' is unknown"):
-        DissimilaritySpaceClassifier("rbf")
-    with pytest.raises(InputError, match="penalty: 0"):
-        DissimilaritySpaceClassifier("elm", 0)
-    with pytest.raises(InputError, match=r"classes \[2\] of 3"):
-        DissimilaritySpaceClassifier().fit(D, y, 3)
     with pytest.raises(InputError, match="all training rows are zero"):
-        DissimilaritySpaceClassifier().fit(np.ones_like(D), y, 2)
+        machine("linear", 1.0, np.ones_like(D), y)

@@ -1,6 +1,5 @@
 """Ny-EPCVM against the definitions on the N x N matrix."""
 
-import warnings
 from dataclasses import replace
 from functools import partial
 
@@ -8,14 +7,19 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 from scipy.special import expit, log_expit
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
 
-from krein_problems import mixture_rows
+from krein_problems import mixture_rows, problem_of
 from kreinflow.errors import InputError
-from kreinflow.krein.factor import KreinFactor
-from kreinflow.learners.epcvm import NystroemEPCVM, _Basis, _Machine, _objective, _Point
-from kreinflow.learners.pcvm import NystroemPCVM
+from kreinflow.learners.epcvm import (
+    EPCVMLearner,
+    _Basis,
+    _grow,
+    _Machine,
+    _objective,
+    _Point,
+)
+from kreinflow.numerics import single_threaded
 
 BETA = 3.0
 
@@ -178,10 +182,16 @@ def chosen(case, basis):
     return Z, signs, y, rows, [1] if n_classes == 2 else range(n_classes)
 
 
-def after(steps, *arguments, **keywords):
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        return NystroemEPCVM("all", max_iter=steps).fit(*arguments, **keywords)
+def solved(Z, signs, y, rows=None):
+    """Return what is found with basis functions at some rows, or at all."""
+    learner = EPCVMLearner({"basis": "all" if rows is None else "landmarks"})
+    found = learner.solve(problem_of(Z, signs, y, basis=rows))
+    assert found.converged.all()
+    return found
+
+
+def decisions_of(found, Z):
+    return Z @ found.coef + found.intercept
 
 
 def machine_of(dense, Z, signs, rows):
@@ -197,20 +207,17 @@ def machine_of(dense, Z, signs, rows):
 @pytest.mark.parametrize("basis", ["landmarks", "all"])
 def test_whole_runs_equal_the_definitions(case, basis):
     Z, signs, y, rows, classes = chosen(case, basis)
-    machine = NystroemEPCVM(basis).fit(Z, signs, y, CASES[case]["n_classes"], basis_rows=rows)
-    decisions = machine.decision_function(Z)
-    for c in classes:
+    found = solved(Z, signs, y, None if basis == "all" else rows)
+    decisions = decisions_of(found, Z)
+    for i, c in enumerate(classes):
         dense = Dense(kernel(Z, signs), y == c, rows)
         tried, _ = dense.grow()
         members = np.array(list(dense.alpha))
-        assert machine.n_iter_[c] == tried
-        assert machine.evidence_[c] == pytest.approx(dense.evidence, rel=1e-9)
-        np.testing.assert_array_equal(machine.active_[c], rows[members[1:] - 1])
-        np.testing.assert_allclose(machine.precisions_[c], list(dense.alpha.values()), rtol=1e-6)
-        np.testing.assert_allclose(machine.weights_[c], dense.w[1:], rtol=1e-7)
+        assert found.n_iter[i] == tried
+        np.testing.assert_array_equal(found.active[i], rows[members[1:] - 1])
+        np.testing.assert_allclose(found.weights[i], dense.w[1:], rtol=1e-7)
         expected = dense.Psi[:, members] @ dense.w
-        np.testing.assert_allclose(decisions[:, c], expected, rtol=1e-7, atol=1e-7)
-    assert machine.converged_.all()
+        np.testing.assert_allclose(decisions[:, i], expected, rtol=1e-7, atol=1e-7)
 
 
 def test_the_runs_above_add_delete_and_estimate_again():
@@ -318,158 +325,79 @@ def test_best_precisions_maximise_the_marginal_likelihood():
 @pytest.mark.parametrize("case", ["three classes", "unbalanced", "half of the signs negative"])
 def test_evidence_is_laplaces_at_a_mode_and_never_falls(case):
     Z, signs, y, rows, classes = chosen(case, "all")
-    last = np.full(len(classes), -np.inf)
-    for steps in range(1, 40):
-        machine = after(steps, Z, signs, y, len(classes))
-        assert (machine.evidence_ >= last).all()
-        last = machine.evidence_
-        for c in classes:
-            dense = Dense(kernel(Z, signs), y == c, rows)
-            dense.alpha = dict(
-                zip([0, *(machine.active_[c] + 1)], machine.precisions_[c], strict=True)
-            )
-            assert machine.evidence_[c] == pytest.approx(dense.settle(), rel=1e-9)
-            w = np.append(machine.intercept_[c], machine.weights_[c])
-            np.testing.assert_allclose(w, dense.w, rtol=1e-7, atol=1e-9)
-    assert machine.converged_.all()
-
-
-@pytest.mark.parametrize("basis", ["landmarks", "all"])
-def test_all_points_as_landmarks_are_the_full_method(basis):
-    rng = np.random.default_rng(8)
-    X = rng.normal(size=(50, 2))
-    y = (X[:, 0] * X[:, 1] > 0).astype(int)
-    distances = ((X[:, None] - X) ** 2).sum(axis=2)
-    K = np.exp(-distances / 4) - 0.7 * np.exp(-distances)
-    factor = KreinFactor.fit(K, K, np.diagonal(K), rank=1.0)
-    Z, rows = factor.transform(K), np.arange(50)
-    assert {1.0, -1.0} == set(factor.signs)
-    machine = NystroemEPCVM(basis).fit(Z, factor.signs, y, 2, basis_rows=rows)
-    dense = Dense(K, y == 1, rows)
-    tried, _ = dense.grow()
-    members = list(dense.alpha)
-    assert machine.n_iter_[1] == tried
-    np.testing.assert_array_equal(machine.active_[1], np.array(members[1:]) - 1)
-    np.testing.assert_allclose(machine.weights_[1], dense.w[1:], rtol=1e-5)
-    expected = dense.Psi[:, members] @ dense.w
-    np.testing.assert_allclose(machine.decision_function(Z)[:, 1], expected, rtol=1e-5, atol=1e-5)
-
-
-def test_the_order_of_two_classes_does_not_matter():
-    Z, signs, y = problem(n_classes=2)
-    machine = NystroemEPCVM("all").fit(Z, signs, y, 2)
-    other = NystroemEPCVM("all").fit(Z, signs, 1 - y, 2)
-    assert len(machine.precisions_) == len(machine.evidence_) == 2
-    np.testing.assert_allclose(
-        other.decision_function(Z)[:, ::-1], machine.decision_function(Z), rtol=1e-9
-    )
-
-
-@pytest.mark.parametrize("scale", [1e-6, 1e6])
-def test_scale_of_the_kernel_does_not_matter(scale):
-    Z, signs, y = problem(n_classes=3)
-    one = NystroemEPCVM("all").fit(Z, signs, y, 3)
-    other = NystroemEPCVM("all").fit(Z * np.sqrt(scale), signs, y, 3)
-    np.testing.assert_array_equal(other.n_iter_, one.n_iter_)
-    for c in range(3):
-        np.testing.assert_array_equal(other.active_[c], one.active_[c])
-        np.testing.assert_allclose(other.weights_[c], one.weights_[c], rtol=1e-8)
-    np.testing.assert_allclose(
-        other.decision_function(Z * np.sqrt(scale)), one.decision_function(Z), rtol=1e-8
-    )
+    basis = _Basis.of(Z, signs, rows)
+    for c in classes:
+        last, ready, steps = -np.inf, False, 0
+        while not ready:
+            steps += 1
+            with single_threaded():
+                machine, _, ready = _grow(basis, np.where(y == c, 1.0, -1.0), steps)
+            mode, dense = machine.mode, Dense(kernel(Z, signs), y == c, rows)
+            dense.alpha = dict(zip(machine.members, mode.alpha, strict=True))
+            assert mode.evidence == pytest.approx(dense.settle(), rel=1e-9)
+            np.testing.assert_allclose(mode.w, dense.w, rtol=1e-7, atol=1e-9)
+            assert mode.evidence >= last
+            last = mode.evidence
+        assert steps > 5
 
 
 def test_columns_and_products_are_the_same_over_more_rows_than_a_tile():
-    Z, signs, y = problem(n=5000, r=6, n_classes=3)
-    rows = np.arange(24)  # four times the rank are held as columns, one more are not
+    Z, signs, _ = problem(n=5000, r=6, n_classes=3)
+    # four times the rank are held as columns, one more are not
     columns, products = (_Basis.of(Z, signs, np.arange(n)) for n in (24, 25))
     assert columns.right is None
     assert products.right is not None
     rng = np.random.default_rng(0)
     X, B = rng.normal(size=(5000, 2)), rng.uniform(size=5000)
-    psi = kernel(Z, signs)[:, rows]
+    psi = kernel(Z, signs)[:, :24]
     psi = np.hstack([np.ones((5000, 1)), psi / np.linalg.norm(psi, axis=0)])
     for basis in (columns, products):
         np.testing.assert_allclose(basis.project(X)[:25], psi.T @ X, atol=1e-11)
         np.testing.assert_allclose(basis.squares(B)[:25], (psi**2).T @ B, rtol=1e-11)
         np.testing.assert_allclose(basis.column(7), psi[:, 7], atol=1e-13)
         np.testing.assert_array_equal(basis.column(0), 1.0)
-    machines = [NystroemEPCVM().fit(Z, signs, y, 3, basis_rows=rows) for _ in range(2)]
-    assert machines[0].coef_.tobytes() == machines[1].coef_.tobytes()
 
 
 def test_probabilities_are_those_of_logistic_regression():
     rng = np.random.default_rng(1)
     y = rng.integers(0, 2, 3000)
     Z = rng.normal(size=(3000, 2)) + np.array([[-0.8, -0.4], [0.8, 0.4]])[y]
-    machine = NystroemEPCVM().fit(Z, np.ones(2), y, 2, basis_rows=np.arange(20))
-    probabilities = expit(machine.decision_function(Z)[:, 1])
+    probabilities = expit(decisions_of(solved(Z, np.ones(2), y, np.arange(20)), Z)[:, 0])
     other = LogisticRegression(C=1e9).fit(Z, y).predict_proba(Z)[:, 1]
     assert np.abs(probabilities - other).max() < 0.02  # the prior shrinks a little
     true = expit(2 * (0.8 * Z[:, 0] + 0.4 * Z[:, 1]))  # of two normal distributions
     assert np.abs(probabilities - true).mean() < 0.02
 
 
-def test_separable_labels_are_learned_with_sure_probabilities():
-    rng = np.random.default_rng(2)
-    y = rng.integers(0, 3, 300)
-    centres = 8 * np.array([[1.0, 0.0], [-0.5, 0.87], [-0.5, -0.87]])
-    Z = centres[y] + rng.normal(size=(300, 2))
-    machine = NystroemEPCVM().fit(Z, np.ones(2), y, 3, basis_rows=np.arange(30))
-    probabilities = expit(machine.decision_function(Z))
-    np.testing.assert_array_equal(machine.predict(Z), y)
-    assert probabilities[np.arange(300), y].min() > 0.9
-    assert probabilities[np.arange(3) != y[:, None]].max() < 0.1
-    assert max(len(weights) for weights in machine.weights_) <= 3
-    assert machine.converged_.all()
-
-
-def test_as_accurate_as_ny_pcvm_and_sparse():
-    rng = np.random.default_rng(5)
-    y = rng.integers(0, 4, 2000)
-    Z = rng.normal(size=(2000, 10)) * 0.6 + rng.normal(size=(4, 10))[y]
-    rows, half = np.arange(40), slice(0, 1000)
-    fitted = [
-        model.fit(Z[half], np.ones(10), y[half], 4, basis_rows=rows)
-        for model in (NystroemEPCVM(), NystroemPCVM())
-    ]
-    errors = [(model.predict(Z[1000:]) != y[1000:]).sum() for model in fitted]
-    assert errors[0] <= errors[1] + 10  # one percent
-    assert errors[0] < 100
-    assert max(len(weights) for weights in fitted[0].weights_) < len(rows) / 4
-
-
 def test_labels_that_say_nothing_leave_few_functions():
     rng = np.random.default_rng(6)
     Z, y = rng.normal(size=(200, 5)), rng.integers(0, 2, 200)
-    machine = NystroemEPCVM("all").fit(Z, np.ones(5), y, 2)
-    assert machine.converged_.all()
-    assert len(machine.weights_[0]) <= 3
-    assert np.isfinite(machine.decision_function(Z)).all()
+    found = solved(Z, np.ones(5), y)
+    assert len(found.weights[0]) <= 3
+    assert np.isfinite(found.coef).all()
 
 
 def test_kernel_against_the_labels_leaves_the_bias_alone():
     y = np.arange(30) % 2
     Z = np.column_stack([2.0 * y - 1.0, np.zeros(30)])
-    machine = NystroemEPCVM("all").fit(Z[:, :1], -np.ones(1), y, 2)  # k is -1 within a class
-    assert machine.converged_.all()
-    assert len(machine.weights_[1]) == 0
-    np.testing.assert_array_equal(machine.coef_, 0.0)
+    found = solved(Z[:, :1], -np.ones(1), y)  # k is -1 within a class
+    assert len(found.weights[0]) == 0
+    np.testing.assert_array_equal(found.coef, 0.0)
 
 
 def test_dependent_columns_and_copies_of_basis_functions_change_nothing():
     Z, signs, y = problem(n_classes=3)
     rows, labels = np.arange(len(y)), np.append(y, y)
-    plain = NystroemEPCVM().fit(np.vstack([Z, Z]), signs, labels, 3, basis_rows=rows)
+    plain = solved(np.vstack([Z, Z]), signs, labels, rows)
     wide, more = np.hstack([Z, 0.5 * Z[:, :2]]), np.append(signs, signs[:2])
     wide[:, :2] *= np.sqrt(0.75)
-    copies = NystroemEPCVM("all").fit(np.vstack([wide, wide]), more, labels, 3)
+    copies = solved(np.vstack([wide, wide]), more, labels)
     np.testing.assert_allclose(kernel(wide, more), kernel(Z, signs), atol=1e-12)
-    for one, two in zip(plain.active_, copies.active_, strict=True):
+    for one, two in zip(plain.active, copies.active, strict=True):
         np.testing.assert_array_equal(two % len(y), one)
-    np.testing.assert_array_equal(copies.n_iter_, plain.n_iter_)
+    np.testing.assert_array_equal(copies.n_iter, plain.n_iter)
     np.testing.assert_allclose(
-        copies.decision_function(wide), plain.decision_function(Z), rtol=1e-6, atol=1e-6
+        decisions_of(copies, wide), decisions_of(plain, Z), rtol=1e-6, atol=1e-6
     )
 
 
@@ -477,16 +405,13 @@ def test_functions_that_are_zero_are_left_out():
     Z, signs, y = problem(n_classes=3)
     wide = np.vstack([Z, np.zeros((6, Z.shape[1]))])
     labels = np.append(y, [0, 1, 2, 0, 1, 2])
-    everything = NystroemEPCVM("all").fit(wide, signs, labels, 3)
-    proper = NystroemEPCVM().fit(wide, signs, labels, 3, basis_rows=np.arange(len(y)))
-    np.testing.assert_array_equal(everything.coef_, proper.coef_)
+    everything, proper = (solved(wide, signs, labels, rows) for rows in (None, np.arange(len(y))))
+    np.testing.assert_array_equal(everything.coef, proper.coef)
 
 
-def test_bad_input_is_refused():
+def test_a_kernel_that_is_zero_or_not_finite_is_refused():
     Z, signs, y = problem(n_classes=3)
-    with pytest.raises(InputError, match="max_iter must be at least 1"):
-        NystroemEPCVM(max_iter=0)
     with pytest.raises(InputError, match="zero for all basis functions"):
-        NystroemEPCVM("all").fit(Z * 0, signs, y, 3)
+        solved(Z * 0, signs, y)
     with pytest.raises(InputError, match="not finite"):
-        NystroemEPCVM("all").fit(np.where(Z[3, 3] == Z, np.nan, Z), signs, y, 3)
+        solved(np.where(Z[3, 3] == Z, np.nan, Z), signs, y)

@@ -1,22 +1,15 @@
-"""Krein LSM and VC-LSM against normal equations, the paper's dense form, and random starts."""
+"""Krein LSM and VC-LSM against normal equations, the paper's dense form, and certificates."""
 
 from itertools import pairwise
 
 import numpy as np
 import pytest
 from scipy.linalg import hadamard
-from scipy.optimize import minimize
-from sklearn.linear_model import Ridge
 
-from krein_problems import labelled_rows, learner_problem
+from krein_problems import embedding_of, indefinite_kernel, labelled_rows, learned
 from kreinflow.errors import InputError
-from kreinflow.krein.correction import embed
-from kreinflow.krein.eigen import eigenpairs
-from kreinflow.krein.factor import KreinFactor
 from kreinflow.learners.krein_least_squares import (
-    KreinLeastSquares,
     KreinLeastSquaresLearner,
-    KreinVarianceConstrained,
     KreinVarianceConstrainedLearner,
     on_sphere,
 )
@@ -24,9 +17,30 @@ from kreinflow.learners.krein_least_squares import (
 PENALTIES = [(1.0, 1.0), (1e-2, 1.0), (1.0, 1e-4), (1e-6, 1e-3), (1e-8, 1e-8)]
 
 
-def weighted(signs, plus, minus, scale):
-    """Lambda of all columns, as a matrix."""
-    return scale * np.diag(np.where(signs > 0, plus, minus))
+def least_squares(plus, minus, Z, signs, y):
+    settings = {"method": "krein_lsm", "lambda_plus": plus, "lambda_minus": minus}
+    return learned(settings, Z, signs, y).decision
+
+
+def constrained(plus, minus, variance, Z, signs, y):
+    settings = {"lambda_plus": plus, "lambda_minus": minus, "variance": variance}
+    return learned({"method": "krein_vc_lsm", **settings}, Z, signs, y).decision
+
+
+def scale_of(Z):
+    """t, the mean variance of the columns."""
+    return np.trace(np.cov(Z.T, bias=True)) / Z.shape[1]
+
+
+def weighted(Z, signs, plus, minus):
+    """t Lambda as a matrix."""
+    return scale_of(Z) * np.diag(np.where(signs > 0, plus, minus))
+
+
+def multiplier(w, T, q, Lam):
+    """The mu of (Lam + mu T) w = q, the least squares solution of it."""
+    Tw = T @ w
+    return Tw @ (q - Lam @ w) / (Tw @ Tw)
 
 
 def dense_moments(Z, target):
@@ -39,72 +53,56 @@ def dense_moments(Z, target):
 @pytest.mark.parametrize(("plus", "minus"), PENALTIES)
 def test_least_squares_satisfies_the_normal_equations(plus, minus, n_classes):
     Z, signs, y = labelled_rows(n_classes=n_classes)
-    machine = KreinLeastSquares(plus, minus).fit(Z, signs, y, n_classes)
-    assert machine.scale_ == pytest.approx(np.trace(np.cov(Z.T, bias=True)) / 10)
+    decision = least_squares(plus, minus, Z, signs, y)
     X = np.hstack([Z, np.ones((len(Z), 1))])
     penalty = np.zeros((11, 11))
-    penalty[:10, :10] = len(Z) * weighted(signs, plus, minus, machine.scale_)
+    penalty[:10, :10] = len(Z) * weighted(Z, signs, plus, minus)
     for c in range(n_classes):
-        u = np.append(machine.coef_[:, c], machine.intercept_[c])
+        u = np.append(decision.weights[:, c], decision.intercept[c])
         right = X.T @ np.where(y == c, 1.0, -1.0)
         np.testing.assert_allclose((X.T @ X + penalty) @ u, right, atol=1e-10 * len(Z))
 
 
-def indefinite_kernel(n=60, rank=12, seed=1):
-    """K of low rank, labels it knows something of, and new columns K(new, all)."""
-    rng = np.random.default_rng(seed)
-    y = np.arange(n) % 2
-    X = rng.normal(size=(n + 20, rank)) + np.where(np.arange(n + 20)[:, None] % 2, 0.7, -0.3)
-    K = (X * np.where(np.arange(rank) % 3 == 2, -1.0, 1.0)) @ X.T
-    return K[:n, :n], K[n:, :n], y
-
-
-def eigen_rows(K, K_new, landmarks, basis):
-    """Rows of old and new objects in the eigenbasis or in the landmarks' own coordinates."""
-    C = K[:, landmarks]
-    factor = KreinFactor.fit(C, K[np.ix_(landmarks, landmarks)], np.diagonal(K), rank=1.0)
-    method = "none" if basis == "eigen" else "landmark_basis"
-    embedding = embed(factor, eigenpairs(factor.transform(C), factor.signs), method)
-    return embedding.transform(C), embedding.transform(K_new[:, landmarks]), embedding.signs
-
-
 def at_absolute_penalties(Z, signs, y, plus, minus):
-    """The machine at penalties that do not follow the scale of Z."""
-    scale = np.trace(np.cov(Z.T, bias=True)) / Z.shape[1]
-    return KreinLeastSquares(plus / scale, minus / scale).fit(Z, signs, y, 2)
+    """The decision at penalties that do not follow the scale of Z."""
+    return least_squares(plus / scale_of(Z), minus / scale_of(Z), Z, signs, y)
 
 
 @pytest.mark.parametrize(("plus", "minus"), [(0.1, 0.1), (0.02, 3.0), (2.0, 1e-3)])
 def test_on_the_eigen_factor_it_is_the_dense_form_of_the_paper(plus, minus):
-    K, K_new, y = indefinite_kernel()
+    K, K_new, y = indefinite_kernel(60, seed=1)
     target = np.where(y == 1, 1.0, -1.0)
-    Z, Z_new, signs = eigen_rows(K, K_new, np.arange(0, 60, 4), "eigen")
-    machine = at_absolute_penalties(Z, signs, y, plus, minus)
+    landmarks = np.arange(0, 60, 4)
+    embedding = embedding_of(K, "none", landmarks)
+    Z, signs = embedding.transform(K[:, landmarks]), embedding.signs
+    Z_new = embedding.transform(K_new[:, landmarks])
+    decision = at_absolute_penalties(Z, signs, y, plus, minus)
     # alpha = (H + n Lambda)^-1 P (y - b), with H = U |D| U', P = U S U', Lambda in the basis U
     D, U = np.linalg.eigh(K)
     D[np.abs(D) < 1e-9 * np.abs(D).max()] = 0.0
     H, P = (U * np.abs(D)) @ U.T, (U * np.sign(D)) @ U.T
     Lam = (U * np.where(D < 0, minus, plus)) @ U.T
-    b = machine.intercept_[1]
+    b = decision.intercept[1]
     alpha = np.linalg.solve(H + len(y) * Lam, P @ (target - b))
     scale = np.abs(target).sum()
-    np.testing.assert_allclose(machine.decision_function(Z)[:, 1], K @ alpha + b, atol=1e-11)
-    np.testing.assert_allclose(machine.decision_function(Z_new)[:, 1], K_new @ alpha + b, atol=1e-9)
+    np.testing.assert_allclose(decision.decide(Z)[:, 1], K @ alpha + b, atol=1e-11)
+    np.testing.assert_allclose(decision.decide(Z_new)[:, 1], K_new @ alpha + b, atol=1e-9)
     assert abs((K @ alpha + b - target).sum()) < 1e-11 * scale  # the intercept is free
 
 
 def test_by_the_signature_has_two_meanings():
     """The eigen factor knows no landmarks where K~ = K; the landmark factor does."""
-    K, K_new, y = indefinite_kernel()
+    K, K_new, y = indefinite_kernel(60, seed=1)
     sets = np.arange(0, 60, 4), np.arange(1, 60, 3)
     decisions, flipped = {}, {}
-    for basis in ("eigen", "landmark"):
+    for basis, correction in (("eigen", "none"), ("landmark", "landmark_basis")):
         for i, landmarks in enumerate(sets):
-            Z, Z_new, signs = eigen_rows(K, K_new, landmarks, basis)
+            embedding = embedding_of(K, correction, landmarks)
+            Z, signs = embedding.transform(K[:, landmarks]), embedding.signs
             np.testing.assert_allclose((Z * signs) @ Z.T, K, atol=1e-9)
             for plus, minus, kept in ((0.02, 3.0, decisions), (0.1, 0.1, flipped)):
-                machine = at_absolute_penalties(Z, signs, y, plus, minus)
-                kept[basis, i] = machine.decision_function(Z_new)[:, 1]
+                decision = at_absolute_penalties(Z, signs, y, plus, minus)
+                kept[basis, i] = decision.decide(embedding.transform(K_new[:, landmarks]))[:, 1]
     np.testing.assert_allclose(decisions["eigen", 0], decisions["eigen", 1], atol=1e-9)
     assert np.abs(decisions["landmark", 0] - decisions["landmark", 1]).max() > 0.1
 
@@ -124,30 +122,7 @@ def test_by_the_signature_has_two_meanings():
         alpha = centre @ np.linalg.solve(matrix, centre @ target)
         expected = (new - kernel.mean(axis=0)) @ alpha + target.mean()
         np.testing.assert_allclose(flipped[key], expected, atol=1e-9)
-    assert np.abs(flipped["eigen", 0] - flipped["landmark", 0]).max() > 0.1
-
-
-def test_equal_penalties_are_the_ridge_of_scikit_learn():
-    Z, signs, y = labelled_rows()
-    machine = KreinLeastSquares(0.03, 0.03).fit(Z, signs, y, 3)
-    for c in range(3):
-        ridge = Ridge(0.03 * machine.scale_ * len(Z)).fit(Z, np.where(y == c, 1.0, -1.0))
-        np.testing.assert_allclose(machine.decision_function(Z)[:, c], ridge.predict(Z), atol=1e-11)
-
-
-@pytest.mark.parametrize("machine", [KreinLeastSquares, KreinVarianceConstrained])
-def test_scale_of_the_kernel_and_order_of_two_classes_do_not_matter(machine):
-    Z, signs, y = labelled_rows(n_classes=2)
-    one = machine(1e-2, 1e-4).fit(Z, signs, y, 2)
-    np.testing.assert_array_equal(one.coef_[:, 0], -one.coef_[:, 1])
-    np.testing.assert_array_equal(one.intercept_[0], -one.intercept_[1])
-    f = one.decision_function(Z)
-    np.testing.assert_allclose(
-        machine(1e-2, 1e-4).fit(1e-5 * Z, signs, y, 2).decision_function(1e-5 * Z), f, atol=1e-9
-    )
-    other = machine(1e-2, 1e-4).fit(Z, signs, 1 - y, 2)
-    np.testing.assert_allclose(other.decision_function(Z)[:, ::-1], f, atol=1e-9)
-    assert (one.predict(Z) == y).mean() > 0.8
+    assert np.abs(flipped["eigen", 0] - flipped["landmark", 0]).max() > 0.01
 
 
 # --- the constraint of variance -----------------------------------------------------------------
@@ -160,51 +135,18 @@ def test_variance_stationarity_and_a_certificate_of_the_global_optimum(
     plus, minus, variance, n_classes
 ):
     Z, signs, y = labelled_rows(n_classes=n_classes)
-    machine = KreinVarianceConstrained(plus, minus, variance).fit(Z, signs, y, n_classes)
-    Lam = weighted(signs, plus, minus, machine.scale_)
-    f = machine.decision_function(Z)
+    decision = constrained(plus, minus, variance, Z, signs, y)
+    Lam, f = weighted(Z, signs, plus, minus), decision.decide(Z)
     for c in range(n_classes):
         target = np.where(y == c, 1.0, -1.0)
         assert f[:, c].var() == pytest.approx(variance * target.var(), rel=1e-9)
         assert f[:, c].mean() == pytest.approx(target.mean(), abs=1e-10)
         T, q = dense_moments(Z, target)
-        matrix = Lam + machine.multipliers_[c] * T
-        np.testing.assert_allclose(matrix @ machine.coef_[:, c], q, atol=1e-9 * np.abs(q).max())
+        w = decision.weights[:, c]
+        matrix = Lam + multiplier(w, T, q, Lam) * T
+        np.testing.assert_allclose(matrix @ w, q, atol=1e-9 * np.abs(q).max())
         # A stationary point on a sphere is the global optimum just if this is semidefinite.
         assert np.linalg.eigvalsh(matrix)[0] > -1e-10 * np.abs(matrix).max()
-
-
-@pytest.mark.parametrize(("plus", "minus"), [(1e-2, 1e-4), (1.0, 1e-2)])
-def test_no_random_feasible_start_ends_better(plus, minus):
-    Z, signs, y = labelled_rows(n=50, r=6, n_classes=2, negative=2)
-    T, q = dense_moments(Z, np.where(y == 1, 1.0, -1.0))
-    machine = KreinVarianceConstrained(plus, minus, 0.8).fit(Z, signs, y, 2)
-    Lam = weighted(signs, plus, minus, machine.scale_)
-    root = np.linalg.cholesky(T).T
-    radius = np.sqrt(0.8 * (1 - np.mean(np.where(y == 1, 1, -1)) ** 2))
-
-    def value(w):
-        return w @ Lam @ w - 2 * q @ w
-
-    def anywhere(x):  # each x stands for a feasible w
-        return value(np.linalg.solve(root, radius * x / np.linalg.norm(x)))
-
-    rng = np.random.default_rng(0)
-    found = [minimize(anywhere, rng.normal(size=6), tol=1e-12).fun for _ in range(40)]
-    ours = value(machine.coef_[:, 1])
-    assert ours <= min(found) + 1e-10
-    assert ours == pytest.approx(min(found), rel=1e-8)
-
-
-def test_at_the_variance_of_least_squares_it_is_least_squares():
-    Z, signs, y = labelled_rows(n_classes=2)
-    plain = KreinLeastSquares(1e-2, 1e-4).fit(Z, signs, y, 2)
-    share = plain.decision_function(Z)[:, 1].var() / np.where(y == 1, 1, -1).var()
-    assert share < 1
-    constrained = KreinVarianceConstrained(1e-2, 1e-4, share).fit(Z, signs, y, 2)
-    np.testing.assert_allclose(constrained.multipliers_, 1.0, rtol=1e-8)
-    np.testing.assert_allclose(constrained.coef_, plain.coef_, rtol=1e-8, atol=1e-10)
-    np.testing.assert_allclose(constrained.intercept_, plain.intercept_, rtol=1e-8)
 
 
 @pytest.mark.parametrize(("n", "r"), [(80, 8), (20, 30)])
@@ -215,15 +157,13 @@ def test_centring_that_lowers_the_rank_leaves_the_optimum_over_all_weights(n, r)
     Z = np.hstack([Z, Z[:, :1] + 5.0])
     signs = np.append(signs, -signs[0])
     plus, minus = 1e-1, 1e-3
-    machine = KreinVarianceConstrained(plus, minus).fit(Z, signs, y, 2)
     target = np.where(y == 1, 1.0, -1.0)
     T, q = dense_moments(Z, target)
-    Lam = weighted(signs, plus, minus, machine.scale_)
-    w = machine.coef_[:, 1]
+    Lam = weighted(Z, signs, plus, minus)
+    w = constrained(plus, minus, 1.0, Z, signs, y).weights[:, 1]
     assert w @ T @ w == pytest.approx(target.var(), rel=1e-9)
-    np.testing.assert_allclose(
-        (Lam + machine.multipliers_[1] * T) @ w, q, atol=1e-8 * np.abs(q).max()
-    )
+    matrix = Lam + multiplier(w, T, q, Lam) * T
+    np.testing.assert_allclose(matrix @ w, q, atol=1e-8 * np.abs(q).max())
     # The best w of the span, by the form S^-1 B' Lambda B S^-1.
     _, S, Bt = np.linalg.svd(Z - Z.mean(axis=0), full_matrices=False)
     kept = S / S[0] > 1e-6
@@ -244,11 +184,9 @@ def test_hard_case_is_made_up_for_by_the_bottom_vector():
     Z = H[:, [1, 2, 4]] * [4.0, 1.0, 2.0] + 2.0
     T, q = dense_moments(Z, target)
     assert q[0] == 0
-    machine = KreinVarianceConstrained(1.0, 1.0).fit(Z, np.ones(3), y, 2)
-    variances, t = np.diagonal(T), machine.scale_
+    w = constrained(1.0, 1.0, 1.0, Z, np.ones(3), y).weights[:, 1]
+    variances, t = np.diagonal(T), scale_of(Z)
     e = t / variances
-    np.testing.assert_allclose(machine.multipliers_, -e[0])
-    w = machine.coef_[:, 1]
     np.testing.assert_allclose(w[1:], q[1:] / (t - e[0] * variances[1:]))
     assert w @ T @ w == pytest.approx(target.var())
     assert abs(w[0]) > 0.1
@@ -301,43 +239,15 @@ def test_pairs_are_tried_from_the_most_regularised():
     assert shares == sorted(shares)
 
 
-@pytest.mark.parametrize(
-    ("correction", "n_classes"), [("none", 2), ("flip", 3), ("landmark_basis", 3)]
-)
-@pytest.mark.parametrize(
-    ("learner", "machine"),
-    [
-        (KreinLeastSquaresLearner({}), KreinLeastSquares),
-        (KreinVarianceConstrainedLearner({"variance": "inner"}), KreinVarianceConstrained),
-    ],
-)
-def test_all_choices_at_once_are_the_machines_one_by_one(learner, machine, correction, n_classes):
-    whole = learner_problem(n_classes=n_classes, correction=correction)
-    problem, unseen = whole.on(np.arange(60)), whole.on(np.arange(60, 90))
-    choices = learner.choices()
-    for choice, fitted in zip(choices, learner.fit(problem, choices), strict=True):
-        alone = machine(**choice).fit(problem.Z, problem.signs, problem.labels, n_classes)
-        np.testing.assert_allclose(
-            learner.decide(fitted, unseen), alone.decision_function(unseen.Z), rtol=1e-6, atol=1e-7
-        )
-
-
-def test_the_methods_paragraph_says_what_was_set():
-    assert "(chosen on inner folds)" in KreinLeastSquaresLearner({}).describe()
+def test_the_methods_paragraph_names_both_penalties_if_they_differ():
     given = KreinVarianceConstrainedLearner({"lambda_plus": 0.1, "variance": 0.5}).describe()
     assert "(0.1 and chosen on inner folds)" in given
     assert "(0.5)" in given
 
 
-def test_bad_input_is_refused():
+def test_what_cannot_be_solved_is_refused():
     Z, signs, y = labelled_rows()
-    with pytest.raises(InputError, match="lambda_minus: 0.0 is not a positive number"):
-        KreinLeastSquares(1.0, 0.0)
-    with pytest.raises(InputError, match="variance: -1.0 is not a positive number"):
-        KreinVarianceConstrained(variance=-1.0)
-    with pytest.raises(InputError, match=r"classes \[3\] of 4"):
-        KreinLeastSquares().fit(Z, signs, y, 4)
     with pytest.raises(InputError, match="penalty of 1e-30 is too small"):
-        KreinLeastSquares(1e-30, 1e-30).fit(np.hstack([Z, Z]), np.ones(20), y, 3)
+        least_squares(1e-30, 1e-30, np.hstack([Z, Z]), np.ones(20), y)
     with pytest.raises(InputError, match="look the same"):
-        KreinVarianceConstrained().fit(np.ones_like(Z), signs, y, 3)
+        constrained(1.0, 1.0, 1.0, np.ones_like(Z), signs, y)

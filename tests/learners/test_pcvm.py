@@ -8,11 +8,12 @@ import pytest
 from scipy.stats import norm
 from sklearn.exceptions import ConvergenceWarning
 
-from krein_problems import mixture_rows
+from krein_problems import embedding_of, mixture_rows, problem_of
 from kreinflow.errors import InputError
-from kreinflow.learners.pcvm import NystroemPCVM, PCVMLearner, _Machine
+from kreinflow.learners.one_against_rest import fitted_classes
+from kreinflow.learners.pcvm import PCVMLearner, _Machine, kernel_scale
 
-THRESHOLD = 1e-3
+THRESHOLD = PCVMLearner.threshold
 
 
 problem = partial(mixture_rows, n=90, noise=0.5)
@@ -67,12 +68,16 @@ def floored_objective(dense, w, active, b, e=1e-6):
     return likelihood - np.log(everything**2 + e).sum() / 4 - np.log(b**2 + e) / 4
 
 
-def after(steps, Z, signs, y, n_classes, basis, rows=None, **settings):
+def solved(Z, signs, y, basis="all", rows=None, own=None, max_iter=500, **attributes):
+    learner = PCVMLearner({"basis": basis, "max_iter": max_iter})
+    vars(learner).update(attributes)
+    return learner.solve(problem_of(Z, signs, y, basis=rows, own=own))
+
+
+def after(steps, *arguments, **keywords):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
-        return NystroemPCVM(basis, THRESHOLD, tol=1e-12, max_iter=steps, **settings).fit(
-            Z, signs, y, n_classes, basis_rows=rows
-        )
+        return solved(*arguments, max_iter=steps, tol=1e-12, **keywords)
 
 
 CASES = {
@@ -91,17 +96,16 @@ def test_every_step_equals_the_dense_em(case, basis):
     Z, signs, y = problem(**CASES[case])
     n_classes = CASES[case]["n_classes"]
     rows = np.arange(0, len(y), 5) if basis == "landmarks" else np.arange(len(y))
-    classes = range(1, 2) if n_classes == 2 else range(n_classes)
-    dense = {c: DenseEM(Z, signs, y == c, rows) for c in classes}
+    dense = [DenseEM(Z, signs, y == c, rows) for c in fitted_classes(n_classes)]
     for steps in range(1, 16):
-        machine = after(steps, Z, signs, y, n_classes, basis, rows, accelerate=False)
-        decisions = machine.decision_function(Z)
-        for c, em in dense.items():
+        found = after(steps, Z, signs, y, basis, rows, accelerate=False)
+        f = Z @ found.coef + found.intercept
+        for i, em in enumerate(dense):
             em.step()
-            np.testing.assert_array_equal(machine.active_[c], rows[em.active])
-            np.testing.assert_allclose(machine.weights_[c], em.w, rtol=1e-8, atol=1e-8)
-            np.testing.assert_allclose(machine.intercept_[c], em.b, rtol=1e-8, atol=1e-8)
-            np.testing.assert_allclose(decisions[:, c], em.f(), rtol=1e-8, atol=1e-8)
+            np.testing.assert_array_equal(found.active[i], rows[em.active])
+            np.testing.assert_allclose(found.weights[i], em.w, rtol=1e-8, atol=1e-8)
+            np.testing.assert_allclose(found.intercept[i], em.b, rtol=1e-8, atol=1e-8)
+            np.testing.assert_allclose(f[:, i], em.f(), rtol=1e-8, atol=1e-8)
 
 
 @pytest.mark.parametrize("accelerate", [False, True])
@@ -113,9 +117,9 @@ def test_objective_rises_between_prunings_and_its_floored_form_across(case, acce
     dense = [DenseEM(Z, signs, y == c, rows) for c in range(n_classes)]
     last, compared = {}, 0
     for steps in range(1, 60):
-        machine = after(steps, Z, signs, y, n_classes, "all", accelerate=accelerate)
+        found = after(steps, Z, signs, y, accelerate=accelerate)
         for c in range(n_classes):
-            state = machine.weights_[c], machine.active_[c], machine.intercept_[c]
+            state = found.weights[c], found.active[c], found.intercept[c]
             floored = floored_objective(dense[c], *state)
             value = objective(dense[c], *state) if state[2] else -np.inf
             if c in last:
@@ -133,23 +137,21 @@ def test_acceleration_reaches_the_optimum_in_fewer_steps():
     y[::9] = (y[::9] + 1) % 3  # separable classes let the weights grow for ever, slowly
     rows = np.arange(0, 200, 8)
     plain, fast = (
-        NystroemPCVM(tol=1e-7, max_iter=20000, accelerate=accelerate).fit(
-            Z, signs, y, 3, basis_rows=rows
-        )
+        solved(Z, signs, y, "landmarks", rows, max_iter=20000, tol=1e-7, accelerate=accelerate)
         for accelerate in (False, True)
     )
-    assert plain.converged_.all()
-    assert fast.converged_.all()
-    assert fast.n_iter_.sum() < plain.n_iter_.sum() / 2
+    assert plain.converged.all()
+    assert fast.converged.all()
+    assert fast.n_iter.sum() < plain.n_iter.sum() / 2
     for c in range(3):
-        np.testing.assert_array_equal(fast.active_[c], plain.active_[c])
-        np.testing.assert_allclose(fast.weights_[c], plain.weights_[c], rtol=1e-3)
-    np.testing.assert_allclose(fast.intercept_, plain.intercept_, rtol=1e-3)
+        np.testing.assert_array_equal(fast.active[c], plain.active[c])
+        np.testing.assert_allclose(fast.weights[c], plain.weights[c], rtol=1e-3)
+    np.testing.assert_allclose(fast.intercept, plain.intercept, rtol=1e-3)
 
 
 @pytest.mark.parametrize(("last", "kept"), [(0.2, True), (THRESHOLD * 1.01, False)])
 def test_extrapolation_that_would_prune_is_not_tried(last, kept):
-    machine = _Machine.start(0, np.array([True, False]), NystroemPCVM(threshold=THRESHOLD))
+    machine = _Machine.start(0, np.array([True, False]), PCVMLearner({}))
     theta = [np.log([1.0, start, 1.0]) for start in (last * 1.21, last * 1.1)]
     machine.history, machine.w, machine.b = theta, np.array([1.001, last]), 1.0
     machine.extrapolate(objective=-1.0)
@@ -159,94 +161,107 @@ def test_extrapolation_that_would_prune_is_not_tried(last, kept):
 
 def test_converged_means_that_a_dense_step_changes_nothing():
     Z, signs, y = problem(n_classes=2)
-    machine = NystroemPCVM("all", tol=1e-9, max_iter=20000).fit(Z, signs, y, 2)
+    found = solved(Z, signs, y, max_iter=20000, tol=1e-9)
     em = DenseEM(Z, signs, y == 1, np.arange(len(y)))
-    em.started, em.active = True, machine.active_[1]
-    em.w, em.b = machine.weights_[1], machine.intercept_[1]
+    em.started, em.active = True, found.active[0]
+    em.w, em.b = found.weights[0], found.intercept[0]
     em.step()
-    np.testing.assert_allclose(em.w, machine.weights_[1], rtol=1e-7)
-    np.testing.assert_allclose(em.b, machine.intercept_[1], rtol=1e-7)
-
-
-@pytest.mark.parametrize("scale", [1e-6, 1e6])
-def test_scale_of_the_kernel_does_not_matter(scale):
-    Z, signs, y = problem(n_classes=3)
-    one = NystroemPCVM("all").fit(Z, signs, y, 3)
-    other = NystroemPCVM("all").fit(Z * np.sqrt(scale), signs, y, 3)
-    assert other.kernel_scale_ == pytest.approx(one.kernel_scale_ * scale)
-    np.testing.assert_array_equal(other.n_iter_, one.n_iter_)
-    for c in range(3):
-        np.testing.assert_array_equal(other.active_[c], one.active_[c])
-        np.testing.assert_allclose(other.weights_[c], one.weights_[c], rtol=1e-6)
-    np.testing.assert_allclose(
-        other.decision_function(Z * np.sqrt(scale)), one.decision_function(Z), rtol=1e-6, atol=1e-8
-    )
+    np.testing.assert_allclose(em.w, found.weights[0], rtol=1e-7)
+    np.testing.assert_allclose(em.b, found.intercept[0], rtol=1e-7)
 
 
 def test_scale_of_a_kernel_whose_diagonal_is_zero():
     Z, signs, y = problem(n_classes=2)
     basis = np.array([0, 5, 11])
-    machine = NystroemPCVM().fit(Z, signs, y, 2, basis, self_similarities=np.zeros(len(y)))
-    K = (Z * signs) @ Z[basis].T
-    assert machine.kernel_scale_ == pytest.approx(np.sqrt(np.mean(K**2)), rel=1e-12)
+    scale = kernel_scale(problem_of(Z, signs, y, own=np.zeros(len(y))), basis)
+    assert scale == pytest.approx(np.sqrt(np.mean(((Z * signs) @ Z[basis].T) ** 2)), rel=1e-12)
 
 
 def test_scale_is_the_mean_magnitude_of_the_true_self_similarities():
     Z, signs, y = problem(n_classes=2)
     own = np.random.default_rng(0).normal(size=len(y))
-    machine = NystroemPCVM("all").fit(Z, signs, y, 2, self_similarities=own)
-    assert machine.kernel_scale_ == np.abs(own).mean()
-    f = (
-        (Z * signs)
-        @ Z[machine.active_[1]].T
-        @ (np.where(y[machine.active_[1]] == 1, 1, -1) * machine.weights_[1])
-    )
-    expected = f / np.abs(own).mean() + machine.intercept_[1]
-    np.testing.assert_allclose(machine.decision_function(Z)[:, 1], expected, atol=1e-10)
+    found = solved(Z, signs, y, own=own)
+    active = found.active[0]
+    f = (Z * signs) @ Z[active].T @ (np.where(y[active] == 1, 1, -1) * found.weights[0])
+    expected = f / np.abs(own).mean() + found.intercept[0]
+    np.testing.assert_allclose((Z @ found.coef + found.intercept)[:, 0], expected, atol=1e-10)
 
 
 def test_accurate_and_the_same_over_more_rows_than_a_tile():
     rng = np.random.default_rng(5)
     y = rng.integers(0, 4, 5000)
     Z = rng.normal(size=(5000, 10)) * 0.4 + rng.normal(size=(4, 10))[y]
-    machine = NystroemPCVM().fit(Z, np.ones(10), y, 4, basis_rows=np.arange(40))
-    again = NystroemPCVM().fit(Z, np.ones(10), y, 4, basis_rows=np.arange(40))
-    assert (machine.predict(Z) == y).mean() > 0.95
-    assert machine.coef_.tobytes() == again.coef_.tobytes()
+    found, again = (solved(Z, np.ones(10), y, "landmarks", np.arange(40)) for _ in range(2))
+    assert ((Z @ found.coef + found.intercept).argmax(axis=1) == y).mean() > 0.95
+    assert found.coef.tobytes() == again.coef.tobytes()
     em = DenseEM(Z, np.ones(10), y == 2, np.arange(40))
     em.step()
     em.step()
-    two = after(2, Z, np.ones(10), y, 4, "landmarks", np.arange(40), accelerate=False)
-    np.testing.assert_allclose(two.weights_[2], em.w, rtol=1e-8)
+    two = after(2, Z, np.ones(10), y, "landmarks", np.arange(40), accelerate=False)
+    np.testing.assert_allclose(two.weights[2], em.w, rtol=1e-8)
 
 
 def test_labels_that_say_nothing_end_well():
     rng = np.random.default_rng(6)
     Z, y = rng.normal(size=(200, 5)), rng.integers(0, 2, 200)
-    machine = NystroemPCVM("all", max_iter=3000).fit(Z, np.ones(5), y, 2)
-    assert machine.converged_.all()
-    assert np.isfinite(machine.decision_function(Z)).all()
+    found = solved(Z, np.ones(5), y, max_iter=3000)
+    assert found.converged.all()
+    assert np.isfinite(found.coef).all()
 
 
 def test_dependent_columns_and_repeated_rows():
     Z, signs, y = problem(n_classes=3)
     Z, signs, y = np.hstack([Z, Z[:, :2]]), np.append(signs, signs[:2]), np.append(y, y)
     Z = np.vstack([Z, Z])
-    machine = after(8, Z, signs, y, 3, "all", accelerate=False)
+    found = after(8, Z, signs, y, accelerate=False)
     em = DenseEM(Z, signs, y == 2, np.arange(len(y)))
     for _ in range(8):
         em.step()
-    np.testing.assert_allclose(machine.decision_function(Z)[:, 2], em.f(), rtol=1e-7, atol=1e-7)
+    f = Z @ found.coef + found.intercept
+    np.testing.assert_allclose(f[:, 2], em.f(), rtol=1e-7, atol=1e-7)
 
 
-def test_bad_input_is_refused():
+def test_a_kernel_of_zeros_is_refused():
     Z, signs, y = problem(n_classes=3)
-    with pytest.raises(InputError, match="must be positive"):
-        NystroemPCVM(tol=0.0)
     with pytest.raises(InputError, match="all similarities are zero"):
-        NystroemPCVM("all").fit(Z * 0, signs, y, 3)
+        solved(Z * 0, signs, y)
 
 
 def test_functions_at_all_records_are_held_in_memory_and_the_workflow_knows():
     assert PCVMLearner({}).by_tiles
     assert not PCVMLearner({"basis": "all"}).by_tiles
+
+
+SMALL = np.array([[2.0, 1.0, -1.0], [1.0, -1.0, 1.0], [-1.0, 1.0, 0.0]])
+"""Indefinite, its |k_ii| of mean 1."""
+
+
+def after_on(K, steps, y, rows):
+    """What is found with functions of a kernel itself, and the decisions for its points."""
+    embedding = embedding_of(K, "none")
+    Z, own = embedding.transform(K), np.diag(K).copy()
+    found = after(steps, Z, embedding.signs, y, "landmarks", rows, own=own, accelerate=False)
+    return found, Z @ found.coef + found.intercept
+
+
+def test_first_steps_of_pcvm_with_one_basis_function_by_hand():
+    """The function of the first point is (2, 1, -1), the targets (1, 1, -1), w = 1, b = 1.
+
+    With h = 5 y = (5, 5, -5) and M^2 = 2: w = 2 (2, 1, -1)(4, 4, -6)' / (1 + 2 * 6) = 36/13; then
+    with t^2 = 2: b = 2/(1 + 2 * 3) * (5 - 2 * 36/13) = -2/13.
+    """
+    y = np.array([1, 1, 0])
+    found, decisions = after_on(SMALL, 1, y, [0])
+    assert found.weights[0] == pytest.approx([36 / 13], rel=1e-12)
+    assert found.intercept[0] == pytest.approx(-2 / 13, rel=1e-12)
+    f = np.array([70, 34, -38]) / 13
+    np.testing.assert_allclose(decisions[:, 0], f, rtol=1e-12)
+    # The second step: h is the mean of a unit Gaussian about f on the side of the target.
+    targets = np.array([1, 1, -1])
+    h = f + targets * norm.pdf(f) / norm.cdf(targets * f)
+    squares = 2 * (36 / 13) ** 2, 2 * (2 / 13) ** 2
+    w = squares[0] * (SMALL[0] @ (h + 2 / 13)) / (1 + squares[0] * 6)
+    b = squares[1] / (1 + squares[1] * 3) * (h.sum() - 2 * w)
+    found, _ = after_on(SMALL, 2, y, [0])
+    assert found.weights[0] == pytest.approx([w], rel=1e-10)
+    assert found.intercept[0] == pytest.approx(b, rel=1e-10)

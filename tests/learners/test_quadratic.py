@@ -5,15 +5,11 @@ import pytest
 from sklearn.base import BaseEstimator
 from sklearn.discriminant_analysis import QuadraticDiscriminantAnalysis
 
+from krein_problems import learned, problem_of
 from kreinflow.errors import InputError
 from kreinflow.krein.factor import Embedding
 from kreinflow.learners.decisions import QuadraticDecision
-from kreinflow.learners.fisher import NystroemFisher
-from kreinflow.learners.quadratic import (
-    QUADRATIC_RIDGES,
-    KreinQuadraticDiscriminant,
-    quadratic_path,
-)
+from kreinflow.learners.quadratic import QuadraticLearner
 
 
 def problem(n_classes=3, n=120, r=6, negative=2, seed=0):
@@ -25,6 +21,11 @@ def problem(n_classes=3, n=120, r=6, negative=2, seed=0):
     Z += np.einsum("ij,ijk->ik", rng.normal(size=(n, r)), shapes[y])
     signs = np.where(np.arange(r) < r - negative, 1.0, -1.0)
     return Z, signs, y
+
+
+def decision(ridge, Z, y):
+    """The discriminant of rows Z; the signs of the factor play no part."""
+    return learned({"method": "ikqd", "ridge": ridge}, Z, np.ones(Z.shape[1]), y).decision
 
 
 def penalty(Z, ridge):
@@ -47,28 +48,9 @@ def test_without_ridge_it_is_the_dense_formula_on_the_indefinite_kernel(n_classe
         values, vectors = values[-Z.shape[1] :], vectors[:, -Z.shape[1] :]
         distances = (((k - mean) @ vectors) ** 2 / values).sum(axis=1)
         expected[:, c] = -(distances + np.log(values).sum()) / 2 + np.log(len(U) / len(y))
-    ours = KreinQuadraticDiscriminant(0.0).fit(Z, y, n_classes).decision_function(new)
+    ours = learned({"method": "ikqd", "ridge": 0.0}, Z, signs, y).decision.decide(new)
     differences, others = ours - ours[:, :1], expected - expected[:, :1]
     np.testing.assert_allclose(differences, others, atol=1e-9 * np.abs(others).max())
-
-
-@pytest.mark.parametrize("ridge", [1e-3, 0.3])
-def test_regularised_distances_need_only_the_kernel(ridge):
-    """A psd kernel: (C + lam)^-1 as (k(x,x) - k'(K + n lam)^-1 k)/lam, all centred in the class."""
-    Z, _, y = problem()
-    new = np.random.default_rng(9).normal(size=(15, Z.shape[1]))
-    lam = penalty(Z, ridge)
-    expected = np.empty((len(new), 3))
-    for c in range(3):
-        own = Z[y == c]
-        n, mean = len(own), own.mean(axis=0)
-        K, k = (own - mean) @ (own - mean).T, (new - mean) @ (own - mean).T
-        inner = np.einsum("ij,ij->i", k, np.linalg.solve(K + n * lam * np.eye(n), k.T).T)
-        distances = (((new - mean) ** 2).sum(axis=1) - inner) / lam
-        determinant = np.linalg.slogdet(np.eye(n) + K / (n * lam))[1] + Z.shape[1] * np.log(lam)
-        expected[:, c] = -(distances + determinant) / 2 + np.log(n / len(y))
-    ours = KreinQuadraticDiscriminant(ridge).fit(Z, y, 3).decision_function(new)
-    np.testing.assert_allclose(ours, expected, rtol=1e-9)
 
 
 class Ridge(BaseEstimator):
@@ -87,20 +69,8 @@ def test_it_is_the_quadratic_discriminant_of_scikit_learn_on_the_rows(ridge):
     theirs = QuadraticDiscriminantAnalysis(
         solver="eigen", tol=1e-9, covariance_estimator=Ridge(penalty(Z, ridge))
     ).fit(Z, y)
-    ours = KreinQuadraticDiscriminant(ridge).fit(Z, y, 3)
-    np.testing.assert_allclose(ours.decision_function(Z), theirs.decision_function(Z), rtol=1e-9)
-    np.testing.assert_array_equal(ours.predict(Z), theirs.predict(Z))
-
-
-def test_equal_covariances_give_the_linear_discriminant():
-    rng = np.random.default_rng(1)
-    within = rng.normal(size=(40, 5))
-    within -= within.mean(axis=0)
-    Z = np.vstack([within, within + 1.0])
-    y = np.repeat([0, 1], 40)
-    linear = NystroemFisher("pooled", "log_prior").fit(Z, np.ones(5), y, 2).decision_function(Z)
-    f = KreinQuadraticDiscriminant(0.0).fit(Z, y, 2).decision_function(Z)
-    np.testing.assert_allclose(f[:, 1] - f[:, 0], linear[:, 1], atol=1e-11)
+    ours = decision(ridge, Z, y).decide(Z)
+    np.testing.assert_allclose(ours, theirs.decision_function(Z), rtol=1e-9)
 
 
 def test_axes_do_not_matter_without_ridge_and_rotations_never_do():
@@ -110,7 +80,7 @@ def test_axes_do_not_matter_without_ridge_and_rotations_never_do():
     rotation = np.linalg.qr(any_axes)[0]
 
     def differences(ridge, rows):
-        f = KreinQuadraticDiscriminant(ridge).fit(rows, y, 3).decision_function(rows)
+        f = decision(ridge, rows, y).decide(rows)
         return f - f[:, :1]
 
     np.testing.assert_allclose(differences(0, Z), differences(0, Z @ any_axes), atol=1e-9)
@@ -118,20 +88,10 @@ def test_axes_do_not_matter_without_ridge_and_rotations_never_do():
     assert np.abs(differences(0.1, Z) - differences(0.1, Z @ any_axes)).max() > 0.1
 
 
-def test_scale_does_not_matter():
-    Z, _, y = problem()
-    one = KreinQuadraticDiscriminant(0.01).fit(Z, y, 3).decision_function(Z)
-    other = KreinQuadraticDiscriminant(0.01).fit(1e3 * Z, y, 3).decision_function(1e3 * Z)
-    np.testing.assert_allclose(other - other[:, :1], one - one[:, :1], atol=1e-9)
-
-
-def test_a_path_of_ridges_shares_the_axes_and_equals_single_fits():
-    Z, _, y = problem()
-    path = quadratic_path(Z, y, 3, QUADRATIC_RIDGES)
-    for ridge, fitted in zip(QUADRATIC_RIDGES, path, strict=True):
-        alone = KreinQuadraticDiscriminant(ridge).fit(Z, y, 3)
-        np.testing.assert_array_equal(fitted.decision_function(Z), alone.decision_function(Z))
-        assert fitted.axes_ is path[0].axes_
+def test_all_ridges_share_the_axes():
+    Z, signs, y = problem()
+    fits = QuadraticLearner({}).fit(problem_of(Z, signs, y), [{"ridge": 1.0}, {"ridge": 0.1}])
+    assert fits[0].decision.axes is fits[1].decision.axes
 
 
 def test_the_folded_decision_is_that_of_the_embedded_rows_whatever_their_company():
@@ -139,32 +99,20 @@ def test_the_folded_decision_is_that_of_the_embedded_rows_whatever_their_company
     rng = np.random.default_rng(3)
     C = rng.normal(size=(5000, 9))
     embedding = Embedding(rng.normal(size=(9, 6)), rng.normal(size=6), np.ones(6))
-    fitted = KreinQuadraticDiscriminant(0.1).fit(Z, y, 3)
-    decision = QuadraticDecision.folded(
-        embedding, fitted.axes_, fitted.centres_, fitted.scales_, fitted.constants_
-    )
-    together = decision.decide(C)
-    expected = fitted.decision_function(embedding.transform(C))
-    np.testing.assert_allclose(together, expected, rtol=1e-9)
+    on_rows = decision(0.1, Z, y)
+    arrays = on_rows.to_arrays()
+    del arrays["matrix"]
+    folded = QuadraticDecision.folded(embedding, **arrays)
+    together = folded.decide(C)
+    np.testing.assert_allclose(together, on_rows.decide(embedding.transform(C)), rtol=1e-9)
     for row in (0, 77, 4999):
-        np.testing.assert_array_equal(decision.decide(C[row : row + 1]), together[row : row + 1])
-    again = QuadraticDecision.from_arrays(decision.to_arrays(), 9, 3)
+        np.testing.assert_array_equal(folded.decide(C[row : row + 1]), together[row : row + 1])
+    again = QuadraticDecision.from_arrays(folded.to_arrays(), 9, 3)
     np.testing.assert_array_equal(again.decide(C[:3]), together[:3])
-    with pytest.raises(ValueError, match="axes is float64"):
-        QuadraticDecision.from_arrays(decision.to_arrays() | {"axes": fitted.axes_[:2]}, 9, 3)
 
 
 def test_fewer_rows_than_dimensions_need_a_ridge():
     Z, _, y = problem(n=30, r=25)
     with pytest.raises(InputError, match="covariances of 3 of 3 classes are singular"):
-        KreinQuadraticDiscriminant(0.0).fit(Z, y, 3)
-    machine = KreinQuadraticDiscriminant(0.1).fit(Z, y, 3)
-    assert np.isfinite(machine.decision_function(Z)).all()
-
-
-def test_bad_input_is_refused():
-    Z, _, y = problem()
-    with pytest.raises(InputError, match=r"classes \[3\] of 4"):
-        KreinQuadraticDiscriminant().fit(Z, y, 4)
-    with pytest.raises(InputError, match="ridge: -1"):
-        KreinQuadraticDiscriminant(-1)
+        decision(0.0, Z, y)
+    assert np.isfinite(decision(0.1, Z, y).decide(Z)).all()

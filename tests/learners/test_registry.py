@@ -8,12 +8,9 @@ import numpy as np
 import pytest
 import yaml
 
-from kreinflow.alignment.transforms import make_transform
+from krein_problems import problem_of
 from kreinflow.configuration import complete_configuration, schema
 from kreinflow.errors import InputError
-from kreinflow.krein.factor import Embedding
-from kreinflow.krein.landmark_kernel import LandmarkKernel, Landmarks, TrainingPart
-from kreinflow.learners.learner import Problem
 from kreinflow.learners.registry import LEARNERS, make_learner
 from kreinflow.references import REFERENCES
 
@@ -65,13 +62,7 @@ def test_its_decisions_are_the_distances_to_the_means(documented):
     rng = np.random.default_rng(2)
     X, labels = rng.normal(size=(40, 4)), np.arange(40) % 3
     signs = np.array([1.0, 1.0, -1.0, 1.0])
-    C = (X * signs) @ X[:4].T
-    embedding = Embedding(np.linalg.inv(X[:4] * signs).T, np.zeros(4), signs)
-    kernel = LandmarkKernel(make_transform("raw"), None, C, C[:4], np.ones(40), None)
-    landmarks = Landmarks(C, np.ones(40), np.ones(40), np.arange(4), labels[:4], "similarity")
-    part = TrainingPart(np.arange(40), labels, np.arange(40), ("a", "b", "c"))
-    problem = Problem.of(embedding, kernel, landmarks, part, seed=1)
-    np.testing.assert_allclose(problem.Z, X, atol=1e-10)
+    problem = problem_of(X, signs, labels)
     learner = make_learner({"method": "nearest_mean", "shrinkage": "inner"})
     choices = learner.choices()
     fitted = learner.fit(problem, choices)[-1]

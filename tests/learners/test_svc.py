@@ -5,34 +5,18 @@ import pytest
 import scipy.linalg
 from sklearn.svm import SVC
 
-from kreinflow.errors import InputError
-from kreinflow.krein.correction import embed
-from kreinflow.krein.eigen import eigenpairs
-from kreinflow.krein.factor import KreinFactor
-from kreinflow.learners.svc import FactorSVC
-
-
-def indefinite(n=90, n_new=30, n_classes=2, seed=0):
-    rng = np.random.default_rng(seed)
-    y = np.arange(n) % n_classes
-    X = rng.normal(size=(n + n_new, 12))
-    X[:n] += rng.normal(size=(n_classes, 12))[y]
-    K = (X * np.where(np.arange(12) < 5, -1.0, 1.0)) @ X.T
-    return K[:n, :n], K[n:, :n], y
-
-
-def embedding_of(K, correction):
-    factor = KreinFactor.fit(K, K, np.diag(K).copy(), rank=1.0)
-    return embed(factor, eigenpairs(factor.transform(K), factor.signs), correction)
+from krein_problems import embedding_of, indefinite_kernel, learned
 
 
 @pytest.mark.parametrize("correction", ["flip", "clip", "square", "shift"])
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_it_is_the_machine_of_the_precomputed_corrected_kernel(correction, n_classes):
-    K, k, y = indefinite(n_classes=n_classes)
+    K, k, y = indefinite_kernel(90, n_classes=n_classes)
     embedding = embedding_of(K, correction)
     Z, new = embedding.transform(K), embedding.transform(k)
-    ours = FactorSVC(5.0).fit(Z, embedding.signs, y, n_classes).decision_function(new)
+    fitted = learned({"method": "svc", "penalty": 5.0}, Z, embedding.signs, y)
+    ours = fitted.decision.decide(new)
+    assert fitted.converged
     gram = Z @ Z.T
     scale = np.trace(gram) / len(gram)
     for c in range(n_classes):
@@ -43,7 +27,7 @@ def test_it_is_the_machine_of_the_precomputed_corrected_kernel(correction, n_cla
 
 def test_on_flip_it_is_the_krein_svm_with_its_signs_back():
     """Loosli: the machine on U|D|U', alpha = U S U' a, and f(x) = k(x)'alpha + b, indefinite k."""
-    K, k, y = indefinite()
+    K, k, y = indefinite_kernel(90)
     D, U = scipy.linalg.eigh(K)
     assert D.min() < -1
     flipped = (U * np.abs(D)) @ U.T
@@ -55,33 +39,18 @@ def test_on_flip_it_is_the_krein_svm_with_its_signs_back():
     alpha = (U[:, kept] * np.sign(D[kept])) @ (U[:, kept].T @ a)
     expected = k @ alpha + machine.intercept_[0]
     embedding = embedding_of(K, "flip")
-    ours = FactorSVC(5.0).fit(embedding.transform(K), embedding.signs, y, 2)
-    decisions = ours.decision_function(embedding.transform(k))
-    np.testing.assert_allclose(decisions[:, 1], expected, atol=1e-3)
-    np.testing.assert_array_equal(decisions[:, 0], -decisions[:, 1])
+    Z, new = embedding.transform(K), embedding.transform(k)
+    fitted = learned({"method": "svc", "penalty": 5.0}, Z, embedding.signs, y)
+    np.testing.assert_allclose(fitted.decision.decide(new)[:, 1], expected, atol=1e-3)
     # Without the signs the prediction is another.
     assert np.abs(k @ a + machine.intercept_[0] - expected).max() > 0.1
 
 
-def test_what_it_says_of_itself():
-    K, _, y = indefinite(n_classes=3)
+def test_records_that_any_class_rests_on_are_counted_once():
+    K, _, y = indefinite_kernel(90, n_classes=3)
     embedding = embedding_of(K, "clip")
-    machine = FactorSVC(1.0).fit(embedding.transform(K), embedding.signs, y, 3)
-    assert machine.converged_.all()
-    assert machine.coef_.shape == (embedding.rank, 3)
-    for c in range(3):
-        margins = np.where(y == c, 1, -1) * machine.decision_function(embedding.transform(K))[:, c]
-        inside = np.flatnonzero(margins < 1 - 1e-3)
-        assert np.isin(inside, machine.support_[c]).all()
-
-
-def test_bad_input_is_refused():
-    K, _, y = indefinite()
-    embedding = embedding_of(K, "none")
     Z = embedding.transform(K)
-    with pytest.raises(InputError, match="5 negative eigenvalues"):
-        FactorSVC().fit(Z, embedding.signs, y, 2)
-    with pytest.raises(InputError, match=r"classes \[2\] of 3"):
-        FactorSVC().fit(Z, np.ones(12), y, 3)
-    with pytest.raises(InputError, match="penalty: -1"):
-        FactorSVC(-1)
+    fitted = learned({"method": "svc", "penalty": 1.0}, Z, embedding.signs, y)
+    margins = np.where(y[:, None] == np.arange(3), 1, -1) * fitted.decision.decide(Z)
+    inside, near = ((margins < 1 + gap).any(axis=1).mean() for gap in (-1e-3, 1e-3))
+    assert inside <= fitted.basis_used <= near

@@ -9,9 +9,8 @@ from scipy.special import softmax
 from kreinflow.errors import InputError
 from kreinflow.krein.factor import Embedding
 from kreinflow.learners import registry
-from kreinflow.learners.epcvm import NystroemEPCVM
 from kreinflow.learners.fisher import RIDGE_GRID, NystroemFisher
-from kreinflow.learners.pcvm import NystroemPCVM
+from kreinflow.learners.learner import Problem
 from kreinflow.models.reject_threshold import RejectRule
 from kreinflow.models.training import Training
 from models.trainings import KINDS, LEARNERS, PSD_ONLY, M, N, decisions, fitted, problem
@@ -42,23 +41,17 @@ def test_probabilities_sum_to_one_and_new_rows_are_learned(kind, learner):
 def test_weights_on_landmark_scores_are_the_decisions_of_z(kind, correction, learner):
     trained, landmarks, part, kernel, embedding, *_ = fitted(kind, learner, correction)
     Z = embedding.transform(kernel.C)
-    places = np.searchsorted(part.rows, landmarks.rows)
     if learner == "ikfd":
-        machine = NystroemFisher("balanced", "midpoint", 0).fit(Z, embedding.signs, part.labels, 3)
-    elif learner == "epcvm":
-        machine = NystroemEPCVM().fit(Z, embedding.signs, part.labels, 3, basis_rows=places)
+        fisher = NystroemFisher().fit(Z, embedding.signs, part.labels, 3)
+        coef, intercept = fisher.coef_, fisher.intercept_
     else:
-        machine = NystroemPCVM(basis="landmarks", max_iter=60).fit(
-            Z,
-            embedding.signs,
-            part.labels,
-            3,
-            basis_rows=places,
-            self_similarities=kernel.self_similarities if correction == "none" else None,
+        machine = registry.make_learner(LEARNERS[learner]).solve(
+            Problem.of(embedding, kernel, landmarks, part, 1)
         )
-    expected = Z @ machine.coef_ + machine.intercept_
+        coef, intercept = machine.coef, machine.intercept
+    expected = Z @ coef + intercept
     ours = decisions(trained.classifier, landmarks, part.rows)
-    scale = np.abs(embedding.matrix).max() * np.abs(machine.coef_).max()
+    scale = np.abs(embedding.matrix).max() * np.abs(coef).max()
     np.testing.assert_allclose(ours, expected, rtol=1e-9, atol=1e-12 * scale)
 
 

@@ -1,15 +1,16 @@
-"""What the probabilistic classification vector machines share: where basis functions may be."""
+"""What the probabilistic classification vector machines share: their basis functions."""
 
-from collections.abc import Mapping
+from abc import abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kreinflow.errors import InputError
-from kreinflow.learners.learner import Fitted, Problem, folded
-from kreinflow.learners.linear import LinearEstimator
-from kreinflow.numerics import FloatArray, IntArray
+from kreinflow.learners.learner import Choice, Fitted, Learner, Problem, folded
+from kreinflow.numerics import FloatArray
 
 BASES: Mapping[str, str] = {"landmarks": "the landmarks", "all": "all training points"}
 """The places of basis functions, and how texts name them."""
@@ -21,53 +22,72 @@ BASIS_SCHEMA: Mapping[str, Any] = {
 }
 
 
-def check_basis(basis: str) -> None:
-    """Refuse what is none of :data:`BASES`.
+@dataclass(frozen=True, eq=False)
+class BasisFunctions:
+    """What is left of the basis functions of all classes, and the steps that this took.
 
-    Raises
-    ------
-    InputError
-    """
-    if basis not in BASES:
-        raise InputError(f"basis: {basis!r} is unknown. Use one of {', '.join(BASES)}.")
-
-
-def basis_places(basis: str, basis_rows: IntArray | None, n: int) -> NDArray[np.intp]:
-    """Return the rows that basis functions may be at, of n.
+    Of two classes, these are those of the second: the first is its mirror image.
 
     Parameters
     ----------
-    basis : {"landmarks", "all"}
-    basis_rows : ndarray of int
-        The landmarks.
-    n : int
-
-    Raises
-    ------
-    InputError
-        If the landmarks are wanted, and there are none.
+    coef : ndarray of shape (r, n_fitted)
+        What the weights are on z.
+    intercept : ndarray of shape (n_fitted,)
+    weights : list of ndarray
+        Positive weights of each class.
+    active : list of ndarray
+        Training rows that these weights belong to.
+    n_iter : ndarray of shape (n_fitted,)
+    converged : ndarray of shape (n_fitted,) of bool
+    basis_used : float
+        Share of training rows with a weight in any class.
     """
-    if basis == "all":
-        return np.arange(n)
-    if basis_rows is None or len(basis_rows) == 0:
-        raise InputError("basis: 'landmarks' needs the rows of the landmarks. Give basis_rows.")
-    return np.asarray(basis_rows)
+
+    coef: FloatArray
+    intercept: FloatArray
+    weights: list[FloatArray]
+    active: list[NDArray[np.intp]]
+    n_iter: NDArray[np.intp]
+    converged: NDArray[np.bool_]
+    basis_used: float
 
 
-class BasisFunctionMachine(LinearEstimator):
-    """What is left of the basis functions of all classes, and the steps that this took."""
+class BasisFunctionLearner(Learner):
+    """A learner of sparse positive weights of basis functions; ``basis`` says where they may be."""
 
-    weights_: list[FloatArray]
-    active_: list[NDArray[np.intp]]
-    n_iter_: NDArray[np.intp]
-    converged_: NDArray[np.bool_]
-    complexity_: float
+    @abstractmethod
+    def solve(self, problem: Problem) -> BasisFunctions:
+        """Find the weights; see :meth:`Learner.fit`.
 
-    def fitted(self, problem: Problem) -> Fitted:
-        """Return it as a learner's, once it is fitted to the problem."""
-        return Fitted(
-            folded(problem, self.coef_, self.intercept_),
-            basis_used=self.complexity_,
-            iterations=int(self.n_iter_.max()),
-            converged=bool(self.converged_.all()),
+        Raises
+        ------
+        InputError
+            If a class has no row, no landmark is among the rows, or the kernel is zero.
+
+        Warns
+        -----
+        sklearn.exceptions.ConvergenceWarning
+            Once, if a class has not converged after ``max_iter`` steps.
+        """
+
+    def fit(self, problem: Problem, choices: Sequence[Choice]) -> list[Fitted]:
+        """See :meth:`Learner.fit`."""
+        found = self.solve(problem)
+        fitted = Fitted(
+            folded(problem, found.coef, found.intercept),
+            basis_used=found.basis_used,
+            iterations=int(found.n_iter.max()),
+            converged=bool(found.converged.all()),
         )
+        return [fitted for _ in choices]
+
+    def places(self, problem: Problem) -> NDArray[np.intp]:
+        """Return the records that basis functions may be at."""
+        if self.settings["basis"] == "all":
+            return np.arange(len(problem.labels))
+        if not len(problem.landmark_records):
+            raise InputError(
+                "basis: no landmark is among the records to learn from. Take more landmarks, or "
+                "basis: all."
+            )
+        return np.asarray(problem.landmark_records)

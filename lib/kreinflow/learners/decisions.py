@@ -14,7 +14,7 @@ from typing import Any, ClassVar, Literal, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from kreinflow.kernels.products import ELMKernel
+from kreinflow.kernels.products import elm_expansion
 from kreinflow.krein.factor import Embedding
 from kreinflow.numerics import FloatArray, single_threaded, tiled_product, tiles
 
@@ -26,25 +26,25 @@ class Decision:
     """The base of all kinds: named arrays of numbers, and a function of rows.
 
     A kind is a frozen dataclass whose fields are arrays of floats. It adds
-    ``kind`` (its name in files), ``space``, :meth:`shapes` and :meth:`decide`, and a line in
+    ``kind`` (its name in files), ``space``, ``shapes``, :meth:`decide`, and a line in
     :data:`KINDS`.
+
+    Attributes
+    ----------
+    shapes : mapping of str to str
+        The shape of each field, a letter for each axis: m landmarks, c classes. Other letters are
+        sizes that the first field to have them is free to choose.
     """
 
     kind: ClassVar[str]
     space: ClassVar[Space] = "kernel"
+    shapes: ClassVar[Mapping[str, str]]
 
     def decide(self, rows: FloatArray) -> FloatArray:
         """Return the decisions (n, n_classes) of rows (n, n_landmarks); the largest wins.
 
         Each row of the result depends on its own row alone, bit for bit.
         """
-        raise NotImplementedError
-
-    @classmethod
-    def shapes(
-        cls, arrays: Mapping[str, NDArray[Any]], n_landmarks: int, n_classes: int
-    ) -> dict[str, tuple[int, ...]]:
-        """Return the shape that each field must have; free dimensions are read off ``arrays``."""
         raise NotImplementedError
 
     def to_arrays(self) -> dict[str, NDArray[Any]]:
@@ -62,9 +62,12 @@ class Decision:
         KeyError, ValueError, IndexError
             If an array is missing, of a wrong shape or type, or not finite.
         """
-        shapes = cls.shapes(arrays, n_landmarks, n_classes)
+        sizes = {"m": n_landmarks, "c": n_classes}
         for field in fields(cls):
-            array, shape = arrays[field.name], shapes[field.name]
+            array, letters = arrays[field.name], cls.shapes[field.name]
+            for letter, size in zip(letters, array.shape, strict=False):
+                sizes.setdefault(letter, size)
+            shape = tuple(sizes.get(letter) for letter in letters)
             if array.shape != shape or array.dtype.kind != "f":
                 raise ValueError(
                     f"{field.name} is {array.dtype} {array.shape}, not of shape {shape}"
@@ -85,6 +88,7 @@ class LinearDecision(Decision):
     """
 
     kind: ClassVar[str] = "linear"
+    shapes: ClassVar[Mapping[str, str]] = {"weights": "mc", "intercept": "c"}
     weights: FloatArray
     intercept: FloatArray
 
@@ -105,13 +109,6 @@ class LinearDecision(Decision):
     def decide(self, rows: FloatArray) -> FloatArray:
         """See :meth:`Decision.decide`."""
         return tiled_product(rows, self.weights) + self.intercept
-
-    @classmethod
-    def shapes(
-        cls, arrays: Mapping[str, NDArray[Any]], n_landmarks: int, n_classes: int
-    ) -> dict[str, tuple[int, ...]]:
-        """See :meth:`Decision.shapes`."""
-        return {"weights": (n_landmarks, n_classes), "intercept": (n_classes,)}
 
 
 @dataclass(frozen=True, eq=False)
@@ -136,6 +133,7 @@ class NearestDecision(Decision):
 
     kind: ClassVar[str] = "nearest"
     space: ClassVar[Space] = "nearness"
+    shapes: ClassVar[Mapping[str, str]] = {"members": "mc"}
     members: FloatArray
 
     def decide(self, rows: FloatArray) -> FloatArray:
@@ -150,37 +148,6 @@ class NearestDecision(Decision):
                 if own.any():
                     out[part, code] = near[:, own].max(axis=1)
         return out
-
-    @classmethod
-    def shapes(
-        cls, arrays: Mapping[str, NDArray[Any]], n_landmarks: int, n_classes: int
-    ) -> dict[str, tuple[int, ...]]:
-        """See :meth:`Decision.shapes`."""
-        return {"members": (n_landmarks, n_classes)}
-
-
-def quadratic_forms(
-    Z: FloatArray, axes: FloatArray, centres: FloatArray, scales: FloatArray, constants: FloatArray
-) -> FloatArray:
-    """Return b_c - sum_j g_cj^2 (z'V_c - o_c)_j^2 / 2 for rows z and all c, row by row.
-
-    Parameters
-    ----------
-    Z : ndarray of shape (n, r)
-    axes, centres, scales, constants
-        V, o, g and b; see :class:`QuadraticDecision`.
-
-    Returns
-    -------
-    ndarray of shape (n, n_classes)
-    """
-    out = np.empty((len(Z), len(constants)))
-    for c, constant in enumerate(constants):
-        whitened = tiled_product(Z, axes[c])
-        whitened -= centres[c]
-        whitened *= scales[c]
-        out[:, c] = constant - 0.5 * np.einsum("ij,ij->i", whitened, whitened)
-    return out
 
 
 @dataclass(frozen=True, eq=False)
@@ -204,6 +171,13 @@ class QuadraticDecision(Decision):
     """
 
     kind: ClassVar[str] = "quadratic"
+    shapes: ClassVar[Mapping[str, str]] = {
+        "matrix": "mr",
+        "axes": "crr",
+        "centres": "cr",
+        "scales": "cr",
+        "constants": "c",
+    }
     matrix: FloatArray
     axes: FloatArray
     centres: FloatArray
@@ -227,52 +201,13 @@ class QuadraticDecision(Decision):
     def decide(self, rows: FloatArray) -> FloatArray:
         """See :meth:`Decision.decide`."""
         Z = tiled_product(rows, self.matrix)
-        return quadratic_forms(Z, self.axes, self.centres, self.scales, self.constants)
-
-    @classmethod
-    def shapes(
-        cls, arrays: Mapping[str, NDArray[Any]], n_landmarks: int, n_classes: int
-    ) -> dict[str, tuple[int, ...]]:
-        """See :meth:`Decision.shapes`."""
-        r = arrays["matrix"].shape[-1]
-        return {
-            "matrix": (n_landmarks, r),
-            "axes": (n_classes, r, r),
-            "centres": (n_classes, r),
-            "scales": (n_classes, r),
-            "constants": (n_classes,),
-        }
-
-
-def elm_kernel(X: FloatArray, Y: FloatArray) -> FloatArray:
-    """Return the extreme learning machine kernel of rows of X with rows of Y.
-
-    By matrix products, each row from its own row of X alone, bit for bit; see
-    :class:`~kreinflow.kernels.products.ELMKernel`.
-    """
-    x, y = np.einsum("ij,ij->i", X, X), np.einsum("ij,ij->i", Y, Y)
-    return ELMKernel({}).function(tiled_product(X, np.ascontiguousarray(Y.T)), x[:, None], y)
-
-
-def elm_expansion(X: FloatArray, support: FloatArray, coefficients: FloatArray) -> FloatArray:
-    """Return the sum over j of k(x, u_j) a_jc for rows x, in the memory of a few tiles.
-
-    Parameters
-    ----------
-    X : ndarray of shape (n, n_landmarks)
-    support : ndarray of shape (n_support, n_landmarks)
-        The u_j; all training rows may be among them.
-    coefficients : ndarray of shape (n_support, n_classes)
-
-    Returns
-    -------
-    ndarray of shape (n, n_classes)
-    """
-    out = np.zeros((len(X), coefficients.shape[1]))
-    for rows in tiles(len(X)):
-        for part in tiles(len(support)):
-            out[rows] += tiled_product(elm_kernel(X[rows], support[part]), coefficients[part])
-    return out
+        out = np.empty((len(Z), len(self.constants)))
+        for c, constant in enumerate(self.constants):
+            whitened = tiled_product(Z, self.axes[c])
+            whitened -= self.centres[c]
+            whitened *= self.scales[c]
+            out[:, c] = constant - 0.5 * np.einsum("ij,ij->i", whitened, whitened)
+        return out
 
 
 @dataclass(frozen=True, eq=False)
@@ -295,6 +230,13 @@ class ELMDecision(Decision):
 
     kind: ClassVar[str] = "elm"
     space: ClassVar[Space] = "nearness"
+    shapes: ClassVar[Mapping[str, str]] = {
+        "centre": "m",
+        "deviation": "m",
+        "support": "sm",
+        "coefficients": "sc",
+        "intercept": "c",
+    }
     centre: FloatArray
     deviation: FloatArray
     support: FloatArray
@@ -319,20 +261,6 @@ class ELMDecision(Decision):
         if not (decision.deviation > 0).all():
             raise ValueError("deviation holds numbers that are not positive")
         return decision
-
-    @classmethod
-    def shapes(
-        cls, arrays: Mapping[str, NDArray[Any]], n_landmarks: int, n_classes: int
-    ) -> dict[str, tuple[int, ...]]:
-        """See :meth:`Decision.shapes`."""
-        n_support = arrays["support"].shape[0]
-        return {
-            "centre": (n_landmarks,),
-            "deviation": (n_landmarks,),
-            "support": (n_support, n_landmarks),
-            "coefficients": (n_support, n_classes),
-            "intercept": (n_classes,),
-        }
 
 
 KINDS: dict[str, type[Decision]] = {

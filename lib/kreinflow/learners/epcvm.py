@@ -1,7 +1,5 @@
 """The incremental probabilistic classification vector machine on a Krein factor (Ny-EPCVM)."""
 
-import warnings
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
@@ -14,20 +12,13 @@ from kreinflow.errors import InputError, KreinflowError
 from kreinflow.learners.basis_functions import (
     BASES,
     BASIS_SCHEMA,
-    BasisFunctionMachine,
-    basis_places,
-    check_basis,
+    BasisFunctionLearner,
+    BasisFunctions,
 )
-from kreinflow.learners.learner import Choice, Fitted, Learner, Problem
+from kreinflow.learners.learner import Problem
 from kreinflow.learners.moments import class_counts
-from kreinflow.learners.one_against_rest import fitted_classes, with_mirror
-from kreinflow.numerics import (
-    RANK_TOLERANCE,
-    FloatArray,
-    IntArray,
-    single_threaded,
-    tiles,
-)
+from kreinflow.learners.one_against_rest import fitted_classes, warn_unconverged
+from kreinflow.numerics import RANK_TOLERANCE, FloatArray, single_threaded, tiles
 from kreinflow.settings import SettingsSchema
 
 _BETA = 3.0  # slope of the sigmoid that stands for the step of the truncated prior
@@ -38,7 +29,7 @@ _DECREMENT = 1e-12  # squared distance to the mode, in standard deviations, at t
 _NEWTON_STEPS = 200
 
 
-class NystroemEPCVM(BasisFunctionMachine):
+class EPCVMLearner(BasisFunctionLearner):
     r"""Sparse logistic machines of all classes against the rest, grown one function at a time.
 
     Class c has targets :math:`y = \pm 1`, :math:`t = (1 + y)/2`, a bias and basis functions j
@@ -82,33 +73,6 @@ class NystroemEPCVM(BasisFunctionMachine):
     from, an action costs O(N n^2) to try, and one that is kept O(N b n) where all columns are held
     (b up to 4 r), else O(N (n + r) r + b r^2).
 
-    Parameters
-    ----------
-    basis : {"landmarks", "all"}
-        Functions to choose from: the given rows only, or all training rows.
-    max_iter : int
-        Largest number of actions tried for a class, kept or not.
-
-    Attributes
-    ----------
-    coef_ : ndarray of shape (r, n_classes)
-        ``diag(s) Z_B'(y_B w / rho)``.
-    intercept_ : ndarray of shape (n_classes,)
-        Weights of the bias.
-    weights_ : list of ndarray
-        Weights of each class, without the bias.
-    active_ : list of ndarray
-        Training rows that these weights belong to.
-    precisions_ : list of ndarray
-        alpha of the bias and of these weights.
-    evidence_ : ndarray of shape (n_classes,)
-        E.
-    n_iter_ : ndarray of shape (n_classes,)
-        Actions tried.
-    converged_ : ndarray of shape (n_classes,) of bool
-    complexity_ : float
-        Share of training rows with a weight in any class.
-
     Notes
     -----
     The paper has a further factor lambda in front of f, and gives no value. It is no parameter:
@@ -124,88 +88,6 @@ class NystroemEPCVM(BasisFunctionMachine):
     M. E. Tipping, A. C. Faul (2003), Fast marginal likelihood maximisation for sparse Bayesian
     models, AISTATS.
     """
-
-    precisions_: list[FloatArray]
-    evidence_: FloatArray
-
-    def __init__(self, basis: str = "landmarks", max_iter: int = 1000) -> None:
-        check_basis(basis)
-        if max_iter < 1:
-            raise InputError("max_iter must be at least 1.")
-        self.basis = basis
-        self.max_iter = max_iter
-
-    def fit(
-        self,
-        Z: FloatArray,
-        signs: FloatArray,
-        y: IntArray,
-        n_classes: int,
-        basis_rows: IntArray | None = None,
-    ) -> "NystroemEPCVM":
-        """Fit all classes.
-
-        Parameters
-        ----------
-        Z : ndarray of shape (N, r)
-            Rows of the Krein factor.
-        signs : ndarray of shape (r,)
-            +1 or -1.
-        y : ndarray of shape (N,)
-            Class codes, 0 to ``n_classes - 1``; each must occur.
-        n_classes : int
-        basis_rows : ndarray of int
-            Rows of Z that are the basis functions (the landmarks); for ``basis="landmarks"``.
-
-        Raises
-        ------
-        InputError
-            If a class has no row, the basis is missing, or the kernel of all basis functions is
-            zero.
-
-        Warns
-        -----
-        sklearn.exceptions.ConvergenceWarning
-            Once, if a class was not ready after ``max_iter`` actions.
-        """
-        y = np.asarray(y)
-        class_counts(y, n_classes)
-        rows = basis_places(self.basis, basis_rows, len(y))
-        with single_threaded():
-            basis = _Basis.of(Z, signs, rows)
-            grown = [
-                _grow(basis, np.where(y == c, 1.0, -1.0), self.max_iter)
-                for c in fitted_classes(n_classes)
-            ]
-            coef = [
-                signs * (Z[basis.rows[machine.functions]].T @ machine.coefficients())
-                for machine, _, _ in grown
-            ]
-        intercept = np.array([machine.mode.w[0] for machine, _, _ in grown])
-        self.coef_, self.intercept_ = with_mirror(np.column_stack(coef), intercept, n_classes)
-        grown = grown * 2 if n_classes == 2 else grown
-        machines = [machine for machine, _, _ in grown]
-        self.active_ = [basis.rows[machine.functions] for machine in machines]
-        self.weights_ = [machine.mode.w[1:] for machine in machines]
-        self.precisions_ = [machine.mode.alpha for machine in machines]
-        self.evidence_ = np.array([machine.mode.evidence for machine in machines])
-        self.n_iter_ = np.array([tried for _, tried, _ in grown])
-        self.converged_ = np.array([ready for _, _, ready in grown])
-        self.complexity_ = len(np.unique(np.concatenate(self.active_))) / len(y)
-        if not self.converged_.all():
-            from sklearn.exceptions import ConvergenceWarning  # a slow import, seldom needed
-
-            warnings.warn(
-                f"Ny-EPCVM: {int((~self.converged_).sum())} of {n_classes} classes were not ready "
-                f"after {self.max_iter} actions. Raise max_iter.",
-                ConvergenceWarning,
-                stacklevel=2,
-            )
-        return self
-
-
-class EPCVMLearner(Learner):
-    """Ny-EPCVM as recipes name it."""
 
     method = "ny_epcvm"
     references = ("schleif2015epcvm",)
@@ -227,16 +109,38 @@ class EPCVMLearner(Learner):
             f"{BASES[self.settings['basis']]} one by one while its evidence rises"
         )
 
-    def fit(self, problem: Problem, choices: Sequence[Choice]) -> list[Fitted]:
-        """See :meth:`Learner.fit`."""
-        machine = NystroemEPCVM(**self.settings).fit(
-            np.asarray(problem.Z),
-            problem.signs,
-            problem.labels,
-            problem.n_classes,
-            basis_rows=problem.landmark_records,
+    def solve(self, problem: Problem) -> BasisFunctions:
+        """See :meth:`BasisFunctionLearner.solve`; its steps are the actions tried."""
+        Z, y, n_classes = np.asarray(problem.Z), problem.labels, problem.n_classes
+        class_counts(y, n_classes)
+        rows = self.places(problem)
+        with single_threaded():
+            basis = _Basis.of(Z, problem.signs, rows)
+            grown = [
+                _grow(basis, np.where(y == c, 1.0, -1.0), self.settings["max_iter"])
+                for c in fitted_classes(n_classes)
+            ]
+            coef = [
+                problem.signs * (Z[basis.rows[machine.functions]].T @ machine.coefficients())
+                for machine, _, _ in grown
+            ]
+        active = [basis.rows[machine.functions] for machine, _, _ in grown]
+        found = BasisFunctions(
+            np.column_stack(coef),
+            intercept=np.array([machine.mode.w[0] for machine, _, _ in grown]),
+            weights=[machine.mode.w[1:] for machine, _, _ in grown],
+            active=active,
+            n_iter=np.array([tried for _, tried, _ in grown]),
+            converged=np.array([ready for _, _, ready in grown]),
+            basis_used=len(np.unique(np.concatenate(active))) / len(y),
         )
-        return [machine.fitted(problem) for _ in choices]
+        if not found.converged.all():
+            missed = int((~np.resize(found.converged, n_classes)).sum())
+            warn_unconverged(
+                f"Ny-EPCVM: {missed} of {n_classes} classes were not ready after "
+                f"{self.settings['max_iter']} actions. Raise max_iter."
+            )
+        return found
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,43 +1,30 @@
 """The indefinite kernel Fisher discriminant on a Krein factor (Ny-iKFD), at linear cost."""
 
-from collections.abc import Sequence
-from typing import ClassVar, NamedTuple
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import ClassVar, Literal, NamedTuple, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import lapack
 
-from kreinflow.errors import InputError
 from kreinflow.krein.eigen import triangular_factor
-from kreinflow.learners.learner import (
-    Choice,
-    Fitted,
-    Learner,
-    Problem,
-    folded,
-    number_or_inner,
-    values_tried,
-)
-from kreinflow.learners.linear import LinearEstimator
+from kreinflow.learners.hyper_parameters import RIDGE_GRID, number_or_inner
+from kreinflow.learners.learner import Choice, Fitted, Learner, Problem, folded
 from kreinflow.learners.moments import class_counts, class_means, covariance_about
 from kreinflow.learners.one_against_rest import fitted_classes, with_mirror
-from kreinflow.numerics import (
-    RANK_TOLERANCE,
-    FloatArray,
-    IntArray,
-    single_threaded,
-)
+from kreinflow.numerics import RANK_TOLERANCE, FloatArray, IntArray, single_threaded, tiled_product
 from kreinflow.settings import SettingsSchema
 from kreinflow.tall import Tall, select
 
-SCATTERS = ("balanced", "pooled")
-BIASES = ("midpoint", "log_prior", "least_squares")
+Scatter = Literal["balanced", "pooled"]
+Bias = Literal["midpoint", "log_prior", "least_squares"]
+SCATTERS: tuple[Scatter, ...] = get_args(Scatter)
+BIASES: tuple[Bias, ...] = get_args(Bias)
 
-RIDGE_GRID: tuple[float, ...] = tuple(10.0**power for power in range(0, -9, -1))
-"""Ridges tried on inner folds, relative to the mean diagonal of the total scatter."""
 
-
-class NystroemFisher(LinearEstimator):
+@dataclass(eq=False)
+class NystroemFisher:
     r"""Fisher discriminants of all classes against the rest on a Krein factor.
 
     With the rows :math:`z` of the factor, class means :math:`m_+, m_-`, class covariances
@@ -102,17 +89,12 @@ class NystroemFisher(LinearEstimator):
     approximation using minimum enclosing balls, Neurocomputing, eq. 3 and section 5.2.
     """
 
-    singular_: bool
-
-    def __init__(
-        self, scatter: str = "balanced", bias: str = "midpoint", ridge: float = 0.0
-    ) -> None:
-        _check_form(scatter, bias)
-        if not (np.isfinite(ridge) and ridge >= 0):
-            raise InputError(f"ridge: {ridge} is not a number of at least 0. Give one such.")
-        self.scatter = scatter
-        self.bias = bias
-        self.ridge = ridge
+    scatter: Scatter = "balanced"
+    bias: Bias = "midpoint"
+    ridge: float = 0.0
+    coef_: FloatArray = field(init=False, repr=False)
+    intercept_: FloatArray = field(init=False, repr=False)
+    singular_: bool = field(init=False, repr=False)
 
     def fit(self, Z: Tall, signs: FloatArray, y: IntArray, n_classes: int) -> "NystroemFisher":
         """Fit all classes from two passes over the rows: O(N r^2 + K r^3).
@@ -139,9 +121,13 @@ class NystroemFisher(LinearEstimator):
         self.coef_, self.intercept_, self.singular_ = solution
         return self
 
+    def decision_function(self, Z: FloatArray) -> FloatArray:
+        """Return the decisions of rows z, ndarray of shape (n, n_classes); the largest wins."""
+        return tiled_product(Z, self.coef_) + self.intercept_
+
 
 class FisherLearner(Learner):
-    """Ny-iKFD as recipes name it; a ridge of ``inner`` is chosen on the inner folds."""
+    """Ny-iKFD as recipes name it: :class:`NystroemFisher` for all ridges at once."""
 
     method = "ny_ikfd"
     by_tiles = True
@@ -163,6 +149,7 @@ class FisherLearner(Learner):
             minimum=0,
         ),
     }
+    grids: Mapping[str, Sequence[float]] = {"ridge": RIDGE_GRID}
 
     def describe(self) -> str:
         """See :meth:`Learner.describe`."""
@@ -181,10 +168,6 @@ class FisherLearner(Learner):
             f"{scatter[self.settings['scatter']]}, {bias[self.settings['bias']]} and {how}"
         )
 
-    def choices(self) -> list[Choice]:
-        """See :meth:`Learner.choices`; the larger ridge first."""
-        return values_tried(self.settings, "ridge", RIDGE_GRID)
-
     def fit(self, problem: Problem, choices: Sequence[Choice]) -> list[Fitted]:
         """See :meth:`Learner.fit`; all ridges share the means and the scatters."""
         solutions = fisher_path(
@@ -197,13 +180,6 @@ class FisherLearner(Learner):
             [choice["ridge"] for choice in choices],
         )
         return [Fitted(folded(problem, coef, intercept)) for coef, intercept, _ in solutions]
-
-
-def _check_form(scatter: str, bias: str) -> None:
-    if scatter not in SCATTERS:
-        raise InputError(f"scatter: {scatter!r} is unknown. Use one of {', '.join(SCATTERS)}.")
-    if bias not in BIASES:
-        raise InputError(f"bias: {bias!r} is unknown. Use one of {', '.join(BIASES)}.")
 
 
 class FisherSolution(NamedTuple):
@@ -229,8 +205,8 @@ def fisher_path(
     signs: FloatArray,
     y: IntArray,
     n_classes: int,
-    scatter: str,
-    bias: str,
+    scatter: Scatter,
+    bias: Bias,
     ridges: Sequence[float],
 ) -> list[FisherSolution]:
     """Fit :class:`NystroemFisher` for each of several ridges, with one pass over the rows.
@@ -300,7 +276,7 @@ def _against_rest(means: FloatArray, mean: FloatArray, counts: IntArray, c: int)
 
 
 def _within(
-    Z: Tall, members: NDArray[np.bool_], total: FloatArray, side: _Sides, scatter: str
+    Z: Tall, members: NDArray[np.bool_], total: FloatArray, side: _Sides, scatter: Scatter
 ) -> FloatArray:
     """Return pi_+ C_+ + pi_- C_-; the rest's part comes from the total covariance."""
     p, q, d = side.share_plus, side.share_minus, side.difference
@@ -351,7 +327,7 @@ def _pseudo_solve(A: FloatArray, covariance: FloatArray, difference: FloatArray)
 
 
 def _functions(
-    directions: FloatArray, sides: list[_Sides], counts: IntArray, scatter: str, bias: str
+    directions: FloatArray, sides: list[_Sides], counts: IntArray, scatter: Scatter, bias: Bias
 ) -> tuple[FloatArray, FloatArray]:
     """Turn G d of the classes into weights and intercepts of the wanted kind."""
     coef = np.empty_like(directions)

@@ -1,69 +1,43 @@
 """The squared hinge support vector machine in a Kreĭn space: Krein SH-SVM on a Krein factor."""
 
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import lapack
 
 from kreinflow.errors import InputError
-from kreinflow.learners.krein_least_squares import (
-    PENALTIES_SCHEMA,
-    check_positive,
-    describe_penalties,
-    penalties_by_sign,
-    penalty_choices,
-)
-from kreinflow.learners.learner import Choice, Fitted, Learner, Problem, folded
-from kreinflow.learners.linear import LinearEstimator
-from kreinflow.learners.one_against_rest import Moments, fitted_classes, with_mirror
-from kreinflow.numerics import FloatArray, IntArray, single_threaded, tiles
+from kreinflow.learners.krein_learner import KreinLearner, penalties_by_sign
+from kreinflow.learners.learner import Choice, Fitted, Problem, folded
+from kreinflow.learners.linear_systems import solve_positive
+from kreinflow.learners.moments import Moments
+from kreinflow.learners.one_against_rest import fitted_classes, warn_unconverged
+from kreinflow.numerics import FloatArray, single_threaded, tiles
 
 _ARMIJO = 1e-4  # part of the predicted decrease that a step must bring
 _TOLERANCE = 1e-18  # of the squared Newton decrement against the objective, before a last step
 _ROUNDING = 1e-12  # relative differences of the objective that mean nothing
-_MAX_ITER = 100
+_MAX_ITER = 100  # steps at one value of the penalties
 
 
-class KreinSquaredHinge(LinearEstimator):
+class KreinSquaredHingeLearner(KreinLearner):
     r"""Krein SH-SVM: the squared hinge loss with a penalty for each part of a Kreĭn space.
 
-    The rows z of the factor split by the signs into :math:`z_+` and :math:`z_-`, the weights
-    likewise. Class c against the rest has targets :math:`y = \pm 1`, :math:`f(z) = w'z + b` and
+    In the notation of :class:`~kreinflow.learners.krein_learner.KreinLearner`, class c against
+    the rest has targets :math:`y = \pm 1`, :math:`f(z) = w'z + b` and
 
     .. math::
         \min_{w, b}\ \sum_{i=1}^N \max(0, 1 - y_i f(z_i))^2
-            + N t \lambda_+ \|w_+\|^2 + N t \lambda_- \|w_-\|^2 ,
+            + N t \lambda_+ \|w_+\|^2 + N t \lambda_- \|w_-\|^2 .
 
-    with t the mean diagonal of the covariance of all rows, as in
-    :class:`~kreinflow.learners.krein_least_squares.KreinLeastSquares`. Over the active rows
-    :math:`I = \{i: y_i f(z_i) < 1\}` the objective is quadratic. A step of Newton's method,
-    shortened until it satisfies Armijo's rule, solves
+    Over the active rows :math:`I = \{i: y_i f(z_i) < 1\}` the objective is quadratic. A step of
+    Newton's method, shortened until it satisfies Armijo's rule, solves
 
     .. math:: (X_I'X_I + N t \Lambda)\, d = X_I'(y_I - f_I) - N t \Lambda u ,
 
     where X has the rows (z, 1), u = (w, b) and the penalty of b is zero. A full step that leaves I
     as it was ends at the optimum.
-
-    Parameters
-    ----------
-    lambda_plus, lambda_minus : float
-        Both positive.
-    max_iter : int
-        Largest number of steps at one value of the penalties.
-
-    Attributes
-    ----------
-    coef_ : ndarray of shape (r, n_classes)
-    intercept_ : ndarray of shape (n_classes,)
-        Of two classes, the first is the negative of the second.
-    n_iter_ : ndarray of shape (n_classes,)
-        Steps at all values of the penalties on the way.
-    converged_ : ndarray of shape (n_classes,) of bool
-    scale_ : float
-        t.
 
     Notes
     -----
@@ -83,58 +57,67 @@ class KreinSquaredHinge(LinearEstimator):
     scale linear SVMs, JMLR 6, 341-361.
     """
 
-    n_iter_: NDArray[np.intp]
-    converged_: NDArray[np.bool_]
-    scale_: float
+    method = "krein_sh_svm"
 
-    def __init__(
-        self, lambda_plus: float = 1e-2, lambda_minus: float = 1e-2, max_iter: int = _MAX_ITER
-    ) -> None:
-        check_positive(lambda_plus=lambda_plus, lambda_minus=lambda_minus)
-        if max_iter < 1:
-            raise InputError(f"max_iter: {max_iter} steps are too few. Give at least 1.")
-        self.lambda_plus = lambda_plus
-        self.lambda_minus = lambda_minus
-        self.max_iter = max_iter
+    def describe(self) -> str:
+        """See :meth:`Learner.describe`."""
+        return (
+            "Krein SH-SVM, one class against the rest, the squared hinge loss with "
+            f"{self.describe_penalties()}"
+        )
 
-    def fit(
-        self, Z: FloatArray, signs: FloatArray, y: IntArray, n_classes: int
-    ) -> "KreinSquaredHinge":
-        """Fit all classes: O(N r^2) for what they share, O(c r^2 + r^3) for a step with c changes.
+    def fit(self, problem: Problem, choices: Sequence[Choice]) -> list[Fitted]:
+        """See :meth:`Learner.fit`, in O(N r^2) for all, O(c r^2 + r^3) for a step with c changes.
 
-        Parameters
-        ----------
-        Z, signs, y, n_classes
-            As for :meth:`~kreinflow.learners.krein_least_squares.KreinLeastSquares.fit`.
-
-        Raises
-        ------
-        InputError
-            If a class has no row, all rows are the same, or the penalties are too small for the
-            precision of the machine.
+        Rows that are all the same are refused too, and penalties too small for the precision of
+        the machine. Steps are counted at all values of the penalties on the way.
 
         Warns
         -----
         sklearn.exceptions.ConvergenceWarning
-            If a class has not converged after ``max_iter`` steps.
+            If a class has not converged.
         """
-        choice = {"lambda_plus": self.lambda_plus, "lambda_minus": self.lambda_minus}
-        (solution,) = _solve(Z, signs, y, n_classes, (choice,), self.max_iter)
-        self.coef_, self.intercept_ = solution.coef, solution.intercept
-        self.n_iter_, self.converged_ = solution.n_iter, solution.converged
-        self.scale_ = solution.scale
-        return self
+        Z, y, n_classes = np.asarray(problem.Z), problem.labels, problem.n_classes
+        moments = Moments.of(Z, y, n_classes)
+        N, r = Z.shape
+        rows = _Rows(Z, moments.mean)
+        everything = np.ones(N, dtype=bool)
+        gram = np.zeros((r + 1, r + 1))
+        gram[:r, :r] = N * moments.covariance
+        gram[r, r] = N
+        penalties = [moments.scale * penalties_by_sign(problem.signs, choice) for choice in choices]
+        paths = []
+        with single_threaded():
+            for code in fitted_classes(n_classes):
+                targets = np.where(y == code, 1.0, -1.0)
+                machine = _Machine(rows, targets, everything, gram, np.zeros(r + 1))
+                paths.append(machine.path(moments.scale, penalties))
+            fits = [_fitted(problem, moments, ends) for ends in zip(*paths, strict=True)]
+        missed = sum(not all(end.converged for end in ends) for ends in paths)
+        if missed:
+            warn_unconverged(
+                f"Krein SH-SVM: {missed} of {n_classes} classes had not converged after "
+                f"{_MAX_ITER} steps. Give larger penalties."
+            )
+        return fits
 
 
-@dataclass(frozen=True, eq=False)
-class _Solution:
-    """All classes at one choice."""
+class _End(NamedTuple):
+    """Where the machine of one class came to at one choice of the penalties."""
 
-    coef: FloatArray
-    intercept: FloatArray
-    n_iter: NDArray[np.intp]
-    converged: NDArray[np.bool_]
-    scale: float
+    u: FloatArray  # (w, b) of the centred rows
+    steps: int
+    converged: bool
+
+
+def _fitted(problem: Problem, moments: Moments, ends: Sequence[_End]) -> Fitted:
+    u = np.array([end.u for end in ends])
+    coef = np.ascontiguousarray(u[:, :-1].T)
+    return Fitted(
+        folded(problem, coef, u[:, -1] - moments.mean @ coef),
+        iterations=max(end.steps for end in ends),
+        converged=all(end.converged for end in ends),
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -180,21 +163,34 @@ class _Machine:
     gram: FloatArray  # of the active rows
     u: FloatArray  # (w, b) of the centred rows
 
-    def follow(self, start: FloatArray, end: FloatArray, max_iter: int) -> tuple[int, bool]:
+    def path(self, scale: float, penalties: Sequence[FloatArray]) -> list[_End]:
+        """Return the optima at each of several penalties, from the nearest that is solved."""
+        # At lambdas of 1, zero is near enough to begin with.
+        known = [(np.full(len(self.u) - 1, scale), self.u)]
+        ends = []
+        for wanted in penalties:
+            distances = [np.abs(np.log(wanted / other)).max() for other, _ in known]
+            start, self.u = known[int(np.argmin(distances))]
+            steps, converged = self.follow(start, wanted)
+            known.append((wanted, self.u))
+            ends.append(_End(self.u, steps, converged))
+        return ends
+
+    def follow(self, start: FloatArray, end: FloatArray) -> tuple[int, bool]:
         """Go from the optimum at some penalties to that at others, by way of those between."""
         decades = float(np.abs(np.log10(end / start)).max())
         pieces = max(1, int(np.ceil(decades - _ROUNDING)))
         steps, reached = 0, True
         for piece in range(1, pieces + 1):
             between = end if piece == pieces else start * (end / start) ** (piece / pieces)
-            more, reached = self._fit(np.append(between, 0.0), max_iter)
+            more, reached = self._fit(np.append(between, 0.0))
             steps += more
         return steps, reached
 
-    def _fit(self, penalties: FloatArray, max_iter: int) -> tuple[int, bool]:
+    def _fit(self, penalties: FloatArray) -> tuple[int, bool]:
         """Go to the optimum; return the number of steps and whether it was reached."""
         f = self.rows.times(self.u)
-        for step in range(1, max_iter + 1):
+        for step in range(1, _MAX_ITER + 1):
             self._activate(self.targets * f < 1.0)
             direction, decrement = self._newton(f, penalties)
             start = self._objective(f, self.u, penalties)
@@ -211,7 +207,7 @@ class _Machine:
                 length /= 2.0
             self.u = self.u + length * direction
             f = f + length * slope
-        return max_iter, False
+        return _MAX_ITER, False
 
     def _activate(self, active: NDArray[np.bool_]) -> None:
         entering, leaving = active & ~self.active, self.active & ~active
@@ -229,106 +225,15 @@ class _Machine:
         residuals = np.where(self.active, self.targets - f, 0.0)
         descent = self.rows.transposed_times(residuals) / N - penalties * self.u
         matrix = self.gram / N
-        matrix.flat[:: len(matrix) + 1] += penalties
         if not self.active.any():
             matrix[-1, -1] = 1.0  # no row is active, so nothing moves b
-        _, direction, failed = lapack.dposv(matrix, descent, lower=1)
-        if failed:
-            raise InputError(
-                "lambda_plus or lambda_minus is too small to solve the support vector machine. "
-                "Give larger ones."
-            )
-        return np.asarray(direction), float(descent @ direction)
+        failure = (
+            "lambda_plus or lambda_minus is too small to solve the support vector machine. "
+            "Give larger ones."
+        )
+        direction = solve_positive(matrix, descent, penalties, InputError(failure))
+        return direction, float(descent @ direction)
 
     def _objective(self, f: FloatArray, u: FloatArray, penalties: FloatArray) -> float:
         hinge = np.maximum(0.0, 1.0 - self.targets * f)
         return float(hinge @ hinge) / len(self.rows) + float(penalties @ (u * u))
-
-
-def _solve(
-    Z: FloatArray,
-    signs: FloatArray,
-    y: IntArray,
-    n_classes: int,
-    choices: Sequence[Choice],
-    max_iter: int,
-) -> list[_Solution]:
-    """Fit all classes at each of several choices."""
-    moments = Moments.of(Z, y, n_classes)
-    classes = fitted_classes(n_classes)
-    N, r = Z.shape
-    rows = _Rows(Z, moments.mean)
-    everything = np.ones(N, dtype=bool)
-    gram = np.zeros((r + 1, r + 1))
-    gram[:r, :r] = N * moments.covariance
-    gram[r, r] = N
-    shape = (len(choices), len(classes))
-    U = np.empty((*shape, r + 1))
-    n_iter, converged = np.empty(shape, dtype=np.intp), np.empty(shape, dtype=bool)
-    with single_threaded():
-        for k, code in enumerate(classes):
-            targets = np.where(np.asarray(y) == code, 1.0, -1.0)
-            machine = _Machine(rows, targets, everything, gram, np.zeros(r + 1))
-            # At penalties of 1, zero is near enough to begin with.
-            known = [(np.full(r, moments.scale), machine.u)]
-            for i, choice in enumerate(choices):
-                penalties = moments.scale * penalties_by_sign(signs, choice)
-                distances = [np.abs(np.log(penalties / other)).max() for other, _ in known]
-                start, machine.u = known[int(np.argmin(distances))]
-                n_iter[i, k], converged[i, k] = machine.follow(start, penalties, max_iter)
-                known.append((penalties, machine.u))
-                U[i, k] = machine.u
-        solutions = []
-        for u, steps, reached in zip(U, n_iter, converged, strict=True):
-            coef = np.ascontiguousarray(u[:, :r].T)
-            intercept = u[:, r] - moments.mean @ coef
-            solutions.append(
-                _Solution(
-                    *with_mirror(coef, intercept, n_classes),
-                    n_iter=np.resize(steps, n_classes),
-                    converged=np.resize(reached, n_classes),
-                    scale=moments.scale,
-                )
-            )
-    if not converged.all():
-        from sklearn.exceptions import ConvergenceWarning  # a slow import, seldom needed
-
-        warnings.warn(
-            f"Krein SH-SVM: {int((~converged).any(axis=0).sum())} of {n_classes} classes had not "
-            f"converged after {max_iter} steps. Give larger penalties, or raise max_iter.",
-            ConvergenceWarning,
-            stacklevel=3,
-        )
-    return solutions
-
-
-class KreinSquaredHingeLearner(Learner):
-    """:class:`KreinSquaredHinge` as a recipe's learner."""
-
-    method = "krein_sh_svm"
-    settings_schema = PENALTIES_SCHEMA
-    references = ("oglic2019",)
-
-    def describe(self) -> str:
-        """See :meth:`Learner.describe`."""
-        return (
-            "Krein SH-SVM, one class against the rest, the squared hinge loss with "
-            f"{describe_penalties(self.settings)}"
-        )
-
-    def choices(self) -> Sequence[Choice]:
-        """See :meth:`Learner.choices`."""
-        return penalty_choices(self.settings)
-
-    def fit(self, problem: Problem, choices: Sequence[Choice]) -> list[Fitted]:
-        """See :meth:`Learner.fit`."""
-        Z = np.asarray(problem.Z)
-        solutions = _solve(Z, problem.signs, problem.labels, problem.n_classes, choices, _MAX_ITER)
-        return [
-            Fitted(
-                folded(problem, solution.coef, solution.intercept),
-                iterations=int(solution.n_iter.max()),
-                converged=bool(solution.converged.all()),
-            )
-            for solution in solutions
-        ]

@@ -4,6 +4,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import product
 from typing import Any, ClassVar
 
 import numpy as np
@@ -12,6 +13,7 @@ from numpy.typing import NDArray
 from kreinflow.krein.correction import CorrectedFactor
 from kreinflow.krein.landmark_kernel import LandmarkKernel, Landmarks, TrainingPart
 from kreinflow.learners.decisions import Decision, LinearDecision
+from kreinflow.learners.one_against_rest import with_mirror
 from kreinflow.numerics import FloatArray, IntArray, tile_map
 from kreinflow.settings import Configured
 from kreinflow.tall import Tall, select
@@ -158,25 +160,6 @@ Choice = Mapping[str, float]
 """Values of hyper-parameters, by name."""
 
 
-def number_or_inner(
-    description: str, default: float | str = "inner", **bounds: float
-) -> Mapping[str, Any]:
-    """Return the JSON schema of a hyper-parameter that inner folds may choose."""
-    return {
-        "description": description,
-        "type": ["number", "string"],
-        **bounds,
-        "pattern": "^inner$",
-        "default": default,
-    }
-
-
-def values_tried(settings: Mapping[str, Any], key: str, grid: Sequence[float]) -> list[Choice]:
-    """Return the choices of one hyper-parameter: those of a grid if its setting is "inner"."""
-    value = settings[key]
-    return [{key: tried} for tried in (grid if value == "inner" else (float(value),))]
-
-
 class Learner(Configured, ABC):
     """A method that recipes can name: one subclass, and its line in the registry.
 
@@ -192,6 +175,8 @@ class Learner(Configured, ABC):
     by_tiles : bool
         Whether it reads the rows of the factor a tile at a time. If not, it holds all of them in
         memory, and more. It may depend on the settings.
+    grids : mapping
+        The values to try of each hyper-parameter whose setting is "inner", the preferred first.
     references : tuple of str
         Keys of :data:`kreinflow.references.REFERENCES`.
     needs_positive : bool
@@ -202,6 +187,7 @@ class Learner(Configured, ABC):
     method: ClassVar[str]
     needs_positive: ClassVar[bool] = False
     by_tiles: bool = False
+    grids: Mapping[str, Sequence[float]] = {}
     references: ClassVar[tuple[str, ...]] = ()
 
     @abstractmethod
@@ -211,9 +197,13 @@ class Learner(Configured, ABC):
     def choices(self) -> Sequence[Choice]:
         """Return the hyper-parameters to try on the inner folds, the preferred of equals first.
 
-        One choice, the default, is not tried but taken.
+        They are all combinations of the values of :attr:`grids`. One choice is not tried but taken.
         """
-        return ({},)
+        tried = [
+            grid if self.settings[key] == "inner" else (float(self.settings[key]),)
+            for key, grid in self.grids.items()
+        ]
+        return [dict(zip(self.grids, values, strict=True)) for values in product(*tried)]
 
     @abstractmethod
     def fit(self, problem: Problem, choices: Sequence[Choice]) -> list[Fitted]:
@@ -234,5 +224,15 @@ class Learner(Configured, ABC):
 
 
 def folded(problem: Problem, coef: FloatArray, intercept: FloatArray) -> LinearDecision:
-    """Return f(z) = z' coef + intercept of a problem's factor as a function of its scores."""
-    return LinearDecision.folded(problem.embedding, coef, intercept)
+    """Return f(z) = z' coef + intercept of a problem's factor as a function of its scores.
+
+    Parameters
+    ----------
+    problem : Problem
+    coef : ndarray of shape (rank, n_classes)
+        Of two classes the second may stand alone: the first is its mirror image then.
+    intercept : ndarray of shape (n_classes,)
+    """
+    return LinearDecision.folded(
+        problem.embedding, *with_mirror(coef, intercept, problem.n_classes)
+    )

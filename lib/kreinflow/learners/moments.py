@@ -1,10 +1,14 @@
-"""Counts, means and covariances of classes, by tiles of rows."""
+"""Counts, means and covariances of classes, by tiles of rows, and least squares from them."""
+
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kreinflow.errors import InputError
-from kreinflow.numerics import FloatArray, IntArray, tile_map
+from kreinflow.learners.linear_systems import solve_positive
+from kreinflow.learners.one_against_rest import fitted_classes
+from kreinflow.numerics import FloatArray, IntArray, single_threaded, tile_map
 from kreinflow.tall import Tall
 
 _NO_VARIANCE = 1e-24  # of rows, against the square of their mean: rounding alone
@@ -83,3 +87,87 @@ def check_variance(variance: float, mean: FloatArray, n: int) -> None:
             f"all {n} training rows look the same to the landmarks (or are not finite), so nothing "
             "can be learned: choose other landmarks, or check the scores."
         )
+
+
+@dataclass(frozen=True, eq=False)
+class Moments:
+    r"""First and second moments of rows z and of targets y = +-1: all that least squares needs.
+
+    Rows may have weights of mean 1, by which their terms are multiplied.
+
+    Parameters
+    ----------
+    mean : ndarray of shape (r,)
+        :math:`\bar z`.
+    covariance : ndarray of shape (r, r)
+        :math:`T = \sum_i (z_i - \bar z)(z_i - \bar z)'/N`.
+    cross : ndarray of shape (r, k)
+        :math:`q = \sum_i (z_i - \bar z) y_i/N`, a column for each class that is fitted.
+    target_means : ndarray of shape (k,)
+        :math:`\bar y`; as :math:`y^2 = 1`, the variance of the targets is
+        :math:`1 - \bar y^2`.
+    """
+
+    mean: FloatArray
+    covariance: FloatArray
+    cross: FloatArray
+    target_means: FloatArray
+
+    @classmethod
+    def of(cls, Z: Tall, y: IntArray, n_classes: int, balanced: bool = False) -> "Moments":
+        """Return the moments, with the targets of :func:`fitted_classes`, O(N r^2).
+
+        Parameters
+        ----------
+        Z : ndarray of shape (N, r)
+        y : ndarray of shape (N,)
+            Class codes, 0 to ``n_classes - 1``; each must occur.
+        n_classes : int
+        balanced : bool
+            Give all classes the same weight, by weights N/(K n_c) of the rows of class c, in place
+            of one for each row.
+
+        Raises
+        ------
+        InputError
+            If a class has no row, there is one class only, or all rows are the same.
+        """
+        counts = class_counts(y, n_classes)
+        classes = fitted_classes(n_classes)
+        with single_threaded():
+            means = class_means(Z, y, counts)
+            shares = np.full(n_classes, 1.0 / n_classes) if balanced else counts / len(y)
+            mean = shares @ means
+            weights = (shares * len(y) / counts)[y] if balanced else None
+            covariance = covariance_about(Z, mean, weights)
+        check_variance(float(np.trace(covariance)), mean, len(y))
+        # With targets of +-1, the sum of (z - mean) y is twice that over the class.
+        cross = 2.0 * shares[classes] * (means[classes] - mean).T
+        return cls(mean, covariance, cross, 2.0 * shares[classes] - 1.0)
+
+    @property
+    def scale(self) -> float:
+        """The mean diagonal of the covariance, in which penalties are measured."""
+        return float(np.trace(self.covariance)) / len(self.covariance)
+
+    def least_squares(self, penalties: FloatArray) -> tuple[FloatArray, FloatArray]:
+        r"""Return w = (T + t diag(penalties))^-1 q and b = ybar - w'zbar of the classes, t = scale.
+
+        Parameters
+        ----------
+        penalties : ndarray of shape (r,)
+
+        Raises
+        ------
+        InputError
+            If the matrix is not positive definite in the precision of the machine.
+        """
+        with single_threaded():
+            failure = (
+                f"a penalty of {penalties.min():g} is too small to solve the least squares "
+                "problem. Give a larger one."
+            )
+            coef = solve_positive(
+                self.covariance.copy(), self.cross, self.scale * penalties, InputError(failure)
+            )
+            return coef, self.target_means - self.mean @ coef

@@ -1,14 +1,12 @@
 """The probabilistic classification vector machine on a Krein factor (Ny-PCVM), exactly."""
 
-import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import scipy.linalg
 from numpy.typing import NDArray
-from scipy.linalg import lapack
 from scipy.special import erfcx
 
 from kreinflow.errors import InputError, KreinflowError
@@ -16,13 +14,13 @@ from kreinflow.krein.eigen import triangular_factor
 from kreinflow.learners.basis_functions import (
     BASES,
     BASIS_SCHEMA,
-    BasisFunctionMachine,
-    basis_places,
-    check_basis,
+    BasisFunctionLearner,
+    BasisFunctions,
 )
-from kreinflow.learners.learner import Choice, Fitted, Learner, Problem
+from kreinflow.learners.learner import Problem
+from kreinflow.learners.linear_systems import solve_positive
 from kreinflow.learners.moments import class_counts
-from kreinflow.learners.one_against_rest import fitted_classes, with_mirror
+from kreinflow.learners.one_against_rest import fitted_classes, warn_unconverged
 from kreinflow.numerics import FloatArray, IntArray, ordered_map, single_threaded, tile_map
 from kreinflow.settings import SettingsSchema
 from kreinflow.tall import Tall, gram_matrix
@@ -32,7 +30,7 @@ _DEPENDENT = 1e-8  # singular values of Z below this share of the largest add 1e
 _USED = 1e-4  # weights above it count as used in the complexity
 
 
-class NystroemPCVM(BasisFunctionMachine):
+class PCVMLearner(BasisFunctionLearner):
     r"""Sparse probit machines of all classes against the rest on a Krein factor.
 
     Class c has targets :math:`y = \pm 1`, basis functions i in B (training rows), weights
@@ -62,10 +60,12 @@ class NystroemPCVM(BasisFunctionMachine):
     classes share the two passes over the rows. Of two classes only the second is fitted; the
     first is its mirror image.
 
-    Parameters
+    The mean of the :math:`|k_{ii}|` is that of the true ones where they are known, else of the
+    factor's own. Where all are zero, as for a difference of two Gaussians, :math:`\kappa` is the
+    root mean square of the kernel of all rows with the basis.
+
+    Attributes
     ----------
-    basis : {"landmarks", "all"}
-        Basis functions: the given rows only, or all training rows.
     threshold : float
         Weights below it are pruned. (They belong to the kernel divided by kappa.)
     tol : float
@@ -73,27 +73,9 @@ class NystroemPCVM(BasisFunctionMachine):
         more than ``tol`` times the largest weight (or the bias, if larger). A smaller ``tol`` gives
         fewer functions, not always fewer errors: the weights of separable classes grow, ever more
         slowly, while one function after the other is pruned.
-    max_iter : int
-        Largest number of steps, counted as passes over the rows.
     accelerate : bool
         Extrapolate two EM steps in (log w, log|b|) by SQUAREM; the point is kept only if it prunes
         nothing and L rises.
-
-    Attributes
-    ----------
-    coef_ : ndarray of shape (r, n_classes)
-        ``diag(s) Z_B'(y_B w) / kappa``.
-    intercept_ : ndarray of shape (n_classes,)
-    kernel_scale_ : float
-        kappa.
-    weights_ : list of ndarray
-        Positive weights of each class.
-    active_ : list of ndarray
-        Training rows that these weights belong to.
-    n_iter_ : ndarray of shape (n_classes,)
-    converged_ : ndarray of shape (n_classes,) of bool
-    complexity_ : float
-        Share of training rows with a weight above 1e-4 in any class.
 
     References
     ----------
@@ -104,120 +86,6 @@ class NystroemPCVM(BasisFunctionMachine):
     R. Varadhan, C. Roland (2008), Simple and globally convergent methods for accelerating the
     convergence of any EM algorithm, Scand. J. Statist. 35, 335-353, scheme S3.
     """
-
-    kernel_scale_: float
-
-    def __init__(
-        self,
-        basis: str = "landmarks",
-        threshold: float = 1e-3,
-        tol: float = 1e-3,
-        max_iter: int = 500,
-        accelerate: bool = True,
-    ) -> None:
-        check_basis(basis)
-        if not (threshold > 0 and tol > 0 and max_iter >= 1):
-            raise InputError("threshold and tol must be positive, and max_iter at least 1.")
-        self.basis = basis
-        self.threshold = threshold
-        self.tol = tol
-        self.max_iter = max_iter
-        self.accelerate = accelerate
-
-    def fit(
-        self,
-        Z: Tall,
-        signs: FloatArray,
-        y: IntArray,
-        n_classes: int,
-        basis_rows: IntArray | None = None,
-        self_similarities: FloatArray | None = None,
-    ) -> "NystroemPCVM":
-        """Fit all classes.
-
-        Parameters
-        ----------
-        Z : ndarray of shape (N, r)
-            Rows of the Krein factor.
-        signs : ndarray of shape (r,)
-            +1 or -1.
-        y : ndarray of shape (N,)
-            Class codes, 0 to ``n_classes - 1``; each must occur.
-        n_classes : int
-        basis_rows : ndarray of int
-            Rows of Z that are the basis functions (the landmarks); for ``basis="landmarks"``.
-        self_similarities : ndarray of shape (N,), optional
-            The true k_ii; their mean magnitude scales the kernel. By default the factor's own.
-            Where all are zero, as for a difference of two Gaussians, the root mean square of the
-            kernel of all rows with the basis does.
-
-        Raises
-        ------
-        InputError
-            If a class has no row, the basis is missing, or the kernel is zero.
-
-        Warns
-        -----
-        sklearn.exceptions.ConvergenceWarning
-            Once, if a class has not converged after ``max_iter`` steps.
-        """
-        y = np.asarray(y)
-        class_counts(y, n_classes)
-        basis = basis_places(self.basis, basis_rows, len(y))
-        if self_similarities is None:
-            own = tile_map(lambda rows: (Z[rows] ** 2) @ np.asarray(signs), len(y))
-            self_similarities = np.concatenate(list(own))
-        self.kernel_scale_ = float(np.abs(self_similarities).mean())
-        if self.kernel_scale_ == 0:
-            self.kernel_scale_ = _root_mean_square(Z, signs, basis)
-        if not (np.isfinite(self.kernel_scale_) and self.kernel_scale_ > 0):
-            raise InputError("kernel: all similarities are zero (or not finite).")
-
-        with single_threaded():
-            space = _Space.of(Z, signs, basis, self.kernel_scale_)
-            machines = [
-                _Machine.start(c, y[basis] == c, self) for c in fitted_classes(n_classes).tolist()
-            ]
-            self._run(space, y, machines)
-            coef = np.column_stack(
-                [signs * (Z[basis[m.active]].T @ (m.targets * m.w)) for m in machines]
-            )
-        intercept = np.array([m.b for m in machines])
-        self.coef_, self.intercept_ = with_mirror(coef / self.kernel_scale_, intercept, n_classes)
-        machines = machines * 2 if n_classes == 2 else machines
-        self.weights_ = [m.w.copy() for m in machines]
-        self.active_ = [basis[m.active] for m in machines]
-        self.n_iter_ = np.array([m.steps for m in machines])
-        self.converged_ = np.array([m.converged for m in machines])
-        used = [rows[w > _USED] for rows, w in zip(self.active_, self.weights_, strict=True)]
-        self.complexity_ = len(np.unique(np.concatenate(used))) / len(y)
-        if not self.converged_.all():
-            from sklearn.exceptions import ConvergenceWarning  # a slow import, seldom needed
-
-            warnings.warn(
-                f"Ny-PCVM: {int((~self.converged_).sum())} of {n_classes} classes had not "
-                f"converged after {self.max_iter} steps. Raise max_iter, or tol.",
-                ConvergenceWarning,
-                stacklevel=2,
-            )
-        return self
-
-    def _run(self, space: "_Space", y: IntArray, machines: list["_Machine"]) -> None:
-        running = machines
-        for step in range(self.max_iter):
-            expectations = space.first(y, running) if step == 0 else space.expect(y, running)
-            pairs = zip(running, expectations, strict=True)
-            for _ in ordered_map(lambda pair: pair[0].advance(space, pair[1]), pairs):
-                pass
-            running = [machine for machine in running if not machine.converged]
-            if not running:
-                return
-        for machine in running:
-            machine.settle()
-
-
-class PCVMLearner(Learner):
-    """Ny-PCVM as recipes name it."""
 
     method = "ny_pcvm"
     by_tiles = True
@@ -231,6 +99,9 @@ class PCVMLearner(Learner):
             "default": 500,
         },
     }
+    threshold = 1e-3
+    tol = 1e-3
+    accelerate = True
 
     def __init__(self, settings: Mapping[str, Any]) -> None:
         super().__init__(settings)
@@ -244,17 +115,51 @@ class PCVMLearner(Learner):
             f"{BASES[self.settings['basis']]}, exact steps of expectation maximisation"
         )
 
-    def fit(self, problem: Problem, choices: Sequence[Choice]) -> list[Fitted]:
-        """See :meth:`Learner.fit`."""
-        machine = NystroemPCVM(**self.settings).fit(
-            problem.Z,
-            problem.signs,
-            problem.labels,
-            problem.n_classes,
-            basis_rows=problem.landmark_records,
-            self_similarities=problem.self_similarities,
+    def solve(self, problem: Problem) -> BasisFunctions:
+        """See :meth:`BasisFunctionLearner.solve`."""
+        Z, signs, y, n_classes = problem.Z, problem.signs, problem.labels, problem.n_classes
+        class_counts(y, n_classes)
+        basis = self.places(problem)
+        scale = kernel_scale(problem, basis)
+        with single_threaded():
+            space = _Space.of(Z, signs, basis, scale)
+            machines = [
+                _Machine.start(c, y[basis] == c, self) for c in fitted_classes(n_classes).tolist()
+            ]
+            self._run(space, y, machines)
+            coef = np.column_stack(
+                [signs * (Z[basis[m.active]].T @ (m.targets * m.w)) for m in machines]
+            )
+        used = [basis[m.active][m.w > _USED] for m in machines]
+        found = BasisFunctions(
+            coef / scale,
+            intercept=np.array([m.b for m in machines]),
+            weights=[m.w for m in machines],
+            active=[basis[m.active] for m in machines],
+            n_iter=np.array([m.steps for m in machines]),
+            converged=np.array([m.converged for m in machines]),
+            basis_used=len(np.unique(np.concatenate(used))) / len(y),
         )
-        return [machine.fitted(problem) for _ in choices]
+        if not found.converged.all():
+            missed = int((~np.resize(found.converged, n_classes)).sum())
+            warn_unconverged(
+                f"Ny-PCVM: {missed} of {n_classes} classes had not converged after "
+                f"{self.settings['max_iter']} steps. Raise max_iter."
+            )
+        return found
+
+    def _run(self, space: "_Space", y: IntArray, machines: list["_Machine"]) -> None:
+        running = machines
+        for step in range(self.settings["max_iter"]):
+            expectations = space.first(y, running) if step == 0 else space.expect(y, running)
+            pairs = zip(running, expectations, strict=True)
+            for _ in ordered_map(lambda pair: pair[0].advance(space, pair[1]), pairs):
+                pass
+            running = [machine for machine in running if not machine.converged]
+            if not running:
+                return
+        for machine in running:
+            machine.settle()
 
 
 class _Expectation(NamedTuple):
@@ -263,6 +168,29 @@ class _Expectation(NamedTuple):
     log_likelihood: float  # NaN at the start, where h belongs to no f
     projected: FloatArray  # Q'h, of shape (r,)
     total: float  # 1'h
+
+
+_Latent = Callable[[FloatArray, FloatArray], tuple[FloatArray, FloatArray]]
+"""From rows and targets to latent values h and logarithms of the likelihood."""
+
+
+def kernel_scale(problem: Problem, basis: NDArray[np.intp]) -> float:
+    """Return kappa.
+
+    Raises
+    ------
+    InputError
+        If it is zero, or not finite.
+    """
+    Z, signs, own = problem.Z, problem.signs, problem.self_similarities
+    if own is None:
+        own = np.concatenate([*tile_map(lambda rows: (Z[rows] ** 2) @ signs, len(Z))])
+    scale = float(np.abs(own).mean())
+    if scale == 0:
+        scale = _root_mean_square(Z, signs, basis)
+    if not (np.isfinite(scale) and scale > 0):
+        raise InputError("kernel: all similarities are zero (or not finite).")
+    return scale
 
 
 def _root_mean_square(Z: Tall, signs: FloatArray, basis: NDArray[np.intp]) -> float:
@@ -300,45 +228,41 @@ class _Space:
 
     def first(self, y: IntArray, machines: list["_Machine"]) -> list[_Expectation]:
         """Latent values that agree with the labels, h = 5 y."""
-        classes = np.array([machine.code for machine in machines])
 
-        def project(rows: slice) -> FloatArray:
-            targets = np.where(y[rows, None] == classes, _START, -_START)
-            return np.asarray(self.Z[rows].T @ targets)
+        def latent(block: FloatArray, targets: FloatArray) -> tuple[FloatArray, FloatArray]:
+            return _START * targets, np.full(targets.shape, np.nan)
 
-        projected = np.zeros((self.Z.shape[1], len(machines)))
-        for part in tile_map(project, len(y)):
-            projected += part
-        projected = self.map.T @ projected
-        counts = np.array([(y == c).sum() for c in classes])
-        totals = _START * (2.0 * counts - len(y))
-        return [
-            _Expectation(float("nan"), projected[:, i], float(totals[i]))
-            for i in range(len(machines))
-        ]
+        return self._sums(y, machines, latent)
 
     def expect(self, y: IntArray, machines: list["_Machine"]) -> list[_Expectation]:
         """E-step of all classes in one pass: h = f + y phi(f)/Phi(y f) and sum log Phi(y f).
 
         phi(u)/Phi(u) = sqrt(2/pi)/erfcx(-u/sqrt 2) is exact to rounding for every u.
         """
-        classes = np.array([machine.code for machine in machines])
         V = self.map @ np.column_stack([machine.direction(self) for machine in machines])
         b = np.array([machine.b for machine in machines])
 
-        def sums(rows: slice) -> tuple[FloatArray, FloatArray, FloatArray]:
-            block = self.Z[rows]
+        def latent(block: FloatArray, targets: FloatArray) -> tuple[FloatArray, FloatArray]:
             f = block @ V + b
-            targets = np.where(y[rows, None] == classes, 1.0, -1.0)
             u = targets * f
             mills = erfcx(u * -np.sqrt(0.5))
-            h = f + targets * (np.sqrt(2.0 / np.pi) / mills)
             # Beyond 30, Phi is 1 and erfcx soon overflows to infinity.
             near = np.minimum(u, 30.0)
             logs = np.log(0.5 * np.minimum(mills, 1e300)) - 0.5 * near * near
-            return block.T @ h, h.sum(axis=0), np.where(u < 30.0, logs, 0.0).sum(axis=0)
+            return f + targets * (np.sqrt(2.0 / np.pi) / mills), np.where(u < 30.0, logs, 0.0)
 
-        projected = np.zeros_like(V)
+        return self._sums(y, machines, latent)
+
+    def _sums(self, y: IntArray, machines: list["_Machine"], latent: _Latent) -> list[_Expectation]:
+        """Return what latent values, and the logarithms that come with them, sum up to."""
+        classes = np.array([machine.code for machine in machines])
+
+        def sums(rows: slice) -> tuple[FloatArray, FloatArray, FloatArray]:
+            block = self.Z[rows]
+            h, logs = latent(block, np.where(y[rows, None] == classes, 1.0, -1.0))
+            return block.T @ h, h.sum(axis=0), logs.sum(axis=0)
+
+        projected = np.zeros((self.Z.shape[1], len(machines)))
         totals = np.zeros(len(machines))
         log_likelihoods = np.zeros(len(machines))
         for part, total, log_likelihood in tile_map(sums, len(y)):
@@ -361,7 +285,7 @@ class _Machine:
     active: NDArray[np.intp]  # places in the basis
     w: FloatArray
     b: float
-    settings: NystroemPCVM
+    learner: PCVMLearner
     steps: int = 0
     converged: bool = False
     gram: FloatArray | None = (
@@ -374,10 +298,10 @@ class _Machine:
     longest: float = 16.0  # bound of the length: fourfold with success, a quarter with failure
 
     @classmethod
-    def start(cls, code: int, own: NDArray[np.bool_], settings: NystroemPCVM) -> "_Machine":
+    def start(cls, code: int, own: NDArray[np.bool_], learner: PCVMLearner) -> "_Machine":
         n = len(own)
         # b = 0 would stay 0; the sign is free, for the first step decides it.
-        return cls(code, np.where(own, 1.0, -1.0), np.arange(n), np.ones(n), 1.0, settings)
+        return cls(code, np.where(own, 1.0, -1.0), np.arange(n), np.ones(n), 1.0, learner)
 
     def direction(self, space: _Space) -> FloatArray:
         """Return v with f = Q v + b."""
@@ -413,9 +337,9 @@ class _Machine:
             return
         change = max(np.abs(self.w - old_w).max(initial=0.0), abs(self.b - old_b))
         largest = max(self.w.max(initial=0.0), abs(self.b))
-        if change <= self.settings.tol * largest:
+        if change <= self.learner.tol * largest:
             self.converged = True
-        elif self.settings.accelerate:
+        elif self.learner.accelerate:
             if self.b * old_b < 0:
                 self.history.clear()
                 return
@@ -434,7 +358,7 @@ class _Machine:
         length = min(length, self.longest)
         trial = first + 2.0 * length * step + length**2 * bend
         # A length of 1 is the second step itself; below it, dying weights speed up by themselves.
-        if length <= 1.0 or trial.min() <= np.log(self.settings.threshold):
+        if length <= 1.0 or trial.min() <= np.log(self.learner.threshold):
             return
         self.fallback, self.reference, self.length = (self.w, self.b), objective, length
         n = len(self.w)
@@ -454,13 +378,13 @@ class _Machine:
                 break
             rows = rows[positive]
             self._keep(positive)
-        kept = self.w >= self.settings.threshold
+        kept = self.w >= self.learner.threshold
         if not kept.all():
             self._keep(kept)
         square, n_rows = 2.0 * self.b**2, len(space.Z)
         fitted = float(space.ones @ self.direction(space))  # 1'F w
         self.b = square / (1.0 + square * n_rows) * (expectation.total - fitted)
-        if abs(self.b) < self.settings.threshold:
+        if abs(self.b) < self.learner.threshold:
             self.b = 0.0
 
     def _keep(self, mask: NDArray[np.bool_]) -> None:
@@ -479,7 +403,7 @@ class _Machine:
         new: FloatArray
         if n > r:
             scaled = rows * signed[:, None]
-            new = m * (scaled @ _solve_positive(scaled.T @ scaled, q))
+            new = m * (scaled @ _solve(scaled.T @ scaled, q))
             return new
         if space.gram is not None:
             gram = space.gram[np.ix_(self.active, self.active)]
@@ -487,18 +411,14 @@ class _Machine:
             if self.gram is None:
                 self.gram = rows @ rows.T
             gram = self.gram
-        new = m * _solve_positive(gram * signed[:, None] * signed, signed * (rows @ q))
+        new = m * _solve(gram * signed[:, None] * signed, signed * (rows @ q))
         return new
+
+
+def _solve(A: FloatArray, b: FloatArray) -> FloatArray:
+    failure = "Ny-PCVM: a step could not be solved; the factor is not finite."
+    return solve_positive(A, b, 1.0, KreinflowError(failure))
 
 
 def _logarithms(w: FloatArray, b: float) -> FloatArray:
     return np.log(np.append(w, abs(b)) if b else w)
-
-
-def _solve_positive(A: FloatArray, b: FloatArray) -> FloatArray:
-    """Solve (I + A) x = b for a positive semidefinite A, which is overwritten."""
-    A.flat[:: len(A) + 1] += 1.0
-    _, x, failed = lapack.dposv(A, b, lower=1)
-    if failed:
-        raise KreinflowError("Ny-PCVM: a step could not be solved; the factor is not finite.")
-    return np.asarray(x)

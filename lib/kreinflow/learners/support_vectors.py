@@ -1,49 +1,37 @@
 """What the support vector machines share: a kernel of mean diagonal 1, and the penalty C."""
 
+from collections.abc import Mapping, Sequence
+from typing import ClassVar
+
 import numpy as np
 
 from kreinflow.errors import InputError
-from kreinflow.learners.learner import Choice, Learner, number_or_inner, values_tried
-from kreinflow.numerics import FloatArray
-
-PENALTIES: tuple[float, ...] = (1.0, 10.0, 100.0, 1000.0)
-"""Values tried on inner folds, for a kernel of mean diagonal 1."""
-
-LARGEST_PENALTY = 1e8
-"""Beyond it 1/C is lost beside the kernel in double precision."""
-
-PENALTY_SCHEMA = number_or_inner(
-    "C, for a kernel of mean diagonal 1; inner: chosen on the inner folds",
-    exclusiveMinimum=0,
-    maximum=LARGEST_PENALTY,
+from kreinflow.learners.hyper_parameters import (
+    LARGEST_PENALTY,
+    PENALTIES,
+    in_words,
+    number_or_inner,
 )
-
-
-def check_penalty(penalty: float) -> None:
-    """Refuse what is not a positive number of at most :data:`LARGEST_PENALTY`.
-
-    Raises
-    ------
-    InputError
-    """
-    if not 0 < penalty <= LARGEST_PENALTY:
-        raise InputError(
-            f"penalty: {penalty:g} is not a positive number of at most {LARGEST_PENALTY:g}. "
-            "Give one such."
-        )
+from kreinflow.learners.learner import Learner
+from kreinflow.numerics import FloatArray
+from kreinflow.settings import SettingsSchema
 
 
 class SupportVectorLearner(Learner):
-    """A learner with C among its settings, :data:`PENALTY_SCHEMA`."""
+    """A learner with the penalty C, for a kernel of mean diagonal 1."""
 
-    def choices(self) -> list[Choice]:
-        """See :meth:`Learner.choices`; the smaller penalty, which fits less closely, first."""
-        return values_tried(self.settings, "penalty", PENALTIES)
+    settings_schema: ClassVar[SettingsSchema] = {
+        "penalty": number_or_inner(
+            "C, for a kernel of mean diagonal 1; inner: chosen on the inner folds",
+            exclusiveMinimum=0,
+            maximum=LARGEST_PENALTY,
+        )
+    }
+    grids: Mapping[str, Sequence[float]] = {"penalty": PENALTIES}
 
     def describe_penalty(self) -> str:
         """Return what the methods paragraph says of the penalty."""
-        penalty = self.settings["penalty"]
-        return "C chosen on inner folds" if penalty == "inner" else f"C = {penalty:g}"
+        return f"C {in_words(self.settings['penalty'], '= {:g}')}"
 
 
 def mean_square(Z: FloatArray, signs: FloatArray) -> float:

@@ -1,0 +1,27 @@
+"""Linear systems that are positive definite but for rounding."""
+
+import numpy as np
+from scipy.linalg import lapack
+
+from kreinflow.errors import KreinflowError
+from kreinflow.numerics import FloatArray
+
+
+def solve_positive(
+    A: FloatArray, b: FloatArray, shift: FloatArray | float, otherwise: KreinflowError
+) -> FloatArray:
+    """Solve (A + diag(shift)) x = b for a positive semidefinite A, which is overwritten.
+
+    Parameters
+    ----------
+    A : ndarray of shape (n, n)
+    b : ndarray of shape (n,) or (n, k)
+    shift : float or ndarray of shape (n,)
+    otherwise : KreinflowError
+        Raised if the sum is not positive definite in the precision of the machine.
+    """
+    A.flat[:: len(A) + 1] += shift
+    _, x, failed = lapack.dposv(A, b, lower=1)
+    if failed:
+        raise otherwise
+    return np.asarray(x)

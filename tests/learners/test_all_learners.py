@@ -1,0 +1,167 @@
+"""What all learners must do."""
+
+import numpy as np
+import pytest
+from threadpoolctl import threadpool_limits
+
+from krein_problems import labelled_rows, learned, learner_problem, mixture_rows
+from kreinflow.configuration import complete_configuration
+from kreinflow.errors import InputError
+from kreinflow.learners.registry import LEARNERS, make_learner
+
+LAMBDAS = {"lambda_plus": 1e-2, "lambda_minus": 1e-4}
+SETTINGS = [
+    {"method": "ny_ikfd"},
+    {"method": "ny_ikfd", "scatter": "pooled", "bias": "least_squares", "ridge": 0.1},
+    {"method": "ny_pcvm"},
+    {"method": "ny_pcvm", "basis": "all"},
+    {"method": "ny_epcvm"},
+    {"method": "ny_epcvm", "basis": "all"},
+    {"method": "ikqd", "ridge": 0.01},
+    {"method": "krein_lsm", **LAMBDAS},
+    {"method": "krein_vc_lsm", **LAMBDAS},
+    {"method": "krein_sh_svm", **LAMBDAS},
+    {"method": "sf_lsm", "ridge": 1e-3},
+    {"method": "sf_lsm", "ridge": 1e-3, "weights": "classes"},
+    {"method": "cvm", "penalty": 10.0},
+    {"method": "svc", "penalty": 10.0},
+    {"method": "dissimilarity_space", "penalty": 1.0},
+    {"method": "dissimilarity_space", "kernel": "elm", "penalty": 1.0},
+    {"method": "linear_svc"},
+]
+
+
+def parametrised(*left_out):
+    chosen = [settings for settings in SETTINGS if settings["method"] not in left_out]
+    return pytest.mark.parametrize(
+        "settings", chosen, ids=lambda settings: " ".join(map(str, settings.values()))
+    )
+
+
+def rows_for(settings, n_classes, **keywords):
+    negative = 0 if LEARNERS[settings["method"]].needs_positive else 4
+    return labelled_rows(n_classes=n_classes, negative=negative, **keywords)
+
+
+def test_all_learn_but_the_nearest_landmark():
+    assert {settings["method"] for settings in SETTINGS} == {*LEARNERS} - {"nearest_landmark"}
+
+
+@parametrised()
+def test_a_class_without_records_is_refused(settings):
+    with pytest.raises(InputError, match=r"classes \[3\] of 4 have no training rows"):
+        learned(settings, *rows_for(settings, 3), n_classes=4)
+
+
+@parametrised("ikqd")  # which has a function of its own for each class
+def test_two_classes_are_mirror_images_whatever_their_order(settings):
+    Z, signs, y = rows_for(settings, 2)
+    f = learned(settings, Z, signs, y).decision.decide(Z)
+    np.testing.assert_array_equal(f[:, 0], -f[:, 1])
+    assert (f.argmax(axis=1) == y).mean() > 0.8
+    if settings["method"] != "ny_pcvm":  # which may come to another optimum
+        other = learned(settings, Z, signs, 1 - y).decision.decide(Z)
+        tolerance = 1e-4 if settings["method"] in ("svc", "linear_svc") else 1e-8
+        np.testing.assert_allclose(other[:, ::-1], f, rtol=0, atol=tolerance * np.abs(f).max())
+
+
+@parametrised()
+@pytest.mark.parametrize("unit", [1e-3, 1e3])
+def test_the_unit_of_the_scores_does_not_matter(settings, unit):
+    Z, signs, y = rows_for(settings, 3)
+    one, other = learned(settings, Z, signs, y), learned(settings, unit * Z, signs, y)
+    f, g = one.decision.decide(Z), other.decision.decide(unit * Z)
+    if settings["method"] == "ikqd":  # the determinants change by the same factor
+        f, g = f - f[:, :1], g - g[:, :1]
+    np.testing.assert_allclose(g, f, rtol=1e-6, atol=1e-6 * np.abs(f).max())
+    assert (one.basis_used, one.converged) == (other.basis_used, other.converged)
+
+
+TUNED = {
+    "ny_ikfd": (0.0, {"scatter": "pooled", "bias": "least_squares", "ridge": "inner"}),
+    "ikqd": (0.0, {}),
+    "sf_lsm": (0.0, {}),
+    "krein_lsm": (0.0, {}),
+    "krein_vc_lsm": (1e-6, {"variance": "inner"}),
+    "krein_sh_svm": (1e-6, {}),
+    "svc": (0.0, {}),
+    "cvm": (1e-3, {}),
+    "dissimilarity_space": (1e-3, {}),
+}
+
+
+@pytest.mark.parametrize("method", TUNED)
+@pytest.mark.parametrize(
+    ("correction", "n_classes"), [("none", 2), ("flip", 3), ("landmark_basis", 3)]
+)
+def test_all_choices_at_once_are_the_same_one_by_one(method, correction, n_classes):
+    tolerance, settings = TUNED[method]
+    learner = make_learner({"method": method, **settings})
+    if learner.needs_positive and correction != "flip":
+        return
+    whole = learner_problem(n_classes=n_classes, correction=correction)
+    problem, unseen = whole.on(np.arange(60)), whole.on(np.arange(60, 90))
+    choices = learner.choices()
+    assert len(choices) > 3
+    for choice, fitted in zip(choices, learner.fit(problem, choices), strict=True):
+        given = make_learner({"method": method, **settings, **choice})
+        assert given.choices() == [choice]
+        (alone,) = given.fit(problem, [choice])
+        f = learner.decide(alone, unseen)
+        found = learner.decide(fitted, unseen)
+        np.testing.assert_allclose(found, f, rtol=0, atol=tolerance * np.abs(f).max())
+        assert fitted.converged
+
+
+@pytest.mark.parametrize("method", TUNED)
+def test_the_methods_paragraph_says_how_hyper_parameters_were_chosen(method):
+    learner = make_learner({"method": method, **TUNED[method][1]})
+    assert learner.describe().count("chosen on inner folds") == len(
+        {*learner.grids} - {"lambda_plus"}
+    )
+    given = make_learner({"method": method, **dict.fromkeys(learner.grids, 0.25)})
+    assert "chosen" not in given.describe()
+    assert "0.25" in given.describe()
+
+
+@pytest.mark.parametrize("method", ["cvm", "krein_sh_svm", "ny_epcvm", "linear_svc"])
+def test_same_bytes_whatever_the_number_of_threads_over_more_rows_than_a_tile(method):
+    settings = next(settings for settings in SETTINGS if settings["method"] == method)
+    Z, signs, y = mixture_rows(5000, 0.8, r=40, n_classes=3, negative=0, seed=3)
+    found = []
+    for threads in (1, 2):
+        with threadpool_limits(threads):
+            found.append(learned(settings, Z, signs, y).decision.weights.tobytes())
+    assert found[0] == found[1]
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"method": "ny_ikfd", "scatter": "within"}, "scatter"),
+        ({"method": "ny_ikfd", "bias": "prior"}, "bias"),
+        ({"method": "ny_ikfd", "ridge": -1.0}, "ridge: -1.0"),
+        ({"method": "ikqd", "ridge": -1}, "ridge: -1"),
+        ({"method": "ny_pcvm", "basis": "some"}, "basis"),
+        ({"method": "ny_epcvm", "max_iter": 0}, "max_iter: 0"),
+        ({"method": "krein_lsm", "lambda_minus": 0.0}, "lambda_minus: 0.0"),
+        ({"method": "krein_sh_svm", "lambda_plus": float("nan")}, "lambda_plus: nan"),
+        ({"method": "krein_vc_lsm", "variance": -1.0}, "variance: -1.0"),
+        ({"method": "sf_lsm", "ridge": 0.0}, "ridge: 0.0"),
+        ({"method": "sf_lsm", "weights": "class"}, "weights"),
+        ({"method": "cvm", "penalty": 0}, "penalty: 0"),
+        ({"method": "cvm", "penalty": 1e9}, "penalty: 1"),
+        ({"method": "cvm", "epsilon": 1.0}, "epsilon: 1.0"),
+        ({"method": "svc", "penalty": -1}, "penalty: -1"),
+        ({"method": "dissimilarity_space", "kernel": "rbf"}, "kernel"),
+    ],
+)
+def test_the_config_refuses_what_learners_cannot_do(settings, message):
+    content = {
+        "datasets": {"demo": {"source": {"type": "simulated"}}},
+        "selectors": {"meb": {"method": "meb"}},
+        "learners": {"it": settings},
+        "recipes": [{"name": "it", "selector": "meb", "learner": "it", "correction": "flip"}],
+    }
+    with pytest.raises(InputError, match=f"learners.it.{message}"):
+        complete_configuration(content)
