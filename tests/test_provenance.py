@@ -62,7 +62,7 @@ def test_modules_that_are_not_imported_do_not_count(copy):
 @pytest.mark.parametrize("script", ["alignment", "candidates", "columns", "landmarks"])
 def test_a_learner_does_not_count_before_it_learns(copy, script):
     before, model = digest(copy, f"{script}.py"), digest(copy, "model.py")
-    module = copy / "lib" / "kreinflow" / "models" / "pcvm.py"
+    module = copy / "lib" / "kreinflow" / "learners" / "pcvm.py"
     module.write_text(module.read_text() + "\n# changed\n")
     assert digest(copy, f"{script}.py") == before
     assert digest(copy, "model.py") != model

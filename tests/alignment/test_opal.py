@@ -9,12 +9,12 @@ import pyopal
 import pytest
 
 from kreinflow.alignment import engine, opal
+from kreinflow.alignment.alphabet import ResidueAlphabet
 from kreinflow.alignment.backends import backend_named
 from kreinflow.alignment.engine import pack
 from kreinflow.alignment.scoring import ScoringScheme, SubstitutionMatrix
 from kreinflow.alignment.store import ScoreStore
 from kreinflow.errors import InputError, KreinflowError
-from kreinflow.sequences.alphabet import ResidueAlphabet
 from sequence_pairs import AMINO_ACIDS, related_pair, scheme_of
 
 

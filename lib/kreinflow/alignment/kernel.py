@@ -8,13 +8,13 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from kreinflow.alignment.alphabet import ResidueAlphabet
 from kreinflow.alignment.engine import align_pairs, pack
 from kreinflow.alignment.scoring import MODES, ScoringScheme, load_substitution_matrix
 from kreinflow.alignment.transforms import NAMES, make_transform
 from kreinflow.errors import InputError
 from kreinflow.kernels.kernel import Kernel, Objects
 from kreinflow.numerics import FloatArray
-from kreinflow.sequences.alphabet import ResidueAlphabet
 from kreinflow.settings import SettingsSchema
 
 

@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from kreinflow.alignment.alphabet import ResidueAlphabet
 from kreinflow.artifacts import (
     open_array,
     read_json,
@@ -26,7 +27,6 @@ from kreinflow.kernels.kernel import Kernel, Objects
 from kreinflow.kernels.registry import make_kernel
 from kreinflow.numerics import FloatArray
 from kreinflow.provenance import file_sha256
-from kreinflow.sequences.alphabet import ResidueAlphabet
 from kreinflow.sequences.fasta import FASTA_ENDINGS, check_begin, read_fasta
 from kreinflow.sequences.files import (
     check_file,
