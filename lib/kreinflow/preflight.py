@@ -96,8 +96,7 @@ def check_self_scores(
     gain[letters] = np.maximum(np.diagonal(scheme.matrix.scores), 0)
     bounds = sums_over_letters(dataset.sequences, gain).astype(np.float64)
     for name, transform in transforms.items():
-        row = transform.first_unusable(bounds, dataset.lengths)
-        if row is not None:
+        for row in transform.unusable(bounds, dataset.lengths):
             record = int(np.flatnonzero(dataset.rows == row)[0])
             raise InputError(
                 f"{dataset.ids[record]}: its {dataset.lengths[row]} residues score "

@@ -9,13 +9,8 @@ from kreinflow.alignment.scoring import (
     SubstitutionMatrix,
     load_substitution_matrix,
 )
-from kreinflow.alignment.transforms import (
-    _PUBLISHED,
-    NAMES,
-    ScoreTransform,
-    make_transform,
-    ungapped_constants,
-)
+from kreinflow.alignment.statistics import _PUBLISHED, ungapped_constants
+from kreinflow.alignment.transforms import NAMES, ScoreTransform, make_transform
 from kreinflow.errors import InputError
 
 SCHEME = ScoringScheme(load_substitution_matrix("blosum62"))

@@ -127,8 +127,7 @@ class AlignmentKernel(Kernel):
                 raise InputError(f"sequence {number}: has no residues. Leave it out.")
         objects = np.empty(len(cleaned), dtype=object)
         objects[:] = cleaned
-        poor = self._transform.first_unusable(self._self_scores(objects), _lengths(objects))
-        if poor is not None:
+        for poor in self._transform.unusable(self._self_scores(objects), _lengths(objects)):
             raise InputError(
                 f"sequence {poor + 1}: scores too little with itself to be compared (transform "
                 f"{self._transform.name}). Leave it out, or use raw."
