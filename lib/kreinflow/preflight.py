@@ -91,9 +91,7 @@ def check_self_scores(
     """
     if scheme is None or dataset.sequences is None:
         return
-    gain = np.zeros(256, dtype=np.int64)
-    letters = np.frombuffer(scheme.matrix.alphabet.encode(), dtype=np.uint8)
-    gain[letters] = np.maximum(np.diagonal(scheme.matrix.scores), 0)
+    gain = scheme.matrix.by_character(np.maximum(np.diagonal(scheme.matrix.scores), 0))
     bounds = sums_over_letters(dataset.sequences, gain).astype(np.float64)
     for name, transform in transforms.items():
         for row in transform.unusable(bounds, dataset.lengths):
