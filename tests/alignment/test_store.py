@@ -14,11 +14,10 @@ import pytest
 
 from kreinflow.alignment import filling, progress, segments
 from kreinflow.alignment import store as store_module
-from kreinflow.alignment.digests import block_of
 from kreinflow.alignment.engine import align_pairs
 from kreinflow.alignment.progress import ProgressPrinter
 from kreinflow.alignment.scoring import ScoringScheme, load_substitution_matrix
-from kreinflow.alignment.segments import not_aligned
+from kreinflow.alignment.segments import block_of, not_aligned
 from kreinflow.alignment.store import ScoreStore
 from kreinflow.artifacts import read_arrays, write_arrays
 from kreinflow.errors import InputError, KreinflowError

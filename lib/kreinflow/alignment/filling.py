@@ -7,11 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from kreinflow.alignment.digests import DigestTable
 from kreinflow.alignment.engine import Backend, PackedSequences
 from kreinflow.alignment.progress import Progress
 from kreinflow.alignment.scoring import ScoringScheme
-from kreinflow.alignment.segments import SegmentWriter, not_aligned
+from kreinflow.alignment.segments import DigestTable, SegmentWriter, not_aligned
 from kreinflow.numerics import IntArray
 
 _CELLS_PER_CALL = 3_000_000_000  # a thread's: about a third of a second, between looks at the clock

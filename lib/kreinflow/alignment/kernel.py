@@ -96,10 +96,6 @@ class AlignmentKernel(Kernel):
     def read(self, sequences: Iterable[str | bytes]) -> Objects:
         """Return sequences as the kernel takes them: cleaned, each of legal residues alone.
 
-        Parameters
-        ----------
-        sequences : iterable of str or bytes
-
         Returns
         -------
         ndarray of shape (n,), object

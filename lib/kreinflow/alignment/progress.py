@@ -4,6 +4,8 @@ import time
 from collections.abc import Callable
 from typing import TextIO
 
+_SECONDS_PER_LINE = 5.0
+
 Progress = Callable[[int, int], None]
 """What is called with (cells done, cells in all) about every second."""
 
@@ -16,20 +18,17 @@ class ProgressPrinter:
     stream : text stream
     label : str
         What a line starts with, for example ``"alignment demo block 1/4"``.
-    seconds : float
-        At least so long between two lines.
     """
 
-    def __init__(self, stream: TextIO, label: str, seconds: float = 5.0) -> None:
+    def __init__(self, stream: TextIO, label: str) -> None:
         self._stream = stream
         self._label = label
-        self._seconds = seconds
         self._start = self._last = time.monotonic()
 
     def __call__(self, done: int, total: int) -> None:
         """Take note that ``done`` of ``total`` cells are filled."""
         now = time.monotonic()
-        if now - self._last < self._seconds and done < total:
+        if now - self._last < _SECONDS_PER_LINE and done < total:
             return
         self._last = now
         elapsed = max(now - self._start, 1e-9)

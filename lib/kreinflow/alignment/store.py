@@ -13,12 +13,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kreinflow.alignment.digests import DigestTable, block_of
 from kreinflow.alignment.engine import Backend, align_pairs, pack
 from kreinflow.alignment.filling import Filling, FillReport, Rectangle, own_pairs
 from kreinflow.alignment.progress import Progress
 from kreinflow.alignment.scoring import ScoringScheme
-from kreinflow.alignment.segments import SegmentWriter, not_aligned, read_segment, writing
+from kreinflow.alignment.segments import (
+    DigestTable,
+    SegmentWriter,
+    block_of,
+    not_aligned,
+    read_segment,
+    writing,
+)
 from kreinflow.errors import KreinflowError
 from kreinflow.numerics import IntArray, tiles
 from kreinflow.tall import release

@@ -37,13 +37,7 @@ class Alignment:
         return self.marks.count("|")
 
     def lines(self, names: tuple[str, str], width: int = 60) -> list[str]:
-        """Return the alignment as text, ``width`` columns a block, with positions.
-
-        Parameters
-        ----------
-        names : (str, str)
-        width : int
-        """
+        """Return the alignment as text, ``width`` columns a block, with positions."""
         columns = len(self.first)
         if not columns:
             return [f"{names[0]} and {names[1]}: score {self.score}, no residues are aligned"]

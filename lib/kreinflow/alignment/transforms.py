@@ -17,7 +17,7 @@ block it is transformed.
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -42,12 +42,33 @@ class ScoreTransform:
         Whether scores below 0 can be transformed.
     constants : mapping
         ``a`` of ``log``; ``lambda``, ``K`` and their ``source`` of ``evalue``.
+
+    Raises
+    ------
+    InputError
+        If a constant is missing, unknown or out of range.
     """
 
     name: ClassVar[str]
     takes_negative: ClassVar[bool] = False
     constant_names: ClassVar[tuple[str, ...]] = ()
-    constants: Mapping[str, Any] = field(default_factory=dict)
+    constants: Mapping[str, Any]
+
+    def __post_init__(self) -> None:
+        if set(self.constants) != set(self.constant_names):
+            raise InputError(
+                f"transform {self.name}: its constants are "
+                f"{', '.join(self.constant_names) or 'none'}; "
+                f"given are {', '.join(sorted(self.constants)) or 'none'}."
+            )
+        for key, value in self.constants.items():
+            if key == "source":
+                continue
+            number = isinstance(value, (int, float)) and not isinstance(value, bool)
+            if not number or not math.isfinite(value) or value <= 0:
+                raise InputError(
+                    f"transform {self.name}: {key} is {value!r}. Give a positive number."
+                )
 
     @classmethod
     def completed(cls, given: Mapping[str, Any], scheme: ScoringScheme | None) -> dict[str, Any]:
@@ -172,7 +193,7 @@ class ScoreTransform:
             name, constants = content["name"], dict(content["constants"])
         except (KeyError, TypeError, ValueError) as error:
             raise InputError(f"transform: damaged or not kreinflow's ({error!r}).") from error
-        return _checked(_transform_class(name), constants)
+        return _transform_class(name)(constants)
 
 
 class _Raw(ScoreTransform):
@@ -255,22 +276,6 @@ def _transform_class(name: Any) -> type[ScoreTransform]:
     return _TRANSFORMS[name]
 
 
-def _checked(transform: type[ScoreTransform], constants: Mapping[str, Any]) -> ScoreTransform:
-    name, wanted = transform.name, transform.constant_names
-    if set(constants) != set(wanted):
-        raise InputError(
-            f"transform {name}: its constants are {', '.join(wanted) or 'none'}; "
-            f"given are {', '.join(sorted(constants)) or 'none'}."
-        )
-    for key, value in constants.items():
-        if key == "source":
-            continue
-        number = isinstance(value, (int, float)) and not isinstance(value, bool)
-        if not number or not math.isfinite(value) or value <= 0:
-            raise InputError(f"transform {name}: {key} is {value!r}. Give a positive number.")
-    return transform(dict(constants))
-
-
 def make_transform(
     name: str, scheme: ScoringScheme | None = None, **constants: float
 ) -> ScoreTransform:
@@ -296,4 +301,4 @@ def make_transform(
     {'a': 20.0}
     """
     transform = _transform_class(name)
-    return _checked(transform, transform.completed(constants, scheme))
+    return transform(transform.completed(constants, scheme))
