@@ -65,7 +65,8 @@ class DigestTable:
         if (whole[self._order[1:]] == whole[self._order[:-1]]).any():
             raise wrong
         self._words = self._first_words(self.table)[self._order]
-        self._rank = np.argsort(self._order)
+        self._rank = np.empty_like(self._order)
+        self._rank[self._order] = np.arange(len(digests))
         self._bit = self.table[:, 0] >> 7
 
     @staticmethod
