@@ -112,18 +112,13 @@ class ScoreTransform:
         s = np.array(scores, dtype=np.float64, order="C")
         if not self.takes_negative:
             self._refuse_negative(s, numbers)
-        s = self._dividend(s, row_lengths, column_lengths)
+        n, m = np.asarray(row_lengths, np.float64), np.asarray(column_lengths, np.float64)
+        s = self._gain(s, n[:, None], m[None, :])
         s /= np.sqrt(row_scale[:, None] * column_scale[None, :])
         return self._of_quotients(s)
 
-    def _divisor(self, self_scores: ArrayLike, lengths: ArrayLike) -> FloatArray:
-        """Return what is divided by."""
-        return np.asarray(self_scores, dtype=np.float64)
-
-    def _dividend(
-        self, s: FloatArray, row_lengths: ArrayLike, column_lengths: ArrayLike
-    ) -> FloatArray:
-        """Return what is divided."""
+    def _gain(self, s: FloatArray, n: FloatArray, m: FloatArray) -> FloatArray:
+        """Return what is divided, and divided by: of scores of sequences of these lengths."""
         return s
 
     def _of_quotients(self, s: FloatArray) -> FloatArray:
@@ -139,6 +134,14 @@ class ScoreTransform:
                 f"transform {self.name}: the score of {pair} is negative, as scores of global and "
                 "semiglobal alignments can be. Use raw or normalised, or local alignment."
             )
+
+    def _divisors(self, self_scores: ArrayLike, lengths: ArrayLike) -> FloatArray:
+        n = np.asarray(lengths, dtype=np.float64)
+        return self._gain(np.asarray(self_scores, dtype=np.float64), n, n)
+
+    def unusable(self, self_scores: ArrayLike, lengths: ArrayLike) -> NDArray[np.int64]:
+        """Return the places of the sequences whose self-score cannot be divided by."""
+        return np.flatnonzero(self._divisors(self_scores, lengths) <= 0)
 
     def _scale(
         self,
@@ -160,11 +163,7 @@ class ScoreTransform:
                 f"({np.asarray(lengths)[number]} residues), too little to divide by. Leave out "
                 "sequences this short or of low information, or use raw."
             )
-        return self._divisor(self_scores, lengths)
-
-    def unusable(self, self_scores: ArrayLike, lengths: ArrayLike) -> NDArray[np.int64]:
-        """Return the places of the sequences whose self-score cannot be divided by."""
-        return np.flatnonzero(self._divisor(self_scores, lengths) <= 0)
+        return self._divisors(self_scores, lengths)
 
     def self_similarity(self, self_scores: ArrayLike, lengths: ArrayLike) -> FloatArray:
         """Return the similarity of each sequence with itself: one, except for ``raw``.
@@ -247,20 +246,9 @@ class _Evalue(ScoreTransform):
             raise InputError("transform evalue: give lambda and K, or a scoring scheme.")
         return dict(zip(cls.constant_names, local_statistics(scheme), strict=True))
 
-    def _exponent(self, s: FloatArray, product: FloatArray) -> FloatArray:
-        """Return -ln E of scores of sequences whose lengths have this product."""
-        return np.asarray(self.constants["lambda"] * s - np.log(self.constants["K"] * product))
-
-    def _divisor(self, self_scores: ArrayLike, lengths: ArrayLike) -> FloatArray:
-        n = np.asarray(lengths, dtype=np.float64)
-        return self._exponent(np.asarray(self_scores, dtype=np.float64), n * n)
-
-    def _dividend(
-        self, s: FloatArray, row_lengths: ArrayLike, column_lengths: ArrayLike
-    ) -> FloatArray:
-        n = np.asarray(row_lengths, dtype=np.float64)[:, None]
-        m = np.asarray(column_lengths, dtype=np.float64)[None, :]
-        return np.maximum(0.0, self._exponent(s, n * m))
+    def _gain(self, s: FloatArray, n: FloatArray, m: FloatArray) -> FloatArray:
+        surprise = self.constants["lambda"] * s - np.log(self.constants["K"] * (n * m))
+        return np.asarray(np.maximum(0.0, surprise))
 
 
 _TRANSFORMS: dict[str, type[ScoreTransform]] = {
