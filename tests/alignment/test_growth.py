@@ -23,7 +23,7 @@ from kreinflow.scores import alphabet_of, open_scores, read_scheme, transforms_o
 from kreinflow.sequences.dataset import load_dataset
 from kreinflow.sequences.folds import assign_folds
 from kreinflow.sequences.partition import ALL, partition_of
-from sequence_pairs import Counting
+from sequence_pairs import Counting, rectangle
 from small_inputs import families, write_fasta, write_labels
 
 SCORING = {"matrix": "BLOSUM62", "gap_open": 11, "gap_extend": 1, "mode": "local"}
@@ -181,6 +181,10 @@ def test_with_landmarks_kept_n_added_sequences_cost_n_times_m_alignments(study):
     assert len(more) == len(added) * len(union) + len(added)  # with themselves, for the transforms
     new = {text.encode() for _, _, text in added}
     assert {new & set(pair) != set() for pair in more} == {True}
+    sequences, everyone = study.dataset.sequences, np.arange(len(study.dataset.digests))
+    found = open_scores(study.dataset, study.scheme, study.folder / "scores")
+    expected = rectangle(sequences, everyone, study.union, study.scheme)
+    assert np.array_equal(found.rectangle(everyone, study.union), expected)
 
 
 def test_kept_landmarks_of_a_fold_lie_in_its_training_part(study):

@@ -126,22 +126,6 @@ def test_nothing_is_aligned_again_by_later_calls(tmp_path):
     assert report.reused == len(wanted_pairs(COLUMNS))
 
 
-def test_added_sequences_cost_n_times_m_and_their_self_scores(tmp_path):
-    sequences = some_sequences(80)
-    landmarks = COLUMNS[0][1]
-    open_store(tmp_path, sequences[:60]).fill([(ALL, landmarks)])
-    # the data set is larger now, and in another order
-    order = np.random.default_rng(3).permutation(80)
-    place = np.argsort(order)
-    shuffled = [sequences[i] for i in order]
-    counting = Counting()
-    store = open_store(tmp_path, shuffled, counting)
-    report = store.fill([(np.arange(80), place[landmarks])])
-    assert counting.others == report.aligned == 20 * landmarks.size
-    assert counting.alone == report.self_scores == 20
-    assert_gathered(store, place, place[landmarks], shuffled)
-
-
 @pytest.fixture
 def a_segment_after_each_call(monkeypatch):
     monkeypatch.setattr(segments, "_SECONDS_PER_SEGMENT", 0.0)
