@@ -273,7 +273,9 @@ def ways(rows: int, columns: int, median: float, repeats: int) -> bool:
                 store = ScoreStore(Path(folder), SCHEME, sequences, digests, backend)
                 wanted = np.arange(rows), np.arange(rows, rows + columns)
                 store.fill([wanted], memory_mb=memory_mb)
-                return store.gather(*wanted)
+                scores = np.empty((rows, columns), dtype=np.int32)
+                store.gather_into(scores, *wanted)
+                return scores
 
         return run
 

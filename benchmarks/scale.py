@@ -348,7 +348,8 @@ def stage_bare(folder: Path, rows: int, threads: int, repeats: int) -> dict[str,
             store = ScoreStore(Path(name) / "scores", scheme, sequences, digests)
             columns = np.arange(rows, len(sequences))
             store.fill([(np.arange(rows), columns)], threads=threads, memory_mb=512)
-            store.gather(np.arange(rows), columns)
+            gathered = np.empty((rows, len(landmarks)), dtype=np.int32)
+            store.gather_into(gathered, np.arange(rows), columns)
             speeds["store"].append(cells / (time.perf_counter() - begin) / 1e9)
             shutil.rmtree(Path(name) / "scores")
     best = {key: max(values) for key, values in speeds.items()}

@@ -5,7 +5,8 @@ from pathlib import Path
 import numpy as np
 
 from kreinflow.alignment.backends import backend_named
-from kreinflow.alignment.store import ProgressPrinter, ScoreStore
+from kreinflow.alignment.progress import ProgressPrinter
+from kreinflow.alignment.store import ScoreStore
 from kreinflow.artifacts import write_json
 from kreinflow.console import logged
 from kreinflow.landmarks.stage import candidate_rectangles, read_candidates, read_union

@@ -6,7 +6,8 @@ import numpy as np
 import pandas as pd
 
 from kreinflow.alignment.backends import backend_named
-from kreinflow.alignment.store import ProgressPrinter, ScoreStore
+from kreinflow.alignment.progress import ProgressPrinter
+from kreinflow.alignment.store import ScoreStore
 from kreinflow.artifacts import read_table, write_table
 from kreinflow.console import logged
 from kreinflow.preflight import check_self_scores

@@ -1,7 +1,11 @@
-"""Pairs of sequences and scoring schemes that the tests of both alignment backends share."""
+"""Pairs of sequences, scoring schemes and their scores, for all tests that align."""
+
+from collections import Counter
 
 import numpy as np
+import parasail
 
+from kreinflow.alignment.engine import align_pairs, pack
 from kreinflow.alignment.scoring import (
     ScoringScheme,
     SubstitutionMatrix,
@@ -9,6 +13,13 @@ from kreinflow.alignment.scoring import (
 )
 
 AMINO_ACIDS = np.frombuffer(b"ARNDCQEGHILKMFPSTWYV", dtype=np.uint8)
+PREFIX = {"local": "sw", "global": "nw", "semiglobal": "sg"}
+
+
+def drawn(rng, letters, count, lowest, highest):
+    """Return sequences of letters, of uniform lengths."""
+    pool = np.frombuffer(letters, dtype=np.uint8)
+    return [rng.choice(pool, rng.integers(lowest, highest)).tobytes() for _ in range(count)]
 
 
 def related_pair(rng, longest):
@@ -28,3 +39,63 @@ def scheme_of(name="blosum62", gap_open=11, gap_extend=1, mode="local", factor=1
     matrix = load_substitution_matrix(name)
     scaled = SubstitutionMatrix(matrix.name, matrix.alphabet, matrix.scores * np.int32(factor))
     return ScoringScheme(scaled, gap_open, gap_extend, mode)
+
+
+def all_pairs(rows, columns):
+    """Return the numbers of all rows with all columns, row by row."""
+    left, right = np.meshgrid(rows, columns, indexing="ij")
+    return left.ravel().astype(np.int32), right.ravel().astype(np.int32)
+
+
+def rectangle(sequences, rows, columns, scheme, align=align_pairs):
+    """Return the scores of rows x columns."""
+    scores = align(pack(sequences), *all_pairs(rows, columns), scheme, 2)
+    return scores.reshape(len(rows), len(columns))
+
+
+def parasail_scores(sequences, left, right, scheme, kind="_striped_32"):
+    """Return what parasail's own function says, one pair after the other; "" is its plain loop."""
+    align = getattr(parasail, PREFIX[scheme.mode] + kind)
+    if hasattr(parasail, scheme.matrix.name):
+        table = getattr(parasail, scheme.matrix.name).copy()
+    else:
+        table = parasail.matrix_create(scheme.matrix.alphabet, 1, 0)
+    for (i, j), score in np.ndenumerate(scheme.matrix.scores):
+        table[i, j] = int(score)
+    texts, gaps = (
+        [sequence.decode() for sequence in sequences],
+        (scheme.gap_open, scheme.gap_extend),
+    )
+    pairs = zip(left, right, strict=True)
+    return np.array([align(texts[i], texts[j], *gaps, table).score for i, j in pairs])
+
+
+class Counting:
+    """The engine, with a log of the pairs of residues; it may die after some calls."""
+
+    def __init__(self, calls=None):
+        self.pairs = Counter()
+        self.calls = calls
+
+    def __call__(self, packed, left, right, scheme, threads):
+        if self.calls is not None:
+            if self.calls == 0:
+                raise RuntimeError("killed")
+            self.calls -= 1
+        bounds = zip(packed.offsets[:-1], packed.offsets[1:], strict=True)
+        texts = [packed.letters[a:b].tobytes() for a, b in bounds]
+        pairs = zip(left.tolist(), right.tolist(), strict=True)
+        self.pairs.update(tuple(sorted((texts[i], texts[j]))) for i, j in pairs)
+        return align_pairs(packed, left, right, scheme, threads)
+
+    @property
+    def others(self):
+        return sum(count for (a, b), count in self.pairs.items() if a != b)
+
+    @property
+    def alone(self):
+        return self.pairs.total() - self.others
+
+    @property
+    def most(self):
+        return max(self.pairs.values())

@@ -16,9 +16,13 @@ def arrays():
     return {"a": np.arange(6.0).reshape(2, 3), "b": np.array([1, 2], dtype=np.int16)}
 
 
-def test_arrays_come_back(tmp_path, arrays):
-    path = tmp_path / "x.safetensors"
-    artifacts.write_arrays(path, "thing 1", {"n": 3}, arrays)
+@pytest.fixture
+def path(tmp_path, arrays):
+    artifacts.write_arrays(tmp_path / "x.safetensors", "thing 1", {"n": 3}, arrays)
+    return tmp_path / "x.safetensors"
+
+
+def test_arrays_come_back(path, arrays):
     header, back = artifacts.read_arrays(path, "thing 1")
     assert header == {"n": 3}
     for name, array in arrays.items():
@@ -29,9 +33,7 @@ def test_arrays_come_back(tmp_path, arrays):
     assert path.read_bytes() == first
 
 
-def test_every_truncation_of_arrays_is_refused(tmp_path, arrays):
-    path = tmp_path / "x.safetensors"
-    artifacts.write_arrays(path, "thing 1", {"n": 3}, arrays)
+def test_every_truncation_of_arrays_is_refused(path):
     data = path.read_bytes()
     for length in range(0, len(data), 7):
         path.write_bytes(data[:length])
@@ -39,9 +41,7 @@ def test_every_truncation_of_arrays_is_refused(tmp_path, arrays):
             artifacts.read_arrays(path, "thing 1")
 
 
-def test_flipped_bytes_of_a_header_never_crash(tmp_path, arrays):
-    path = tmp_path / "x.safetensors"
-    artifacts.write_arrays(path, "thing 1", {"n": 3}, arrays)
+def test_flipped_bytes_of_a_header_never_crash(path):
     data = path.read_bytes()
     for position in range(0, 250, 3):
         changed = bytearray(data)
@@ -53,17 +53,14 @@ def test_flipped_bytes_of_a_header_never_crash(tmp_path, arrays):
             assert "x.safetensors" in str(error)  # noqa: PT017
 
 
-def test_another_kind_is_refused(tmp_path, arrays):
-    path = tmp_path / "x.safetensors"
-    artifacts.write_arrays(path, "thing 1", {}, arrays)
+def test_another_kind_is_refused(path):
     with pytest.raises(InputError, match="holds a 'thing 1' where a 'model 2' is expected"):
         artifacts.read_arrays(path, "model 2")
 
 
-def test_a_foreign_safetensors_file_is_refused(tmp_path, arrays):
+def test_a_foreign_safetensors_file_is_refused(tmp_path, path, arrays):
     from safetensors.numpy import save_file
 
-    path = tmp_path / "x.safetensors"
     deep = "[" * 100_000
     for metadata in (None, {"kreinflow": "[]"}, {"kreinflow": deep}):
         save_file(arrays, path, metadata=metadata)
@@ -90,8 +87,11 @@ def test_tables_come_back_with_all_digits(tmp_path, name):
     assert path.read_bytes() == first
 
 
-def test_truncated_tables_are_refused(tmp_path):
+def test_truncated_tables_and_missing_columns_are_refused(tmp_path):
     path = tmp_path / "t.tsv"
+    path.write_text("id\tx\na\t1\n")
+    with pytest.raises(InputError, match="column 'label' is missing"):
+        artifacts.read_table(path, ["id", "label"])
     path.write_text("id\tx\na\t1\nb\t2")
     with pytest.raises(InputError, match="truncated"):
         artifacts.read_table(path, ["id"])
@@ -121,13 +121,6 @@ def test_plain_columns_are_those_of_the_table(tmp_path):
         path.write_text(text)
         with pytest.raises(InputError, match=message):
             artifacts.read_plain_columns(path, ["digest", "sequence"])
-
-
-def test_a_missing_column_is_named(tmp_path):
-    path = tmp_path / "t.tsv"
-    path.write_text("id\tx\na\t1\n")
-    with pytest.raises(InputError, match="column 'label' is missing"):
-        artifacts.read_table(path, ["id", "label"])
 
 
 def test_npy_is_checked(tmp_path):

@@ -18,17 +18,19 @@ def locked(name="requirements.lock"):
     return dict(re.findall(r"^([a-z0-9_.-]+)==([^ ;\\]+)", (ROOT / name).read_text(), re.MULTILINE))
 
 
+def packages(path):
+    """The packages of an environment and what is asked of their versions."""
+    entries = (e.split(" ", 1) for e in yaml.safe_load(path.read_text())["dependencies"])
+    return {CONDA_NAMES.get(name, name): version for name, version in entries}
+
+
 @pytest.mark.parametrize("path", ENVIRONMENTS, ids=lambda path: path.stem)
 def test_environments_pin_what_the_lock_pins(path):
     lock = locked()
-    content = yaml.safe_load(path.read_text())
-    assert content["channels"] == ["conda-forge", "bioconda", "nodefaults"]
-    for entry in content["dependencies"]:
-        name, version = entry.split(" ", 1)
-        if name == "python":
-            assert version == "=3.11"
-            continue
-        assert version == f"=={lock[CONDA_NAMES.get(name, name)]}", entry
+    channels = yaml.safe_load(path.read_text())["channels"]
+    assert channels == ["conda-forge", "bioconda", "nodefaults"]
+    for name, version in packages(path).items():
+        assert version == ("=3.11" if name == "python" else f"=={lock[name]}"), name
 
 
 def test_the_lock_meets_the_ranges_and_has_hashes():
@@ -93,11 +95,7 @@ def test_environments_hold_what_their_scripts_import_and_no_more():
                     continue
                 reached[environment].add(names.get(module, module))
     for path in ENVIRONMENTS:
-        content = yaml.safe_load(path.read_text())
-        present = {
-            CONDA_NAMES.get(e.split(" ")[0], e.split(" ")[0]) for e in content["dependencies"]
-        }
-        assert present == reached[path.stem], path.name
+        assert set(packages(path)) == reached[path.stem], path.name
 
 
 def test_the_container_has_the_python_of_the_environments_and_the_packages_of_the_lock():
@@ -105,11 +103,7 @@ def test_the_container_has_the_python_of_the_environments_and_the_packages_of_th
     steps = [line.split(None, 1) for line in lines if line and not line.startswith("#")]
     (image,) = [rest for step, rest in steps if step == "FROM"]
     for path in ENVIRONMENTS:
-        (python,) = [
-            entry.split("=")[1]
-            for entry in yaml.safe_load(path.read_text())["dependencies"]
-            if entry.startswith("python =")
-        ]
+        python = packages(path)["python"].removeprefix("=")
         assert re.fullmatch(rf"docker\.io/library/python:{python}\.\d+-slim-bookworm", image)
     lock, package = (rest for step, rest in steps if step == "RUN")
     assert lock == "pip install --require-hashes -r requirements.lock"

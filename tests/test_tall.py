@@ -130,30 +130,24 @@ def problem_of(kind, n=9000, m=24, correction="none"):
 @pytest.mark.parametrize("kind", ["similarity", "squared_dissimilarity"])
 @pytest.mark.parametrize("method", sorted(m for m in LEARNERS if LEARNERS[m].by_tiles))
 def test_results_are_the_same_bits_whatever_memory_and_threads(method, kind):
-    settings = {
-        key: value["default"] for key, value in LEARNERS[method].settings_schema.items()
-    } | {"method": method}
     outcomes = []
     for threads, memory_mb in ((1, 1000), (1, 0.01), (2, 1000), (3, 0.01)):
         with limited(threads, memory_mb):
             problem = problem_of(kind)
             assert isinstance(problem.Z, TallMatrix) == (memory_mb == 0.01)
             inner = np.arange(len(problem.part.rows)) % 3
-            choice, decisions, _ = choose(make_learner(settings), problem, inner)
+            choice, decisions, _ = choose(make_learner({"method": method}), problem, inner)
             outcomes.append((choice, decisions.tobytes()))
     assert all(outcome == outcomes[0] for outcome in outcomes)
 
 
 @pytest.mark.parametrize("method", ["cvm", "svc", "linear_svc"])
 def test_learners_of_whole_matrices_take_tiles_too(method):
-    settings = {
-        key: value["default"] for key, value in LEARNERS[method].settings_schema.items()
-    } | {"method": method}
     decisions = []
     for memory_mb in (1000, 0.01):
         with limited(memory_mb=memory_mb):
             problem = problem_of("similarity", n=1500, correction="flip")
-            learner = make_learner(settings)
+            learner = make_learner({"method": method})
             (fitted,) = learner.fit(problem, learner.choices()[:1])
             decisions.append(learner.decide(fitted, problem))
     np.testing.assert_array_equal(*decisions)

@@ -9,7 +9,7 @@ import io
 import json
 import os
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -20,7 +20,7 @@ import safetensors
 import safetensors.numpy
 from numpy.typing import NDArray
 
-from kreinflow.errors import InputError, KreinflowError
+from kreinflow.errors import InputError, unwritable
 
 
 @contextmanager
@@ -46,10 +46,7 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
         os.chmod(part, 0o666 & ~_umask())
         os.replace(part, target)
     except OSError as error:
-        raise KreinflowError(
-            f"{target}: could not be written ({error.strerror or error}). "
-            "Free some space or write elsewhere, then run again."
-        ) from error
+        raise unwritable(target, error) from error
     finally:
         if part is not None:
             part.unlink(missing_ok=True)
@@ -76,10 +73,15 @@ def _umask() -> int:
     return mask
 
 
+def write_bytes(path: str | os.PathLike[str], data: bytes) -> None:
+    """Write a file, atomically."""
+    with replacing(path) as part:
+        part.write_bytes(data)
+
+
 def write_text(path: str | os.PathLike[str], text: str) -> None:
     """Write ``text`` as UTF-8, atomically."""
-    with replacing(path) as part:
-        part.write_bytes(text.encode())
+    write_bytes(path, text.encode())
 
 
 def write_json(path: str | os.PathLike[str], content: Mapping[str, Any]) -> None:
@@ -114,8 +116,7 @@ def write_table(path: str | os.PathLike[str], table: pd.DataFrame, separator: st
     data = table_text(table, separator=separator).encode()
     if str(path).endswith(".gz"):
         data = gzip.compress(data, compresslevel=6, mtime=0)
-    with replacing(path) as part:
-        part.write_bytes(data)
+    write_bytes(path, data)
 
 
 def table_text(table: pd.DataFrame, header: bool = True, separator: str = "\t") -> str:
@@ -164,9 +165,7 @@ def read_table(
         )
     except (ValueError, UnicodeDecodeError) as error:
         raise InputError(f"{path}: not a table ({error}). {_AGAIN}") from error
-    missing = [name for name in columns if name not in table.columns]
-    if missing:
-        raise InputError(f"{path}: column {missing[0]!r} is missing. {_AGAIN}")
+    _refuse_missing(path, columns, table.columns)
     return table
 
 
@@ -189,9 +188,7 @@ def read_plain_columns(path: str | os.PathLike[str], columns: Sequence[str]) -> 
         header = file.readline()
         _refuse_open_end(path, header)
         names = header.decode("utf-8", "replace").rstrip("\n").split("\t")
-        missing = [name for name in columns if name not in names]
-        if missing:
-            raise InputError(f"{path}: column {missing[0]!r} is missing. {_AGAIN}")
+        _refuse_missing(path, columns, names)
         width, places = len(names), [names.index(name) for name in columns]
         ends_of_a_line = np.arange(width) == width - 1
         while data := file.read(_PART) + file.readline():  # whole lines
@@ -213,10 +210,40 @@ def _refuse_open_end(path: str | os.PathLike[str], data: bytes) -> None:
         raise InputError(f"{path}: truncated, its last line has no end. {_AGAIN}")
 
 
+def _refuse_missing(
+    path: str | os.PathLike[str], columns: Sequence[str], present: Collection[str]
+) -> None:
+    for name in columns:
+        if name not in present:
+            raise InputError(f"{path}: column {name!r} is missing. {_AGAIN}")
+
+
 def write_array(path: str | os.PathLike[str], array: NDArray[Any]) -> None:
     """Write one array as ``.npy``, atomically."""
     with replacing(path) as part, part.open("wb") as file:
         np.save(file, np.ascontiguousarray(array), allow_pickle=False)
+
+
+@contextmanager
+def new_array(
+    path: str | os.PathLike[str], dtype: np.dtype[Any], shape: tuple[int, ...]
+) -> Iterator[NDArray[Any]]:
+    """Yield a memory map that becomes a ``.npy`` file when the block ends well.
+
+    For arrays that need not fit in memory.
+
+    Raises
+    ------
+    KreinflowError
+        If the disk has no room for it.
+    """
+    with replacing(path) as part:
+        out = np.lib.format.open_memmap(part, mode="w+", dtype=dtype, shape=shape)
+        # The file has holes yet: writing to a map of a full disk would end in SIGBUS.
+        with part.open("rb+") as file:
+            os.posix_fallocate(file.fileno(), 0, part.stat().st_size)
+        yield out
+        out.flush()
 
 
 def open_array(path: str | os.PathLike[str], ndim: int) -> NDArray[Any]:
@@ -276,8 +303,7 @@ def write_arrays(
         {name: np.ascontiguousarray(array) for name, array in arrays.items()},
         metadata={"kreinflow": text},  # one key only: the library writes several in any order
     )
-    with replacing(path) as part:
-        part.write_bytes(data)
+    write_bytes(path, data)
 
 
 def read_arrays(

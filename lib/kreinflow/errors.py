@@ -1,6 +1,7 @@
 """The two kinds of failure, and their exit codes."""
 
 import errno
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -36,6 +37,14 @@ class InputError(KreinflowError):
     exit_code = 2
 
 
+def unwritable(place: str | os.PathLike[str], error: OSError) -> KreinflowError:
+    """Return what to raise for a file that could not be written."""
+    return KreinflowError(
+        f"{place}: could not be written ({error.strerror or error}). "
+        "Free some space or write elsewhere, then run again."
+    )
+
+
 _DISK = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EIO)
 
 
@@ -54,12 +63,7 @@ def of_the_disk(error: OSError, place: str) -> KreinflowError | None:
     standard output: could not be written (No space left on device). Free some space or write \
 elsewhere, then run again.
     """
-    if error.errno not in _DISK:
-        return None
-    return KreinflowError(
-        f"{error.filename or place}: could not be written ({error.strerror}). "
-        "Free some space or write elsewhere, then run again."
-    )
+    return unwritable(error.filename or place, error) if error.errno in _DISK else None
 
 
 @contextmanager

@@ -114,13 +114,10 @@ def check_self_scores(
     """
     if scheme is None:
         return
-    gain = np.zeros(256, dtype=np.int64)
-    letters = np.frombuffer(scheme.matrix.alphabet.encode(), dtype=np.uint8)
-    gain[letters] = np.maximum(np.diagonal(scheme.matrix.scores), 0)
+    gain = scheme.matrix.by_character(np.maximum(np.diagonal(scheme.matrix.scores), 0))
     bounds = sums_over_letters(dataset.sequences, gain).astype(np.float64)
     for name, transform in transforms.items():
-        row = transform.first_unusable(bounds, dataset.lengths)
-        if row is not None:
+        for row in transform.unusable(bounds, dataset.lengths).tolist():
             raise InputError(
                 f"{dataset.first_id(row)}: its {dataset.lengths[row]} residues score "
                 f"{bounds[row]:.0f} with themselves at best, too little for the transform {name} "

@@ -1,6 +1,5 @@
 """Where scores come from: the store of aligned ones, a matrix, or a kernel."""
 
-import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -14,7 +13,7 @@ from numpy.typing import NDArray
 from kreinflow.alignment.scoring import ScoringScheme, load_substitution_matrix
 from kreinflow.alignment.store import ScoreStore
 from kreinflow.alignment.transforms import ScoreTransform, make_transform
-from kreinflow.artifacts import replacing
+from kreinflow.artifacts import new_array
 from kreinflow.errors import InputError
 from kreinflow.kernels.kernel import Kernel, Objects
 from kreinflow.numerics import FloatArray, IntArray, tiles
@@ -183,12 +182,5 @@ def write_columns(path: Path, scores: Scores, rows: IntArray, union: IntArray) -
     KreinflowError
         If the disk has no room for them.
     """
-    with replacing(path) as part:
-        out = np.lib.format.open_memmap(
-            part, mode="w+", dtype=scores.dtype, shape=(len(rows), len(union))
-        )
-        # The file has holes yet: writing to a map of a full disk would end in SIGBUS.
-        with part.open("rb+") as file:
-            os.posix_fallocate(file.fileno(), 0, part.stat().st_size)
+    with new_array(path, scores.dtype, (len(rows), len(union))) as out:
         scores.into(out, rows, union)
-        out.flush()

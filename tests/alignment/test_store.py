@@ -12,68 +12,54 @@ from collections import Counter
 import numpy as np
 import pytest
 
+from kreinflow.alignment import filling, progress, segments
 from kreinflow.alignment import store as store_module
-from kreinflow.alignment.engine import align_pairs, pack
+from kreinflow.alignment.engine import align_pairs
+from kreinflow.alignment.progress import ProgressPrinter
 from kreinflow.alignment.scoring import ScoringScheme, load_substitution_matrix
-from kreinflow.alignment.store import ProgressPrinter, ScoreStore, block_of, not_aligned
+from kreinflow.alignment.segments import block_of, not_aligned
+from kreinflow.alignment.store import ScoreStore
+from kreinflow.artifacts import read_arrays, write_arrays
 from kreinflow.errors import InputError, KreinflowError
+from sequence_pairs import AMINO_ACIDS, Counting, drawn, rectangle, scheme_of
 
-AMINO_ACIDS = np.frombuffer(b"ARNDCQEGHILKMFPSTWYV", dtype=np.uint8)
-SCHEME = ScoringScheme(load_substitution_matrix("blosum62"))
+SCHEME = scheme_of()
+FOLDER = SCHEME.digest[:16]
 
 
-def some_sequences(count, seed=0):
-    rng = np.random.default_rng(seed)
-    return [rng.choice(AMINO_ACIDS, rng.integers(5, 40)).tobytes() for _ in range(count)]
+def some_sequences(count):
+    return drawn(np.random.default_rng(0), AMINO_ACIDS, count, 5, 40)
+
+
+SEQUENCES = some_sequences(60)
 
 
 def digest(sequence):
     return hashlib.sha256(sequence).hexdigest()
 
 
-class Counting:
-    """The engine, with a log of the pairs; it may die after some calls."""
-
-    def __init__(self, calls=None):
-        self.pairs = Counter()
-        self.calls = calls
-
-    def __call__(self, packed, left, right, scheme, threads):
-        if self.calls is not None:
-            if self.calls == 0:
-                raise RuntimeError("killed")
-            self.calls -= 1
-        text = packed.letters.tobytes()
-        bounds = packed.offsets
-
-        def key(i):
-            return digest(text[bounds[i] : bounds[i + 1]])
-
-        self.pairs.update(tuple(sorted((key(i), key(j)))) for i, j in zip(left, right, strict=True))
-        return align_pairs(packed, left, right, scheme, threads)
-
-    @property
-    def others(self):
-        return sum(count for (a, b), count in self.pairs.items() if a != b)
-
-    @property
-    def alone(self):
-        return sum(count for (a, b), count in self.pairs.items() if a == b)
-
-    @property
-    def most(self):
-        return max(self.pairs.values())
-
-
-def open_store(folder, sequences, backend=align_pairs, scheme=SCHEME):
+def open_store(folder, sequences=SEQUENCES, backend=align_pairs, scheme=SCHEME):
     return ScoreStore(folder, scheme, sequences, [digest(s) for s in sequences], backend)
 
 
-def naive(sequences, rows, columns, scheme=SCHEME):
-    packed = pack(sequences)
-    left, right = (x.ravel() for x in np.meshgrid(rows, columns, indexing="ij"))
-    scores = align_pairs(packed, left.astype(np.int32), right.astype(np.int32), scheme, 1)
-    return scores.reshape(len(rows), len(columns))
+def gathered(store, rows, columns, dtype=np.int32):
+    out = np.empty((len(rows), len(columns)), dtype=dtype)
+    store.gather_into(out, np.asarray(rows), np.asarray(columns))
+    return out
+
+
+def assert_gathered(store, rows, columns, sequences=SEQUENCES, scheme=SCHEME, dtype=np.int32):
+    """What the store has is what the engine says of all rows with all columns; returned."""
+    found = gathered(store, rows, columns, dtype)
+    assert np.array_equal(found, rectangle(sequences, rows, columns, scheme))
+    return found
+
+
+@pytest.fixture
+def filled(tmp_path):
+    store = open_store(tmp_path)
+    store.fill(COLUMNS)
+    return store
 
 
 def wanted_pairs(rectangles):
@@ -95,9 +81,9 @@ OVERLAPPING = [(np.arange(10, 50), np.arange(20, 40)), (np.arange(20, 60), np.ar
 @pytest.mark.parametrize("blocks", [1, 2, 7])
 @pytest.mark.parametrize("rectangles", [CLASS_SCORES, COLUMNS, OVERLAPPING])
 def test_each_pair_once_and_all_found(tmp_path, rectangles, blocks):
-    sequences, counting = some_sequences(60), Counting()
+    counting = Counting()
     reports = [
-        open_store(tmp_path, sequences, counting).fill(rectangles, block, blocks)
+        open_store(tmp_path, backend=counting).fill(rectangles, block, blocks)
         for block in range(blocks)
     ]
     pairs = wanted_pairs(rectangles)
@@ -106,12 +92,14 @@ def test_each_pair_once_and_all_found(tmp_path, rectangles, blocks):
     assert counting.others == len(pairs) == sum(report.aligned for report in reports)
     assert counting.alone == rows.size == sum(report.self_scores for report in reports)
     assert sum(report.reused for report in reports) == 0
-    lengths = np.array([len(sequence) for sequence in sequences])
+    lengths = np.array([len(sequence) for sequence in SEQUENCES])
     cells = sum(lengths[i] * lengths[j] for i, j in pairs) + (lengths[rows] ** 2).sum()
     assert sum(report.cells for report in reports) == cells
-    store = open_store(tmp_path, sequences, Counting(calls=0))
-    for rows, columns in rectangles:
-        assert np.array_equal(store.gather(rows, columns), naive(sequences, rows, columns))
+    store = open_store(tmp_path, backend=Counting(calls=0))
+    for rectangle_ in rectangles:
+        assert_gathered(store, *rectangle_)
+    expected = np.diag(rectangle(SEQUENCES, ALL, ALL, SCHEME))
+    assert np.array_equal(store.self_scores(rows), expected[rows])
 
 
 def test_a_pair_asked_for_both_ways_round_is_shared_out_evenly(tmp_path):
@@ -125,61 +113,48 @@ def test_a_pair_asked_for_both_ways_round_is_shared_out_evenly(tmp_path):
 
 
 def test_nothing_is_aligned_again_by_later_calls(tmp_path):
-    sequences, counting = some_sequences(60), Counting()
+    counting = Counting()
     for blocks, rectangles in ((2, CLASS_SCORES), (3, COLUMNS), (1, OVERLAPPING), (2, COLUMNS)):
         for block in range(blocks):
-            open_store(tmp_path, sequences, counting).fill(rectangles, block, blocks)
+            open_store(tmp_path, backend=counting).fill(rectangles, block, blocks)
     assert counting.most == 1
     assert counting.others == len(wanted_pairs(CLASS_SCORES + COLUMNS + OVERLAPPING))
     before = counting.pairs.copy()
-    report = open_store(tmp_path, sequences, counting).fill(COLUMNS)
+    report = open_store(tmp_path, backend=counting).fill(COLUMNS)
     assert counting.pairs == before
     assert (report.aligned, report.self_scores) == (0, 0)
     assert report.reused == len(wanted_pairs(COLUMNS))
 
 
-def test_added_sequences_cost_n_times_m_and_their_self_scores(tmp_path):
-    sequences = some_sequences(80)
-    landmarks = COLUMNS[0][1]
-    open_store(tmp_path, sequences[:60]).fill([(ALL, landmarks)])
-    # the data set is larger now, and in another order
-    order = np.random.default_rng(3).permutation(80)
-    place = np.argsort(order)
-    shuffled = [sequences[i] for i in order]
-    counting = Counting()
-    report = open_store(tmp_path, shuffled, counting).fill([(np.arange(80), place[landmarks])])
-    assert counting.others == report.aligned == 20 * landmarks.size
-    assert counting.alone == report.self_scores == 20
-    found = open_store(tmp_path, shuffled).gather(place, place[landmarks])
-    assert np.array_equal(found, naive(sequences, np.arange(80), landmarks))
+@pytest.fixture
+def a_segment_after_each_call(monkeypatch):
+    monkeypatch.setattr(segments, "_SECONDS_PER_SEGMENT", 0.0)
+    monkeypatch.setattr(filling, "_CELLS_PER_CALL", 10_000)
 
 
-def test_resumption_aligns_only_what_is_missing(tmp_path, monkeypatch):
-    monkeypatch.setattr(store_module, "_SECONDS_PER_SEGMENT", 0.0)  # a segment after each call
-    monkeypatch.setattr(store_module, "_CELLS_PER_CALL", 10_000)
-    sequences, total = some_sequences(60), Counter()
+@pytest.mark.usefixtures("a_segment_after_each_call")
+def test_resumption_aligns_only_what_is_missing(tmp_path):
+    total = Counter()
     for calls in (1, 3, 4, None):
         counting = Counting(calls)
-        store = open_store(tmp_path, sequences, counting)
+        store = open_store(tmp_path, backend=counting)
         if calls is None:
             report = store.fill(COLUMNS)
         else:
             with pytest.raises(RuntimeError, match="killed"):
                 store.fill(COLUMNS)
-            (tmp_path / SCHEME.digest[:16] / "block_1_of_1" / ".segment.x.part").write_text("half")
+            (tmp_path / FOLDER / "block_1_of_1" / ".segment.x.part").write_text("half")
         total.update(counting.pairs)
     assert max(total.values()) == 1
     assert report.reused > 0
     assert report.aligned > 0
-    store = open_store(tmp_path, sequences)
-    assert np.array_equal(store.gather(*COLUMNS[0]), naive(sequences, *COLUMNS[0]))
+    assert_gathered(open_store(tmp_path), *COLUMNS[0])
     assert not list(tmp_path.rglob("*.part"))
 
 
+@pytest.mark.usefixtures("a_segment_after_each_call")
 def test_a_full_disk_loses_no_segment_and_the_next_call_goes_on(tmp_path, monkeypatch):
-    monkeypatch.setattr(store_module, "_SECONDS_PER_SEGMENT", 0.0)  # a segment after each call
-    monkeypatch.setattr(store_module, "_CELLS_PER_CALL", 10_000)
-    sequences, first, second = some_sequences(60), Counting(), Counting()
+    first, second = Counting(), Counting()
     room = iter([True] * 6)
 
     def sync(handle):
@@ -189,23 +164,22 @@ def test_a_full_disk_loses_no_segment_and_the_next_call_goes_on(tmp_path, monkey
     with monkeypatch.context() as patch:
         patch.setattr(os, "fsync", sync)
         with pytest.raises(KreinflowError, match="segment_000007.*No space left on device"):
-            open_store(tmp_path, sequences, first).fill(COLUMNS)
+            open_store(tmp_path, backend=first).fill(COLUMNS)
     assert not list(tmp_path.rglob("*.part"))
-    kept = open_store(tmp_path, sequences, second).fill(COLUMNS).reused
+    kept = open_store(tmp_path, backend=second).fill(COLUMNS).reused
     assert 0 < kept < first.others, "what was aligned for the segment that had no room"
     assert kept + second.others == len(wanted_pairs(COLUMNS))
-    found = open_store(tmp_path, sequences).gather(*COLUMNS[0])
-    assert np.array_equal(found, naive(sequences, *COLUMNS[0]))
+    assert_gathered(open_store(tmp_path), *COLUMNS[0])
 
 
 KILLED = """
 import os, sys, hashlib
 from pathlib import Path
-from kreinflow.alignment import store
+from kreinflow.alignment import filling, segments, store
 from kreinflow.alignment.engine import align_pairs
 from kreinflow.alignment.scoring import ScoringScheme, load_substitution_matrix
 
-store._SECONDS_PER_SEGMENT, store._CELLS_PER_CALL = 0.0, 10_000
+segments._SECONDS_PER_SEGMENT, filling._CELLS_PER_CALL = 0.0, 10_000
 folder, calls, *sequences = sys.argv[1:]
 left = int(calls)
 
@@ -224,87 +198,60 @@ store.ScoreStore(Path(folder), scheme, sequences, digests, backend).fill([(rows,
 """
 
 
-def test_resumption_after_sigkill(tmp_path):
-    sequences, rows, columns = some_sequences(60), np.arange(60), np.array([3, 50, 8])
-    command = [sys.executable, "-c", KILLED, tmp_path, "6", *map(bytes.decode, sequences)]
+def test_resumption_after_sigkill_which_lets_go_of_the_lock(tmp_path):
+    columns = np.array([3, 50, 8])
+    command = [sys.executable, "-c", KILLED, tmp_path, "6", *map(bytes.decode, SEQUENCES)]
     assert subprocess.run(command, check=False).returncode == -9
-    report = open_store(tmp_path, sequences).fill([(rows, columns)])
+    report = open_store(tmp_path).fill([(ALL, columns)])
     assert report.reused > 0
     assert report.aligned > 0
     assert report.reused + report.aligned == 3 * 57 + 3
-    found = open_store(tmp_path, sequences).gather(rows, columns)
-    assert np.array_equal(found, naive(sequences, rows, columns))
+    assert_gathered(open_store(tmp_path), ALL, columns)
 
 
 def test_segments_are_bounded_and_found_again(tmp_path, monkeypatch):
     monkeypatch.setattr(store_module, "_BYTES_PER_PAIR", 10_000)  # 10,000 pairs at a time at most
-    rows, columns = np.arange(300), np.arange(100)
-    sequences = some_sequences(300)
-    report = open_store(tmp_path, sequences).fill([(rows, columns)], memory_mb=1)
-    assert report.aligned == 300 * 100 - 100 - 100 * 99 // 2
-    found = open_store(tmp_path, sequences).gather(rows, columns)
-    assert np.array_equal(found, naive(sequences, rows, columns))
+    rows, columns = np.arange(400), np.arange(100)
+    sequences = some_sequences(400)
+    store = open_store(tmp_path, sequences)
+    assert store.fill([(rows, columns)], memory_mb=1).aligned == 400 * 100 - 100 - 100 * 99 // 2
+    assert len(list(tmp_path.rglob("segment_*"))) > 1
+    assert_gathered(store, rows, columns, sequences)
+
+
+def at_the_same_time(folder, calls):
+    """Fill with a store and a counting backend for each call; return the backends."""
+    counters = [Counting() for _ in calls]
+    jobs = [
+        threading.Thread(target=open_store(folder, backend=counting).fill, args=call)
+        for counting, call in zip(counters, calls, strict=True)
+    ]
+    for job in jobs:
+        job.start()
+    for job in jobs:
+        job.join()
+    return counters
 
 
 def test_blocks_filled_at_the_same_time(tmp_path):
-    sequences, counters = some_sequences(60), [Counting() for _ in range(4)]
-    stores = [open_store(tmp_path, sequences, counting) for counting in counters]
-    jobs = [
-        threading.Thread(target=store.fill, args=(OVERLAPPING, block, 4))
-        for block, store in enumerate(stores)
-    ]
-    for job in jobs:
-        job.start()
-    for job in jobs:
-        job.join()
+    counters = at_the_same_time(tmp_path, [(OVERLAPPING, block, 4) for block in range(4)])
     assert max(sum((c.pairs for c in counters), Counter()).values()) == 1
-    for rows, columns in OVERLAPPING:
-        assert np.array_equal(stores[0].gather(rows, columns), naive(sequences, rows, columns))
+    for rectangle_ in OVERLAPPING:
+        assert_gathered(open_store(tmp_path), *rectangle_)
 
 
 def test_one_writer_a_block(tmp_path):
-    sequences = some_sequences(60)
-    counters = [Counting(), Counting()]
-    jobs = [
-        threading.Thread(target=open_store(tmp_path, sequences, counting).fill, args=(COLUMNS,))
-        for counting in counters
-    ]
-    for job in jobs:
-        job.start()
-    for job in jobs:
-        job.join()
+    counters = at_the_same_time(tmp_path, [(COLUMNS,), (COLUMNS,)])
     # the second waited, and found all there
     assert sorted(counting.others for counting in counters) == [0, len(wanted_pairs(COLUMNS))]
 
 
-def test_the_lock_goes_with_the_process(tmp_path):
-    code = (
-        "import os, sys; from pathlib import Path; from kreinflow.alignment import store\n"
-        "with store._writing(Path(sys.argv[1])): os.kill(os.getpid(), 9)"
-    )
-    home = tmp_path / SCHEME.digest[:16] / "block_1_of_1"
-    assert subprocess.run([sys.executable, "-c", code, home], check=False).returncode == -9
-    assert open_store(tmp_path, some_sequences(60)).fill(COLUMNS).aligned > 0
-
-
-def test_self_scores(tmp_path):
-    sequences = some_sequences(60)
-    store = open_store(tmp_path, sequences)
-    store.fill(COLUMNS)
-    expected = np.diag(naive(sequences, ALL, ALL))
-    assert np.array_equal(store.self_scores(ALL), expected)
-
-
-def test_gather_in_any_order_repeated_and_into_a_memory_map(tmp_path):
-    sequences = some_sequences(60)
-    store = open_store(tmp_path, sequences)
-    store.fill(COLUMNS)
+def test_gather_in_any_order_repeated_and_into_a_memory_map(tmp_path, filled):
     rows, columns = np.array([5, 3, 3, 59, 0]), np.array([59, 3, 59])
-    expected = naive(sequences, rows, columns)
-    assert np.array_equal(store.gather(rows, columns), expected)
-    assert np.array_equal(store.gather(columns, rows), expected.T)
+    expected = assert_gathered(filled, rows, columns)
+    assert_gathered(filled, columns, rows)
     out = np.lib.format.open_memmap(tmp_path / "c.npy", "w+", dtype=np.int16, shape=(5, 3))
-    store.gather_into(out, rows, columns)
+    filled.gather_into(out, rows, columns)
     out.flush()
     assert np.array_equal(np.load(tmp_path / "c.npy"), expected)
 
@@ -314,62 +261,48 @@ def test_scores_beyond_16_bits(tmp_path):
     sequences = [long, long[:6_900], b"ACDEF"]
     store = open_store(tmp_path, sequences)
     store.fill([(np.arange(3), np.arange(2))])
-    found = store.gather(np.arange(3), np.arange(2))
-    assert found.max() > 2**15
-    assert np.array_equal(found, naive(sequences, np.arange(3), np.arange(2)))
+    assert assert_gathered(store, np.arange(3), np.arange(2), sequences).max() > 2**15
     with pytest.raises(KreinflowError, match="does not fit int16"):
-        store.gather(np.arange(3), np.arange(2), np.int16)
-    assert store.gather(np.arange(2, 3), np.arange(2), np.int16).dtype == np.int16
+        gathered(store, np.arange(3), np.arange(2), np.int16)
+    assert_gathered(store, np.arange(2, 3), np.arange(2), sequences, dtype=np.int16)
 
 
 def test_negative_scores_of_the_global_mode(tmp_path):
-    scheme = ScoringScheme(load_substitution_matrix("blosum62"), mode="global")
-    sequences = some_sequences(20)
-    store = open_store(tmp_path, sequences, scheme=scheme)
-    rows, columns = np.arange(20), np.arange(4)
-    store.fill([(rows, columns)])
-    found = store.gather(rows, columns, np.int16)
-    assert found.min() < 0
-    assert np.array_equal(found, naive(sequences, rows, columns, scheme))
-
-
-def test_missing_pair_is_named(tmp_path):
-    sequences = some_sequences(60)
-    store = open_store(tmp_path, sequences)
+    scheme = scheme_of(mode="global")
+    store = open_store(tmp_path, scheme=scheme)
     store.fill(COLUMNS)
+    assert assert_gathered(store, *COLUMNS[0], scheme=scheme, dtype=np.int16).min() < 0
+
+
+def test_missing_pair_is_named(tmp_path, filled):
     with pytest.raises(KreinflowError) as error:
-        store.gather(np.array([0, 1]), np.array([3, 2]))
-    assert str(store.folder) in str(error.value)
-    assert digest(sequences[0]) in str(error.value)
-    assert digest(sequences[2]) in str(error.value)
+        gathered(filled, [0, 1], [3, 2])
+    assert str(filled.folder) in str(error.value)
+    assert digest(SEQUENCES[0]) in str(error.value)
+    assert digest(SEQUENCES[2]) in str(error.value)
     with pytest.raises(KreinflowError, match="missing"):
-        open_store(tmp_path, [*sequences, b"ACD"]).self_scores(np.array([60]))
+        open_store(tmp_path, [*SEQUENCES, b"ACD"]).self_scores(np.array([60]))
 
 
-def only_segment(folder):
-    (path,) = folder.rglob("segment_*.safetensors")
+@pytest.fixture
+def segment(filled):
+    (path,) = filled.folder.rglob("segment_*.safetensors")
     return path
 
 
-def test_truncated_segment_is_named_and_refused(tmp_path):
-    sequences = some_sequences(60)
-    open_store(tmp_path, sequences).fill(COLUMNS)
-    path = only_segment(tmp_path)
-    path.write_bytes(path.read_bytes()[:-10])
-    with pytest.raises(InputError, match=re.escape(str(path)) + ".*truncated"):
-        open_store(tmp_path, sequences)
+def test_truncated_segment_is_named_and_refused(tmp_path, segment):
+    segment.write_bytes(segment.read_bytes()[:-10])
+    with pytest.raises(InputError, match=re.escape(str(segment)) + ".*truncated"):
+        open_store(tmp_path)
 
 
-def test_segment_of_another_scheme_is_refused(tmp_path):
-    sequences = some_sequences(60)
-    open_store(tmp_path, sequences).fill(COLUMNS)
-    path = only_segment(tmp_path)
+def test_segment_of_another_scheme_is_refused(tmp_path, segment):
     other = ScoringScheme(load_substitution_matrix("blosum45"))
-    target = tmp_path / other.digest[:16] / "block_1_of_1" / path.name
+    target = tmp_path / other.digest[:16] / "block_1_of_1" / segment.name
     target.parent.mkdir(parents=True)
-    target.write_bytes(path.read_bytes())
+    target.write_bytes(segment.read_bytes())
     with pytest.raises(InputError, match=re.escape(str(target)) + ".*of another store"):
-        open_store(tmp_path, sequences, scheme=other)
+        open_store(tmp_path, scheme=other)
 
 
 @pytest.mark.parametrize(
@@ -385,30 +318,27 @@ def test_segment_of_another_scheme_is_refused(tmp_path):
         ("rows", lambda x: x.ravel()),
     ],
 )
-def test_damaged_segment_is_refused(tmp_path, name, change):
-    sequences = some_sequences(60)
-    open_store(tmp_path, sequences).fill(COLUMNS)
-    path = only_segment(tmp_path)
-    header, arrays = store_module.read_arrays(path, "kreinflow scores 1")
+def test_damaged_segment_is_refused(tmp_path, segment, name, change):
+    header, arrays = read_arrays(segment, segments.KIND)
     arrays[name] = change(arrays[name])
-    store_module.write_arrays(path, "kreinflow scores 1", header, arrays)
-    with pytest.raises(InputError, match=re.escape(str(path)) + ".*damaged"):
-        open_store(tmp_path, sequences)
+    write_arrays(segment, segments.KIND, header, arrays)
+    with pytest.raises(InputError, match=re.escape(str(segment)) + ".*damaged"):
+        open_store(tmp_path)
 
 
 @pytest.mark.parametrize(
-    ("digests", "message"),
+    "digests",
     [
-        (["aa" * 8, "aa" * 8], "all different"),
-        (["aa" * 8, "b" * 15 + "x"], "not hexadecimal"),
-        (["aa" * 8, "bb" * 9], "of one length"),
-        (["aa" * 8, "bb" * 7 + "  "], "of one length"),
-        (["aa" * 7, "bb" * 7], "at least 16"),
-        (["", ""], "at least 16"),
+        ["aa" * 8, "aa" * 8],
+        ["aa" * 8, "b" * 15 + "x"],
+        ["aa" * 8, "bb" * 9],
+        ["aa" * 8, "bb" * 7 + "  "],
+        ["aa" * 7, "bb" * 7],
+        ["", ""],
     ],
 )
-def test_bad_digests_are_refused(tmp_path, digests, message):
-    with pytest.raises(KreinflowError, match=message):
+def test_bad_digests_are_refused(tmp_path, digests):
+    with pytest.raises(KreinflowError, match="one digest, all different, hexadecimal, of one len"):
         ScoreStore(tmp_path, SCHEME, [b"ACD", b"ACE"], digests)
 
 
@@ -421,20 +351,22 @@ def test_digests_that_share_their_first_bytes(tmp_path):
     some = np.array([31, 4, 7, 22, 9, 18])
     part = ScoreStore(tmp_path, SCHEME, [sequences[i] for i in some], [names[i] for i in some])
     everything = np.arange(len(some))
-    np.testing.assert_array_equal(part.gather(everything, everything), whole.gather(some, some))
+    np.testing.assert_array_equal(
+        gathered(part, everything, everything), gathered(whole, some, some)
+    )
     np.testing.assert_array_equal(part.self_scores(everything), whole.self_scores(some))
 
 
 def test_folder_that_cannot_be_written(tmp_path):
-    (tmp_path / SCHEME.digest[:16]).write_text("a file stands here")
-    store = open_store(tmp_path, some_sequences(60))
+    (tmp_path / FOLDER).write_text("a file stands here")
+    store = open_store(tmp_path)
     with pytest.raises(KreinflowError, match="cannot be written"):
         store.fill(COLUMNS)
 
 
 def test_progress_ends_at_all_cells(tmp_path):
     calls = []
-    store = open_store(tmp_path, some_sequences(60))
+    store = open_store(tmp_path)
     report = store.fill(COLUMNS, progress=lambda done, total: calls.append((done, total)))
     assert calls[-1] == (report.cells, report.cells)
     assert all(total == report.cells for _, total in calls)
@@ -443,7 +375,7 @@ def test_progress_ends_at_all_cells(tmp_path):
 
 def test_progress_printer(monkeypatch):
     now = iter([100.0, 101.0, 106.0, 107.0])
-    monkeypatch.setattr(store_module.time, "monotonic", lambda: next(now))
+    monkeypatch.setattr(progress.time, "monotonic", lambda: next(now))
     stream = io.StringIO()
     printer = ProgressPrinter(stream, "alignment demo block 1/4")
     for done in (10, 30, 60):

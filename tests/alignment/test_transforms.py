@@ -4,21 +4,11 @@ import math
 import numpy as np
 import pytest
 
-from kreinflow.alignment.scoring import (
-    ScoringScheme,
-    SubstitutionMatrix,
-    load_substitution_matrix,
-)
-from kreinflow.alignment.transforms import (
-    _PUBLISHED,
-    NAMES,
-    ScoreTransform,
-    make_transform,
-    ungapped_constants,
-)
+from kreinflow.alignment.transforms import NAMES, ScoreTransform, make_transform
 from kreinflow.errors import InputError
+from sequence_pairs import scheme_of
 
-SCHEME = ScoringScheme(load_substitution_matrix("blosum62"))
+SCHEME = scheme_of()
 
 
 @pytest.fixture
@@ -110,82 +100,13 @@ def test_self_scores_that_cannot_be_divided_by(name, score, block):
     assert make_transform("raw").apply(*block).shape == (57, 11)
 
 
-@pytest.mark.parametrize(
-    ("name", "rate", "K"),
-    [  # the ungapped values of NCBI's blast_stat.c
-        ("blosum45", 0.2291, 0.0924),
-        ("blosum50", 0.2318, 0.112),
-        ("blosum62", 0.3176, 0.134),
-        ("blosum90", 0.3346, 0.190),
-        ("pam30", 0.3400, 0.283),
-        ("pam70", 0.3345, 0.229),
-    ],
-)
-def test_ungapped_constants_are_the_published_ones(name, rate, K):
-    found = ungapped_constants(load_substitution_matrix(name))
-    assert found == pytest.approx((rate, K), rel=0.01)
-
-
-def nucleotides(match, mismatch):
-    scores = np.full((4, 4), mismatch, dtype=np.int32)
-    np.fill_diagonal(scores, match)
-    return SubstitutionMatrix("mine", "ACGT", scores)
-
-
-@pytest.mark.parametrize(
-    ("match", "mismatch", "rate", "K"),
-    [(1, -2, 1.33, 0.621), (1, -3, 1.374, 0.711), (2, -3, 0.634, 0.408), (1, -1, 1.099, 0.333)],
-)
-def test_ungapped_constants_of_nucleotides(match, mismatch, rate, K):
-    found = ungapped_constants(nucleotides(match, mismatch))
-    assert found == pytest.approx((rate, K), rel=0.02)
-
-
-def test_the_unit_of_the_scores_does_not_matter():
-    rate, K = ungapped_constants(nucleotides(2, -3))
-    tripled = ungapped_constants(nucleotides(6, -9))
-    assert tripled == pytest.approx((rate / 3, K), rel=1e-9)
-
-
-def test_published_constants_follow_blasts_gap_convention():
-    blast_11_1 = make_transform("evalue", ScoringScheme(SCHEME.matrix, 12, 1))
-    assert (blast_11_1.constants["lambda"], blast_11_1.constants["K"]) == (0.267, 0.041)
-    assert "11/1 as BLAST" in blast_11_1.constants["source"]
-    parasail_11_1 = make_transform("evalue", SCHEME)
-    assert (parasail_11_1.constants["lambda"], parasail_11_1.constants["K"]) == (0.243, 0.024)
-
-
-def test_gapped_lambda_rises_towards_the_ungapped_one():
-    for name, table in _PUBLISHED.items():
-        limit = ungapped_constants(load_substitution_matrix(name))
-        for (opening, extend), (rate, K) in table.items():
-            assert rate < limit[0], (name, opening, extend)
-            dearer = table.get((opening + 1, extend), limit)
-            assert rate < dearer[0], (name, opening, extend)
-            assert dearer[1] > K, (name, opening, extend)
-
-
-def test_a_matrix_of_the_same_name_but_other_scores_gets_its_own_constants():
-    other = SubstitutionMatrix("blosum62", SCHEME.matrix.alphabet, SCHEME.matrix.scores * 2)
-    constants = make_transform("evalue", ScoringScheme(other, 12, 1)).constants
-    assert constants["source"] == "computed, ungapped"
-    assert constants["lambda"] == pytest.approx(0.3176 / 2, rel=0.01)
-
-
-@pytest.mark.parametrize(
-    ("matrix", "message"),
-    [
-        (nucleotides(5, -1), "mean score 0.500"),
-        (nucleotides(-1, -1), "largest score -1"),
-        (SubstitutionMatrix("mine", "AB", -np.eye(2, dtype=np.int32)), "neither all amino acids"),
-    ],
-)
-def test_matrices_without_such_statistics(matrix, message):
-    with pytest.raises(InputError, match=message):
-        make_transform("evalue", ScoringScheme(matrix))
-    assert (
-        make_transform("evalue", None, **{"lambda": 0.3, "K": 0.1}).constants["source"] == "given"
-    )
+def test_constants_are_given_or_follow_from_the_scheme():
+    given = make_transform("evalue", None, **{"lambda": 0.3, "K": 0.1})
+    assert given.constants == {"lambda": 0.3, "K": 0.1, "source": "given"}
+    found = make_transform("evalue", SCHEME).constants
+    assert (found["lambda"], found["K"]) == (0.243, 0.024)
+    with pytest.raises(InputError, match="give lambda and K, or a scoring scheme"):
+        make_transform("evalue")
 
 
 @pytest.mark.parametrize("name", NAMES)

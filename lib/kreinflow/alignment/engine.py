@@ -7,24 +7,26 @@ lengths and the machine's other business.
 """
 
 import ctypes
-from collections import deque
+import itertools
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TypeVar
 
 import numpy as np
 import parasail
 from numpy.typing import NDArray
 
-from kreinflow.alignment.scoring import ScoringScheme, SubstitutionMatrix
+from kreinflow.alignment.scoring import MODES, ScoringScheme, SubstitutionMatrix
 from kreinflow.errors import InputError, KreinflowError
+
+P = TypeVar("P")
+R = TypeVar("R")
 
 _LEAST_CELLS = 10_000_000  # of a piece, 1 or 2 ms: short against any run, long against its cost
 
 _PROFILE_COST = 4.0  # of a profile, in columns of the matrix for each residue it is made of
-
-_PREFIX = {"local": "sw", "global": "nw", "semiglobal": "sg"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,9 +89,7 @@ def letter_codes(sequences: PackedSequences, matrix: SubstitutionMatrix) -> NDAr
     InputError
         If a sequence has a letter that the matrix does not know.
     """
-    codes = np.full(256, -1, dtype=np.intc)
-    letters = np.frombuffer(matrix.alphabet.encode(), dtype=np.uint8)
-    codes[letters] = np.arange(letters.size)
+    codes = matrix.by_character(np.arange(len(matrix.alphabet)), -1).astype(np.intc)
     if (codes[sequences.present] < 0).any():
         where = int(np.flatnonzero(codes[sequences.letters] < 0)[0])
         number = int(np.searchsorted(sequences.offsets, where, side="right"))
@@ -119,7 +119,7 @@ class _MatrixStruct(ctypes.Structure):
     )
 
 
-class _NativeMatrix:
+class NativeMatrix:
     """A substitution matrix as the C functions read it; it must outlive their use of it."""
 
     def __init__(self, matrix: SubstitutionMatrix, codes: NDArray[np.intc]) -> None:
@@ -141,6 +141,11 @@ class _NativeMatrix:
         )
         self.address = ctypes.addressof(self._struct)
 
+    def of_parasail(self) -> parasail.Matrix:
+        """Return it as the Python functions of parasail take it."""
+        pointer = ctypes.pointer(self._struct)  # keeps it for as long as the one made of it
+        return parasail.Matrix(ctypes.cast(pointer, parasail.bindings_v2.c_matrix_p))
+
 
 def _addresses(scheme: ScoringScheme) -> NDArray[np.int64]:
     """Return the C functions that score exactly under this scheme, as integers.
@@ -153,7 +158,7 @@ def _addresses(scheme: ScoringScheme) -> NDArray[np.int64]:
     largest = int(np.abs(scheme.matrix.scores).max())
     exact_in_8_bits = scheme.gap_open > scheme.gap_extend and largest + scheme.gap_open <= 100
     kind = "striped" if scheme.gap_open > scheme.gap_extend else "scan"
-    prefix = f"parasail_{_PREFIX[scheme.mode]}_{kind}_profile_"
+    prefix = f"parasail_{MODES[scheme.mode]}_{kind}_profile_"
     width = "sat" if exact_in_8_bits else "32"
     names = (
         f"parasail_profile_create_{width}",
@@ -251,10 +256,8 @@ def diagonal_sums(
         -1 also for a sum that exceeds 32 bits.
     """
     diagonal = np.diagonal(matrix.scores)
-    worth, sure = np.zeros(256, dtype=np.int64), np.zeros(256, dtype=bool)
-    letters = np.frombuffer(matrix.alphabet.encode(), dtype=np.uint8)
-    worth[letters] = diagonal
-    sure[letters] = (diagonal >= 0) & (diagonal >= matrix.scores.max(axis=1))
+    worth = matrix.by_character(diagonal)
+    sure = matrix.by_character(diagonal >= np.maximum(matrix.scores.max(axis=1), 0)).astype(bool)
     sums = np.full(len(numbers), -1, dtype=np.int64)
     for place, number in enumerate(numbers.tolist()):
         start, stop = sequences.offsets[number : number + 2]
@@ -277,17 +280,14 @@ def _aligned(
         return np.empty(0, dtype=np.int32)
     from kreinflow.alignment import loop  # slow to import, and many jobs align nothing
 
-    native = _NativeMatrix(scheme.matrix, codes)
+    native = NativeMatrix(scheme.matrix, codes)
     left, right, places = loop.longer_first(sequences.lengths, left, right, _PROFILE_COST)
     ordered = np.empty(left.size, dtype=np.int32)
     functions = _addresses(scheme)
     ends = loop.piece_ends(sequences.lengths, left, right, threads, _LEAST_CELLS)
-    # All workers draw from one iterator: who is done early takes more. Drawing from the iterator of
-    # a list is one step under the interpreter's lock.
-    pieces = iter(list(zip([0, *ends[:-1].tolist()], ends.tolist(), strict=True)))
 
-    def work(_: int) -> int:
-        return sum(
+    def work(piece: tuple[int, int]) -> int:
+        return int(
             loop.align_piece(
                 functions,
                 native.address,
@@ -297,22 +297,12 @@ def _aligned(
                 sequences.offsets,
                 left,
                 right,
-                start,
-                stop,
+                *piece,
                 ordered,
             )
-            for start, stop in pieces
         )
 
-    threads = min(threads, len(ends))
-    if threads == 1:
-        saturated = work(0)
-    else:
-        with ThreadPoolExecutor(threads) as pool:
-            try:
-                saturated = sum(pool.map(work, range(threads)))
-            finally:  # an interrupt ends when the pieces at hand are done
-                deque(pieces, maxlen=0)
+    saturated = sum(in_threads(work, list(itertools.pairwise([0, *ends.tolist()])), threads))
     if saturated:
         raise KreinflowError(
             f"{saturated} scores exceed 32 bits. Scale the substitution matrix down."
@@ -320,3 +310,15 @@ def _aligned(
     scores = np.empty_like(ordered)
     scores[places] = ordered
     return scores
+
+
+def in_threads(work: Callable[[P], R], pieces: Sequence[P], threads: int) -> list[R]:
+    """Return what is made of each piece. A thread that is done early takes more of them."""
+    threads = min(threads, len(pieces))
+    if threads <= 1:
+        return [work(piece) for piece in pieces]
+    with ThreadPoolExecutor(threads) as pool:
+        try:
+            return list(pool.map(work, pieces))
+        finally:  # an interrupt ends when the pieces at hand are done
+            pool.shutdown(cancel_futures=True)

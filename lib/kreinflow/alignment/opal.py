@@ -6,7 +6,6 @@ so that the lanes, each of which takes the next target when it is done, run dry 
 """
 
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from operator import attrgetter
 from typing import Any
 
@@ -16,12 +15,9 @@ from numpy.typing import NDArray
 from scoring_matrices import ScoringMatrix
 
 from kreinflow.alignment import engine
-from kreinflow.alignment.engine import PackedSequences, letter_codes
+from kreinflow.alignment.engine import PackedSequences, in_threads, letter_codes
 from kreinflow.alignment.scoring import ScoringScheme
 from kreinflow.errors import InputError, KreinflowError
-
-MODES = ("local",)
-"""Opal's other modes do not detect scores that overflow (its header says so), or crash."""
 
 _FEWEST_TARGETS = 32  # of a query: fewer leave lanes empty, and parasail aligns them
 _CELLS = 100_000_000  # of a piece, 10 to 20 ms: short against any run, long against its cost
@@ -71,8 +67,8 @@ def align_pairs(
     M. Šošić, "Opal", https://github.com/Martinsos/opal; M. Larralde, "PyOpal",
     https://github.com/althonos/pyopal.
     """
-    if scheme.mode not in MODES:
-        raise ValueError(f"pyopal aligns in mode {MODES[0]}, not {scheme.mode}.")
+    if scheme.mode != "local":  # the others overflow without a word (Opal's header), or crash
+        raise ValueError(f"pyopal aligns in mode local, not {scheme.mode}.")
     scores = np.empty(left.size, dtype=np.int32)
     if not left.size:
         return scores
@@ -105,9 +101,7 @@ def align_pairs(
     runs = zip(starts.tolist(), sizes.tolist(), strict=True)
     long_runs = [np.arange(a, a + n) for a, n in runs if n >= _FEWEST_TARGETS]
     pieces = [piece for run in long_runs for piece in _pieces(sequences.lengths, left, right, run)]
-    with ThreadPoolExecutor(threads) as pool:
-        for _ in pool.map(work, pieces):
-            pass
+    in_threads(work, pieces, threads)
     return scores
 
 

@@ -17,14 +17,15 @@ from typing import Any
 
 import numpy as np
 import parasail
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from kreinflow.errors import InputError
 
 ALIGNMENT_VERSION = 1
 """Raised when the engine changes in a way that could change a score."""
 
-MODES = ("local", "global", "semiglobal")
+MODES = {"local": "sw", "global": "nw", "semiglobal": "sg"}
+"""The modes, and what the names of parasail's functions for them begin with."""
 
 PARASAIL_VERSION = f"{parasail.__version__}/{'.'.join(str(part) for part in parasail.version())}"
 """Version of parasail's Python package and of its C library."""
@@ -80,6 +81,12 @@ class SubstitutionMatrix:
                 f"{self.alphabet[j]} is {self.scores[i, j]} one way and {self.scores[j, i]} the "
                 "other. A similarity needs a symmetric matrix."
             )
+
+    def by_character(self, values: ArrayLike, other: int = 0) -> NDArray[np.int64]:
+        """Return the value of each of the 256 characters: of a letter its own, else ``other``."""
+        table = np.full(256, other, dtype=np.int64)
+        table[np.frombuffer(self.alphabet.encode(), dtype=np.uint8)] = values
+        return table
 
 
 def _built_in_names() -> list[str]:
@@ -280,9 +287,7 @@ class ScoringScheme:
         InputError
             If the bound exceeds 32 bits.
         """
-        best = np.zeros(256, dtype=np.int64)
-        letters = np.frombuffer(self.matrix.alphabet.encode(), dtype=np.uint8)
-        best[letters] = np.maximum(self.matrix.scores.max(axis=1), 0)
+        best = self.matrix.by_character(np.maximum(self.matrix.scores.max(axis=1), 0))
         gain = int(sums_over_letters(sequences, best).max(initial=0))
         longest = max((len(s) for s in sequences), default=0)
         loss = 2 * (self.gap_open + longest * self.gap_extend) if self.mode != "local" else 0

@@ -5,13 +5,8 @@ from typing import Any
 
 import parasail
 
-from kreinflow.alignment.scoring import ScoringScheme
-
-_TRACED = {
-    "local": parasail.sw_trace_scan_32,
-    "global": parasail.nw_trace_scan_32,
-    "semiglobal": parasail.sg_trace_scan_32,
-}
+from kreinflow.alignment.engine import NativeMatrix, letter_codes, pack
+from kreinflow.alignment.scoring import MODES, ScoringScheme
 
 
 @dataclass(frozen=True)
@@ -42,13 +37,7 @@ class Alignment:
         return self.marks.count("|")
 
     def lines(self, names: tuple[str, str], width: int = 60) -> list[str]:
-        """Return the alignment as text, ``width`` columns a block, with positions.
-
-        Parameters
-        ----------
-        names : (str, str)
-        width : int
-        """
+        """Return the alignment as text, ``width`` columns a block, with positions."""
         columns = len(self.first)
         if not columns:
             return [f"{names[0]} and {names[1]}: score {self.score}, no residues are aligned"]
@@ -87,14 +76,11 @@ def trace(first: bytes, second: bytes, scheme: ScoringScheme) -> Alignment:
     scheme : ScoringScheme
         The memory is in proportion to the product of the lengths.
     """
-    table = scheme.matrix
-    letters = [(letter, i) for i, letter in enumerate(table.alphabet) if letter != "*"]
-    matrix: Any = parasail.matrix_create("".join(letter for letter, _ in letters), 0, 0)
-    for row, (_, i) in enumerate(letters):
-        for column, (_, j) in enumerate(letters):
-            matrix[row, column] = int(table.scores[i, j])
-    result = _TRACED[scheme.mode](
-        first.decode(), second.decode(), scheme.gap_open, scheme.gap_extend, matrix
+    codes = letter_codes(pack([first, second]), scheme.matrix)
+    native = NativeMatrix(scheme.matrix, codes)
+    align = getattr(parasail, f"{MODES[scheme.mode]}_trace_scan_32")
+    result: Any = align(
+        first.decode(), second.decode(), scheme.gap_open, scheme.gap_extend, native.of_parasail()
     )
     rows = [result.traceback.query, result.traceback.ref]
     starts = [1, 1]
@@ -106,12 +92,12 @@ def trace(first: bytes, second: bytes, scheme: ScoringScheme) -> Alignment:
         trailing = max(len(r) - len(r.rstrip("-")) for r in rows)
         starts = [1 + leading - r[:leading].count("-") for r in rows]
         rows = [r[leading : max(leading, len(r) - trailing)] for r in rows]
-    places = {letter: i for i, letter in enumerate(table.alphabet)}
 
     def mark(a: str, b: str) -> str:
         if "-" in (a, b):
             return " "
-        return "|" if a == b else "+" if table.scores[places[a], places[b]] > 0 else " "
+        score = scheme.matrix.scores[codes[ord(a)], codes[ord(b)]]
+        return "|" if a == b else "+" if score > 0 else " "
 
     marks = "".join(mark(a, b) for a, b in zip(*rows, strict=True))
     return Alignment(rows[0], rows[1], marks, starts[0], starts[1], int(result.score))

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from kreinflow.alignment.alphabet import ResidueAlphabet
 from kreinflow.alignment.scoring import ScoringScheme
 from kreinflow.artifacts import read_arrays, write_arrays
 from kreinflow.errors import InputError
@@ -19,7 +20,6 @@ from kreinflow.kernels.kernel import Kernel, Objects
 from kreinflow.kernels.registry import known_kernel
 from kreinflow.models.classifier import LandmarkClassifier
 from kreinflow.provenance import package_versions
-from kreinflow.sequences.alphabet import ResidueAlphabet
 from kreinflow.sequences.dataset import Dataset
 from kreinflow.sequences.files import has_control
 from kreinflow.sequences.payload import Compared, Sequences

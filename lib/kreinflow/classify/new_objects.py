@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from kreinflow.alignment.alphabet import ResidueAlphabet
 from kreinflow.alignment.engine import Backend, align_pairs, pack
 from kreinflow.classify.model_file import Model
 from kreinflow.errors import InputError
 from kreinflow.kernels.registry import make_kernel
 from kreinflow.numerics import TILE, FloatArray, tiles
-from kreinflow.sequences.alphabet import ResidueAlphabet
 from kreinflow.sequences.fasta import read_any_fasta
 from kreinflow.sequences.files import STANDARD_INPUT, counted, first_few
 from kreinflow.sequences.matrix_files import read_matrix

@@ -8,13 +8,13 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from kreinflow.alignment.alphabet import ResidueAlphabet
 from kreinflow.alignment.engine import align_pairs, pack
 from kreinflow.alignment.scoring import MODES, ScoringScheme, load_substitution_matrix
 from kreinflow.alignment.transforms import NAMES, make_transform
 from kreinflow.errors import InputError
 from kreinflow.kernels.kernel import Kernel, Objects
 from kreinflow.numerics import FloatArray
-from kreinflow.sequences.alphabet import ResidueAlphabet
 from kreinflow.settings import SettingsSchema
 
 
@@ -96,10 +96,6 @@ class AlignmentKernel(Kernel):
     def read(self, sequences: Iterable[str | bytes]) -> Objects:
         """Return sequences as the kernel takes them: cleaned, each of legal residues alone.
 
-        Parameters
-        ----------
-        sequences : iterable of str or bytes
-
         Returns
         -------
         ndarray of shape (n,), object
@@ -127,8 +123,7 @@ class AlignmentKernel(Kernel):
                 raise InputError(f"sequence {number}: has no residues. Leave it out.")
         objects = np.empty(len(cleaned), dtype=object)
         objects[:] = cleaned
-        poor = self._transform.first_unusable(self._self_scores(objects), _lengths(objects))
-        if poor is not None:
+        for poor in self._transform.unusable(self._self_scores(objects), _lengths(objects)):
             raise InputError(
                 f"sequence {poor + 1}: scores too little with itself to be compared (transform "
                 f"{self._transform.name}). Leave it out, or use raw."

@@ -11,7 +11,7 @@ from matplotlib.axes import Axes
 from matplotlib.axis import Axis
 from matplotlib.figure import Figure
 
-from kreinflow.artifacts import replacing
+from kreinflow.artifacts import write_bytes
 from kreinflow.report.figures import (
     BLACK,
     BLUE,
@@ -70,8 +70,7 @@ def save_png(figure: Figure, path: str | os.PathLike[str]) -> None:
         figure.savefig(
             buffer, format="png", dpi=RESOLUTION, metadata={"Software": None}, facecolor="white"
         )
-    with replacing(path) as part:
-        part.write_bytes(buffer.getvalue())
+    write_bytes(path, buffer.getvalue())
 
 
 def log_ticks(axes: Axes, which: Literal["x", "y"], ticks: Sequence[float]) -> None:

@@ -4,8 +4,8 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from kreinflow.alignment.alphabet import ResidueAlphabet
 from kreinflow.errors import InputError
-from kreinflow.sequences.alphabet import ResidueAlphabet
 from kreinflow.sequences.collapse import Drops
 from kreinflow.sequences.dataset import Dataset
 from kreinflow.settings import SettingsSchema

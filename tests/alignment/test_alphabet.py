@@ -1,7 +1,7 @@
 import pytest
 
+from kreinflow.alignment.alphabet import ResidueAlphabet
 from kreinflow.errors import InputError
-from kreinflow.sequences.alphabet import ResidueAlphabet
 
 PROTEIN = "ARNDCQEGHILKMFPSTWYVBZX*"
 NUCLEOTIDE = "ATGCSWRYKMBVHDN*"

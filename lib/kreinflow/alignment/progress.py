@@ -1,0 +1,41 @@
+"""Progress of an alignment, for the one who waits."""
+
+import time
+from collections.abc import Callable
+from typing import TextIO
+
+_SECONDS_PER_LINE = 5.0
+
+Progress = Callable[[int, int], None]
+"""What is called with (cells done, cells in all) about every second."""
+
+
+class ProgressPrinter:
+    """Prints what :meth:`ScoreStore.fill` reports, a line every few seconds at most.
+
+    Parameters
+    ----------
+    stream : text stream
+    label : str
+        What a line starts with, for example ``"alignment demo block 1/4"``.
+    """
+
+    def __init__(self, stream: TextIO, label: str) -> None:
+        self._stream = stream
+        self._label = label
+        self._start = self._last = time.monotonic()
+
+    def __call__(self, done: int, total: int) -> None:
+        """Take note that ``done`` of ``total`` cells are filled."""
+        now = time.monotonic()
+        if now - self._last < _SECONDS_PER_LINE and done < total:
+            return
+        self._last = now
+        elapsed = max(now - self._start, 1e-9)
+        left = elapsed * (total - done) / max(done, 1)
+        print(
+            f"{self._label}: {100 * done // max(total, 1)} %, {done / elapsed / 1e9:.1f} GCUPS, "
+            f"{left:.0f} s left",
+            file=self._stream,
+            flush=True,
+        )

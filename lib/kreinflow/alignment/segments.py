@@ -1,0 +1,239 @@
+"""Segments of the score store: files of scores that are written once and never changed.
+
+One folder for each scoring scheme (named by its digest) holds one folder for each block of rows,
+with its segments. A segment names its sequences by their digests, so that data sets, folds,
+selectors and numbers of blocks may change and whatever was aligned is still found.
+"""
+
+import fcntl
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import DTypeLike, NDArray
+
+from kreinflow.artifacts import read_arrays, write_arrays
+from kreinflow.errors import InputError, KreinflowError
+from kreinflow.numerics import IntArray
+
+KIND = "kreinflow scores 1"
+_SECONDS_PER_SEGMENT = 10.0  # what a SIGKILL can cost at most
+
+
+def block_of(digest: str, blocks: int) -> int:
+    """Return the block of rows that a sequence belongs to, by its digest alone.
+
+    Examples
+    --------
+    >>> block_of("00000000000000ff", 7)
+    3
+    """
+    return int(digest[:16], 16) % blocks
+
+
+class DigestTable:
+    """Finds the numbers of sequences by their digests, in a ``table`` of bytes.
+
+    Many are looked up at once in a sorted array and in sorted order: a dictionary of a million
+    digests is far larger than the processor's cache, and each question misses it.
+
+    Raises
+    ------
+    KreinflowError
+        If two digests are the same, or are not hexadecimal of one length.
+    """
+
+    def __init__(self, digests: Sequence[str]) -> None:
+        wrong = KreinflowError(
+            "score store: give each sequence one digest, all different, hexadecimal, of one length "
+            "of at least 16 digits."
+        )
+        try:
+            raw = bytes.fromhex("".join(digests))
+        except ValueError as error:
+            raise wrong from error
+        width = max(map(len, digests), default=16) // 2
+        uneven = any(len(digest) != 2 * width for digest in digests)
+        if width < 8 or uneven or len(raw) != width * len(digests):  # blanks do not count as digits
+            raise wrong
+        self.table = np.frombuffer(raw, dtype=np.uint8).reshape(len(digests), width)
+        whole = self.table.view(f"S{width}").ravel()  # compared as bytes
+        self._order = np.argsort(whole, kind="stable")
+        if (whole[self._order[1:]] == whole[self._order[:-1]]).any():
+            raise wrong
+        self._words = self._first_words(self.table)[self._order]
+        self._rank = np.empty_like(self._order)
+        self._rank[self._order] = np.arange(len(digests))
+        self._bit = self.table[:, 0] >> 7
+
+    @staticmethod
+    def _first_words(table: NDArray[np.uint8]) -> NDArray[np.uint64]:
+        return np.ascontiguousarray(table[:, :8]).view(">u8").ravel().astype(np.uint64)
+
+    def numbers(self, table: NDArray[np.uint8]) -> IntArray:
+        """Return the number of each digest of a table, -1 for those of other sequences."""
+        found = np.full(len(table), -1, dtype=np.int64)
+        if table.shape[1] != self.table.shape[1]:
+            return found
+        words = self._first_words(table)
+        asked = np.argsort(words)
+        place = np.searchsorted(self._words, words[asked])
+        while asked.size:  # once, unless digests share their first 8 bytes
+            there = place < self._words.size
+            asked, place = asked[there], place[there]
+            there = self._words[place] == words[asked]
+            asked, place = asked[there], place[there]
+            number = self._order[place]
+            same = (self.table[number] == table[asked]).all(axis=1)
+            found[asked[same]] = number[same]
+            asked, place = asked[~same], place[~same] + 1
+        return found
+
+    def aligned_as_given(self, i: IntArray, j: IntArray) -> NDArray[np.bool_]:
+        """Return whether (i, j) and not (j, i) is aligned where both are wanted: half of them."""
+        first: NDArray[np.bool_] = (self._rank[i] < self._rank[j]) ^ (self._bit[i] != self._bit[j])
+        return first
+
+
+def not_aligned(dtype: DTypeLike) -> int:
+    """Return the integer that stands for a pair without a score: the smallest of the type."""
+    return int(np.iinfo(np.dtype(dtype)).min)
+
+
+def read_segment(path: Path, scheme: str) -> dict[str, NDArray[Any]]:
+    """Return the arrays of a segment; ``scheme`` is the digest of the scoring scheme.
+
+    Returns
+    -------
+    dict
+        rows, columns and self_rows: digests, uint8 of shape (k, n_bytes); panels, of shape
+        (n_panels, 4): the first row, the row after the last, and the same of the columns of
+        each rectangle; scores, those of all panels one after the other; self_scores.
+
+    Raises
+    ------
+    InputError
+        If the segment is truncated or foreign: it is named.
+    """
+    header, arrays = read_arrays(path, KIND)
+    damaged = InputError(f"{path}: damaged or of another store. Delete it and run again.")
+    try:
+        if header["scheme"] != scheme:
+            raise damaged
+        panels, scores = arrays["panels"], arrays["scores"]
+        tables = {name: arrays[name] for name in ("rows", "columns", "self_rows")}
+        sizes = {name: table.shape[0] for name, table in tables.items()}
+        areas = (panels[:, 1] - panels[:, 0]) * (panels[:, 3] - panels[:, 2])
+        sound = (
+            all(table.ndim == 2 and table.dtype == np.uint8 for table in tables.values())
+            and panels.dtype == np.int64
+            and panels.shape[1] == 4
+            and (panels >= 0).all()
+            and (panels[:, 0] <= panels[:, 1]).all()
+            and (panels[:, 2] <= panels[:, 3]).all()
+            and (panels[:, 1] <= sizes["rows"]).all()
+            and (panels[:, 3] <= sizes["columns"]).all()
+            and scores.shape == (areas.sum(),)
+            and scores.dtype in (np.int16, np.int32)
+            and arrays["self_scores"].shape == (sizes["self_rows"],)
+        )
+    except (KeyError, TypeError, IndexError) as error:
+        raise damaged from error
+    if not sound:
+        raise damaged
+    return arrays
+
+
+@contextmanager
+def writing(home: Path) -> Iterator[Path]:
+    """Hold a block's folder: one writer at a time; the kernel lets go when the process dies."""
+    try:
+        home.mkdir(parents=True, exist_ok=True)
+        lock = (home / ".lock").open("w")
+        fcntl.flock(lock, fcntl.LOCK_EX)
+    except OSError as error:
+        raise KreinflowError(
+            f"{home}: cannot be written or locked ({error.strerror}). Name another results folder."
+        ) from error
+    with lock:
+        for leftover in home.glob(".*.part"):  # of a writer that was killed
+            leftover.unlink(missing_ok=True)
+        yield home
+
+
+class SegmentWriter:
+    """Collects scores and writes them as the next segments of a folder, see :func:`writing`.
+
+    ``table`` holds the digests of the sequences. After ``most_pending`` scores a segment is
+    written, so that it stays small enough to read at once.
+    """
+
+    def __init__(
+        self, home: Path, scheme: str, table: NDArray[np.uint8], most_pending: int
+    ) -> None:
+        self._home, self._scheme, self._table = home, scheme, table
+        self._most_pending = most_pending
+        self._last_segment = time.monotonic()
+        names = [path.name for path in home.glob("segment_*.safetensors")]
+        self._next = max((int(name.split("_")[1].split(".")[0]) for name in names), default=0) + 1
+        self._panels: list[tuple[IntArray, IntArray, NDArray[np.int32]]] = []
+        self._alone: list[tuple[IntArray, NDArray[np.int32]]] = []
+        self._pending = 0
+
+    @property
+    def due(self) -> bool:
+        """Whether so much time has passed that what is there should be written."""
+        return time.monotonic() - self._last_segment >= _SECONDS_PER_SEGMENT
+
+    def add_panel(self, rows: IntArray, columns: IntArray, panel: NDArray[np.int32]) -> None:
+        """Take the scores of rows x columns, those that are there."""
+        there = panel != not_aligned(np.int32)
+        r, c = np.flatnonzero(there.any(axis=1)), np.flatnonzero(there.any(axis=0))
+        if r.size:
+            self._panels.append((rows[r], columns[c], panel[np.ix_(r, c)]))
+            self._pending += r.size * c.size
+        if self._pending >= self._most_pending:
+            self.flush()
+
+    def add_self_scores(self, rows: IntArray, scores: NDArray[np.int32]) -> None:
+        """Take the scores of sequences with themselves."""
+        self._alone.append((rows, scores))
+
+    def flush(self) -> None:
+        """Write what is pending as one segment."""
+        self._last_segment = time.monotonic()
+        if not self._panels and not self._alone:
+            return
+        # In 16 bits where all fit: half the disk, and the sentinel of 32 bits becomes that of 16.
+        scores = np.concatenate(
+            [np.empty(0, np.int32), *(panel.ravel() for _, _, panel in self._panels)]
+        )
+        absent = scores == not_aligned(np.int32)
+        if np.abs(scores[~absent].astype(np.int64)).max(initial=0) < 2**15:
+            scores = np.where(absent, not_aligned(np.int16), scores).astype(np.int16)
+        bounds = np.zeros((len(self._panels), 4), dtype=np.int64)
+        bounds[:, 1] = np.cumsum([rows.size for rows, _, _ in self._panels])
+        bounds[:, 3] = np.cumsum([columns.size for _, columns, _ in self._panels])
+        bounds[1:, 0], bounds[1:, 2] = bounds[:-1, 1], bounds[:-1, 3]
+        none = np.empty(0, dtype=np.int64)
+        table = self._table
+        write_arrays(
+            self._home / f"segment_{self._next:06d}.safetensors",
+            KIND,
+            {"scheme": self._scheme},
+            {
+                "rows": table[np.concatenate([none, *(rows for rows, _, _ in self._panels)])],
+                "columns": table[np.concatenate([none, *(cols for _, cols, _ in self._panels)])],
+                "panels": bounds,
+                "scores": scores,
+                "self_rows": table[np.concatenate([none, *(rows for rows, _ in self._alone)])],
+                "self_scores": np.concatenate(
+                    [np.empty(0, np.int32), *(scores for _, scores in self._alone)]
+                ),
+            },
+        )
+        self._next += 1
+        self._panels, self._alone, self._pending = [], [], 0
