@@ -20,7 +20,7 @@ import safetensors
 import safetensors.numpy
 from numpy.typing import NDArray
 
-from kreinflow.errors import InputError, KreinflowError
+from kreinflow.errors import InputError, not_written
 
 
 @contextmanager
@@ -46,10 +46,7 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
         os.chmod(part, 0o666 & ~_umask())
         os.replace(part, target)
     except OSError as error:
-        raise KreinflowError(
-            f"{target}: could not be written ({error.strerror or error}). "
-            "Free some space or write elsewhere, then run again."
-        ) from error
+        raise not_written(target, error) from error
     finally:
         if part is not None:
             part.unlink(missing_ok=True)

@@ -22,9 +22,14 @@ class KreinflowError(Exception):
     """Something failed that is not the user's doing (exit code 1)."""
 
     exit_code = 1
+    kind = "error"
 
     def __str__(self) -> str:
         return printable(super().__str__())
+
+    def line(self) -> str:
+        """Return what is printed: the program, the kind of failure and the message."""
+        return f"kreinflow {self.kind}: {self}"
 
 
 class InputError(KreinflowError):
@@ -34,6 +39,7 @@ class InputError(KreinflowError):
     """
 
     exit_code = 2
+    kind = "input error"
 
 
 _DISK = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EIO)
@@ -54,10 +60,13 @@ def of_the_disk(error: OSError, place: str) -> KreinflowError | None:
     standard output: could not be written (No space left on device). Free some space or write \
 elsewhere, then run again.
     """
-    if error.errno not in _DISK:
-        return None
+    return not_written(error.filename or place, error) if error.errno in _DISK else None
+
+
+def not_written(place: object, error: OSError) -> KreinflowError:
+    """Return what to raise for a file that could not be written."""
     return KreinflowError(
-        f"{error.filename or place}: could not be written ({error.strerror}). "
+        f"{place}: could not be written ({error.strerror or error}). "
         "Free some space or write elsewhere, then run again."
     )
 

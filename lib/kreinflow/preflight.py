@@ -19,6 +19,41 @@ from kreinflow.sequences.dataset import Dataset
 from kreinflow.sequences.partition import ALL, Partition
 
 
+def check_dataset(
+    dataset: Dataset,
+    partition: Partition,
+    selectors: Mapping[str, Mapping[str, Any]],
+    scheme: ScoringScheme | None,
+    transforms: Mapping[str, ScoreTransform],
+    data: Path,
+    whole: Dataset | None = None,
+) -> None:
+    """Do all checks of a data set that need its records and folds.
+
+    Parameters
+    ----------
+    dataset : Dataset
+    partition : Partition
+    selectors : mapping of str to mapping
+        Settings of the selectors that the data set uses, by name.
+    scheme : ScoringScheme or None
+    transforms : mapping of str to ScoreTransform
+        Those that its scores go through, by name.
+    data : Path
+        Where relative paths start.
+    whole : Dataset, optional
+        The data set with the records that are held out as unknown, if there are any.
+
+    Raises
+    ------
+    InputError
+    """
+    settings = {name: selectors[name] for name in sorted(selectors)}
+    check_budgets(dataset, partition, settings)
+    check_given(dataset, partition, settings, data)
+    check_self_scores(dataset if whole is None else whole, scheme, transforms)
+
+
 def check_budgets(
     dataset: Dataset, partition: Partition, selectors: Mapping[str, Mapping[str, Any]]
 ) -> None:

@@ -1,7 +1,8 @@
 """Classifying new objects with a model file."""
 
 import itertools
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from kreinflow.alignment.engine import Backend, align_pairs
+from kreinflow.artifacts import table_text
 from kreinflow.classify.model_file import Model
 from kreinflow.classify.new_objects import Batch, normalised_scores, score_new
 from kreinflow.errors import InputError
@@ -106,6 +108,47 @@ def classify_batches(
                     raise InputError(message)
                 on_fault(message)
             yield table
+
+
+@dataclass
+class Counts:
+    """How many objects were read, flagged as doubtful, and at fault."""
+
+    records: int = 0
+    flagged: int = 0
+    faults: int = 0
+
+    @property
+    def classified(self) -> int:
+        """Those that are not at fault."""
+        return self.records - self.faults
+
+
+def write_tables(
+    tables: Iterable[pd.DataFrame],
+    write: Callable[[str], object],
+    progress: Callable[[int], None] | None = None,
+) -> Counts:
+    """Write the pieces of a table as the text of one TSV, and count its rows.
+
+    Parameters
+    ----------
+    tables : iterable of DataFrame
+        As :func:`classify_batches` yields them.
+    write : callable
+        Takes a text.
+    progress : callable, optional
+        Called with the number of rows that are written, after each piece.
+    """
+    counts = Counts()
+    for number, table in enumerate(tables):
+        write(table_text(table, header=number == 0))
+        counts.records += len(table)
+        counts.faults += int((table["problem"] != "").sum())
+        counts.flagged += int((table["reject"] == "yes").sum())
+        if progress is not None:
+            progress(counts.records)
+    return counts
 
 
 def first_faults(show: Callable[[str], None], most: int = 20) -> Callable[[str], None]:
