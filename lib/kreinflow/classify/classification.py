@@ -4,7 +4,6 @@ import itertools
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -44,22 +43,11 @@ def classify_file(
     on_fault: Callable[[str], None] | None = None,
     backend: Backend = align_pairs,
 ) -> pd.DataFrame:
-    """Classify the sequences of a FASTA file, the rows of a matrix, vectors or strings, in order.
-
-    Parameters
-    ----------
-    model, path, threads, both_strands, on_fault, backend
-        As for :func:`classify_batches`.
-
-    Returns
-    -------
-    DataFrame
-        One row an object, with the columns :data:`COLUMNS`.
+    """Return the pieces of :func:`classify_batches` as one table.
 
     Raises
     ------
     InputError
-        As :func:`classify_batches` does.
     """
     batches = classify_batches(model, path, threads, both_strands, on_fault, backend)
     return pd.concat(batches, ignore_index=True)
@@ -73,7 +61,10 @@ def classify_batches(
     on_fault: Callable[[str], None] | None = None,
     backend: Backend = align_pairs,
 ) -> Iterator[pd.DataFrame]:
-    """Yield the table of :func:`classify_file` piece by piece, as the input is read.
+    """Classify the sequences of a FASTA file, the rows of a matrix, vectors or strings, in order.
+
+    The table, one row an object with the columns :data:`COLUMNS`, comes in pieces as the input is
+    read.
 
     Parameters
     ----------
@@ -178,11 +169,6 @@ def first_faults(show: Callable[[str], None], most: int = 20) -> Callable[[str],
             show("kreinflow: more are not classified: see the column 'problem'.")
 
     return tell
-
-
-def classes_of(model: Model) -> NDArray[Any]:
-    """Return the class of each landmark, by name."""
-    return np.array(model.classifier.classes, dtype=object)[model.classifier.landmark_classes]
 
 
 def nearest_landmarks(model: Model, batch: Batch) -> tuple[NDArray[np.int64], FloatArray]:

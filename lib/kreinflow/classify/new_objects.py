@@ -73,7 +73,7 @@ def score_new(
     ----------
     model : Model
     path : Path
-        As for :func:`~kreinflow.classify.classification.classify_file`.
+        As for :func:`~kreinflow.classify.classification.classify_batches`.
     threads : int
         Of the alignment.
     both_strands : bool

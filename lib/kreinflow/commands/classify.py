@@ -60,10 +60,9 @@ def _list_landmarks(model: "Model", path: str | None) -> None:
     import pandas as pd
 
     from kreinflow.artifacts import table_text
-    from kreinflow.classify.classification import classes_of
 
     with output(path) as write:
-        write(table_text(pd.DataFrame({"id": model.landmark_ids, "label": classes_of(model)})))
+        write(table_text(pd.DataFrame({"id": model.landmark_ids, "label": model.landmark_labels})))
 
 
 def _classify(model: "Model", options: argparse.Namespace) -> None:
