@@ -9,14 +9,17 @@ import pandas as pd
 from kreinflow.alignment.engine import align_pairs, pack
 from kreinflow.classify.model_file import final_model
 from kreinflow.configuration import complete_configuration
-from kreinflow.krein.landmark_kernel import Landmarks, TrainingPart, landmark_kernel
+from kreinflow.krein.landmark_kernel import landmark_kernel
 from kreinflow.landmarks.registry import make_selector
 from kreinflow.landmarks.stage import select_landmarks
 from kreinflow.models.factor_file import factor_table
 from kreinflow.models.factors import make_factors
+from kreinflow.models.run import Run
 from kreinflow.models.training import inner_partition, train
 from kreinflow.scores import alphabet_of, open_scores, read_scheme, transforms_of
 from kreinflow.sequences.dataset import load_dataset
+from kreinflow.sequences.folds import assign_folds
+from kreinflow.sequences.partition import ALL, partition_of
 
 PROTEIN, DNA = "ARNDCQEGHILKMFPSTWYV", "ACGT"
 
@@ -166,29 +169,22 @@ def trained_model(config, data):
     transforms = transforms_of(
         [recipe["transform"], selector["transform"]], config["transforms"], scheme
     )
-    everything = np.ones(len(dataset.ids), dtype=bool)
-    choice = make_selector(selector)
+    folds = assign_folds(part["folds"], dataset, config["seed"], data, part["source"])
+    partition = partition_of(folds, dataset)
     table = select_landmarks(
-        choice,
+        make_selector(selector),
         dataset,
-        everything,
+        partition.training(ALL),
         scores,
         transforms[selector["transform"]],
         config["seed"],
-        "all",
+        ALL,
     )
     rows = table["row"].to_numpy(np.int64)
-    codes = {label: code for code, label in enumerate(dataset.classes)}
-    landmarks = Landmarks(
-        scores=scores.rectangle(np.arange(len(dataset.digests)), rows),
-        self_scores=scores.self_scores(),
-        lengths=dataset.lengths.astype(np.float64),
-        rows=rows,
-        classes=np.array([codes[label] for label in table["class"]]),
-        kind=dataset.kind,
-    )
-    training = TrainingPart(dataset.rows, dataset.labels, dataset.rows, dataset.classes)
-    inner = inner_partition(landmarks.rows, training, config["inner_folds"], config["seed"], "all")
+    columns = scores.rectangle(np.arange(len(dataset.digests)), rows)
+    run = Run(dataset, partition, columns, rows, scores.self_scores())
+    landmarks, training = run.landmarks(table), run.training_part(ALL)
+    inner = inner_partition(landmarks.rows, training, config["inner_folds"], config["seed"], ALL)
     (entry,) = make_factors(landmarks, training, transforms, [recipe])
     trained = train(
         recipe,
@@ -207,7 +203,7 @@ def trained_model(config, data):
         dataset, trained.classifier, scheme, part["source"], figures, factor, rows.tolist()
     )
     probabilities = trained.classifier.predict_proba(
-        landmarks.scores[dataset.rows],
+        columns[dataset.rows],
         landmarks.self_scores[dataset.rows],
         landmarks.lengths[dataset.rows],
     )

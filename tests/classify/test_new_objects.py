@@ -1,7 +1,5 @@
 """New objects of a matrix, and vectors and strings: what is read, and what does not fit."""
 
-from types import SimpleNamespace
-
 import numpy as np
 import pytest
 
@@ -34,76 +32,61 @@ def assert_predictions(table, model, probabilities, **tolerance):
 
 @pytest.fixture(params=KINDS)
 def measured(request, tmp_path):
-    """A model of a matrix, and the values of all its objects with its landmarks."""
+    """A model of a matrix, the values of all objects with its landmarks, their probabilities."""
     model, dataset, probabilities = model_of(tmp_path, request.param)
     X, ids = points(4)[0], list(dataset.ids)
     values = matrix_of(request.param, X, X[[ids.index(id) for id in model.landmark_ids]])
-    return SimpleNamespace(
-        folder=tmp_path,
-        model=model,
-        ids=ids,
-        landmarks=list(model.landmark_ids),
-        values=values,
-        probabilities=probabilities,
-    )
+    return model, ids, values, probabilities
 
 
-def test_columns_are_found_by_their_names_or_taken_in_order(measured):
-    folder, ids, landmarks, values = (
-        measured.folder,
-        measured.ids,
-        measured.landmarks,
-        measured.values,
-    )
+def test_columns_are_found_by_their_names_or_taken_in_order(measured, tmp_path):
+    model, ids, values, probabilities = measured
+    landmarks = list(model.landmark_ids)
     order = np.random.default_rng(1).permutation(len(landmarks))
-    write_matrix(folder / "named.csv", values, ids, landmarks)
-    write_matrix(folder / "shuffled.tsv.gz", values[:, order], ids, [landmarks[i] for i in order])
-    np.save(folder / "plain.npy", values)
+    write_matrix(tmp_path / "named.csv", values, ids, landmarks)
+    write_matrix(tmp_path / "shuffled.tsv.gz", values[:, order], ids, [landmarks[i] for i in order])
+    np.save(tmp_path / "plain.npy", values)
     # The training matrix itself has a column for each landmark, and others.
     for name in ("named.csv", "shuffled.tsv.gz", "plain.npy", "k.csv"):
-        table = classify_file(measured.model, folder / name)
+        table = classify_file(model, tmp_path / name)
         numbered = [str(i + 1) for i in range(len(ids))]
         assert table["id"].tolist() == (numbered if name == "plain.npy" else ids)
-        assert_predictions(table, measured.model, measured.probabilities, rtol=1e-9, atol=1e-15)
+        assert_predictions(table, model, probabilities, rtol=1e-9, atol=1e-15)
 
 
-def test_one_row_with_or_without_its_id(measured):
-    row = ",".join(repr(float(value)) for value in measured.values[4])
+def test_one_row_with_or_without_its_id(measured, tmp_path):
+    model, _, values, probabilities = measured
+    row = ",".join(repr(float(value)) for value in values[4])
     for text in (row + "\n", "q," + row + "\n"):
-        (measured.folder / "one.csv").write_text(text)
-        table = classify_file(measured.model, measured.folder / "one.csv")
-        expected = pytest.approx(measured.probabilities[4].max(), rel=1e-5)
+        (tmp_path / "one.csv").write_text(text)
+        table = classify_file(model, tmp_path / "one.csv")
+        expected = pytest.approx(probabilities[4].max(), rel=1e-5)
         assert table["probability"].tolist() == [expected]
 
 
-def test_matrices_that_do_not_fit_the_model(measured):
-    folder, model, ids, landmarks = (
-        measured.folder,
-        measured.model,
-        measured.ids,
-        measured.landmarks,
-    )
-    m, values = len(landmarks), measured.values.copy()
-    np.save(folder / "narrow.npy", values[:, 1:])
+def test_matrices_that_do_not_fit_the_model(measured, tmp_path):
+    model, ids, values, _ = measured
+    landmarks, m = list(model.landmark_ids), len(model.landmark_ids)
+    np.save(tmp_path / "narrow.npy", values[:, 1:])
     message = f"has {m - 1} columns where the model has {m} landmarks"
-    assert message in refused(model, folder / "narrow.npy")
-    write_matrix(folder / "lacks.csv", values, ids, ["stranger", *landmarks[1:]])
+    assert message in refused(model, tmp_path / "narrow.npy")
+    write_matrix(tmp_path / "lacks.csv", values, ids, ["stranger", *landmarks[1:]])
     message = f"no column for 1 of the {m} landmarks of the model: {landmarks[0]}."
-    assert message in refused(model, folder / "lacks.csv")
-    write_matrix(folder / "twice.csv", values, ids, [landmarks[1], *landmarks[1:]])
+    assert message in refused(model, tmp_path / "lacks.csv")
+    write_matrix(tmp_path / "twice.csv", values, ids, [landmarks[1], *landmarks[1:]])
     message = f"id {landmarks[1]!r} of column 2 stands twice"
-    assert message in refused(model, folder / "twice.csv")
+    assert message in refused(model, tmp_path / "twice.csv")
     values[2, 1] = np.nan
-    write_matrix(folder / "nan.csv", values, ids, landmarks)
-    assert "row 3" in refused(model, folder / "nan.csv")
-    np.save(folder / "nan.npy", values)
+    write_matrix(tmp_path / "nan.csv", values, ids, landmarks)
+    assert "row 3" in refused(model, tmp_path / "nan.csv")
+    np.save(tmp_path / "nan.npy", values)
     message = "row 3 (3), column 2: nan is not a finite number"
-    assert message in refused(model, folder / "nan.npy")
+    assert message in refused(model, tmp_path / "nan.npy")
     if model.matrix_kind != "similarity":
         values[2, 1] = -1
-        np.save(folder / "negative.npy", values)
+        np.save(tmp_path / "negative.npy", values)
         message = f"row 3 (3), column 2: -1 is negative, which no {model.matrix_kind} is"
-        assert message in refused(model, folder / "negative.npy")
+        assert message in refused(model, tmp_path / "negative.npy")
 
 
 @pytest.mark.parametrize("name", KERNELS)

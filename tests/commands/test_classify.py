@@ -1,6 +1,5 @@
 """``kreinflow classify``: the table, the records at fault, and what is read."""
 
-import gzip
 from dataclasses import replace
 
 import numpy as np
@@ -97,23 +96,6 @@ def test_of_many_bad_records_the_first_are_told(run, trained, tmp_path):
     *_, more, last = err.splitlines()
     assert more == "kreinflow: more are not classified: see the column 'problem'."
     assert last.endswith("; 100 not classified")
-
-
-@pytest.mark.parametrize(
-    ("content", "message"),
-    [
-        (None, "new.fasta: no such file"),
-        (b"MKV\n", "new.fasta, line 1: not FASTA"),
-        (b"", "new.fasta: is empty"),
-        (gzip.compress(b">a\nMKVLAAGIVGLL\n" * 99)[:-30], "new.fasta: truncated or damaged gzip"),
-    ],
-)
-def test_a_file_that_is_no_fasta(refused, trained, tmp_path, content, message):
-    if content is not None:
-        (tmp_path / "new.fasta").write_bytes(content)
-    new, out = tmp_path / "new.fasta", tmp_path / "out.tsv"
-    assert message in refused("classify", trained.path, new, "-o", out)
-    assert not out.exists()
 
 
 @pytest.mark.parametrize("name", ["new.fa", "new.fa.gz"])
