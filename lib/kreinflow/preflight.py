@@ -28,21 +28,17 @@ def check_dataset(
     data: Path,
     whole: Dataset | None = None,
 ) -> None:
-    """Do all checks of a data set that need its records and folds.
+    """Do all checks that need the records and folds of a data set.
 
     Parameters
     ----------
-    dataset : Dataset
-    partition : Partition
-    selectors : mapping of str to mapping
-        Settings of the selectors that the data set uses, by name.
-    scheme : ScoringScheme or None
-    transforms : mapping of str to ScoreTransform
-        Those that its scores go through, by name.
+    dataset, partition, scheme
+    selectors, transforms : mapping
+        Those that the data set uses, by name: the settings, and the transforms themselves.
     data : Path
         Where relative paths start.
     whole : Dataset, optional
-        The data set with the records that are held out as unknown, if there are any.
+        The data set with its unknown records, if any are held out.
 
     Raises
     ------

@@ -43,12 +43,7 @@ def classify_file(
     on_fault: Callable[[str], None] | None = None,
     backend: Backend = align_pairs,
 ) -> pd.DataFrame:
-    """Return the pieces of :func:`classify_batches` as one table.
-
-    Raises
-    ------
-    InputError
-    """
+    """Return the pieces of :func:`classify_batches` as one table."""
     batches = classify_batches(model, path, threads, both_strands, on_fault, backend)
     return pd.concat(batches, ignore_index=True)
 
@@ -120,16 +115,9 @@ def write_tables(
     write: Callable[[str], object],
     progress: Callable[[int], None] | None = None,
 ) -> Counts:
-    """Write the pieces of a table as the text of one TSV, and count its rows.
+    """Write the pieces of :func:`classify_batches` as the text of one TSV, and count their rows.
 
-    Parameters
-    ----------
-    tables : iterable of DataFrame
-        As :func:`classify_batches` yields them.
-    write : callable
-        Takes a text.
-    progress : callable, optional
-        Called with the number of rows that are written, after each piece.
+    After each piece ``progress`` is called with the number of rows that are written.
     """
     counts = Counts()
     for number, table in enumerate(tables):
@@ -144,12 +132,6 @@ def write_tables(
 
 def first_faults(show: Callable[[str], None], most: int = 20) -> Callable[[str], None]:
     """Return what to call with the fault of each record: it shows the first few, the table has all.
-
-    Parameters
-    ----------
-    show : callable
-        Takes a line.
-    most : int
 
     Examples
     --------

@@ -29,13 +29,8 @@ def describe_model(model: Model) -> dict[str, Any]:
     owned = dict(zip(labels.tolist(), counts.tolist(), strict=True))
     scoring = None
     if model.scheme is not None:
-        scheme = model.scheme
-        scoring = {
-            "matrix": scheme.matrix.name,
-            "gap_open": scheme.gap_open,
-            "gap_extend": scheme.gap_extend,
-            "mode": scheme.mode,
-        }
+        numbers = {key: getattr(model.scheme, key) for key in ("gap_open", "gap_extend", "mode")}
+        scoring = {"matrix": model.scheme.matrix.name} | numbers
     return {
         "objects": objects_of(model),
         "molecule": model.molecule,

@@ -23,11 +23,6 @@ def add_alignment_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def check_at_least_one(option: str, value: int) -> None:
-    """Refuse a number below 1.
-
-    Raises
-    ------
-    InputError
-    """
+    """Refuse a number below 1 by an InputError."""
     if value < 1:
         raise InputError(f"{option} {value}: give at least 1.")

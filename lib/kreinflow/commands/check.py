@@ -52,12 +52,14 @@ def _check_one(config: Mapping[str, Any], name: str, data: Path) -> None:
     scheme = read_scheme(dataset, part["scoring"], data)
     transforms = transforms_of(plan.transforms, config["transforms"], scheme)
     check_dataset(dataset, partition, plan.selectors, scheme, transforms, data, whole)
-    _warn(name, whole, dataset)
-    print(_ready(name, part, whole, dataset, partition))
+    _tell(name, whole, dataset, partition, len(part["recipes"]))
 
 
-def _warn(name: str, whole: "Dataset", dataset: "Dataset") -> None:
-    """Tell what is allowed, but looks like a mistake."""
+def _tell(
+    name: str, whole: "Dataset", dataset: "Dataset", partition: "Partition", recipes: int
+) -> None:
+    """Print what looks like a mistake, and that the data set is ready."""
+    from kreinflow.sequences.files import counted
     from kreinflow.sequences.labels import differ_in_case
     from kreinflow.sequences.strands import strand_advice
 
@@ -69,26 +71,14 @@ def _warn(name: str, whole: "Dataset", dataset: "Dataset") -> None:
         )
     if advice := strand_advice(dataset.statistics.get("other_strand")):
         print(f"kreinflow: {name}: {advice}", file=sys.stderr)
-
-
-def _ready(
-    name: str,
-    part: Mapping[str, Any],
-    whole: "Dataset",
-    dataset: "Dataset",
-    partition: "Partition",
-) -> str:
-    from kreinflow.sequences.files import counted
-
     drops = {reason: entry["count"] for reason, entry in dataset.statistics["dropped"].items()}
     why = ", ".join(f"{count} {reason}" for reason, count in drops.items())
     held, unlabelled = len(whole.ids) - len(dataset.ids), len(dataset.unlabelled)
-    return (
+    print(
         f"{name}: {len(dataset.ids)} records ({sum(drops.values())} dropped"
         f"{f': {why}' if why else ''}"
         f"{f', {held} held out as unknown' if held else ''}"
         f"{f', {unlabelled} to be classified' if unlabelled else ''}), "
         f"{len(dataset.digests)} distinct, {len(dataset.classes)} classes, "
-        f"{counted(len(partition.names), 'fold')}, "
-        f"{counted(len(part['recipes']), 'recipe')}: ready to run"
+        f"{counted(len(partition.names), 'fold')}, {counted(recipes, 'recipe')}: ready to run"
     )

@@ -15,12 +15,7 @@ from kreinflow.errors import InputError
 def output(path: str | None) -> Iterator[Callable[[str], None]]:
     """Yield a function that writes text to the screen, or to a file that appears when all is done.
 
-    A name that ends in ``.gz`` is packed.
-
-    Raises
-    ------
-    InputError
-        If the file cannot be written where it is asked for.
+    A file whose name ends in ``.gz`` is packed. One that cannot be written is an InputError.
     """
     from kreinflow.artifacts import replacing
 
@@ -45,12 +40,7 @@ def output(path: str | None) -> Iterator[Callable[[str], None]]:
 
 
 def refuse_same(option: str, output: str | None, *inputs: str | None) -> None:
-    """Refuse to write over what is read.
-
-    Raises
-    ------
-    InputError
-    """
+    """Refuse, by an InputError, to write over what is read."""
     for path in inputs:
         if not (output and path and os.path.isfile(output) and os.path.isfile(path)):
             continue
@@ -59,12 +49,7 @@ def refuse_same(option: str, output: str | None, *inputs: str | None) -> None:
 
 
 def check_writable(option: str, path: Path) -> None:
-    """Refuse what cannot be a new file, before the work is done.
-
-    Raises
-    ------
-    InputError
-    """
+    """Refuse, by an InputError, what cannot be a new file, before the work is done."""
     try:
         if path.is_dir():
             raise InputError(f"{option} {path}: is a folder. Name a file in it.")
