@@ -3,7 +3,6 @@
 from types import SimpleNamespace
 
 import pytest
-import yaml
 
 from kreinflow.cli import main
 from small_inputs import families, model_of
@@ -60,15 +59,3 @@ def trained(tmp_path_factory):
         records=families(7, changed=0.45),
         probabilities=probabilities,
     )
-
-
-@pytest.fixture
-def write_config(tmp_path):
-    """A function that writes a config whose data are beside it, and returns its path."""
-
-    def write(config):
-        path = tmp_path / "config.yaml"
-        path.write_text(yaml.safe_dump({"data": str(tmp_path), **config}))
-        return path
-
-    return write

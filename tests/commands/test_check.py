@@ -2,6 +2,7 @@
 
 import bz2
 import lzma
+from functools import partial
 
 import pytest
 import yaml
@@ -24,32 +25,36 @@ GOOD = families(1)
 
 
 @pytest.fixture
-def check(run, write_config, tmp_path):
-    """A function that checks a config, which writes nothing: all that is said."""
+def checked(tmp_path):
+    """A function that gives a config to a command, which writes nothing: what it returns."""
+
+    def check(command, config):
+        path = tmp_path / "config.yaml"
+        path.write_text(yaml.safe_dump({"data": str(tmp_path), **config}))
+        before = sorted(tmp_path.rglob("*"))
+        said = command("check", path)
+        assert sorted(tmp_path.rglob("*")) == before
+        return said
+
+    return check
+
+
+@pytest.fixture
+def check(checked, run):
+    """A function that checks a good config: all that is said."""
 
     def command(config):
-        path = write_config(config)
-        before = sorted(tmp_path.rglob("*"))
-        code, out, err = run("check", path)
+        code, out, err = checked(run, config)
         assert code == 0, err
-        assert sorted(tmp_path.rglob("*")) == before
         return out + err
 
     return command
 
 
 @pytest.fixture
-def faulty(refused, write_config, tmp_path):
-    """A function that checks a config that is refused, which writes nothing: the message."""
-
-    def command(config):
-        path = write_config(config)
-        before = sorted(tmp_path.rglob("*"))
-        message = refused("check", path)
-        assert sorted(tmp_path.rglob("*")) == before
-        return message
-
-    return command
+def faulty(checked, refused):
+    """A function that checks a config that is refused: the message."""
+    return partial(checked, refused)
 
 
 @pytest.mark.parametrize("labels", [BY_HEADER, {"table": "y.tsv"}])
