@@ -7,7 +7,7 @@ import pandas as pd
 from kreinflow.artifacts import write_table
 from kreinflow.console import logged
 from kreinflow.landmarks.stage import list_candidates
-from kreinflow.preflight import check_budgets, check_given, check_self_scores
+from kreinflow.preflight import check_dataset
 from kreinflow.scores import read_scheme, transforms_of
 from kreinflow.sequences.dataset import read_dataset
 from kreinflow.sequences.partition import read_partition
@@ -15,14 +15,10 @@ from kreinflow.sequences.partition import read_partition
 with logged(snakemake.log[0]) as console:
     dataset = read_dataset(Path(snakemake.input.records).parent)
     partition = read_partition(snakemake.input.folds, dataset)
-    check_budgets(dataset, partition, snakemake.params.selectors)
-    check_given(dataset, partition, snakemake.params.selectors, snakemake.params.data)
-    scheme = read_scheme(dataset, snakemake.params.scoring, snakemake.params.data)
-    settings = snakemake.params.transforms
-    check_self_scores(
-        dataset, scheme, transforms_of(snakemake.params.transform_names, settings, scheme)
-    )
     params = snakemake.params
+    scheme = read_scheme(dataset, params.scoring, params.data)
+    transforms = transforms_of(params.transform_names, params.transforms, scheme)
+    check_dataset(dataset, partition, params.selectors, scheme, transforms, params.data)
     chosen = list_candidates(dataset, partition, params.seed, params.candidates, params.sketch)
     table = [(label, row) for label, rows in chosen.items() for row in rows.tolist()]
     write_table(snakemake.output[0], pd.DataFrame(table, columns=["class", "row"]))

@@ -5,8 +5,13 @@ from pathlib import Path
 import pandas as pd
 
 from kreinflow.alignment.backends import backend_named
-from kreinflow.artifacts import replacing, table_text
-from kreinflow.classify.classification import COLUMNS, classify_batches, first_faults
+from kreinflow.artifacts import replacing
+from kreinflow.classify.classification import (
+    COLUMNS,
+    classify_batches,
+    first_faults,
+    write_tables,
+)
 from kreinflow.classify.model_file import Model
 from kreinflow.console import logged
 
@@ -22,11 +27,8 @@ with logged(snakemake.log[0]) as console, replacing(snakemake.output[0]) as part
     )
     if new.stat().st_size == 0:  # all sequences of the data set have a label
         batches = iter([pd.DataFrame(columns=list(COLUMNS))])
-    done, faults, flagged = 0, 0, 0
     with part.open("w", encoding="utf-8") as file:
-        for number, table in enumerate(batches):
-            file.write(table_text(table, header=number == 0))
-            done += len(table)
-            faults += int((table["problem"] != "").sum())
-            flagged += int((table["reject"] == "yes").sum())
-    console.say(f"{done - faults} classified, {flagged} flagged, {faults} not classified")
+        counts = write_tables(batches, file.write)
+    console.say(
+        f"{counts.classified} classified, {counts.flagged} flagged, {counts.faults} not classified"
+    )

@@ -75,6 +75,45 @@ def write_matrix(path, values, ids, columns=None):
     return path
 
 
+BY_HEADER = {"pattern": r"family=(\w+);"}
+KINDS = ("similarity", "dissimilarity", "squared_dissimilarity")
+
+
+def fasta_source(name="x.fasta", labels=None, **more):
+    return {"type": "fasta", "fasta": name, "labels": labels or BY_HEADER, **more}
+
+
+def matrix_source(kind="similarity", name="k.csv"):
+    return {"type": "matrix", "matrix": name, "kind": kind, "labels": {"lines": "y.txt"}}
+
+
+def vectors_source(name="x.npy", kernel=None):
+    kernel = kernel or {"name": "gaussian"}
+    return {"type": "vectors", "vectors": name, "kernel": kernel, "labels": {"lines": "y.txt"}}
+
+
+def write_input(folder, objects="sequences", seed=4, changed=0.3):
+    """Write thirty objects of three classes, and return the source that reads them.
+
+    ``objects`` is ``sequences``, the kind of a matrix, or the settings of a kernel.
+    """
+    records = families(seed, changed=changed)
+    if objects == "sequences":
+        write_fasta(folder / "x.fasta", records)
+        return fasta_source()
+    X, labels = points(seed)
+    (folder / "y.txt").write_text("\n".join(labels))
+    if objects in KINDS:
+        ids = [f"o{i}" for i in range(len(X))]
+        write_matrix(folder / "k.csv", matrix_of(objects, X, X), ids)
+        return matrix_source(objects)
+    if objects["name"] == "edit_distance":
+        (folder / "x.txt").write_text("\n".join(s for _, _, s in records))
+        return vectors_source("x.txt", objects)
+    np.save(folder / "x.npy", np.abs(X))
+    return vectors_source("x.npy", objects)
+
+
 def configuration(source, transform="log", learner="ikfd", scoring=None, folds=None, **more):
     """A config with one data set, ``mine``, and one recipe."""
     return {
@@ -170,3 +209,10 @@ def trained_model(config, data):
         it.dataset, it.classifier, it.scheme, it.source, it.figures, factor, it.rows.tolist()
     )
     return model, it.dataset, it.probabilities
+
+
+def model_of(folder, objects="sequences", transform=None, learner="ikfd", **more):
+    """As :func:`trained_model`, of what :func:`write_input` writes."""
+    transform = transform or ("log" if objects == "sequences" else "raw")
+    config = configuration(write_input(folder, objects, **more), transform, learner)
+    return trained_model(config, folder)

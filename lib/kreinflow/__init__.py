@@ -23,7 +23,8 @@ others on its own line. ``docs/architecture.md`` shows the way of a landmark col
 * ``report``: tables, figures and the page.
 * ``competitors``: what people run today.
 * ``papers``: the figures of the papers, and ours.
-* ``cli``: the command line.
+* ``commands``: the subcommands of the command line.
+* ``cli``: its entry.
 
 The scikit-learn estimators of :mod:`kreinflow.estimators` can be had from here as well.
 """

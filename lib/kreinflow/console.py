@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TextIO
 
 from kreinflow.artifacts import write_json
-from kreinflow.errors import InputError, KreinflowError, of_the_disk
+from kreinflow.errors import KreinflowError, of_the_disk, unwritable
 from kreinflow.provenance import job_record
 
 
@@ -92,12 +92,7 @@ def logged(path: str | Path) -> Iterator[Console]:
         path.parent.mkdir(parents=True, exist_ok=True)
         opened = _Log(path, terminal)
     except OSError as error:
-        print(
-            f"kreinflow error: {path}: could not be written ({error.strerror}). "
-            "Free some space or write elsewhere, then run again.",
-            file=terminal,
-            flush=True,
-        )
+        print(unwritable(path, error).line(), file=terminal, flush=True)
         sys.exit(1)
     with (
         opened as log,
@@ -111,25 +106,23 @@ def logged(path: str | Path) -> Iterator[Console]:
             yield console
             write_json(path.with_suffix(".json"), job_record())
         except KreinflowError as error:
-            sys.exit(_show(console, error))
-        except MemoryError as error:
-            console.say(traceback.format_exc())
-            console.show(
-                f"kreinflow error: out of memory ({error}); lower alignment.memory_mb, "
-                "learning.memory_mb or the number of landmarks, or give the job more memory."
-            )
-            sys.exit(1)
+            console.show(error.line())
+            sys.exit(error.exit_code)
         except Exception as error:
             console.say(traceback.format_exc())
-            if isinstance(error, OSError) and (fault := of_the_disk(error, "a file of this job")):
-                sys.exit(_show(console, fault))
-            if not log.whole:
-                print(traceback.format_exc(), file=terminal)
-            console.show(f"kreinflow error: a fault of the program; its traceback is in {path}")
+            if (fault := _known_fault(error)) is None:
+                if not log.whole:
+                    print(traceback.format_exc(), file=terminal)
+                fault = KreinflowError(f"a fault of the program; its traceback is in {path}")
+            console.show(fault.line())
             sys.exit(1)
 
 
-def _show(console: Console, error: KreinflowError) -> int:
-    kind = "input error" if isinstance(error, InputError) else "error"
-    console.show(f"kreinflow {kind}: {error}")
-    return error.exit_code
+def _known_fault(error: Exception) -> KreinflowError | None:
+    """Return what to say of a job without memory, or of a disk without room."""
+    if isinstance(error, MemoryError):
+        return KreinflowError(
+            f"out of memory ({error}); lower alignment.memory_mb, learning.memory_mb or the "
+            "number of landmarks, or give the job more memory."
+        )
+    return of_the_disk(error, "a file of this job") if isinstance(error, OSError) else None

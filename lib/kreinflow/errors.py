@@ -23,9 +23,14 @@ class KreinflowError(Exception):
     """Something failed that is not the user's doing (exit code 1)."""
 
     exit_code = 1
+    kind = "error"
 
     def __str__(self) -> str:
         return printable(super().__str__())
+
+    def line(self) -> str:
+        """Return what is printed: the program, the kind of failure and the message."""
+        return f"kreinflow {self.kind}: {self}"
 
 
 class InputError(KreinflowError):
@@ -35,6 +40,7 @@ class InputError(KreinflowError):
     """
 
     exit_code = 2
+    kind = "input error"
 
 
 def unwritable(place: str | os.PathLike[str], error: OSError) -> KreinflowError:

@@ -42,6 +42,37 @@ def check_files(config: Mapping[str, Any], data: Path) -> None:
         check_file(data / path)
 
 
+def check_dataset(
+    dataset: Dataset,
+    partition: Partition,
+    selectors: Mapping[str, Mapping[str, Any]],
+    scheme: ScoringScheme | None,
+    transforms: Mapping[str, ScoreTransform],
+    data: Path,
+    whole: Dataset | None = None,
+) -> None:
+    """Do all checks that need the records and folds of a data set.
+
+    Parameters
+    ----------
+    dataset, partition, scheme
+    selectors, transforms : mapping
+        Those that the data set uses, by name: the settings, and the transforms themselves.
+    data : Path
+        Where relative paths start.
+    whole : Dataset, optional
+        The data set with its unknown records, if any are held out.
+
+    Raises
+    ------
+    InputError
+    """
+    settings = {name: selectors[name] for name in sorted(selectors)}
+    check_budgets(dataset, partition, settings)
+    check_given(dataset, partition, settings, data)
+    check_self_scores(dataset if whole is None else whole, scheme, transforms)
+
+
 def check_budgets(
     dataset: Dataset, partition: Partition, selectors: Mapping[str, Mapping[str, Any]]
 ) -> None:

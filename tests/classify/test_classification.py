@@ -17,17 +17,18 @@ from kreinflow.errors import InputError
 from kreinflow.sequences.fasta import read_any_fasta
 from small_inputs import (
     DNA,
+    KINDS,
     PROTEIN,
     configuration,
     families,
+    fasta_source,
     matrix_of,
+    model_of,
     points,
     trained_model,
     write_fasta,
-    write_matrix,
 )
 
-SOURCE = {"type": "fasta", "fasta": "x.fasta", "labels": {"pattern": r"family=(\w+);"}}
 SUBSTITUTIONS = "   A  C  G  T\nA  3 -2 -2 -2\nC -2  3 -2 -2\nG -2 -2  3 -2\nT -2 -2 -2  3\n"
 
 
@@ -47,7 +48,7 @@ def test_the_probabilities_are_those_of_the_library(tmp_path, letters, transform
     records = families(5, letters=letters, changed=0.2)
     write_fasta(tmp_path / "x.fasta", records)
     (tmp_path / "mine.txt").write_text(SUBSTITUTIONS)
-    source = SOURCE | {"molecule": "nucleotide" if letters == DNA else "protein"}
+    source = fasta_source(molecule="nucleotide" if letters == DNA else "protein")
     config = configuration(source, transform, scoring=scoring)
     model, dataset, probabilities = trained_model(config, tmp_path)
     assert np.mean(probabilities.argmax(axis=1) == dataset.labels) > 0.9
@@ -59,7 +60,6 @@ def test_the_probabilities_are_those_of_the_library(tmp_path, letters, transform
 
 
 def test_m_alignments_a_sequence_and_one_with_itself(tmp_path):
-    write_fasta(tmp_path / "x.fasta", families(5))
     new = write_fasta(tmp_path / "new.fasta", families(6)[:7])
     done = []
 
@@ -70,7 +70,7 @@ def test_m_alignments_a_sequence_and_one_with_itself(tmp_path):
     # A model of raw scores needs no self-score for its decision, but its table shows normalised
     # scores too.
     for transform, needed in (("log", 1), ("raw", 0)):
-        model, *_ = trained_model(configuration(SOURCE, transform), tmp_path)
+        model, *_ = model_of(tmp_path, transform=transform, seed=5)
         done.clear()
         classify_file(model, new, backend=counting)
         m = len(model.landmark_ids)
@@ -83,8 +83,7 @@ def test_batches_do_not_matter(tmp_path, monkeypatch, transform):
     records = [*families(5), ("bad", "a", "M1"), ("poor", "a", "XX")]
     records = [records[i] for i in np.random.default_rng(0).permutation(len(records))]
     new = write_fasta(tmp_path / "new.fasta", records)
-    write_fasta(tmp_path / "x.fasta", families(5))
-    model, *_ = trained_model(configuration(SOURCE, transform), tmp_path)
+    model, *_ = model_of(tmp_path, transform=transform, seed=5)
     faults = []
     whole = classify_file(model, new, on_fault=faults.append)
     assert whole["id"].tolist() == [r[0] for r in records]
@@ -106,8 +105,7 @@ def test_batches_do_not_matter(tmp_path, monkeypatch, transform):
 
 
 def test_sequences_are_read_as_they_are_needed(tmp_path, monkeypatch):
-    write_fasta(tmp_path / "x.fasta", families(5))
-    model, *_ = trained_model(configuration(SOURCE), tmp_path)
+    model, *_ = model_of(tmp_path, seed=5)
     read = []
 
     def counted(path):
@@ -127,8 +125,7 @@ def test_sequences_are_read_as_they_are_needed(tmp_path, monkeypatch):
 @pytest.mark.parametrize("transform", ["log", "raw", "evalue"])
 def test_the_nearest_landmark_has_the_highest_normalised_score(tmp_path, transform):
     records = families(5)
-    write_fasta(tmp_path / "x.fasta", records)
-    model, *_ = trained_model(configuration(SOURCE, transform), tmp_path)
+    model, *_ = model_of(tmp_path, transform=transform, seed=5)
     table = classify_file(model, tmp_path / "x.fasta")
 
     def score(a, b):
@@ -146,28 +143,34 @@ def test_the_nearest_landmark_has_the_highest_normalised_score(tmp_path, transfo
             assert (row.nearest_landmark, row.landmark_score) == (id, 1.0)
 
 
-@pytest.mark.parametrize("kind", ["similarity", "dissimilarity", "squared_dissimilarity"])
+@pytest.mark.parametrize("kind", KINDS)
 def test_the_nearest_landmark_of_a_matrix(tmp_path, kind):
-    X, labels = points(4)
-    K = matrix_of(kind, X, X)
-    write_matrix(tmp_path / "k.csv", K, [f"o{i}" for i in range(len(X))])
-    (tmp_path / "y.txt").write_text("\n".join(labels))
-    source = {"type": "matrix", "matrix": "k.csv", "kind": kind, "labels": {"lines": "y.txt"}}
-    model, *_ = trained_model(configuration(source, "raw"), tmp_path)
+    model, dataset, _ = model_of(tmp_path, kind)
     table = classify_file(model, tmp_path / "k.csv")
-    columns = K[:, [int(id[1:]) for id in model.landmark_ids]]
+    X, places = points(4)[0], [dataset.ids.index(id) for id in model.landmark_ids]
+    columns = matrix_of(kind, X, X[places])
     best = columns.max(axis=1) if kind == "similarity" else columns.min(axis=1)
     np.testing.assert_allclose(table["landmark_score"], best, rtol=1e-15)
-    places = [model.landmark_ids.index(id) for id in table["nearest_landmark"]]
-    np.testing.assert_array_equal(columns[np.arange(len(X)), places], best)
+    nearest = [model.landmark_ids.index(id) for id in table["nearest_landmark"]]
+    np.testing.assert_array_equal(columns[np.arange(len(X)), nearest], best)
 
 
-def test_the_better_strand(tmp_path):
-    records = families(5, letters=DNA, changed=0.2)
-    write_fasta(tmp_path / "x.fasta", records)
-    source = SOURCE | {"molecule": "nucleotide"}
-    scoring = {"matrix": "dnafull", "gap_open": 10}
-    model, *_ = trained_model(configuration(source, scoring=scoring), tmp_path)
+@pytest.fixture
+def nucleotides(tmp_path):
+    """A function that trains a model of nucleotides, and returns it with its records."""
+
+    def train(transform="log", matrix="dnafull"):
+        records = families(5, letters=DNA, changed=0.2)
+        write_fasta(tmp_path / "x.fasta", records)
+        scoring = {"matrix": matrix, "gap_open": 10}
+        config = configuration(fasta_source(molecule="nucleotide"), transform, scoring=scoring)
+        return trained_model(config, tmp_path)[0], records
+
+    return train
+
+
+def test_the_better_strand(nucleotides, tmp_path):
+    model, records = nucleotides()
     turned = [
         (i, label, str(Seq(s).reverse_complement()) if number % 3 == 0 else s)
         for number, (i, label, s) in enumerate(records)
@@ -182,12 +185,8 @@ def test_the_better_strand(tmp_path):
     assert (classify_file(model, new)["landmark_score"] < plain["landmark_score"]).sum() == 10
 
 
-def test_a_landmark_that_scores_nothing_with_itself_hides_no_strand(tmp_path):
-    records = families(5, letters=DNA, changed=0.2)
-    write_fasta(tmp_path / "x.fasta", records)
-    source = SOURCE | {"molecule": "nucleotide"}
-    scoring = {"matrix": "dnafull", "gap_open": 10}
-    model, *_ = trained_model(configuration(source, "raw", scoring=scoring), tmp_path)
+def test_a_landmark_that_scores_nothing_with_itself_hides_no_strand(nucleotides, tmp_path):
+    model, records = nucleotides("raw")
     own = model.classifier.landmark_self_scores.copy()
     own[0] = 0.0
     model = replace(model, classifier=replace(model.classifier, landmark_self_scores=own))
@@ -199,7 +198,7 @@ def test_a_landmark_that_scores_nothing_with_itself_hides_no_strand(tmp_path):
 def test_a_negative_score_is_a_fault_of_its_record(tmp_path):
     records = families(5, letters="ADEKL")
     write_fasta(tmp_path / "x.fasta", records)
-    model, *_ = trained_model(configuration(SOURCE), tmp_path)
+    model, *_ = trained_model(configuration(fasta_source()), tmp_path)
     # The config refuses this transform for such alignments; a file from elsewhere may have both.
     model = replace(model, scheme=replace(model.scheme, mode="semiglobal"))
     new = write_fasta(tmp_path / "new.fasta", [("odd", "a", "W" * 60), records[0]])
@@ -211,16 +210,12 @@ def test_a_negative_score_is_a_fault_of_its_record(tmp_path):
         classify_file(model, new)
 
 
-def test_a_record_that_cannot_be_turned_does_not_lose_the_others(tmp_path):
+def test_a_record_that_cannot_be_turned_does_not_lose_the_others(nucleotides, tmp_path):
     # The matrix has A, C, G, T and R, which is A or G, but not its complement Y.
     letters = "ACGTR"
     rows = [f"{a} {' '.join('5' if a == b else '-4' for b in letters)}" for a in letters]
     (tmp_path / "mine.txt").write_text("\n".join(["  ".join(letters), *rows]) + "\n")
-    records = families(5, letters=DNA, changed=0.2)
-    write_fasta(tmp_path / "x.fasta", records)
-    scoring = {"matrix": "mine.txt", "gap_open": 10}
-    config = configuration(SOURCE | {"molecule": "nucleotide"}, scoring=scoring)
-    model, *_ = trained_model(config, tmp_path)
+    model, records = nucleotides(matrix="mine.txt")
     odd = [("odd", "a", "ACGR" * 9), ("end", "a", records[0][2] + "*-")]
     new = write_fasta(tmp_path / "new.fasta", [*odd, records[0]])
     messages = []
@@ -246,8 +241,7 @@ def test_reverse_complement():
 
 def test_letters_are_treated_as_in_training(tmp_path):
     records = families(5)
-    write_fasta(tmp_path / "x.fasta", records)
-    model, *_ = trained_model(configuration(SOURCE), tmp_path)
+    model, *_ = model_of(tmp_path, seed=5)
     plain = records[3][2].replace("C", "U", 1)
     write_fasta(
         tmp_path / "new.fasta",
@@ -256,3 +250,27 @@ def test_letters_are_treated_as_in_training(tmp_path):
     table = classify_file(model, tmp_path / "new.fasta")
     assert table["probability"].nunique() == 1
     assert table["label"].nunique() == 1
+
+
+def test_decisions_that_overflow_are_no_prediction(tmp_path):
+    model, *_ = model_of(tmp_path)
+    decision = model.classifier.decision
+    large = replace(decision, intercept=np.full_like(decision.intercept, 1e308))
+    classifier = replace(model.classifier, decision=large, temperature=0.01)
+    faults = []
+    model = replace(model, classifier=classifier)
+    table = classify_file(model, tmp_path / "x.fasta", on_fault=faults.append)
+    assert "(line 1), a0: the model's decision for it is not finite" in faults[0]
+    assert len(faults) == len(table) == table["problem"].str.contains("is not finite").sum()
+    with pytest.raises(InputError, match="a0: the model's decision for it is not finite"):
+        classify_file(model, tmp_path / "x.fasta")
+
+
+def test_a_prediction_below_the_threshold_is_flagged(tmp_path):
+    model, _, probabilities = model_of(tmp_path, seed=7, changed=0.45)
+    best = probabilities.max(axis=1)
+    threshold = float(np.sort(best)[10])  # one that occurs: accepted
+    model = replace(model, classifier=replace(model.classifier, reject_threshold=threshold))
+    flags = classify_file(model, tmp_path / "x.fasta")["reject"]
+    assert flags.tolist() == np.where(best < threshold, "yes", "no").tolist()
+    assert set(flags) == {"yes", "no"}

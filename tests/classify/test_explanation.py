@@ -1,5 +1,8 @@
 """Explanations: contributions add up to the decision, and scores are those of the alignments."""
 
+import warnings
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -7,40 +10,23 @@ from kreinflow.classify.classification import classify_file
 from kreinflow.classify.explanation import INTERCEPT, alignments, explain, explanation_text
 from kreinflow.classify.new_objects import score_new
 from kreinflow.errors import InputError
-from small_inputs import (
-    configuration,
-    families,
-    matrix_of,
-    points,
-    trained_model,
-    write_fasta,
-    write_matrix,
-)
+from small_inputs import model_of, write_fasta
 
-SOURCE = {"type": "fasta", "fasta": "x.fasta", "labels": {"pattern": r"family=(\w+);"}}
+MODELS = {
+    "log": {},
+    "raw": {"transform": "raw"},
+    "svc": {"learner": "svc"},
+    "dissimilarity": {"objects": "dissimilarity"},
+}
 
 
-@pytest.fixture(params=["log", "raw", "dissimilarity", "svc"])
+@pytest.fixture(params=MODELS)
 def linear(request, tmp_path):
     """A model whose decision is linear, its training data, and an id."""
-    if request.param != "dissimilarity":
-        write_fasta(tmp_path / "x.fasta", families(5, changed=0.5))
-        transform = "raw" if request.param == "raw" else "log"
-        learner = "svc" if request.param == "svc" else "ikfd"
-        model, *_ = trained_model(configuration(SOURCE, transform, learner), tmp_path)
-        return model, tmp_path / "x.fasta", "b3"
-    X, labels = points(4)
-    K = matrix_of("dissimilarity", X, X)
-    write_matrix(tmp_path / "k.csv", K, [f"o{i}" for i in range(len(X))])
-    (tmp_path / "y.txt").write_text("\n".join(labels))
-    source = {
-        "type": "matrix",
-        "matrix": "k.csv",
-        "kind": "dissimilarity",
-        "labels": {"lines": "y.txt"},
-    }
-    model, *_ = trained_model(configuration(source, "raw"), tmp_path)
-    return model, tmp_path / "k.csv", "o13"
+    model, *_ = model_of(tmp_path, **MODELS[request.param], seed=5, changed=0.5)
+    if model.scheme is None:
+        return model, tmp_path / "k.csv", "o13"
+    return model, tmp_path / "x.fasta", "b3"
 
 
 def test_contributions_add_up_to_the_decision(linear):
@@ -87,8 +73,7 @@ def test_alignments_have_the_scores_used(linear):
 
 
 def test_a_decision_that_is_not_linear_says_so(tmp_path):
-    write_fasta(tmp_path / "x.fasta", families(5, changed=0.5))
-    model, *_ = trained_model(configuration(SOURCE, learner="nearest"), tmp_path)
+    model, *_ = model_of(tmp_path, learner="nearest", seed=5, changed=0.5)
     found = explain(model, tmp_path / "x.fasta", "b3")
     assert not found.linear
     assert "contribution" not in found.table
@@ -110,3 +95,15 @@ def test_what_cannot_be_explained(linear, tmp_path):
     with pytest.raises(InputError, match=r"record 2 \(line 3\), bad: residue 2 is '1'"):
         explain(model, new, "bad")
     assert np.isfinite(explain(model, new, "good").decisions).all()
+
+
+@pytest.mark.parametrize("linear", ["log"], indirect=True)
+def test_decisions_that_overflow_are_refused_without_a_warning(linear):
+    model, path, id = linear
+    decision = model.classifier.decision
+    decision = replace(decision, weights=np.full_like(decision.weights, 1e308))
+    model = replace(model, classifier=replace(model.classifier, decision=decision))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with pytest.raises(InputError, match="b3: the model's decision for it is not finite"):
+            explain(model, path, id)

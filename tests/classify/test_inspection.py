@@ -11,47 +11,25 @@ from kreinflow.errors import InputError
 from kreinflow.kernels.registry import make_kernel
 from kreinflow.sequences.fasta import read_fasta
 from kreinflow.sequences.objects import read_objects
-from small_inputs import (
-    configuration,
-    families,
-    matrix_of,
-    points,
-    trained_model,
-    write_fasta,
-    write_matrix,
-)
+from small_inputs import model_of
 
-SEQUENCES = {"type": "fasta", "fasta": "x.fasta", "labels": {"pattern": r"family=(\w+);"}}
+OBJECTS = {
+    "sequences": "sequences",
+    "matrix": "similarity",
+    "vectors": {"name": "gaussian"},
+    "strings": {"name": "edit_distance"},
+}
 
 
-def model_of(kind, folder):
-    write_fasta(folder / "x.fasta", families(5))
-    X, labels = points(4)
-    np.save(folder / "x.npy", X)
-    write_matrix(folder / "k.csv", matrix_of("similarity", X, X), range(len(X)))
-    (folder / "x.txt").write_text("\n".join(s for _, _, s in families(5)))
-    (folder / "y.txt").write_text("\n".join(labels))
-    lines = {"labels": {"lines": "y.txt"}}
-    source = {
-        "sequences": SEQUENCES,
-        "matrix": {"type": "matrix", "matrix": "k.csv", "kind": "similarity", **lines},
-        "vectors": {"type": "vectors", "vectors": "x.npy", "kernel": {"name": "gaussian"}, **lines},
-        "strings": {
-            "type": "vectors",
-            "vectors": "x.txt",
-            "kernel": {"name": "edit_distance"},
-            **lines,
-        },
-    }[kind]
-    transform = "log" if kind == "sequences" else "raw"
-    model, *_ = trained_model(configuration(source, transform), folder)
+def saved_and_loaded(kind, folder):
+    model, *_ = model_of(folder, OBJECTS[kind])
     model.save(folder / "model.safetensors")
     return Model.load(folder / "model.safetensors")
 
 
-@pytest.mark.parametrize("kind", ["sequences", "matrix", "vectors", "strings"])
+@pytest.mark.parametrize("kind", OBJECTS)
 def test_a_model_is_described(tmp_path, kind):
-    model = model_of(kind, tmp_path)
+    model = saved_and_loaded(kind, tmp_path)
     content = describe_model(model)
     assert json.loads(json.dumps(content, allow_nan=False)) == content
     assert content["objects"] == kind
@@ -79,7 +57,7 @@ def test_a_model_is_described(tmp_path, kind):
 
 
 def test_landmarks_are_exported_and_read_again(tmp_path):
-    model = model_of("sequences", tmp_path)
+    model = saved_and_loaded("sequences", tmp_path)
     export_landmarks(model, tmp_path / "landmarks.fasta")
     records = list(read_fasta(tmp_path / "landmarks.fasta"))
     assert tuple(r.id for r in records) == model.landmark_ids
@@ -87,7 +65,7 @@ def test_landmarks_are_exported_and_read_again(tmp_path):
     classes = [model.classifier.classes[code] for code in model.classifier.landmark_classes]
     assert [r.header.split(" class=")[1] for r in records] == classes
 
-    model = model_of("vectors", tmp_path)
+    model = saved_and_loaded("vectors", tmp_path)
     for name in ("landmarks.npy", "landmarks.csv", "landmarks.tsv"):
         export_landmarks(model, tmp_path / name)
         read = read_objects(tmp_path / name, make_kernel(model.kernel))
@@ -96,10 +74,10 @@ def test_landmarks_are_exported_and_read_again(tmp_path):
     with pytest.raises(InputError, match=r"landmarks\.fasta: the landmarks are vectors \(2 feat"):
         export_landmarks(model, tmp_path / "landmarks.fasta")
 
-    model = model_of("strings", tmp_path)
+    model = saved_and_loaded("strings", tmp_path)
     export_landmarks(model, tmp_path / "landmarks.txt")
     read = read_objects(tmp_path / "landmarks.txt", make_kernel(model.kernel))
     assert read.objects.tolist() == model.landmarks.tolist()
 
     with pytest.raises(InputError, match="a model of a matrix has the ids of its landmarks only"):
-        export_landmarks(model_of("matrix", tmp_path), tmp_path / "landmarks.csv")
+        export_landmarks(saved_and_loaded("matrix", tmp_path), tmp_path / "landmarks.csv")

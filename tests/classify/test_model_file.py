@@ -1,7 +1,10 @@
-"""The model file: what is written is read back, and the final recipe is the inner choice."""
+"""The model file: what is written is read back, and what is damaged or foreign is refused."""
+
+import json
 
 import numpy as np
 import pytest
+import safetensors.numpy
 
 from kreinflow.classify.model_file import Model
 from kreinflow.errors import InputError
@@ -9,36 +12,20 @@ from kreinflow.models.choice import choose_recipe
 from kreinflow.models.fold_models import load_fold_model, save_fold_models
 from small_inputs import (
     DNA,
+    KINDS,
     configuration,
     families,
-    matrix_of,
-    points,
+    fasta_source,
+    model_of,
     trained_model,
     write_fasta,
-    write_matrix,
 )
-
-SOURCE = {"type": "fasta", "fasta": "x.fasta", "labels": {"pattern": r"family=(\w+);"}}
-
-
-def of_sequences(folder, **settings):
-    write_fasta(folder / "x.fasta", families(1))
-    return trained_model(configuration(SOURCE, **settings), folder)[0]
-
-
-def of_a_matrix(folder, kind="dissimilarity", learner="pcvm"):
-    X, labels = points(2)
-    ids = [f"o{i}" for i in range(len(X))]
-    write_matrix(folder / "k.tsv", matrix_of(kind, X, X), ids)
-    (folder / "y.txt").write_text("\n".join(labels))
-    source = {"type": "matrix", "matrix": "k.tsv", "kind": kind, "labels": {"lines": "y.txt"}}
-    return trained_model(configuration(source, "raw", learner), folder)[0]
 
 
 @pytest.mark.parametrize("learner", ["ikfd", "pcvm", "nearest", "svc"])
 @pytest.mark.parametrize("transform", ["raw", "normalised", "sqrt", "log", "evalue"])
 def test_read_back_as_it_was(tmp_path, learner, transform):
-    model = of_sequences(tmp_path, transform=transform, learner=learner)
+    model, *_ = model_of(tmp_path, transform=transform, learner=learner, seed=1)
     model.save(tmp_path / "model.safetensors")
     again = Model.load(tmp_path / "model.safetensors")
     assert again.scheme.to_dict() == model.scheme.to_dict()
@@ -56,19 +43,30 @@ def test_read_back_as_it_was(tmp_path, learner, transform):
 
 
 @pytest.mark.parametrize("learner", ["ikfd", "nearest"])
-@pytest.mark.parametrize("kind", ["similarity", "dissimilarity", "squared_dissimilarity"])
-def test_a_model_of_a_matrix_has_no_sequences(tmp_path, kind, learner):
-    model = of_a_matrix(tmp_path, kind, learner)
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_model_of_a_matrix_has_no_landmarks_but_their_ids(tmp_path, kind, learner):
+    model, *_ = model_of(tmp_path, kind, learner=learner, seed=2)
     model.save(tmp_path / "model.safetensors")
     again = Model.load(tmp_path / "model.safetensors")
-    assert again.landmarks is None
-    assert again.scheme is None
-    assert again.matrix_kind == kind
+    assert (again.landmarks, again.scheme, again.kernel) == (None, None, None)
+    assert (again.matrix_kind, again.landmark_ids) == (kind, model.landmark_ids)
     assert (again.classifier.centring is None) == (kind == "similarity")
 
 
-def test_the_same_model_is_the_same_bytes(tmp_path):
-    model = of_sequences(tmp_path)
+@pytest.mark.parametrize("kernel", [{"name": "ball"}, {"name": "edit_distance"}])
+def test_a_model_of_a_kernel_has_its_landmarks(tmp_path, kernel):
+    model, *_ = model_of(tmp_path, kernel)
+    model.save(tmp_path / "model.safetensors")
+    again = Model.load(tmp_path / "model.safetensors")
+    assert again.kernel == model.kernel == kernel
+    assert (again.scheme, again.matrix_kind, again.molecule) == (None, None, None)
+    np.testing.assert_array_equal(again.landmarks, model.landmarks)
+    assert again.landmark_ids == model.landmark_ids
+
+
+@pytest.mark.parametrize("objects", ["sequences", {"name": "ball"}, {"name": "edit_distance"}])
+def test_the_same_model_is_the_same_bytes(tmp_path, objects):
+    model, *_ = model_of(tmp_path, objects)
     for name in ("one", "two"):
         model.save(tmp_path / name)
     Model.load(tmp_path / "one").save(tmp_path / "again")
@@ -76,29 +74,152 @@ def test_the_same_model_is_the_same_bytes(tmp_path):
     assert (tmp_path / "one").read_bytes() == (tmp_path / "again").read_bytes()
 
 
-def test_every_cut_is_refused_and_named(tmp_path):
-    of_a_matrix(tmp_path).save(tmp_path / "model.safetensors")
-    data = (tmp_path / "model.safetensors").read_bytes()
+@pytest.fixture(scope="module")
+def saved(tmp_path_factory):
+    """Files of models, by what they compare."""
+    paths = {}
+    for name, objects in (
+        ("sequences", "sequences"),
+        ("matrix", "dissimilarity"),
+        ("vectors", {"name": "gaussian", "width": 2.0}),
+    ):
+        folder = tmp_path_factory.mktemp(name)
+        paths[name] = folder / "model.safetensors"
+        model_of(folder, objects)[0].save(paths[name])
+    return paths
+
+
+def refused(path):
+    with pytest.raises(InputError) as caught:
+        Model.load(path)
+    assert str(caught.value).startswith(f"{path}: ")
+    assert "\n" not in str(caught.value)
+    return str(caught.value)
+
+
+def test_every_cut_is_refused_and_named(saved, tmp_path):
+    data = saved["matrix"].read_bytes()
     for length in (*range(0, len(data), 97), len(data) - 1):
         (tmp_path / "cut.safetensors").write_bytes(data[:length])
-        with pytest.raises(InputError, match=r"cut\.safetensors: "):
-            Model.load(tmp_path / "cut.safetensors")
+        refused(tmp_path / "cut.safetensors")
+
+
+def test_foreign_files_are_refused(saved, tmp_path):
+    path, data = tmp_path / "bad.safetensors", saved["sequences"].read_bytes()
+    foreign = safetensors.numpy.save({"weights": np.zeros((2, 2))}, metadata={"format": "pt"})
+    huge = (2**62).to_bytes(8, "little") + data[8:]
+    for content in (b"", b"GIF89a" * 100, foreign, huge):
+        path.write_bytes(content)
+        said = refused(path)
+        assert "Give a model file that kreinflow wrote." in said
+        assert "Delete" not in said, "it may be anything of the user's"
+    assert "none.safetensors: no such file" in refused(tmp_path / "none.safetensors")
+    assert "is a folder. Give a model file" in refused(tmp_path)
+
+
+def tampered(path, target, change):
+    """Write a copy of a model with changed parts, otherwise a file as it should be."""
+    arrays = safetensors.numpy.load_file(path)
+    with safetensors.safe_open(path, framework="numpy") as file:
+        content = json.loads(file.metadata()["kreinflow"])
+    change(content, arrays)
+    target.write_bytes(safetensors.numpy.save(arrays, metadata={"kreinflow": json.dumps(content)}))
+
+
+def _set(*keys, to):
+    def change(content, arrays):
+        part = content
+        for key in keys[:-1]:
+            part = part[key]
+        part[keys[-1]] = to
+
+    return change
+
+
+def _array(name, function):
+    def change(content, arrays):
+        arrays[name] = function(arrays[name])
+
+    return change
+
+
+# What is refused of a scheme, transform, kernel or decision alone is tested with each of them.
+TAMPERED = {
+    "sequences": [
+        _set("kind", to="kreinflow model 99"),
+        _set("header", to=[]),
+        _set("header", "scheme", "alignment_version", to=99),
+        _set("header", "scheme", "matrix", "alphabet", to="AC"),
+        _set("header", "scheme", to=None),
+        _set("header", "molecule", to="plastic"),
+        _set("header", "kernel", to={"name": "gaussian", "width": 1.0}),
+        _set("header", "landmark_ids", 0, to="\x1b[31m"),
+        _set("header", "landmark_ids", to=["a"]),
+        _set("header", "landmark_ids", to=None),
+        _set("header", "classifier", "classes", to=["a", "b", "c\td"]),
+        _set("header", "classifier", "classes", to=["a", "a", "b"]),
+        _set("header", "classifier", "classes", to=["a", "b"]),
+        _set("header", "classifier", "kind", to="magic"),
+        _set("header", "classifier", "temperature", to=0),
+        _set("header", "classifier", "temperature", to="warm"),
+        _set("header", "classifier", "reject_threshold", to=-1),
+        _set("header", "classifier", "transform", to={"name": "exp", "constants": {}}),
+        _set("header", "classifier", "centred", to=True),
+        _set("header", "classifier", "about", to={"x": float("nan")}),
+        _array("weights", lambda w: w[:-1]),
+        _array("landmark_classes", lambda c: c + 50),
+        _array("landmark_classes", lambda c: np.array(c.sum())),
+        _array("landmark_ends", lambda e: e + 1),
+        _array("landmark_ends", lambda e: e[:-1]),
+        _array("landmark_ends", lambda e: e * 10**9),
+        _array("landmark_residues", lambda r: r * 0 + ord("1")),
+        _array("landmark_residues", lambda r: r.astype(np.float64)),
+    ],
+    "vectors": [
+        _set("header", "kernel", to={"name": "magic"}),
+        _set("header", "kernel", to={"name": "pseudo_euclidean", "positive": 9}),
+        _set("header", "kernel", to={"name": "edit_distance"}),
+        _set("header", "kernel", to="gaussian"),
+        _set("header", "kernel", to=None),
+        _array("landmark_vectors", lambda v: v[:-1]),
+        _array("landmark_vectors", lambda v: v[:, :0]),
+        _array("landmark_vectors", lambda v: v.astype(np.float32)),
+        _array("landmark_vectors", lambda v: v[:, 0]),
+        _array("landmark_vectors", lambda v: v * np.nan),
+    ],
+}
+
+
+@pytest.mark.parametrize(
+    ("objects", "change"),
+    [(objects, change) for objects, changes in TAMPERED.items() for change in changes],
+)
+def test_a_tampered_model_is_refused(saved, tmp_path, objects, change):
+    path = tmp_path / "bad.safetensors"
+    tampered(saved[objects], path, lambda *parts: None)
+    Model.load(path)  # the copy itself is good
+    tampered(saved[objects], path, change)
+    refused(path)
+
+
+def test_parts_that_do_not_fit_are_named(saved, tmp_path):
+    path = tmp_path / "bad.safetensors"
+    tampered(saved["matrix"], path, _set("header", "matrix_kind", to="gossip"))
+    assert "its kind of matrix, 'gossip', is unknown" in refused(path)
+    tampered(saved["matrix"], path, _set("header", "landmark_ids", to=["o1"]))
+    assert "ids and landmarks differ in number" in refused(path)
 
 
 def test_models_of_a_fold_by_recipe(tmp_path):
-    one, two = (of_sequences(tmp_path, learner=name).classifier for name in ("ikfd", "pcvm"))
+    one, two = (model_of(tmp_path, learner=name)[0].classifier for name in ("ikfd", "pcvm"))
     path = tmp_path / "fold.safetensors"
     save_fold_models(path, {"one": one, "one-more": two})
-    np.testing.assert_array_equal(
-        load_fold_model(path, "one").decision.weights, one.decision.weights
-    )
-    np.testing.assert_array_equal(
-        load_fold_model(path, "one-more").decision.weights, two.decision.weights
-    )
+    for name, model in (("one", one), ("one-more", two)):
+        again = load_fold_model(path, name)
+        np.testing.assert_array_equal(again.decision.weights, model.decision.weights)
     with pytest.raises(InputError, match="holds no recipe 'two'"):
         load_fold_model(path, "two")
-    with pytest.raises(InputError, match="holds a 'kreinflow fold models 1' where a 'kreinflow"):
-        Model.load(path)
+    assert "holds a 'kreinflow fold models 1' where a 'kreinflow" in refused(path)
 
 
 def test_the_final_recipe_is_the_inner_choice():
@@ -129,7 +250,7 @@ def test_the_landmarks_of_a_collapsed_sequence_have_the_first_id(tmp_path):
     twins = [(f"twin{i}", label, s) for i, (_, label, s) in enumerate(records)]
     write_fasta(tmp_path / "x.fasta", [*records, *twins])
     config = configuration(
-        {**SOURCE, "molecule": "nucleotide"}, scoring={"matrix": "nuc44", "gap_open": 10}
+        fasta_source(molecule="nucleotide"), scoring={"matrix": "nuc44", "gap_open": 10}
     )
     model, dataset, _ = trained_model(config, tmp_path)
     assert len(dataset.digests) == len(records)

@@ -52,6 +52,11 @@ class Block:
     argument: str
 
 
+def cells(text: str) -> str:
+    """Return the first cells of the tables in a text, which hold names."""
+    return " ".join(re.findall(r"^\| (`.*?) \|", text, re.MULTILINE))
+
+
 def read_blocks(page: Path) -> list[Block]:
     """Return the blocks of a page."""
     found = []
@@ -183,7 +188,7 @@ def test_the_tables_name_the_columns(run_page):
     assert predictions["id"].iloc[0] == "query"
     assert tuple(predictions.columns) == COLUMNS
     text = PAGES["classify.md"].read_text()
-    named = set(re.findall(r"`(\w+)`", " ".join(re.findall(r"^\| (`.*?) \|", text, re.MULTILINE))))
+    named = set(re.findall(r"`(\w+)`", cells(text)))
     contributions = pd.read_csv(folder / "contributions.tsv", sep="\t")
     assert named == {*COLUMNS, "strand", *contributions.columns}
     assert (folder / "landmarks.fasta").read_text().startswith(">")
@@ -218,8 +223,7 @@ def tables(text):
     for name, section in re.findall(
         r"^### `(\S+\.tsv(?:\.gz)?)`\n(.*?)(?=^##|\Z)", text, re.M | re.S
     ):
-        rows = re.findall(r"^\| (`.*?) \|", section, re.MULTILINE)
-        found[name] = re.findall(r"`(\w+)`", " ".join(rows))
+        found[name] = re.findall(r"`(\w+)`", cells(section))
     assert len(found) > 15
     return found
 
@@ -230,8 +234,8 @@ def results(run_page):
 
 
 def test_every_file_is_named(text, results):
-    cells = re.findall(r"^\| (`.*?) \|", text, re.MULTILINE) + re.findall(r"^### (.*)", text, re.M)
-    names = re.findall(r"`([\w./]+)`", " ".join(cells))
+    headings = " ".join(re.findall(r"^### (.*)", text, re.MULTILINE))
+    names = re.findall(r"`([\w./]+)`", f"{cells(text)} {headings}")
     known = [pattern(name) for name in names if "." in name] + [SCORES]
     files = [p.relative_to(results).as_posix() for p in results.rglob("*") if p.is_file()]
     assert len(files) > 50

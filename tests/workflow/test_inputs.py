@@ -1,6 +1,6 @@
 """The ways into the workflow and out of it: kinds of input, and what must not leak.
 
-What `kreinflow check` and `kreinflow classify` do alone is in tests/test_cli.py.
+What `kreinflow check` and `kreinflow classify` do alone is in tests/commands.
 """
 
 import json

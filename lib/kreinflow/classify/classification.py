@@ -1,15 +1,16 @@
 """Classifying new objects with a model file."""
 
 import itertools
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
 from kreinflow.alignment.engine import Backend, align_pairs
+from kreinflow.artifacts import table_text
 from kreinflow.classify.model_file import Model
 from kreinflow.classify.new_objects import Batch, normalised_scores, score_new
 from kreinflow.errors import InputError
@@ -42,23 +43,7 @@ def classify_file(
     on_fault: Callable[[str], None] | None = None,
     backend: Backend = align_pairs,
 ) -> pd.DataFrame:
-    """Classify the sequences of a FASTA file, the rows of a matrix, vectors or strings, in order.
-
-    Parameters
-    ----------
-    model, path, threads, both_strands, on_fault, backend
-        As for :func:`classify_batches`.
-
-    Returns
-    -------
-    DataFrame
-        One row an object, with the columns :data:`COLUMNS`.
-
-    Raises
-    ------
-    InputError
-        As :func:`classify_batches` does.
-    """
+    """Return the pieces of :func:`classify_batches` as one table."""
     batches = classify_batches(model, path, threads, both_strands, on_fault, backend)
     return pd.concat(batches, ignore_index=True)
 
@@ -71,7 +56,10 @@ def classify_batches(
     on_fault: Callable[[str], None] | None = None,
     backend: Backend = align_pairs,
 ) -> Iterator[pd.DataFrame]:
-    """Yield the table of :func:`classify_file` piece by piece, as the input is read.
+    """Classify the sequences of a FASTA file, the rows of a matrix, vectors or strings, in order.
+
+    The table, one row an object with the columns :data:`COLUMNS`, comes in pieces as the input is
+    read.
 
     Parameters
     ----------
@@ -108,14 +96,42 @@ def classify_batches(
             yield table
 
 
+@dataclass
+class Counts:
+    """How many objects were read, flagged as doubtful, and at fault."""
+
+    records: int = 0
+    flagged: int = 0
+    faults: int = 0
+
+    @property
+    def classified(self) -> int:
+        """Those that are not at fault."""
+        return self.records - self.faults
+
+
+def write_tables(
+    tables: Iterable[pd.DataFrame],
+    write: Callable[[str], object],
+    progress: Callable[[int], None] | None = None,
+) -> Counts:
+    """Write the pieces of :func:`classify_batches` as the text of one TSV, and count their rows.
+
+    After each piece ``progress`` is called with the number of rows that are written.
+    """
+    counts = Counts()
+    for number, table in enumerate(tables):
+        write(table_text(table, header=number == 0))
+        counts.records += len(table)
+        counts.faults += int((table["problem"] != "").sum())
+        counts.flagged += int((table["reject"] == "yes").sum())
+        if progress is not None:
+            progress(counts.records)
+    return counts
+
+
 def first_faults(show: Callable[[str], None], most: int = 20) -> Callable[[str], None]:
     """Return what to call with the fault of each record: it shows the first few, the table has all.
-
-    Parameters
-    ----------
-    show : callable
-        Takes a line.
-    most : int
 
     Examples
     --------
@@ -135,11 +151,6 @@ def first_faults(show: Callable[[str], None], most: int = 20) -> Callable[[str],
             show("kreinflow: more are not classified: see the column 'problem'.")
 
     return tell
-
-
-def classes_of(model: Model) -> NDArray[Any]:
-    """Return the class of each landmark, by name."""
-    return np.array(model.classifier.classes, dtype=object)[model.classifier.landmark_classes]
 
 
 def nearest_landmarks(model: Model, batch: Batch) -> tuple[NDArray[np.int64], FloatArray]:

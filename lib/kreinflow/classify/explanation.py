@@ -7,9 +7,8 @@ import numpy as np
 import pandas as pd
 
 from kreinflow.alignment.traceback import Alignment, trace
-from kreinflow.classify.classification import classes_of
 from kreinflow.classify.model_file import Model
-from kreinflow.classify.new_objects import normalised_scores, score_new
+from kreinflow.classify.new_objects import Batch, normalised_scores, score_new
 from kreinflow.errors import InputError
 from kreinflow.learners.decisions import LinearDecision
 from kreinflow.sequences.files import counted, shown_name
@@ -28,15 +27,11 @@ class Explanation:
     Attributes
     ----------
     id : str
-    place : str
-        What messages call the object.
     labels : (str, str)
         The predicted class and the runner-up.
     probabilities : (float, float)
     decisions : (float, float)
     rejected : bool
-    linear : bool
-        Whether the decisions are sums over the landmarks.
     kind : str
         The kind of decision, by its name in files.
     table : DataFrame
@@ -52,16 +47,19 @@ class Explanation:
     """
 
     id: str
-    place: str
     labels: tuple[str, str]
     probabilities: tuple[float, float]
     decisions: tuple[float, float]
     rejected: bool
-    linear: bool
     kind: str
     table: pd.DataFrame
     sequence: bytes | None
     strand: str | None
+
+    @property
+    def linear(self) -> bool:
+        """Whether the decisions are sums over the landmarks."""
+        return self.kind == LinearDecision.kind
 
 
 @np.errstate(over="ignore", invalid="ignore")  # what is not finite is told by its name
@@ -82,16 +80,7 @@ def explain(
         If the file cannot be read or does not fit the model, no object has this id, or it cannot
         be classified.
     """
-    seen = 0
-    for batch in score_new(model, path, threads, both_strands):
-        if id in batch.ids:
-            break
-        seen += len(batch.ids)
-    else:
-        raise InputError(
-            f"{shown_name(path)}: none of its {counted(seen, 'record')} has the id {id!r}."
-        )
-    number = batch.ids.index(id)
+    batch, number = _find(model, path, id, threads, both_strands)
     place = batch.places[number]
     if number in batch.faults:
         raise InputError(f"{place}: {batch.faults[number]}")
@@ -107,41 +96,57 @@ def explain(
     first, second = np.argsort(-probabilities, kind="stable")[:2].tolist()
     columns: dict[str, object] = {
         "landmark": model.landmark_ids,
-        "class": classes_of(model),
+        "class": model.landmark_labels,
         "score": batch.scores[row],
     }
     if model.scheme is not None:
-        columns["normalised"] = normalised_scores(model, batch.scores[part], given[1])[0]
+        columns["normalised"] = normalised_scores(model, *given[:2])[0]
     table = pd.DataFrame(columns | {"transformed": rows[0]})
-    linear = isinstance(classifier.decision, LinearDecision)
     if isinstance(classifier.decision, LinearDecision):
-        weights, intercept = classifier.decision.weights, classifier.decision.intercept
-        table["contribution"] = rows[0] * weights[:, first]
-        table["runner_up_contribution"] = rows[0] * weights[:, second]
-        difference = (table["contribution"] - table["runner_up_contribution"]).abs()
-        table = table.loc[difference.sort_values(ascending=False, kind="stable").index]
-        last = {
-            "landmark": [INTERCEPT],
-            "class": [""],
-            "contribution": [float(intercept[first])],
-            "runner_up_contribution": [float(intercept[second])],
-        }
-        table = pd.concat([table, pd.DataFrame(last)])
+        table = _with_contributions(table, classifier.decision, first, second)
     else:
         table = table.sort_values("transformed", ascending=False, kind="stable")
     return Explanation(
         id,
-        place,
         (classifier.classes[first], classifier.classes[second]),
         (float(probabilities[first]), float(probabilities[second])),
         (float(decisions[first]), float(decisions[second])),
         bool(probabilities[first] < classifier.reject_threshold),
-        linear,
         classifier.decision.kind,
         table.reset_index(drop=True),
         batch.sequences[row] if batch.sequences is not None else None,
         str(batch.strands[row]) if batch.strands is not None else None,
     )
+
+
+def _find(model: Model, path: Path, id: str, threads: int, both_strands: bool) -> tuple[Batch, int]:
+    """Return the batch that has the id, and the number of the object in it."""
+    seen = 0
+    for batch in score_new(model, path, threads, both_strands):
+        if id in batch.ids:
+            return batch, batch.ids.index(id)
+        seen += len(batch.ids)
+    raise InputError(
+        f"{shown_name(path)}: none of its {counted(seen, 'record')} has the id {id!r}."
+    )
+
+
+def _with_contributions(
+    table: pd.DataFrame, decision: LinearDecision, first: int, second: int
+) -> pd.DataFrame:
+    """Add the terms of the decisions for two classes, sort by their difference, add intercepts."""
+    scores, weights, intercept = table["transformed"], decision.weights, decision.intercept
+    table["contribution"] = scores * weights[:, first]
+    table["runner_up_contribution"] = scores * weights[:, second]
+    difference = (table["contribution"] - table["runner_up_contribution"]).abs()
+    table = table.loc[difference.sort_values(ascending=False, kind="stable").index]
+    last = {
+        "landmark": [INTERCEPT],
+        "class": [""],
+        "contribution": [float(intercept[first])],
+        "runner_up_contribution": [float(intercept[second])],
+    }
+    return pd.concat([table, pd.DataFrame(last)])
 
 
 def explanation_text(found: Explanation, shown: int) -> str:
@@ -153,23 +158,16 @@ def explanation_text(found: Explanation, shown: int) -> str:
         f"runner-up {found.labels[1]}, {found.probabilities[1]:.6g}; "
         f"{'flagged as doubtful' if found.rejected else 'not flagged'}"
     ]
-    if found.linear:
-        last = found.table.iloc[-1]
-        for label, decision, column in zip(
-            found.labels,
-            found.decisions,
-            ("contribution", "runner_up_contribution"),
-            strict=True,
-        ):
-            out.append(
-                f"decision for {label}: {decision:.6g} = {table[column].sum():.6g} from "
-                f"{counted(len(table), 'landmark')} + {last[column]:.6g} (intercept)"
+    columns = ("contribution", "runner_up_contribution")
+    for label, decision, column in zip(found.labels, found.decisions, columns, strict=True):
+        line = f"decision for {label}: {decision:.6g}"
+        if found.linear:
+            line += (
+                f" = {table[column].sum():.6g} from {counted(len(table), 'landmark')} + "
+                f"{found.table[column].iloc[-1]:.6g} (intercept)"
             )
-    else:
-        out += [
-            f"decision for {label}: {decision:.6g}"
-            for label, decision in zip(found.labels, found.decisions, strict=True)
-        ]
+        out.append(line)
+    if not found.linear:
         out.append(
             f"This decision (kind {found.kind!r}) is not a sum over landmarks, so that no landmark "
             "has a contribution of its own; they are listed by score."

@@ -8,7 +8,6 @@ import numpy as np
 import pandas as pd
 
 from kreinflow.artifacts import write_array, write_table, write_text
-from kreinflow.classify.classification import classes_of
 from kreinflow.classify.model_file import Model
 from kreinflow.errors import InputError
 from kreinflow.sequences.files import counted, name_endings
@@ -26,17 +25,12 @@ def objects_of(model: Model) -> str:
 def describe_model(model: Model) -> dict[str, Any]:
     """Return what a model is and how it was made, as an object that JSON can hold."""
     classifier, about = model.classifier, model.about
-    labels, counts = np.unique(classes_of(model), return_counts=True)
+    labels, counts = np.unique(model.landmark_labels, return_counts=True)
     owned = dict(zip(labels.tolist(), counts.tolist(), strict=True))
     scoring = None
     if model.scheme is not None:
-        scheme = model.scheme
-        scoring = {
-            "matrix": scheme.matrix.name,
-            "gap_open": scheme.gap_open,
-            "gap_extend": scheme.gap_extend,
-            "mode": scheme.mode,
-        }
+        numbers = {key: getattr(model.scheme, key) for key in ("gap_open", "gap_extend", "mode")}
+        scoring = {"matrix": model.scheme.matrix.name} | numbers
     return {
         "objects": objects_of(model),
         "molecule": model.molecule,
@@ -109,7 +103,7 @@ def export_landmarks(model: Model, path: Path) -> None:
             "`kreinflow classify MODEL --landmarks` lists them."
         )
     if isinstance(landmarks, tuple):
-        records = zip(model.landmark_ids, classes_of(model), landmarks, strict=True)
+        records = zip(model.landmark_ids, model.landmark_labels, landmarks, strict=True)
         write_text(path, "".join(f">{id} class={c}\n{s.decode()}\n" for id, c, s in records))
     elif kind == "strings":
         write_text(path, "".join(f"{string}\n" for string in landmarks))

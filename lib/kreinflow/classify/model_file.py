@@ -19,6 +19,7 @@ from kreinflow.errors import InputError
 from kreinflow.kernels.kernel import Kernel, Objects
 from kreinflow.kernels.registry import known_kernel
 from kreinflow.models.classifier import LandmarkClassifier
+from kreinflow.numerics import FloatArray
 from kreinflow.provenance import package_versions
 from kreinflow.sequences.dataset import Dataset
 from kreinflow.sequences.files import has_control
@@ -26,6 +27,7 @@ from kreinflow.sequences.payload import Compared, Sequences
 
 KIND = "kreinflow model 1"
 MATRIX_KINDS = ("similarity", "dissimilarity", "squared_dissimilarity")
+_ADVICE = "Give a model file that kreinflow wrote."
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,6 +60,11 @@ class Model:
     matrix_kind: str | None
     molecule: str | None
     about: dict[str, Any]
+
+    @property
+    def landmark_labels(self) -> NDArray[Any]:
+        """The class of each landmark, by name."""
+        return np.array(self.classifier.classes, dtype=object)[self.classifier.landmark_classes]
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the model file, atomically and always to the same bytes."""
@@ -92,57 +99,55 @@ class Model:
         InputError
             If it is truncated, of another kind, or its parts do not fit together.
         """
-        advice = "Give a model file that kreinflow wrote."
-        header, arrays = read_arrays(path, KIND, advice)
-
-        def refuse(why: str) -> InputError:
-            return InputError(f"{path}: {why}. {advice}")
-
+        header, arrays = read_arrays(path, KIND, _ADVICE)
         try:
-            classifier = LandmarkClassifier.from_parts(header["classifier"], arrays, str(path))
-            ids = tuple(str(i) for i in header["landmark_ids"])
-            if len(ids) != classifier.n_landmarks:
-                raise refuse("ids and landmarks differ in number")
-            if any(map(has_control, (*ids, *classifier.classes))):
-                raise refuse("an id or a class has a control character")
-            landmarks: tuple[bytes, ...] | Objects | None = None
-            scheme, kernel = None, header["kernel"]
-            if header["scheme"] is not None and kernel is not None:
-                raise refuse("it has two ways to compare objects")
-            if header["scheme"] is not None:
-                scheme = ScoringScheme.from_dict(header["scheme"])
-                ResidueAlphabet(scheme.matrix.alphabet, header["molecule"])  # refuses others
-                landmarks = _cut(arrays["landmark_residues"], arrays["landmark_ends"])
-                lengths = classifier.landmark_lengths
-                if len(landmarks) != len(ids) or any(
-                    len(s) != n for s, n in zip(landmarks, lengths, strict=True)
-                ):
-                    raise refuse("its landmark sequences are damaged")
-                letters = set(scheme.matrix.alphabet.encode())
-                if any(not letters.issuperset(s) for s in landmarks):
-                    raise refuse("a landmark has residues that its substitution matrix lacks")
-            elif kernel is not None:
-                landmarks = _objects(known_kernel(kernel), arrays)
-                if len(landmarks) != len(ids):
-                    raise refuse("ids and landmarks differ in number")
-            elif header["matrix_kind"] not in MATRIX_KINDS:
-                raise refuse(f"its kind of matrix, {header['matrix_kind']!r}, is unknown")
-            return cls(
-                classifier=classifier,
-                landmark_ids=ids,
-                landmarks=landmarks,
-                scheme=scheme,
-                kernel=kernel,
-                matrix_kind=header["matrix_kind"],
-                molecule=header["molecule"],
-                about=dict(header["about"]),
-            )
+            return _of_parts(header, arrays, str(path))
         except (KeyError, TypeError, ValueError, AttributeError) as error:
-            raise refuse(f"a part is missing or damaged ({error!r})") from error
+            raise InputError(
+                f"{path}: a part is missing or damaged ({error!r}). {_ADVICE}"
+            ) from error
         except InputError as error:
             if str(error).startswith(str(path)):
                 raise
             raise InputError(f"{path}: {error}") from error
+
+
+def _of_parts(header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]], name: str) -> Model:
+    """Build a model from a file's parts, which may be anybody's."""
+    classifier = LandmarkClassifier.from_parts(header["classifier"], arrays, name)
+    ids = tuple(str(i) for i in header["landmark_ids"])
+    if len(ids) != classifier.n_landmarks:
+        raise _refusal("ids and landmarks differ in number")
+    if any(map(has_control, (*ids, *classifier.classes))):
+        raise _refusal("an id or a class has a control character")
+    landmarks: tuple[bytes, ...] | Objects | None = None
+    scheme, kernel = None, header["kernel"]
+    if header["scheme"] is not None and kernel is not None:
+        raise _refusal("it has two ways to compare objects")
+    if header["scheme"] is not None:
+        scheme = ScoringScheme.from_dict(header["scheme"])
+        ResidueAlphabet(scheme.matrix.alphabet, header["molecule"])  # refuses others
+        landmarks = _sequences(scheme, classifier.landmark_lengths, arrays)
+    elif kernel is not None:
+        landmarks = _objects(known_kernel(kernel), arrays)
+        if len(landmarks) != len(ids):
+            raise _refusal("ids and landmarks differ in number")
+    elif header["matrix_kind"] not in MATRIX_KINDS:
+        raise _refusal(f"its kind of matrix, {header['matrix_kind']!r}, is unknown")
+    return Model(
+        classifier=classifier,
+        landmark_ids=ids,
+        landmarks=landmarks,
+        scheme=scheme,
+        kernel=kernel,
+        matrix_kind=header["matrix_kind"],
+        molecule=header["molecule"],
+        about=dict(header["about"]),
+    )
+
+
+def _refusal(why: str) -> InputError:
+    return InputError(f"{why}. {_ADVICE}")
 
 
 def _joined(landmarks: tuple[bytes, ...]) -> dict[str, NDArray[Any]]:
@@ -151,6 +156,19 @@ def _joined(landmarks: tuple[bytes, ...]) -> dict[str, NDArray[Any]]:
         "landmark_residues": np.frombuffer(b"".join(landmarks), dtype=np.uint8),
         "landmark_ends": ends.astype(np.int64),
     }
+
+
+def _sequences(
+    scheme: ScoringScheme, lengths: FloatArray, arrays: Mapping[str, NDArray[Any]]
+) -> tuple[bytes, ...]:
+    """Return the landmarks that are aligned, refusing those that cannot be."""
+    landmarks = _cut(arrays["landmark_residues"], arrays["landmark_ends"])
+    if [len(landmark) for landmark in landmarks] != lengths.tolist():
+        raise _refusal("its landmark sequences are damaged")
+    letters = set(scheme.matrix.alphabet.encode())
+    if any(not letters.issuperset(landmark) for landmark in landmarks):
+        raise _refusal("a landmark has residues that its substitution matrix lacks")
+    return landmarks
 
 
 def _objects(kernel: Kernel, arrays: Mapping[str, NDArray[Any]]) -> Objects:

@@ -14,7 +14,7 @@ from kreinflow.classify.model_file import Model
 from kreinflow.errors import InputError
 from kreinflow.kernels.registry import make_kernel
 from kreinflow.numerics import TILE, FloatArray, tiles
-from kreinflow.sequences.fasta import read_any_fasta
+from kreinflow.sequences.fasta import FastaRecord, read_any_fasta
 from kreinflow.sequences.files import STANDARD_INPUT, counted, first_few
 from kreinflow.sequences.matrix_files import read_matrix
 from kreinflow.sequences.objects import read_objects
@@ -73,7 +73,7 @@ def score_new(
     ----------
     model : Model
     path : Path
-        As for :func:`~kreinflow.classify.classification.classify_file`.
+        As for :func:`~kreinflow.classify.classification.classify_batches`.
     threads : int
         Of the alignment.
     both_strands : bool
@@ -94,8 +94,8 @@ def score_new(
             "strand. Leave it out."
         )
     if model.scheme is not None:
-        for batch in _sequence_batches(model, path, both_strands):
-            yield _aligned(model, batch, threads, both_strands, backend)
+        for records in _record_batches(model, path, both_strands):
+            yield _aligned(model, records, threads, both_strands, backend)
         return
     if path == STANDARD_INPUT:
         raise InputError("standard input is read for models of sequences only. Name a file.")
@@ -114,38 +114,25 @@ def score_new(
         )
 
 
-@dataclass(eq=False)
-class _Sequences:
-    """Records of a batch, and the residues of those without a fault."""
-
-    ids: list[str]
-    places: list[str]
-    faults: dict[int, str]
-    residues: list[bytes]
-
-
-def _sequence_batches(model: Model, path: Path, both_strands: bool) -> Iterator[_Sequences]:
+def _record_batches(model: Model, path: Path, both_strands: bool) -> Iterator[list[FastaRecord]]:
+    """Yield the records of a file with their residues as they are aligned, and their faults."""
     assert model.scheme is not None
     alphabet = ResidueAlphabet(model.scheme.matrix.alphabet, model.molecule or "protein")
     # Large enough for all threads, and small in memory whatever the landmarks and the lengths.
     most = min(TILE, max(256, _PAIRS // model.classifier.n_landmarks))
-    batch, total = _Sequences([], [], {}, []), 0
+    batch: list[FastaRecord] = []
+    total = 0
     for record in read_any_fasta(path):
         residues = alphabet.clean(record.residues)
         fault = record.fault or _fault(residues, alphabet, model.scheme.matrix.name)
         if fault is None and both_strands:
             fault = _strand_fault(residues, model.scheme.matrix.alphabet)
-        if fault is None:
-            batch.residues.append(residues)
-            total += len(residues)
-        else:
-            batch.faults[len(batch.ids)] = fault
-        batch.ids.append(record.id)
-        batch.places.append(record.named)
-        if len(batch.ids) == most or total >= _RESIDUES:
+        batch.append(record._replace(residues=residues, fault=fault))
+        total += len(residues) if fault is None else 0
+        if len(batch) == most or total >= _RESIDUES:
             yield batch
-            batch, total = _Sequences([], [], {}, []), 0
-    if batch.ids:
+            batch, total = [], 0
+    if batch:
         yield batch
 
 
@@ -161,11 +148,16 @@ def _fault(residues: bytes, alphabet: ResidueAlphabet, matrix: str) -> str | Non
 
 
 def _aligned(
-    model: Model, batch: _Sequences, threads: int, both_strands: bool, backend: Backend
+    model: Model,
+    records: Sequence[FastaRecord],
+    threads: int,
+    both_strands: bool,
+    backend: Backend,
 ) -> Batch:
     """Align a batch, leaving out the sequences that the transform cannot take."""
     assert model.scheme is not None
-    sequences, n = batch.residues, len(batch.residues)
+    sequences = [record.residues for record in records if record.fault is None]
+    n = len(sequences)
     if both_strands:
         letters = model.scheme.matrix.alphabet
         sequences = [*sequences, *(reverse_complement(s, letters) for s in sequences)]
@@ -180,27 +172,15 @@ def _aligned(
         sequences = [sequences[i] for i in chosen]
         scores, own = scores[chosen], own[chosen]
     lengths = np.array([len(sequence) for sequence in sequences], dtype=np.float64)
-    places = np.array([i for i in range(len(batch.ids)) if i not in batch.faults], dtype=np.int64)
-    transform = model.classifier.transform
-    faults = {}
-    if not transform.takes_negative:
-        for row in np.flatnonzero((scores < 0).any(axis=1)).tolist():
-            landmark = model.landmark_ids[int((scores[row] < 0).argmax())]
-            faults[row] = (
-                f"its score with the landmark {landmark} is negative, which the transform "
-                f"{transform.name} cannot take. Remove the record."
-            )
-    for row in transform.unusable(own, lengths).tolist():
-        faults[row] = (
-            f"scores {own[row]:.0f} with itself, too little to compare it "
-            f"(transform {transform.name}). Remove the record."
-        )
-    batch.faults.update({int(places[row]): fault for row, fault in faults.items()})
-    kept = np.delete(np.arange(n), list(faults))
+    places = np.flatnonzero([record.fault is None for record in records])
+    unusable = _unusable(model, scores, own, lengths)
+    faults = {i: record.fault for i, record in enumerate(records) if record.fault is not None}
+    faults |= {int(places[row]): fault for row, fault in unusable.items()}
+    kept = np.delete(np.arange(n), list(unusable))
     return Batch(
-        batch.ids,
-        batch.places,
-        batch.faults,
+        [record.id for record in records],
+        [record.named for record in records],
+        faults,
         places[kept],
         np.ascontiguousarray(scores[kept]),
         own[kept],
@@ -208,6 +188,26 @@ def _aligned(
         strands[kept] if strands is not None else None,
         [sequences[row] for row in kept],
     )
+
+
+def _unusable(
+    model: Model, scores: NDArray[Any], self_scores: FloatArray, lengths: FloatArray
+) -> dict[int, str]:
+    """Return what the transform cannot take, by row."""
+    transform, faults = model.classifier.transform, {}
+    if not transform.takes_negative:
+        for row in np.flatnonzero((scores < 0).any(axis=1)).tolist():
+            landmark = model.landmark_ids[int((scores[row] < 0).argmax())]
+            faults[row] = (
+                f"its score with the landmark {landmark} is negative, which the transform "
+                f"{transform.name} cannot take. Remove the record."
+            )
+    for row in transform.unusable(self_scores, lengths).tolist():
+        faults[row] = (
+            f"scores {self_scores[row]:.0f} with itself, too little to compare it "
+            f"(transform {transform.name}). Remove the record."
+        )
+    return faults
 
 
 def _align(

@@ -1,0 +1,82 @@
+"""``kreinflow check``: all that the workflow checks before its first alignment."""
+
+import argparse
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from kreinflow.sequences.dataset import Dataset
+    from kreinflow.sequences.partition import Partition
+
+HELP = "check a configuration and its input, run nothing"
+
+
+def add(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments."""
+    parser.add_argument("config", metavar="CONFIG", help="YAML file, as config.yaml")
+    parser.add_argument("--data", metavar="DIR", help="in place of the key 'data' of the config")
+
+
+def run(options: argparse.Namespace) -> None:
+    """Check everything, and print a line for each data set."""
+    from kreinflow.configuration import load_configuration
+    from kreinflow.preflight import check_files
+
+    config = load_configuration(options.config)
+    data = Path(options.data if options.data is not None else config["data"])
+    check_files(config, data)
+    for name in config["datasets"]:
+        _check_one(config, name, data)
+
+
+def _check_one(config: Mapping[str, Any], name: str, data: Path) -> None:
+    from kreinflow.plan import DatasetPlan
+    from kreinflow.preflight import check_dataset
+    from kreinflow.scores import read_scheme, transforms_of
+    from kreinflow.sequences.folds import assign_folds
+    from kreinflow.sequences.partition import partition_of
+    from kreinflow.sequences.sources.registry import make_source
+    from kreinflow.sequences.unknown import without_unknown
+
+    plan, part = DatasetPlan(config, name), config["datasets"][name]
+    source = make_source(part["source"], data)
+    whole = source.load(source.alphabet(part["scoring"]), config["seed"], part["unknown"])
+    dataset = without_unknown(whole, part["unknown"])
+    partition = partition_of(
+        assign_folds(part["folds"], dataset, config["seed"], data, part["source"]), dataset
+    )
+    scheme = read_scheme(dataset, part["scoring"], data)
+    transforms = transforms_of(plan.transforms, config["transforms"], scheme)
+    check_dataset(dataset, partition, plan.selectors, scheme, transforms, data, whole)
+    _tell(name, whole, dataset, partition, len(part["recipes"]))
+
+
+def _tell(
+    name: str, whole: "Dataset", dataset: "Dataset", partition: "Partition", recipes: int
+) -> None:
+    """Print what looks like a mistake, and that the data set is ready."""
+    from kreinflow.sequences.files import counted
+    from kreinflow.sequences.labels import differ_in_case
+    from kreinflow.sequences.strands import strand_advice
+
+    for first, second in differ_in_case(whole.classes):
+        print(
+            f"kreinflow: {name}: the classes {first!r} and {second!r} differ in upper and "
+            "lower case only. Correct the labels if they are the same.",
+            file=sys.stderr,
+        )
+    if advice := strand_advice(dataset.statistics.get("other_strand")):
+        print(f"kreinflow: {name}: {advice}", file=sys.stderr)
+    drops = {reason: entry["count"] for reason, entry in dataset.statistics["dropped"].items()}
+    why = ", ".join(f"{count} {reason}" for reason, count in drops.items())
+    held, unlabelled = len(whole.ids) - len(dataset.ids), len(dataset.unlabelled)
+    print(
+        f"{name}: {len(dataset.ids)} records ({sum(drops.values())} dropped"
+        f"{f': {why}' if why else ''}"
+        f"{f', {held} held out as unknown' if held else ''}"
+        f"{f', {unlabelled} to be classified' if unlabelled else ''}), "
+        f"{len(dataset.digests)} distinct, {len(dataset.classes)} classes, "
+        f"{counted(len(partition.names), 'fold')}, {counted(recipes, 'recipe')}: ready to run"
+    )

@@ -1,0 +1,104 @@
+"""``kreinflow classify``: new objects, classified with a model."""
+
+import argparse
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from kreinflow.commands.arguments import add_alignment_arguments, check_at_least_one
+from kreinflow.commands.outputs import output, refuse_same
+from kreinflow.errors import InputError
+
+if TYPE_CHECKING:
+    from kreinflow.classify.model_file import Model
+
+HELP = "classify new objects with a model"
+BACKENDS = ("parasail", "pyopal")
+"""What can align, the default first; imported only when something is aligned."""
+
+
+def add(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments."""
+    parser.add_argument("model", metavar="MODEL", help="model.safetensors of a run")
+    parser.add_argument(
+        "input",
+        metavar="INPUT",
+        nargs="?",
+        help="FASTA, plain or gzip, - for standard input; or a matrix, new objects x landmarks; "
+        "or vectors",
+    )
+    parser.add_argument("-o", "--output", metavar="TSV", help="file to write; else to the screen")
+    add_alignment_arguments(parser)
+    parser.add_argument(
+        "--backend",
+        choices=BACKENDS,
+        default=BACKENDS[0],
+        help="library that aligns (default: parasail); the result does not depend on it, either",
+    )
+    parser.add_argument(
+        "--strict", action="store_true", help="end at the first record that cannot be classified"
+    )
+    parser.add_argument(
+        "--landmarks", action="store_true", help="list the landmarks of the model, classify nothing"
+    )
+
+
+def run(options: argparse.Namespace) -> None:
+    """Write the table of the new objects, or of the landmarks."""
+    from kreinflow.classify.model_file import Model
+
+    refuse_same("-o", options.output, options.model, options.input)
+    model = Model.load(options.model)
+    if options.landmarks:
+        _list_landmarks(model, options.output)
+    else:
+        _classify(model, options)
+
+
+def _list_landmarks(model: "Model", path: str | None) -> None:
+    import pandas as pd
+
+    from kreinflow.artifacts import table_text
+
+    with output(path) as write:
+        write(table_text(pd.DataFrame({"id": model.landmark_ids, "label": model.landmark_labels})))
+
+
+def _classify(model: "Model", options: argparse.Namespace) -> None:
+    from kreinflow.alignment.backends import backend_named
+    from kreinflow.classify.classification import classify_batches, first_faults, write_tables
+    from kreinflow.sequences.files import counted
+
+    if options.input is None:
+        raise InputError(
+            "classify: name the FASTA file, matrix or vectors to classify behind the model."
+        )
+    check_at_least_one("--threads", options.threads)
+    if options.backend == "pyopal" and model.scheme is not None and model.scheme.mode != "local":
+        raise InputError(
+            f"--backend pyopal: the model's alignments are {model.scheme.mode}, which pyopal "
+            "cannot make. Use parasail."
+        )
+    start = time.monotonic()
+
+    def progress(done: int) -> None:
+        if sys.stderr.isatty():
+            rate = done / max(time.monotonic() - start, 1e-9)
+            print(f"{done} records, {rate:.0f} a second", end="\r", file=sys.stderr, flush=True)
+
+    tables = classify_batches(
+        model,
+        Path(options.input),
+        options.threads,
+        options.strand == "both",
+        None if options.strict else first_faults(lambda line: print(line, file=sys.stderr)),
+        backend_named(options.backend),
+    )
+    with output(options.output) as write:
+        counts = write_tables(tables, write, progress)
+    print(
+        f"kreinflow: {counted(counts.records, 'record')}: {counts.classified} classified, "
+        f"{counts.flagged} of them flagged; {counts.faults} not classified",
+        file=sys.stderr,
+    )

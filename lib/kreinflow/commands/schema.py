@@ -1,0 +1,17 @@
+"""``kreinflow schema``: the JSON schema of the config."""
+
+import argparse
+import json
+
+HELP = "print the JSON schema of the config: all keys, defaults"
+
+
+def add(parser: argparse.ArgumentParser) -> None:
+    """Add nothing: there are no arguments."""
+
+
+def run(options: argparse.Namespace) -> None:
+    """Print the schema."""
+    from kreinflow.configuration import schema
+
+    print(json.dumps(schema(), indent=2, ensure_ascii=False))

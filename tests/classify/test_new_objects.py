@@ -1,0 +1,122 @@
+"""New objects of a matrix, and vectors and strings: what is read, and what does not fit."""
+
+import numpy as np
+import pytest
+
+from kreinflow.classify.classification import classify_file
+from kreinflow.errors import InputError
+from small_inputs import KINDS, families, matrix_of, model_of, points, write_fasta, write_matrix
+
+KERNELS = {
+    "gaussian": {"name": "gaussian", "width": 2.0},
+    "pseudo_euclidean": {"name": "pseudo_euclidean", "positive": 1},
+    "ball": {"name": "ball"},
+    "edit_distance": {"name": "edit_distance"},
+}
+
+
+def refused(model, path):
+    with pytest.raises(InputError) as caught:
+        classify_file(model, path)
+    assert str(path) in str(caught.value)
+    return str(caught.value)
+
+
+def assert_predictions(table, model, probabilities, **tolerance):
+    best = np.sort(probabilities, axis=1).T
+    np.testing.assert_allclose(table["probability"], best[-1], **tolerance)
+    np.testing.assert_allclose(table["runner_up_probability"], best[-2], **tolerance)
+    labels = np.array(model.classifier.classes)[probabilities.argmax(axis=1)]
+    assert table["label"].tolist() == labels.tolist()
+
+
+@pytest.fixture(params=KINDS)
+def measured(request, tmp_path):
+    """A model of a matrix, the values of all objects with its landmarks, their probabilities."""
+    model, dataset, probabilities = model_of(tmp_path, request.param)
+    X, ids = points(4)[0], list(dataset.ids)
+    values = matrix_of(request.param, X, X[[ids.index(id) for id in model.landmark_ids]])
+    return model, ids, values, probabilities
+
+
+def test_columns_are_found_by_their_names_or_taken_in_order(measured, tmp_path):
+    model, ids, values, probabilities = measured
+    landmarks = list(model.landmark_ids)
+    order = np.random.default_rng(1).permutation(len(landmarks))
+    write_matrix(tmp_path / "named.csv", values, ids, landmarks)
+    write_matrix(tmp_path / "shuffled.tsv.gz", values[:, order], ids, [landmarks[i] for i in order])
+    np.save(tmp_path / "plain.npy", values)
+    # The training matrix itself has a column for each landmark, and others.
+    for name in ("named.csv", "shuffled.tsv.gz", "plain.npy", "k.csv"):
+        table = classify_file(model, tmp_path / name)
+        numbered = [str(i + 1) for i in range(len(ids))]
+        assert table["id"].tolist() == (numbered if name == "plain.npy" else ids)
+        assert_predictions(table, model, probabilities, rtol=1e-9, atol=1e-15)
+
+
+def test_one_row_with_or_without_its_id(measured, tmp_path):
+    model, _, values, probabilities = measured
+    row = ",".join(repr(float(value)) for value in values[4])
+    for text in (row + "\n", "q," + row + "\n"):
+        (tmp_path / "one.csv").write_text(text)
+        table = classify_file(model, tmp_path / "one.csv")
+        expected = pytest.approx(probabilities[4].max(), rel=1e-5)
+        assert table["probability"].tolist() == [expected]
+
+
+def test_matrices_that_do_not_fit_the_model(measured, tmp_path):
+    model, ids, values, _ = measured
+    landmarks, m = list(model.landmark_ids), len(model.landmark_ids)
+    np.save(tmp_path / "narrow.npy", values[:, 1:])
+    message = f"has {m - 1} columns where the model has {m} landmarks"
+    assert message in refused(model, tmp_path / "narrow.npy")
+    write_matrix(tmp_path / "lacks.csv", values, ids, ["stranger", *landmarks[1:]])
+    message = f"no column for 1 of the {m} landmarks of the model: {landmarks[0]}."
+    assert message in refused(model, tmp_path / "lacks.csv")
+    write_matrix(tmp_path / "twice.csv", values, ids, [landmarks[1], *landmarks[1:]])
+    message = f"id {landmarks[1]!r} of column 2 stands twice"
+    assert message in refused(model, tmp_path / "twice.csv")
+    values[2, 1] = np.nan
+    write_matrix(tmp_path / "nan.csv", values, ids, landmarks)
+    assert "row 3" in refused(model, tmp_path / "nan.csv")
+    np.save(tmp_path / "nan.npy", values)
+    message = "row 3 (3), column 2: nan is not a finite number"
+    assert message in refused(model, tmp_path / "nan.npy")
+    if model.matrix_kind != "similarity":
+        values[2, 1] = -1
+        np.save(tmp_path / "negative.npy", values)
+        message = f"row 3 (3), column 2: -1 is negative, which no {model.matrix_kind} is"
+        assert message in refused(model, tmp_path / "negative.npy")
+
+
+@pytest.mark.parametrize("name", KERNELS)
+def test_what_a_kernel_compares(tmp_path, name):
+    model, _, probabilities = model_of(tmp_path, KERNELS[name])
+    path = tmp_path / ("x.txt" if name == "edit_distance" else "x.npy")
+    table = classify_file(model, path)
+    assert table["id"].tolist() == [str(i + 1) for i in range(len(probabilities))]
+    assert_predictions(table, model, probabilities, rtol=0)
+    # One alone has the same line, whatever file it comes in.
+    if name == "edit_distance":
+        one = tmp_path / "one.txt"
+        one.write_text(path.read_text().splitlines()[17] + "\n")
+    else:
+        one = tmp_path / "one.csv"
+        one.write_text(",x,y\nq," + ",".join(map(repr, np.load(path)[17].tolist())))
+    alone = classify_file(model, one)
+    assert alone.iloc[0].tolist()[1:] == table.iloc[17].tolist()[1:]
+
+
+def test_vectors_and_strings_that_do_not_fit_the_model(tmp_path):
+    model, *_ = model_of(tmp_path, KERNELS["gaussian"])
+    np.save(tmp_path / "wide.npy", np.ones((2, 5)))
+    message = "has 5 columns of numbers where the model's vectors have 2"
+    assert message in refused(model, tmp_path / "wide.npy")
+    np.save(tmp_path / "nan.npy", np.array([[1.0, 2.0], [np.nan, 1.0]]))
+    message = "nan.npy, row 2, column 1: nan is not a finite number"
+    assert message in refused(model, tmp_path / "nan.npy")
+    new = write_fasta(tmp_path / "x.fasta", families(1))
+    assert "the ending is not one of a table of numbers" in refused(model, new)
+    model, *_ = model_of(tmp_path, KERNELS["edit_distance"])
+    write_matrix(tmp_path / "x.csv", np.ones((2, 2)), ["q", "r"])
+    assert "compares strings. Give a .txt file" in refused(model, tmp_path / "x.csv")

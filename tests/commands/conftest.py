@@ -1,0 +1,61 @@
+"""The command, run in this process, and a model to run it with."""
+
+from types import SimpleNamespace
+
+import pytest
+
+from kreinflow.cli import main
+from small_inputs import families, model_of
+
+
+@pytest.fixture
+def run(capsys):
+    """A function that runs the command: exit code, standard output, error."""
+
+    def command(*arguments):
+        code = main([str(argument) for argument in arguments])
+        said = capsys.readouterr()
+        assert "Traceback" not in said.err + said.out
+        return code, said.out, said.err
+
+    return command
+
+
+@pytest.fixture
+def refused(run):
+    """A function that runs what is the user's fault, and returns the one message."""
+
+    def command(*arguments):
+        code, out, err = run(*arguments)
+        assert (code, out, err.count("\n")) == (2, "", 1), err
+        assert err.startswith("kreinflow input error: ")
+        return err
+
+    return command
+
+
+@pytest.fixture
+def classified(run):
+    """A function that classifies, and returns what is on the screen."""
+
+    def command(*arguments):
+        code, out, err = run("classify", *arguments)
+        assert code == 0, err
+        return out
+
+    return command
+
+
+@pytest.fixture(scope="session")
+def trained(tmp_path_factory):
+    """A model and its file, the data it was trained on, and their probabilities."""
+    folder = tmp_path_factory.mktemp("trained")
+    model, _, probabilities = model_of(folder, seed=7, changed=0.45)
+    model.save(folder / "model.safetensors")
+    return SimpleNamespace(
+        path=folder / "model.safetensors",
+        model=model,
+        fasta=folder / "x.fasta",
+        records=families(7, changed=0.45),
+        probabilities=probabilities,
+    )

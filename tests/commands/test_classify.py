@@ -1,0 +1,121 @@
+"""``kreinflow classify``: the table, the records at fault, and what is read."""
+
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from kreinflow.classify.classification import COLUMNS
+from small_inputs import write_fasta
+
+
+def test_the_order_is_kept_and_the_library_agrees(classified, trained, tmp_path):
+    order = np.random.default_rng(0).permutation(len(trained.records))
+    new = write_fasta(tmp_path / "new.fa.gz", [trained.records[i] for i in order])
+    assert classified(trained.path, new, "-o", tmp_path / "out.tsv") == ""
+    table = pd.read_csv(tmp_path / "out.tsv", sep="\t")
+    assert tuple(table.columns) == COLUMNS
+    np.testing.assert_array_equal(
+        table["margin"], table["probability"] - table["runner_up_probability"]
+    )
+    assert table["problem"].isna().all()
+    assert table["id"].tolist() == [trained.records[i][0] for i in order]
+    expected = np.sort(trained.probabilities[order], axis=1)
+    np.testing.assert_array_equal(table["probability"], expected[:, -1])
+    np.testing.assert_array_equal(table["runner_up_probability"], expected[:, -2])
+    best = trained.probabilities[order].argmax(axis=1)
+    assert table["label"].tolist() == np.array(trained.model.classifier.classes)[best].tolist()
+    assert (table["label"] != table["runner_up"]).all()
+
+
+def test_a_record_does_not_depend_on_the_others_threads_or_backend(classified, trained, tmp_path):
+    outputs = [
+        classified(trained.path, trained.fasta, "--threads", threads, "--backend", backend)
+        for threads, backend in ((1, "parasail"), (3, "parasail"), (2, "pyopal"))
+    ]
+    assert outputs[0] == outputs[1] == outputs[2]
+    lines = outputs[0].splitlines()
+    for place in (0, 17, 29):
+        alone = write_fasta(tmp_path / "alone.fasta", [trained.records[place]])
+        assert classified(trained.path, alone).splitlines() == [lines[0], lines[place + 1]]
+
+
+def test_a_backend_that_cannot_align_as_the_model_does(refused, trained, tmp_path):
+    path = tmp_path / "global.safetensors"
+    replace(trained.model, scheme=replace(trained.model.scheme, mode="global")).save(path)
+    message = refused("classify", path, trained.fasta, "--backend", "pyopal")
+    assert "the model's alignments are global, which pyopal cannot make. Use parasail" in message
+
+
+def test_the_landmarks_are_listed(classified, trained):
+    labels = {id: label for id, label, _ in trained.records}
+    lines = [f"{id}\t{labels[id]}" for id in trained.model.landmark_ids]
+    assert classified(trained.path, "--landmarks").splitlines() == ["id\tlabel", *lines]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (">q1 x\nMKV\n>q2\nMK1V\n", "new.fasta, record 2 (line 3), q2: residue 3 is '1'"),
+        (">q1\nMKV\n>q2\n\n>q3\nMKV\n", "new.fasta, record 2 (line 3), q2: has no residues"),
+        (">q1\n***\n", "new.fasta, record 1 (line 1), q1: has no residues"),
+        (">q1\nMKV\n>q2\nXXX\n", "record 2 (line 3), q2: scores 0 with itself, too little"),
+        (">q1\nMKV\n>\nMKV\n", "new.fasta, record 2 (line 3): has no id"),
+    ],
+)
+def test_a_bad_record_is_told_and_loses_no_other(run, refused, trained, tmp_path, text, message):
+    new = tmp_path / "new.fasta"
+    new.write_text(text)
+    assert message in refused("classify", trained.path, new, "--strict", "-o", tmp_path / "o.tsv")
+    assert list(tmp_path.iterdir()) == [new], "nothing is left behind"
+    code, out, err = run("classify", trained.path, new)
+    said, last = err.splitlines()
+    rows = [line.split("\t") for line in out.splitlines()]
+    assert code == 0
+    assert message in said
+    assert f"{len(rows) - 2} classified, " in last
+    assert last.endswith("; 1 not classified")
+    (bad,) = [row for row in rows[1:] if row[-1]]
+    assert bad[1:-1] == [""] * (len(COLUMNS) - 2)
+    assert bad[-1] in message + said
+    # The others are what they are without it.
+    good = "".join(f">{row[0]}\nMKV\n" for row in rows[1:] if not row[-1])
+    if good:
+        new.write_text(good)
+        alone = run("classify", trained.path, new)[1].splitlines()
+        assert alone == ["\t".join(row) for row in rows if not row[-1] or row is rows[0]]
+
+
+def test_of_many_bad_records_the_first_are_told(run, trained, tmp_path):
+    (tmp_path / "empty.fa").write_text("".join(f">e{i}\n" for i in range(100)))
+    code, out, err = run("classify", trained.path, tmp_path / "empty.fa")
+    assert code == 0
+    assert out.count("has no residues") == 100
+    assert err.count("has no residues") == 20
+    *_, more, last = err.splitlines()
+    assert more == "kreinflow: more are not classified: see the column 'problem'."
+    assert last.endswith("; 100 not classified")
+
+
+@pytest.mark.parametrize("name", ["new.fa", "new.fa.gz"])
+def test_standard_input(classified, refused, trained, tmp_path, name, monkeypatch):
+    new = write_fasta(tmp_path / name, trained.records)
+    expected = classified(trained.path, new)
+    with new.open() as file:
+        monkeypatch.setattr("sys.stdin", file)
+        assert classified(trained.path, "-") == expected
+    (tmp_path / "bad.fasta").write_text(">q\n1\n")
+    with (tmp_path / "bad.fasta").open() as file:
+        monkeypatch.setattr("sys.stdin", file)
+        message = refused("classify", trained.path, "-", "--strict")
+    assert "standard input, record 1 (line 1), q: residue 1" in message
+
+
+def test_what_classify_needs(refused, trained):
+    assert "name the FASTA file, matrix or vectors" in refused("classify", trained.path)
+    for option, value, message in (
+        ("--threads", 0, "--threads 0: give at least 1"),
+        ("--strand", "both", "the model is not one of nucleotides"),
+    ):
+        assert message in refused("classify", trained.path, trained.fasta, option, value)
