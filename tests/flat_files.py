@@ -3,6 +3,8 @@
 import gzip
 import textwrap
 
+import numpy as np
+
 LINES = """\
 DT   21-JUL-1986, integrated into UniProtKB/Swiss-Prot.
 DT   01-OCT-1996, sequence version 2.
@@ -57,3 +59,26 @@ def write_flat_file(path, entries):
     data = "".join(entries).encode()
     path.write_bytes(gzip.compress(data) if path.suffix == ".gz" else data)
     return path
+
+
+def residues(number, length=75):
+    """Residues that are always the same for a number."""
+    letters = np.frombuffer(b"ACDEFGHIKLMNPQRSTVWY", np.uint8)
+    return np.random.default_rng(number).choice(letters, length).tobytes().decode()
+
+
+ENTRIES = [
+    entry("P00001", residues(1), ["PS00301"], ["PF00009"], ["IPR000795"], ["3.6.5.3"]),
+    entry("P00002", residues(2), ["PS00301"], ["PF00009"], ["IPR000795"], ["3.6.5.-"]),
+    entry("P00003", residues(3), ["PS00301", "PS00107"], ["PF00009", "PF00069"], ec=["3.6.5.2"]),
+    entry("P00004", residues(4), ["PS00107"], ["PF00069"], ["IPR000719"], ["2.7.11.1"]),
+    entry("P00005", residues(5), ["PS00107"], ["PF00069"], ["IPR000719"], ["2.7.11.1"]),
+    entry("P00006", residues(6), ["PS00107"], ["PF00069"], flags="Precursor; Fragment"),
+    entry("P00007", residues(7), ["PS00107; A_NAME; UNKNOWN_1."], ["PF00069"], also=("Q11111",)),
+    entry("P00008", residues(8), ec=["2.7.11.1", "2.7.11.22", "3.6.5.3"]),
+]
+
+
+def labels_from(source="prosite", **changes):
+    """The part labels of the source."""
+    return {"from": source, "levels": 4, "multiple": "drop", "classes": None} | changes

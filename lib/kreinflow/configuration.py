@@ -304,9 +304,8 @@ def _refuse_non_finite(value: Any, name: str, place: tuple[str, ...]) -> None:
             _refuse_non_finite(part, name, (*place, str(key)))
 
 
-_PATHS = {"results", "data", "matrix", "table", "lines", "input"} | {
-    source.path_key for source in SOURCES.values()
-}
+_PATHS = {"results", "data", "matrix", "table", "lines", "input"}
+"""Keys that name files, beside those of the sources."""
 
 
 def _refuse_wildcards(value: Any, name: str, place: tuple[str, ...]) -> None:
@@ -315,11 +314,16 @@ def _refuse_wildcards(value: Any, name: str, place: tuple[str, ...]) -> None:
         parts = value.items() if isinstance(value, dict) else enumerate(value)
         for key, part in parts:
             _refuse_wildcards(part, name, (*place, str(key)))
-    elif isinstance(value, str) and _PATHS & set(place[-2:]) and re.search(r"[{}\0-\x1f]", value):
+    elif isinstance(value, str) and re.search(r"[{}\0-\x1f]", value) and _names_file(place):
         raise InputError(
             f"{name}: {'.'.join(place)}: {value!r} has a brace or a control character, which "
             "Snakemake does not take for part of a path. Rename it."
         )
+
+
+def _names_file(place: tuple[str, ...]) -> bool:
+    keys = _PATHS | {source.path_key for source in SOURCES.values()}
+    return not keys.isdisjoint(place[-2:])
 
 
 _Validator = strict_validator()

@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
+from datasets import assert_same_rows, dropped, load
 from kreinflow.errors import InputError
-from kreinflow.sequences.dataset import load_dataset
 from kreinflow.sequences.unknown import is_unknown, without_unknown
-from small_inputs import PROTEIN, families, matrix_of, points, write_fasta, write_matrix
+from small_inputs import families, matrix_of, points, write_fasta, write_matrix
 
 CLASSES = ("a", "b", "c", "d")
 
@@ -31,66 +31,41 @@ def source_of(kind, folder, classes, shared=False):
         records += [("cb", "c", of["b"][4]), ("cd", "d", of["b"][4])]
     order = np.random.default_rng(1).permutation(len(records))
     records = [records[i] for i in order if records[i][1] in classes]
-    labels = "".join(f"{label}\n" for _, label, _ in records)
     folder.mkdir()
-    (folder / "y.txt").write_text(labels)
-    lines = {"labels": {"lines": "y.txt", "table": None}, "variable": None, "min_class_size": 2}
+    (folder / "y.txt").write_text("".join(f"{label}\n" for _, label, _ in records))
+    contents = [x for _, _, x in records]
     if kind == "sequences":
         write_fasta(folder / "x.fasta", records)
-        return {
-            "type": "fasta",
-            "fasta": "x.fasta",
-            "labels": {"pattern": r"family=(\w+);", "id_column": "id", "label_column": "label"},
-            "molecule": "protein",
-            "illegal_residues": "refuse",
-            "unmatched": "refuse",
-            "conflicting_labels": "drop",
-            "max_length": 1000,
-            "too_long": "refuse",
-            "min_class_size": 2,
-        }
+        return {"type": "fasta", "fasta": "x.fasta", "labels": {"pattern": r"family=(\w+);"}}
     if kind == "matrix":
-        X, ids = np.array([x for _, _, x in records]), [id for id, _, _ in records]
-        write_matrix(folder / "k.csv", matrix_of("similarity", X, X), ids)
-        more = {"matrix": "k.csv", "kind": "similarity", "symmetry_tolerance": 1e-6}
-        return {"type": "matrix", **more, **lines}
-    more = {"conflicting_labels": "drop"}
-    if kind == "vectors":
-        np.save(folder / "x.npy", np.array([x for _, _, x in records]))
-        more |= {"vectors": "x.npy", "kernel": {"name": "gaussian", "width": 1.0}}
+        ids = [id for id, _, _ in records]
+        write_matrix(folder / "k.csv", matrix_of("similarity", np.array(contents), contents), ids)
+        given = {"type": "matrix", "matrix": "k.csv"}
+    elif kind == "vectors":
+        np.save(folder / "x.npy", np.array(contents))
+        given = {"vectors": "x.npy", "kernel": {"name": "gaussian", "width": 1.0}}
     else:
-        (folder / "x.txt").write_text("".join(f"{s}\n" for _, _, s in records))
-        more |= {"vectors": "x.txt", "kernel": {"name": "edit_distance"}}
-    return {"type": "vectors", **more, **lines}
+        (folder / "x.txt").write_text("".join(f"{s}\n" for s in contents))
+        given = {"vectors": "x.txt", "kernel": {"name": "edit_distance"}}
+    return {"type": "vectors", "labels": {"lines": "y.txt"}, **given}
 
 
-def load(kind, folder, classes=CLASSES, unknown=(), shared=False):
-    source = source_of(kind, folder, classes, shared)
-    return load_dataset(source, folder, PROTEIN, seed=1, unknown=unknown)
+def read(kind, folder, classes=CLASSES, unknown=(), shared=False):
+    return load(source_of(kind, folder, classes, shared), folder, unknown)
 
 
 def assert_same_records(kind, ours, theirs):
-    assert ours.classes == theirs.classes
-    np.testing.assert_array_equal(ours.labels, theirs.labels)
-    np.testing.assert_array_equal(ours.rows, theirs.rows)
-    assert ours.row_labels == theirs.row_labels
-    assert ours.sequences == theirs.sequences
+    assert_same_rows(ours, theirs)
     if kind in ("sequences", "matrix"):  # the others are numbered by their lines
         assert ours.ids == theirs.ids
-    assert ours.digests == theirs.digests
-    for name in ("matrix", "objects"):
-        if getattr(theirs, name) is None:
-            assert getattr(ours, name) is None
-        else:
-            np.testing.assert_array_equal(getattr(ours, name), getattr(theirs, name))
 
 
 @pytest.mark.parametrize("kind", ["sequences", "matrix", "vectors", "strings"])
 @pytest.mark.parametrize("unknown", [["b"], ["d", "a"]])
 def test_as_if_the_records_were_not_in_the_input(tmp_path, kind, unknown):
-    whole = load(kind, tmp_path / "whole", unknown=unknown)
+    whole = read(kind, tmp_path / "whole", unknown=unknown)
     ours = without_unknown(whole, unknown)
-    theirs = load(kind, tmp_path / "less", [name for name in CLASSES if name not in unknown])
+    theirs = read(kind, tmp_path / "less", [name for name in CLASSES if name not in unknown])
     assert_same_records(kind, ours, theirs)
     for name in ("records_kept", "distinct", "class_sizes", "lengths", "dropped"):
         assert ours.statistics[name] == theirs.statistics[name]
@@ -105,16 +80,16 @@ def test_as_if_the_records_were_not_in_the_input(tmp_path, kind, unknown):
 )
 def test_what_is_of_a_known_class_too_stays_there(tmp_path, kind, unknown, of_known, conflicts):
     left = [name for name in CLASSES if name not in unknown]
-    whole = load(kind, tmp_path / "whole", unknown=unknown, shared=True)
+    whole = read(kind, tmp_path / "whole", unknown=unknown, shared=True)
     ours = without_unknown(whole, unknown)
-    theirs = load(kind, tmp_path / "less", left, shared=True)
+    theirs = read(kind, tmp_path / "less", left, shared=True)
     assert_same_records(kind, ours, theirs)
     assert ours.statistics["class_sizes"] == theirs.statistics["class_sizes"]
     # None of the records that are held out is an object of those that are learned.
     held = np.unique(whole.rows[is_unknown(whole, unknown)])
     assert not {whole.digests[row] for row in held} & set(theirs.digests)
     what = kind.removesuffix("s")
-    counts = {reason: entry["count"] for reason, entry in whole.statistics["dropped"].items()}
+    counts = dropped(whole)
     assert counts.pop(f"unknown, identical to a {what} of a known class") == of_known
     assert counts.pop(f"identical {what}s with different labels", 0) == conflicts
     assert counts == {}
@@ -132,18 +107,18 @@ def test_organisms_that_only_the_unknown_lack_are_kept(tmp_path):
         for line in lines
     ]
     path.write_text("\n".join(named) + "\n")
-    whole = load_dataset(source, tmp_path / "whole", PROTEIN, seed=1, unknown=["b"])
+    whole = load(source, tmp_path / "whole", ["b"])
     assert set(without_unknown(whole, ["b"]).organisms["taxonomy"]) == {"9606"}
-    assert load_dataset(source, tmp_path / "whole", PROTEIN, seed=1).organisms == {}
+    assert load(source, tmp_path / "whole").organisms == {}
 
 
 def test_nothing_held_out_is_nothing_changed(tmp_path):
-    dataset = load("vectors", tmp_path / "whole")
+    dataset = read("vectors", tmp_path / "whole")
     assert without_unknown(dataset, []) is dataset
 
 
 def test_what_cannot_be_held_out_is_named(tmp_path):
-    dataset = load("sequences", tmp_path / "whole")
+    dataset = read("sequences", tmp_path / "whole")
     with pytest.raises(InputError, match=r"unknown: the data have no class 'e'; .* a, b, c, d\."):
         without_unknown(dataset, ["a", "e"])
     with pytest.raises(InputError, match="of 4 classes 3 are held out. At least two have to be"):

@@ -11,6 +11,8 @@ from typing import Any, Literal
 
 import yaml
 
+from kreinflow.sequences.sources.registry import make_source
+
 FILE = Path(__file__).parent / "data" / "experiments.yaml"
 """Where they are written down."""
 
@@ -60,9 +62,8 @@ class Experiment:
     @property
     def files(self) -> list[str]:
         """The files that the data are read from, as they stand in the config."""
-        source = self.config["datasets"][self.name]["source"]
-        named = [source.get("matrix"), source.get("vectors"), *source.get("labels", {}).values()]
-        return [path for path in named if path]
+        source = make_source(self.config["datasets"][self.name]["source"])
+        return list(map(str, source.files()))
 
     def present(self, folder: Path) -> list[str]:
         """Return the paths of its files in a data folder; empty if one of them is not there."""

@@ -239,20 +239,18 @@ def _column_groups(
     dataset: Dataset, column: str, source: Mapping[str, Any], data_folder: Path
 ) -> NDArray[np.int64]:
     """Return groups by a column: the connected components of its values and the distinct rows."""
+    from scipy.sparse import coo_array  # slow to import
+    from scipy.sparse.csgraph import connected_components
+
     values = _column(dataset, column, source, data_folder)
-    parent = list(range(len(dataset.digests)))
-
-    def root(i: int) -> int:
-        while parent[i] != i:
-            parent[i] = parent[parent[i]]
-            i = parent[i]
-        return i
-
-    first: dict[str, int] = {}
-    for row, value in zip(dataset.rows.tolist(), values, strict=True):
-        a, b = root(row), root(first.setdefault(value, row))
-        parent[max(a, b)] = min(a, b)
-    return np.array([root(row) for row in dataset.rows.tolist()], dtype=np.int64)
+    n = len(dataset.digests)
+    ends = dataset.rows, n + np.unique(values, return_inverse=True)[1]
+    size = int(ends[1].max()) + 1
+    of_node = connected_components(coo_array((np.ones(len(values)), ends), (size, size)))[1]
+    smallest = np.full(size, n, dtype=np.int64)
+    np.minimum.at(smallest, of_node[:n], np.arange(n))
+    groups: NDArray[np.int64] = smallest[of_node[dataset.rows]]
+    return groups
 
 
 def _column(

@@ -1,13 +1,16 @@
 """What sources that read sequences share: each record cleaned and checked, and each id once."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from kreinflow.alignment.alphabet import ResidueAlphabet
 from kreinflow.errors import InputError
-from kreinflow.sequences.collapse import Drops
+from kreinflow.sequences.collapse import Drops, Records
 from kreinflow.sequences.dataset import Dataset
+from kreinflow.sequences.files import refuse_control
+from kreinflow.sequences.payload import Sequences
 from kreinflow.settings import SettingsSchema
 
 ILLEGAL_RESIDUES: SettingsSchema = {
@@ -119,9 +122,25 @@ class CleanRecords:
             raise InputError(f"{why}, or set '{key}: drop'.")
         self.drops.add(reason, [id])
 
-    def places_of(self, ids: Iterable[str]) -> list[str]:
-        """Return where some ids stand."""
-        return [self.places[id] for id in ids]
+    def labelled(self, labels: Mapping[str, str], files: Sequence[Path]) -> Records:
+        """Return the kept records that have a label, read from some files.
+
+        Raises
+        ------
+        InputError
+            If a label has a control character.
+        """
+        ids = [id for id in self.kept if id in labels]
+        refuse_control("label", (labels[id] for id in ids), (self.places[id] for id in ids))
+        return Records(
+            ids,
+            [labels[id] for id in ids],
+            Sequences(tuple(self.kept[id] for id in ids)),
+            len(self.places),
+            files,
+            self.drops,
+            self.substitutions,
+        )
 
     def organism_columns(
         self, dataset: Dataset, unknown: Sequence[str]

@@ -8,13 +8,12 @@ from typing import Any, ClassVar
 import numpy as np
 
 from kreinflow.errors import InputError
-from kreinflow.sequences.collapse import Records, listed
+from kreinflow.sequences.collapse import listed
 from kreinflow.sequences.dataset import Dataset
 from kreinflow.sequences.fasta import FASTA_ENDINGS, FastaRecord, check_begin, read_fasta
-from kreinflow.sequences.files import name_endings, refuse_control
+from kreinflow.sequences.files import name_endings
 from kreinflow.sequences.headers import known_by, organism
 from kreinflow.sequences.labels import HeaderPattern, check_matched, read_pairs
-from kreinflow.sequences.payload import Sequences
 from kreinflow.sequences.simulation import LETTERS
 from kreinflow.sequences.sources.clean import ILLEGAL_RESIDUES, LENGTH_LIMIT, CleanRecords
 from kreinflow.sequences.sources.source import (
@@ -100,22 +99,10 @@ class FastaSource(Source):
         unlabelled = tuple((id, s) for id, s in clean.kept.items() if id not in labels)
         if not to_classify:
             clean.drops.add("no label", (id for id, _ in unlabelled))
-        kept = {id: residues for id, residues in clean.kept.items() if id in labels}
-        refuse_control("label", [labels[id] for id in kept], clean.places_of(kept))
-        self._refuse_nucleotides(kept.values(), set(alphabet or ""))
         clean.drops.add("label without sequence", (id for id in labels if id not in clean.places))
-        dataset = self._collapse(
-            Records(
-                list(kept),
-                [labels[id] for id in kept],
-                Sequences(tuple(kept.values())),
-                len(clean.places),
-                [*self._fasta_files(), *self._label_files.values()],
-                clean.drops,
-                clean.substitutions,
-            ),
-            unknown,
-        )
+        records = clean.labelled(labels, [*self._fasta_files(), *self._label_files.values()])
+        self._refuse_nucleotides(records.payload.contents(records.ids), set(alphabet or ""))
+        dataset = self._collapse(records, unknown)
         dataset = replace(dataset, organisms=clean.organism_columns(dataset, unknown))
         if settings["molecule"] == "nucleotide":
             dataset = dataset.with_statistics(other_strand=_other_strand(dataset, unknown))
@@ -191,7 +178,7 @@ class FastaSource(Source):
             for record in read_fasta(path):
                 yield path, record
 
-    def _refuse_nucleotides(self, sequences: Any, letters: set[str]) -> None:
+    def _refuse_nucleotides(self, sequences: Sequence[bytes], letters: set[str]) -> None:
         """Refuse what is no protein beyond doubt: thousands of residues of five kinds."""
         if self.settings["molecule"] != "protein" or not set(LETTERS) <= letters:
             return

@@ -7,10 +7,8 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from kreinflow.errors import InputError
-from kreinflow.sequences.collapse import Records
 from kreinflow.sequences.dataset import Dataset
 from kreinflow.sequences.files import counted, refuse_control
-from kreinflow.sequences.payload import Sequences
 from kreinflow.sequences.sources.clean import ILLEGAL_RESIDUES, LENGTH_LIMIT, CleanRecords
 from kreinflow.sequences.sources.source import (
     MIN_CLASS_SIZE,
@@ -147,27 +145,15 @@ class FlatFileSource(Source):
             check_checksum(path, download)
         clean = CleanRecords(self.settings, alphabet, "protein")
         labels, several = self._read(clean)
-        ids = list(clean.kept)
-        refuse_control("accession", ids, clean.places_of(ids))
-        refuse_control("label", [labels[id] for id in ids], clean.places_of(ids))
+        refuse_control("accession", clean.kept, (clean.places[id] for id in clean.kept))
+        records = clean.labelled(labels, [path])
         if len(clean.drops.by_reason.get("no label", ())) == len(clean.places):
             raise InputError(
                 f"{path}: none of {counted(len(clean.places), 'entry', 'entries')} has "
                 f"{label_source(self.settings['labels'])}. Take the labels from something else, "
                 "or give another file."
             )
-        dataset = self._collapse(
-            Records(
-                ids,
-                [labels[id] for id in ids],
-                Sequences(tuple(clean.kept.values())),
-                len(clean.places),
-                [path],
-                clean.drops,
-                clean.substitutions,
-            ),
-            unknown,
-        )
+        dataset = self._collapse(records, unknown)
         release = None if download is None else download["release"]
         return replace(
             dataset.with_statistics(several_labels=several, release=release),

@@ -1,0 +1,226 @@
+"""FASTA files as data sets."""
+
+import gzip
+import hashlib
+import os
+import random
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from datasets import LETTERS, dropped, load
+from kreinflow.errors import InputError
+from kreinflow.sequences.dataset import write_unlabelled
+from kreinflow.sequences.sources.registry import make_source
+
+TABLE = {"table": "l.tsv", "id_column": "id", "label_column": "label"}
+FASTA = b">a1 A x\nMKVL\n>b1 B x\nACDE\n>a2 A y\nMKVLL\n>b2 B y\nACDEE\n>a3 A z\nMKVL\n"
+LABELS = b"id\tlabel\na1\tA\na2\tA\na3\tA\nb1\tB\nb2\tB\n"
+
+
+def fasta(**changes):
+    return {"type": "fasta", "fasta": "x.fasta", "labels": TABLE} | changes
+
+
+@pytest.fixture
+def folder(tmp_path):
+    add(tmp_path)
+    return tmp_path
+
+
+def add(folder, records=b"", labels=b""):
+    (folder / "x.fasta").write_bytes(FASTA + records)
+    (folder / "l.tsv").write_bytes(LABELS + labels)
+
+
+def test_the_checksums_of_its_files(folder):
+    data = load(fasta(), folder)
+    assert data.ids == ("a1", "b1", "a2", "b2", "a3")
+    assert [data.classes[code] for code in data.labels] == ["A", "B", "A", "B", "A"]
+    assert data.statistics["files"] == {
+        "x.fasta": hashlib.sha256(FASTA).hexdigest(),
+        "l.tsv": hashlib.sha256(LABELS).hexdigest(),
+    }
+
+
+def test_labels_from_a_pattern(folder):
+    by_pattern = fasta(labels={"pattern": r" (\w) "})
+    assert load(by_pattern, folder).labels.tolist() == [0, 1, 0, 1, 0]
+    add(folder, b">c1\nMMMM\n")
+    with pytest.raises(InputError, match=r"labels.pattern .*: no label for 1 of 6 ids: c1"):
+        load(by_pattern, folder)
+    data = load(by_pattern | {"unmatched": "drop"}, folder)
+    assert data.statistics["dropped"] == {"no label": {"count": 1, "examples": ["c1"]}}
+
+
+def test_labels_from_names_of_files(tmp_path):
+    (tmp_path / "classes").mkdir()
+    (tmp_path / "classes" / "B.fa.gz").write_bytes(gzip.compress(b">b1\nACDE\n>b2\nACDF\n"))
+    (tmp_path / "classes" / "A.v2.fasta").write_bytes(b">a1\nMKVL\n>a2\nMKVV\n")
+    (tmp_path / "classes" / "readme.md").write_text("not a FASTA")
+    files = fasta(fasta="classes", labels={"from_file_names": True})
+    data = load(files, tmp_path)
+    assert data.classes == ("A.v2", "B")
+    assert data.ids == ("a1", "a2", "b1", "b2")
+    assert list(data.statistics["files"]) == ["A.v2.fasta", "B.fa.gz"]
+    # A file of another kind that comes or goes is reason to look again.
+    names = [path.name for path in make_source(files, tmp_path).files()]
+    assert names == ["A.v2.fasta", "B.fa.gz", "readme.md"]
+    several = files | {"fasta": ["classes/B.fa.gz", "classes/A.v2.fasta"]}
+    assert load(several, tmp_path).ids == ("b1", "b2", "a1", "a2")
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(InputError, match="empty: has no FASTA file"):
+        make_source(files | {"fasta": "empty"}, tmp_path).check()
+
+
+def test_substitutions_are_counted(folder):
+    add(folder, b">u\nmuuO*\n", b"u\tA\n")
+    data = load(fasta(), folder)
+    assert data.sequences[-1] == b"MCCK"
+    assert data.statistics["substitutions"] == {"* at the end": 1, "O to K": 1, "U to C": 2}
+
+
+@pytest.mark.parametrize(
+    ("records", "labels", "changes", "message"),
+    [
+        (
+            b">a1\nMM\n",
+            b"",
+            {},
+            r"x.fasta, record 6 \(line 11\): id 'a1' stands twice, first in .*record 1 \(line 1\)",
+        ),
+        (b">c\nMM\n", b"", {}, r"l.tsv: no label for 1 of 6 ids: c"),
+        (b"", b"c\tA\n", {}, r"l.tsv: no sequence for 1 of 6 labels: c"),
+        (b">c\nMK?L\n", b"c\tA\n", {}, r"record 6 \(line 11\), c: residue 3 is '\?'"),
+        (b">c\nM-K\n", b"c\tA\n", {}, r"c: residue 2 is '-'.*'illegal_residues: drop'\.$"),
+        (b">c\n***\n", b"c\tA\n", {}, r"c: has no residues but stops or gaps"),
+        (
+            b"",
+            b"",
+            {"max_length": 4},
+            r"record 3 .*, a2: has 5 residues, more than max_length = 4.*or set 'too_long: drop'",
+        ),
+        (
+            b">c\nMKVL\n",
+            b"c\tB\n",
+            {"conflicting_labels": "refuse"},
+            r"'a1' and 'c' are the same sequence with the labels 'A' and 'B'",
+        ),
+        (b"", b"", {"min_class_size": 9}, r"0 classes left"),
+    ],
+)
+def test_each_fault_has_its_message(folder, records, labels, changes, message):
+    add(folder, records, labels)
+    with pytest.raises(InputError, match=message):
+        load(fasta(**changes), folder)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"fasta": "none.fasta"}, "none.fasta: no such file"),
+        ({"fasta": "empty.fasta"}, "empty.fasta: is empty"),
+        ({"fasta": "l.tsv"}, "l.tsv, line 1: not FASTA"),
+        ({"fasta": ["x.fasta", "none.fasta"]}, "none.fasta: no such file"),
+        ({"labels": TABLE | {"table": "none.tsv"}}, "none.tsv: no such file"),
+        ({"labels": TABLE | {"label_column": "family"}}, "column 'family' is missing"),
+        ({"labels": TABLE | {"table": "x.fasta"}}, "ending '.fasta' is not one of a table"),
+        ({"labels": {"pattern": "("}}, "not a regular expression"),
+    ],
+)
+def test_the_cheap_check_gives_the_same_message(folder, changes, message):
+    (folder / "empty.fasta").touch()
+    source = make_source(fasta(**changes), folder)
+    with pytest.raises(InputError, match=message):
+        source.check()
+    with pytest.raises(InputError, match=message):
+        source.load(LETTERS, 1)
+
+
+def test_reasons_of_what_is_dropped(folder):
+    add(
+        folder,
+        b">a4\nMKVY\n>i\nMK?\n>o\nMMMMMMMM\n>u\nMW\n>s\nWWW\n",
+        b"a4\tA\ni\tA\no\tA\ns\tS\nnone\tA\n",
+    )
+    drop = dict.fromkeys(("illegal_residues", "too_long", "unmatched"), "drop")
+    data = load(fasta(max_length=7, **drop), folder)
+    assert data.ids == ("a1", "b1", "a2", "b2", "a3", "a4")
+    assert {reason: d["examples"] for reason, d in data.statistics["dropped"].items()} == {
+        "illegal residues": ["i"],
+        "too long": ["o"],
+        "no label": ["u"],
+        "label without sequence": ["none"],
+        "small class": ["s"],
+    }
+    assert data.statistics["records_read"] == 10
+    assert sorted(data.dropped) == sorted(["i", "o", "u", "none", "s"])
+
+
+def test_records_without_a_label_are_kept_to_be_classified(folder):
+    add(folder, b">new1 x\nmkvv*\n>new2\nACDE\n>new3\nAC\n", b"new2\t\nnobody\tA\n")
+    data = load(fasta(unmatched="classify"), folder)
+    assert data.unlabelled == (("new1", b"MKVV"), ("new2", b"ACDE"), ("new3", b"AC"))
+    assert data.ids == ("a1", "b1", "a2", "b2", "a3")  # as without them
+    assert data.sequences == (b"MKVL", b"ACDE", b"MKVLL", b"ACDEE")
+    assert data.statistics["records_read"] == 8
+    assert data.statistics["unlabelled"] == 3
+    assert dropped(data) == {"label without sequence": 1}
+    assert data.dropped == ("nobody", "new1", "new2", "new3")
+    write_unlabelled(folder / "new.fasta", data)
+    assert (folder / "new.fasta").read_text() == ">new1\nMKVV\n>new2\nACDE\n>new3\nAC\n"
+
+
+def test_nucleotides_that_are_called_proteins_are_refused(folder):
+    pieces = [b"ACGT" * 80 + b"C" * i + b"N" for i in range(1, 6)]
+    lines = [b">%s%d\n%s\n" % (b"ab"[i % 2 : i % 2 + 1], i, s) for i, s in enumerate(pieces)]
+    (folder / "x.fasta").write_bytes(b"".join(lines))
+    found = fasta(labels={"pattern": "^([ab])"})
+    with pytest.raises(InputError, match=r"x.fasta: all residues are A, C, G, T or N, but the mol"):
+        load(found, folder)
+    assert len(load(found | {"molecule": "nucleotide"}, folder).ids) == 5
+    (folder / "x.fasta").write_bytes(b"".join(lines) + b">a9\nMKV\n")
+    assert len(load(found, folder).ids) == 6
+
+
+def test_nucleotides_on_the_other_strand_are_counted_in_known_classes_alone(folder):
+    drawn, lines = random.Random(1), []
+    turn = bytes.maketrans(b"ACGT", b"TGCA")
+    for label in "abc":
+        first = drawn.choices("ACGT", k=200)
+        for copy in range(6):
+            other = [drawn.choice("ACGT") if drawn.random() < 0.05 else x for x in first]
+            residues = "".join(other).encode()
+            if (label, copy) in {("a", 2), ("c", 5)}:
+                residues = residues.translate(turn)[::-1]
+            lines.append(b">%s%d\n%s\n" % (label.encode(), copy, residues))
+    (folder / "x.fasta").write_bytes(b"".join(lines))
+    found = fasta(labels={"pattern": "^([abc])"}, molecule="nucleotide")
+    turned = load(found, folder).statistics["other_strand"]
+    assert turned == {"count": 2, "examples": ["a2", "c5"]}
+    held = load(found, folder, unknown=["c"]).statistics["other_strand"]
+    assert held == {"count": 1, "examples": ["a2"]}
+
+
+def test_many_sequences_take_seconds(tmp_path):
+    drawn = np.random.default_rng(1)
+    text = drawn.choice(np.frombuffer(b"ACDEFGHIKLMNPQRSTVWYu", np.uint8), (20_000, 150))
+    records = b"".join(b">s%d c%d\n%s\n" % (i, i % 9, row.tobytes()) for i, row in enumerate(text))
+    (tmp_path / "x.fasta").write_bytes(records)
+    start = time.process_time()
+    data = load(fasta(labels={"pattern": r"c(\d)"}), tmp_path)
+    assert time.process_time() - start < 5
+    assert data.statistics["substitutions"]["U to C"] == int((text == ord("u")).sum())
+
+
+@pytest.mark.realdata
+def test_real_data():
+    if "KREINFLOW_DATA" not in os.environ:
+        pytest.skip("KREINFLOW_DATA does not name the folder of pfam30_11k")
+    folder = Path(os.environ["KREINFLOW_DATA"])
+    files = fasta(fasta="pfam30_11k.fasta.gz", labels=TABLE | {"table": "pfam30_11k.tsv"})
+    data = load(files, folder)
+    assert (len(data.ids), len(data.digests), len(data.classes)) == (10_988, 10_988, 30)
+    assert data.statistics["lengths"]["median"] == 102

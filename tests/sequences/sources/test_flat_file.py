@@ -1,0 +1,156 @@
+"""UniProtKB flat files as data sets."""
+
+import hashlib
+
+import pytest
+
+from datasets import LETTERS, dropped, load
+from flat_files import ENTRIES, entry, labels_from, residues, write_flat_file
+from kreinflow.errors import InputError
+from kreinflow.sequences.sources.registry import make_source
+
+
+@pytest.fixture
+def folder(tmp_path):
+    write_flat_file(tmp_path / "x.dat", ENTRIES)
+    return tmp_path
+
+
+def flat_file(labels=None, **changes):
+    return {"type": "swissprot", "swissprot": "x.dat", "labels": labels or labels_from(), **changes}
+
+
+def by_id(data):
+    labels = [data.classes[code] for code in data.labels]
+    return dict(zip(data.ids, labels, strict=True))
+
+
+def test_labels_from_prosite_and_what_is_counted(folder):
+    data = load(flat_file(), folder)
+    assert by_id(data) == {
+        "P00001": "PS00301",
+        "P00002": "PS00301",
+        "P00004": "PS00107",
+        "P00005": "PS00107",
+    }
+    assert dropped(data) == {"several labels": 1, "fragment": 1, "no label": 2}
+    assert data.statistics["several_labels"] == 1
+    assert data.statistics["records_read"] == 8
+    assert data.statistics["release"] is None
+    assert data.sequences[0].decode() == residues(1)
+    assert data.statistics["dropped"]["fragment"]["examples"] == ["P00006"]
+
+
+def test_the_first_of_several_labels(folder):
+    data = load(flat_file(labels_from(multiple="first"), fragments="keep"), folder)
+    assert by_id(data)["P00003"] == "PS00301"
+    assert by_id(data)["P00006"] == "PS00107"
+    assert dropped(data) == {"no label": 2}
+    assert data.statistics["several_labels"] == 1
+
+
+@pytest.mark.parametrize(
+    ("labels", "expected"),
+    [
+        (labels_from("pfam"), {"1": "PF00009", "2": "PF00009", "4": "PF00069", "5": "PF00069"}),
+        (labels_from("interpro"), {"1": "IPR000795", "2": "IPR000795", "4": "IPR000719"}),
+        (labels_from("ec", levels=3), {"1": "3.6.5", "2": "3.6.5", "3": "3.6.5", "4": "2.7.11"}),
+        (labels_from("ec", levels=1), {"1": "3", "3": "3", "4": "2", "5": "2"}),
+        (labels_from("ec", levels=4, multiple="first"), {"4": "2.7.11.1", "8": "2.7.11.1"}),
+        (labels_from("prosite", classes=["PS00301", "PS00107"]), {"1": "PS00301", "5": "PS00107"}),
+    ],
+)
+def test_other_labels(folder, labels, expected):
+    if labels["from"] == "ec" and labels["levels"] == 4:
+        more = [entry("P00009", residues(9), ec=["3.6.5.3"])]
+        write_flat_file(folder / "x.dat", [*ENTRIES, *more])
+    found = by_id(load(flat_file(labels), folder))
+    for number, label in expected.items():
+        assert found[f"P0000{number}"] == label
+    assert ("P00002" in found) == (labels["from"] != "ec" or labels["levels"] < 4)
+
+
+def test_keywords_that_count(tmp_path):
+    words = [("GTP-binding", "Membrane"), ("Membrane", "Kinase {ECO:0000256}"), ("Membrane",)]
+    entries = [entry(f"P{i:05}", residues(i), keywords=words[i % 3]) for i in range(9)]
+    write_flat_file(tmp_path / "x.dat", entries)
+    data = load(flat_file(labels_from("keyword", classes=["GTP-binding", "Kinase"])), tmp_path)
+    assert data.statistics["class_sizes"] == {"GTP-binding": 3, "Kinase": 3}
+    assert dropped(data) == {"no label": 3}
+    with pytest.raises(InputError, match=r"1 class left \(Membrane; dropped 6 several labels\)"):
+        load(flat_file(labels_from("keyword")), tmp_path)
+
+
+def test_organisms(folder):
+    mouse = entry("P00009", residues(9), ["PS00107"], organism=("10090", "Mus musculus (Mouse)"))
+    write_flat_file(folder / "x.dat", [*ENTRIES, mouse])
+    organisms = load(flat_file(), folder).organisms
+    assert organisms["taxonomy"] == ("9606",) * 4 + ("10090",)
+    assert organisms["organism"][-1] == "Mus musculus (Mouse)"
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"", r"x.dat: is empty"),
+        (b">P00001 kinase\nMKV\n", r"x.dat, line 1: not a UniProtKB flat file, .*'>P00001 kinase'"),
+        (b"<!DOCTYPE html>\n", r"line 1: not a UniProtKB flat file"),
+        (
+            b"ID   X; SV 1; linear; mRNA; STD; PLN; 1859 BP.\n//\n",
+            r"entry 1 \(line 1\): not an ent",
+        ),
+    ],
+)
+def test_foreign_files(tmp_path, content, message):
+    (tmp_path / "x.dat").write_bytes(content)
+    source = make_source(flat_file(), tmp_path)
+    with pytest.raises(InputError, match=message):
+        source.load(LETTERS, 1)
+    if b"linear" not in content:
+        with pytest.raises(InputError, match=message):
+            source.check()
+
+
+def test_truncated_files(folder):
+    text = (folder / "x.dat").read_text()
+    (folder / "x.dat").write_text(text[: text.rindex("SQ ")])
+    line = text[: text.rindex("ID   ")].count("\n") + 1
+    with pytest.raises(InputError, match=rf"x.dat, entry 8 \(line {line}\): the file ends inside"):
+        load(flat_file(), folder)
+
+
+def test_damaged_entries(folder):
+    bad = entry("P00009", residues(9), ["PS00107"], length=80)
+    write_flat_file(folder / "x.dat", [*ENTRIES, bad])
+    with pytest.raises(InputError, match=r"entry 9 .*P00009: has 75 residues, its line ID says 80"):
+        load(flat_file(), folder)
+    write_flat_file(folder / "x.dat", [*ENTRIES, ENTRIES[0]])
+    with pytest.raises(InputError, match=r"entry 9 .*'P00001' stands twice, first in .*entry 1 "):
+        load(flat_file(), folder)
+    odd = entry("P00009", residues(9)[:-1] + "1", ["PS00107"])
+    write_flat_file(folder / "x.dat", [*ENTRIES, odd])
+    with pytest.raises(InputError, match=r"entry 9 .*P00009: residue 75 is '1'"):
+        load(flat_file(), folder)
+    assert dropped(load(flat_file(illegal_residues="drop"), folder))["illegal residues"] == 1
+
+
+def test_a_file_without_the_labels_that_are_asked_for(tmp_path):
+    write_flat_file(tmp_path / "x.dat", [entry("P00001", residues(1), ["PS00301"])])
+    with pytest.raises(InputError, match=r"none of 1 entry has a Pfam cross-reference\. Take"):
+        load(flat_file(labels_from("pfam")), tmp_path)
+    with pytest.raises(InputError, match=r"has an EC number known to 3 levels"):
+        load(flat_file(labels_from("ec", levels=3)), tmp_path)
+
+
+def test_a_file_that_is_still_to_be_downloaded(folder):
+    download = {"url": "http://localhost/x", "release": "2025_01", "sha256": "0" * 64, "md5": None}
+    with pytest.raises(InputError, match=r"x.dat: its sha256 is [0-9a-f]{64}, not 0{64} as down"):
+        load(flat_file(download=download), folder)
+    make_source(flat_file(swissprot="none.dat", download=download), folder).check()
+    with pytest.raises(InputError, match=r"none.dat: not there yet. `snakemake dataset`"):
+        load(flat_file(swissprot="none.dat", download=download), folder)
+    with pytest.raises(InputError, match=r"none.dat: no such file"):
+        make_source(flat_file(swissprot="none.dat"), folder).check()
+    right = hashlib.md5((folder / "x.dat").read_bytes()).hexdigest()
+    data = load(flat_file(download=download | {"sha256": None, "md5": right.upper()}), folder)
+    assert data.statistics["release"] == "2025_01"

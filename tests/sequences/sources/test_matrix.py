@@ -1,0 +1,98 @@
+"""Matrices as data sets."""
+
+import hashlib
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from datasets import load
+from kreinflow.errors import InputError
+
+TABLE = {"table": "l.tsv", "id_column": "id", "label_column": "label"}
+K = np.array([[3.0, 1, 0, 0], [1, 3, 0, 0], [0, 0, 3, 1], [0, 0, 1, 3]])
+
+
+def matrix(**changes):
+    return {"type": "matrix", "matrix": "m.csv", "labels": {"lines": "l.txt"}} | changes
+
+
+@pytest.fixture
+def folder(tmp_path):
+    np.savetxt(tmp_path / "m.csv", K, delimiter=",")
+    (tmp_path / "l.txt").write_text("1\n2\n1\n2\n")
+    (tmp_path / "l.tsv").write_text("id\tlabel\nw\t1\nx\t2\ny\t1\nz\t2\n")
+    return tmp_path
+
+
+def test_rows_are_numbered_and_told_by_their_ids(folder):
+    data = load(matrix(), folder)
+    assert (data.ids, data.classes) == (("1", "2", "3", "4"), ("1", "2"))
+    assert data.labels.tolist() == [0, 1, 0, 1]
+    assert data.kind == "similarity"
+    assert data.digests[1] == hashlib.sha256(b"2").hexdigest()[:32]
+    assert data.statistics["asymmetry"] == 0
+    assert set(data.statistics["files"]) == {"m.csv", "l.txt"}
+    np.testing.assert_array_equal(data.matrix, K)
+
+
+def test_labels_are_matched_by_id(folder):
+    ids = ["z", "y", "x", "w"]
+    lines = [",".join(["", *ids])]
+    lines += [",".join([id, *map(str, row)]) for id, row in zip(ids, K.tolist(), strict=True)]
+    (folder / "m.csv").write_text("\n".join(lines))
+    data = load(matrix(labels=TABLE), folder)
+    assert data.ids == ("z", "y", "x", "w")
+    assert data.labels.tolist() == [1, 0, 1, 0]
+    (folder / "l.tsv").write_text("id\tlabel\nw\t1\nx\t2\ny\t1\nq\t2\n")
+    with pytest.raises(InputError, match=r"l.tsv: no label for 1 of 4 ids: z. Add them\.$"):
+        load(matrix(labels=TABLE), folder)
+
+
+def test_ids_of_a_table_name_the_rows_of_a_bare_matrix(folder):
+    assert load(matrix(labels=TABLE), folder).ids == ("w", "x", "y", "z")
+
+
+def test_dissimilarities_become_squared(folder):
+    np.savetxt(folder / "m.csv", 3 - K, delimiter=",")
+    data = load(matrix(kind="dissimilarity"), folder)
+    assert data.kind == "squared_dissimilarity"
+    np.testing.assert_array_equal(data.matrix, (3 - K) ** 2)
+
+
+def test_small_classes(folder):
+    (folder / "l.txt").write_text("1\n2\n1\n3\n")
+    with pytest.raises(InputError, match=r"1 class left .*min_class_size: 2, 3"):
+        load(matrix(), folder)
+    M = np.pad(K, (0, 1), constant_values=0.5)
+    np.savetxt(folder / "m.csv", (M + M.T) / 2, delimiter=",")
+    (folder / "l.txt").write_text("1\n2\n1\n2\n3\n")
+    data = load(matrix(), folder)
+    np.testing.assert_array_equal(data.matrix, K)
+    assert data.ids == ("1", "2", "3", "4")
+    assert data.statistics["dropped"] == {"small class": {"count": 1, "examples": ["5"]}}
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"labels": {"lines": "short.txt"}}, r"short.txt: has 3 labels, but .*m.csv has 4 rows"),
+        ({"labels": {"lines": "none.txt"}}, r"none.txt: no such file"),
+        ({"matrix": "none.csv"}, r"none.csv: no such file"),
+        ({"matrix": "l.xlsx"}, r"l.xlsx: the ending is not one of a table of numbers"),
+    ],
+)
+def test_faults(folder, changes, message):
+    (folder / "short.txt").write_text("1\n2\n1\n")
+    with pytest.raises(InputError, match=message):
+        load(matrix(**changes), folder)
+
+
+@pytest.mark.realdata
+def test_real_data():
+    if "KREINFLOW_DATA" not in os.environ:
+        pytest.skip("KREINFLOW_DATA does not name the folder of protein213")
+    of = matrix(matrix="protein213_similarity.csv.gz", labels={"lines": "protein213_labels.txt"})
+    sizes = load(of, Path(os.environ["KREINFLOW_DATA"])).statistics["class_sizes"]
+    assert sorted(sizes.values()) == [30, 39, 72, 72]

@@ -1,0 +1,80 @@
+"""A source is one file and one line: the one of the documentation, from config to scores."""
+
+import re
+import types
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from kreinflow.configuration import complete_configuration, schema
+from kreinflow.errors import InputError
+from kreinflow.report.methods import methods_text
+from kreinflow.scores import open_scores
+from kreinflow.sequences.dataset import read_dataset, write_dataset
+from kreinflow.sequences.sources.registry import SOURCES, make_source
+from small_inputs import configuration
+
+PAGE = Path(__file__).parents[3] / "docs" / "a-method-of-your-own.md"
+
+
+@pytest.fixture
+def line(monkeypatch):
+    code = re.findall(r"```python\n(.*?)```", PAGE.read_text(), re.DOTALL)[-1]
+    module = types.ModuleType("line")
+    exec(code, module.__dict__)
+    monkeypatch.setitem(SOURCES, "line", module.LineSource)
+    schema.cache_clear()
+    yield module.LineSource
+    schema.cache_clear()
+
+
+@pytest.fixture
+def settings():
+    return configuration({"type": "line", "numbers": "x.txt"}, "raw")
+
+
+def test_from_the_config_to_scores(line, settings, tmp_path, monkeypatch):
+    (tmp_path / "x.txt").write_text("".join(f"{i} {'ab'[i > 4]}\n" for i in range(10)))
+    config = complete_configuration(settings)
+    part = config["datasets"]["mine"]
+    assert part["source"] == {"type": "line", "numbers": "x.txt", "width": 2, "min_class_size": 2}
+    source = make_source(part["source"], tmp_path)
+    assert source.files() == [tmp_path / "x.txt"]
+    source.check()
+    write_dataset(tmp_path / "out", source.load(source.alphabet(part["scoring"]), 1))
+    assert (tmp_path / "out" / source.array).exists()
+    rows = np.arange(3)
+    scores = open_scores(read_dataset(tmp_path / "out")).rectangle(rows, rows)
+    np.testing.assert_array_equal(scores, np.exp(-np.abs(rows[:, None] - rows) / 2))
+    assert methods_text(part, config, "one")[0].startswith("The data are numbers, whose")
+    monkeypatch.setattr(line, "describe", lambda self: "Numbers < 9 [@le2008; @holm1979].")
+    described = str(methods_text(part, config, "one")[0])
+    link = r'<a href="#reference-\d+">\d+</a>'
+    assert re.fullmatch(rf"Numbers &lt; 9 \[{link}, {link}\]\.", described)
+
+
+def test_a_file_that_is_not_there(line, tmp_path):
+    with pytest.raises(InputError, match="x.txt: no such file"):
+        make_source({"type": "line", "numbers": "x.txt"}, tmp_path).check()
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"width": 0}, "source.width: 0 is not more than 0 .of the kernel"),
+        ({"widht": 1}, "unknown key 'widht'; did you mean 'width'"),
+        ({"type": "lime"}, "'lime' is none of .*; did you mean 'line'"),
+        ({"numbers": "x{1}.txt"}, "source.numbers: .* has a brace"),
+    ],
+)
+def test_its_settings_are_checked(line, settings, changes, message):
+    settings["datasets"]["mine"]["source"] |= changes
+    with pytest.raises(InputError, match=message):
+        complete_configuration(settings)
+
+
+def test_numbers_are_not_grouped_by_identity(line, settings):
+    settings["datasets"]["mine"]["folds"] = {"method": "grouped"}
+    with pytest.raises(InputError, match="numbers: no sequences to group by identity"):
+        complete_configuration(settings)

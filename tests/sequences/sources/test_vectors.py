@@ -1,0 +1,91 @@
+"""Vectors and strings as data sets."""
+
+import hashlib
+
+import numpy as np
+import pytest
+import scipy.io
+
+from datasets import content, load
+from kreinflow.errors import InputError
+from small_inputs import write_matrix
+
+X = np.array([[1.0, 2.0], [3.0, 4.5], [-0.0, 1e-300], [1.0, 2.0], [0.0, 1e-300], [5.0, 6.0]])
+LABELS = ["a", "b", "a", "a", "a", "b"]
+IDS = [f"o{i}" for i in range(6)]
+
+
+def vectors(name="x.csv", **changes):
+    kernel = {"name": "gaussian", "width": 2.0}
+    labels = {"lines": "y.txt"}
+    return {"type": "vectors", "vectors": name, "kernel": kernel, "labels": labels} | changes
+
+
+@pytest.fixture
+def folder(tmp_path):
+    (tmp_path / "x.csv").write_text("\n".join(f"{x!r},{y!r}" for x, y in X.tolist()))
+    (tmp_path / "y.txt").write_text("\n".join(LABELS))
+    return tmp_path
+
+
+def test_identical_vectors_share_a_row_and_a_zero_has_no_sign(folder):
+    dataset = load(vectors(), folder)
+    assert dataset.ids == tuple("123456")
+    assert dataset.rows.tolist() == [0, 1, 2, 0, 2, 3]
+    np.testing.assert_array_equal(content(dataset.payload), X[[0, 1, 2, 5]])
+    assert not np.signbit(content(dataset.payload)).any()
+    assert dataset.kind == "similarity"
+    assert dataset.payload.kernel_settings == {"name": "gaussian", "width": 2.0}
+    assert dataset.digests[0] == hashlib.sha256(X[0].tobytes()).hexdigest()[:32]
+    assert dataset.statistics["distinct"] == 4
+    assert dataset.statistics["lengths"] == {}
+    assert set(dataset.statistics["files"]) == {"x.csv", "y.txt"}
+    assert dataset.lengths.tolist() == [0] * 4
+
+
+@pytest.mark.parametrize("name", ["x.npy", "x.mat", "x.tsv", "x.csv.gz"])
+def test_every_ending_gives_the_same_vectors(folder, name):
+    if name == "x.npy":
+        np.save(folder / name, X)
+    elif name == "x.mat":
+        scipy.io.savemat(folder / name, {"X": X, "Y": X[:3]})
+    else:
+        write_matrix(folder / name, X, IDS, ["height", "width"])
+    dataset = load(vectors(name, variable="X"), folder)
+    assert dataset.ids == (tuple("123456") if name in ("x.npy", "x.mat") else tuple(IDS))
+    np.testing.assert_array_equal(content(dataset.payload), X[[0, 1, 2, 5]])
+
+
+@pytest.mark.parametrize("header", ["", "height\n"])
+def test_one_feature_needs_no_header(folder, header):
+    (folder / "x.csv").write_text(f"{header}1.5\n2.5\n3\n4\n5\n6\n")
+    assert content(load(vectors(), folder).payload)[:, 0].tolist() == [1.5, 2.5, 3, 4, 5, 6]
+
+
+def test_labels_of_a_table_are_matched_by_id(folder):
+    write_matrix(folder / "x.csv", X, IDS, ["height", "width"])
+    lines = [f"{i},{label}" for i, label in zip(IDS, LABELS, strict=True)]
+    (folder / "y.csv").write_text("\n".join(["name,kind", *lines[::-1]]))
+    labels = {"table": "y.csv", "id_column": "name", "label_column": "kind"}
+    dataset = load(vectors(labels=labels), folder)
+    assert [dataset.classes[code] for code in dataset.labels] == LABELS
+
+
+def test_identical_vectors_with_other_labels(folder):
+    np.save(folder / "x.npy", np.vstack([X, [[7.0, 8.0]]]))
+    (folder / "y.txt").write_text("\n".join(["a", "b", "a", "b", "a", "b", "a"]))
+    dataset = load(vectors("x.npy"), folder)
+    assert dataset.dropped == ("1", "4")
+    assert dataset.statistics["dropped"]["identical vectors with different labels"]["count"] == 2
+    with pytest.raises(InputError, match="'1' and '4' are the same vector with the labels 'a'"):
+        load(vectors("x.npy", conflicting_labels="refuse"), folder)
+
+
+def test_strings(folder):
+    strings = ["kitten", "sitting", "Ångström", "kitten", "007", "tab\tin it"]
+    (folder / "x.txt").write_text("\n".join(strings) + "\n")
+    dataset = load(vectors("x.txt", kernel={"name": "edit_distance"}), folder)
+    assert content(dataset.payload).tolist() == list(dict.fromkeys(strings))
+    assert dataset.rows.tolist() == [0, 1, 2, 0, 3, 4]
+    assert dataset.kind == "squared_dissimilarity"
+    assert dataset.digests[2] == hashlib.sha256("Ångström".encode()).hexdigest()[:32]
