@@ -8,12 +8,13 @@ import pytest
 import yaml
 from jsonschema import Draft202012Validator
 
-from kreinflow.configuration import complete_configuration, load_configuration, schema
+from kreinflow.configuration import complete_configuration, load_configuration
 from kreinflow.errors import InputError
 from kreinflow.kernels.generators import GENERATORS
 from kreinflow.kernels.registry import KERNELS
 from kreinflow.landmarks.registry import SELECTORS
 from kreinflow.learners.registry import LEARNERS
+from kreinflow.schema import schema
 from small_inputs import configuration
 
 ROOT = Path(__file__).parents[1]

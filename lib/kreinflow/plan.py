@@ -58,10 +58,19 @@ class DatasetPlan:
         lenders = [b for name in used if isinstance(b := known[name].get("budget"), str)]
         return {name: known[name] for name in (*used, *lenders)}
 
+    def transforms_by_owner(self) -> dict[str, str]:
+        """Return the score transform of each recipe and selector, by what messages call it."""
+        found = {f"recipe {recipe['name']!r}": recipe["transform"] for recipe in self.recipes()}
+        return found | {
+            f"selector {name!r}": settings["transform"]
+            for name, settings in self.selectors.items()
+            if "transform" in settings
+        }
+
     @property
     def transforms(self) -> list[str]:
         """The score transforms of the recipes and of the selectors, sorted."""
-        wanted = [recipe["transform"] for recipe in self.recipes()]
+        wanted = list(self.transforms_by_owner().values())
         wanted += [settings.get("transform", "raw") for settings in self.selectors.values()]
         return sorted(set(wanted))
 

@@ -28,7 +28,8 @@ import yaml
 
 from kreinflow.artifacts import read_arrays
 from kreinflow.classify.classification import COLUMNS
-from kreinflow.configuration import complete_configuration, schema
+from kreinflow.configuration import complete_configuration
+from kreinflow.schema import schema
 
 ROOT = Path(__file__).parents[2]
 PAGES = {path.name: path for path in [ROOT / "README.md", *sorted(ROOT.glob("docs/*.md"))]}

@@ -7,11 +7,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from kreinflow.configuration import complete_configuration, schema
+from kreinflow.configuration import complete_configuration
 from kreinflow.errors import InputError
 from kreinflow.landmarks.registry import SELECTORS, make_selector
 from kreinflow.references import REFERENCES
 from kreinflow.report.methods import methods_text
+from kreinflow.schema import schema
 from landmarks.made_up import problem_of
 
 PAGE = Path(__file__).parents[2] / "docs" / "a-method-of-your-own.md"

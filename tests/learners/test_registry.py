@@ -9,10 +9,11 @@ import pytest
 import yaml
 
 from krein_problems import problem_of
-from kreinflow.configuration import complete_configuration, schema
+from kreinflow.configuration import complete_configuration
 from kreinflow.errors import InputError
 from kreinflow.learners.registry import LEARNERS, make_learner
 from kreinflow.references import REFERENCES
+from kreinflow.schema import schema
 
 PAGE = Path(__file__).parents[2] / "docs" / "a-method-of-your-own.md"
 

@@ -11,7 +11,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
 from kreinflow.alignment.transforms import make_transform
-from kreinflow.configuration import complete_method, correction_fault, nearest
+from kreinflow.cross_references import correction_fault
 from kreinflow.errors import InputError
 from kreinflow.krein.correction import CORRECTIONS, LANDMARK_COORDINATES, CorrectedFactor, embed
 from kreinflow.krein.eigen import Eigenpairs
@@ -27,6 +27,7 @@ from kreinflow.models.inner_folds import inner_partition
 from kreinflow.models.reject_threshold import RejectRule
 from kreinflow.models.training import Training
 from kreinflow.numerics import FloatArray
+from kreinflow.schema import complete_method, nearest
 from kreinflow.sequences.partition import ALL
 
 KINDS = ("similarity", "dissimilarity", "squared_dissimilarity")

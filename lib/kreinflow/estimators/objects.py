@@ -16,7 +16,6 @@ from sklearn.utils.validation import (
 )
 
 from kreinflow.alignment.transforms import make_transform
-from kreinflow.configuration import complete_method, nearest
 from kreinflow.errors import InputError
 from kreinflow.estimators.alignment_kernel import AlignmentKernel
 from kreinflow.estimators.base import KINDS, SYMMETRY, LandmarkDecisions, LandmarkFactor
@@ -28,6 +27,7 @@ from kreinflow.landmarks.registry import SELECTORS
 from kreinflow.landmarks.stage import LandmarkStage
 from kreinflow.models.run import Run
 from kreinflow.numerics import FloatArray, tiles
+from kreinflow.schema import complete_method, nearest
 from kreinflow.scores import open_scores
 from kreinflow.sequences.dataset import Dataset, digest
 from kreinflow.sequences.matrix_files import check_matrix

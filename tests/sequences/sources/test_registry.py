@@ -7,9 +7,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from kreinflow.configuration import complete_configuration, schema
+from kreinflow.configuration import complete_configuration
 from kreinflow.errors import InputError
 from kreinflow.report.methods import methods_text
+from kreinflow.schema import schema
 from kreinflow.scores import open_scores
 from kreinflow.sequences.dataset import read_dataset, write_dataset
 from kreinflow.sequences.sources.registry import SOURCES, make_source

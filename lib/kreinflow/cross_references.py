@@ -1,0 +1,174 @@
+"""What parts of a configuration say of each other: names that must exist, choices that must fit."""
+
+import re
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from kreinflow.errors import InputError
+from kreinflow.learners.registry import LEARNERS
+from kreinflow.plan import UNLABELLED, DatasetPlan
+from kreinflow.schema import nearest
+
+
+def correction_fault(learner: str, correction: str) -> str | None:
+    """Return why a learner, by its method, cannot use a correction; None if it can."""
+    if not LEARNERS[learner].needs_positive or correction not in ("none", "landmark_basis"):
+        return None
+    return (
+        f"{learner} cannot learn from negative eigenvalues, which correction {correction!r} keeps. "
+        "Use flip, clip, square or shift."
+    )
+
+
+Refuse = Callable[[str, str], InputError]
+"""Makes an error of a place in the configuration, and why it is wrong."""
+
+
+def check_references(config: dict[str, Any], name: str) -> None:
+    """Check what the schema cannot: names that refer to nothing, settings that do not fit.
+
+    The recipes of a data set that names none are all of them: they are filled in, in place.
+
+    Raises
+    ------
+    InputError
+        At the first thing wrong.
+    """
+
+    def refuse(place: str, why: str) -> InputError:
+        return InputError(f"{name}: {place}: {why}")
+
+    evalue = config["transforms"]["evalue"]
+    if (evalue["lambda"] is None) != (evalue["K"] is None):
+        raise refuse("transforms.evalue", "give both lambda and K, or neither.")
+    _check_recipes(config, refuse)
+    _check_lenders(config["selectors"], refuse)
+    for key, dataset in config["datasets"].items():
+        _choose_recipes(dataset, config["recipes"], f"datasets.{key}", refuse)
+        _check_dataset(DatasetPlan(config, key), f"datasets.{key}", refuse)
+    for key, request in config["classify"].items():
+        _check_request(key, request, config["datasets"], refuse)
+
+
+def _check_recipes(config: Mapping[str, Any], refuse: Refuse) -> None:
+    names = set()
+    for recipe in config["recipes"]:
+        place = f"recipes, {recipe['name']!r}"
+        if recipe["name"] in names:
+            raise refuse(place, "the name stands twice; names must differ.")
+        names.add(recipe["name"])
+        if isinstance(recipe["rank"], float) and recipe["rank"] > 1:
+            raise refuse(
+                place,
+                f"rank {recipe['rank']} is neither a whole number nor a share up to 1.0.",
+            )
+        for kind in ("selector", "learner"):
+            if recipe[kind] not in config[f"{kind}s"]:
+                raise refuse(place, _undefined(kind, recipe[kind], config[f"{kind}s"]))
+        learner = config["learners"][recipe["learner"]]["method"]
+        if fault := correction_fault(learner, recipe["correction"]):
+            raise refuse(place, fault)
+
+
+def _undefined(what: str, name: str, known: Iterable[str]) -> str:
+    return f"{what} {name!r} is not defined{nearest(name, known)}"
+
+
+def _check_lenders(selectors: Mapping[str, Any], refuse: Refuse) -> None:
+    """Refuse a budget that names no selector, or one that takes its number from another."""
+    own = [key for key, part in selectors.items() if not isinstance(part.get("budget"), str)]
+    for key, selector in selectors.items():
+        budget = selector.get("budget")
+        if isinstance(budget, str) and budget not in own:
+            raise refuse(
+                f"selectors.{key}.budget",
+                f"{budget!r} is no selector with a number of its own{nearest(budget, own)}",
+            )
+
+
+def _choose_recipes(
+    dataset: dict[str, Any], recipes: Iterable[Mapping[str, Any]], place: str, refuse: Refuse
+) -> None:
+    known = [recipe["name"] for recipe in recipes]
+    asked = [("recipes", recipe) for recipe in dataset["recipes"] or []]
+    asked += [("final", dataset["final"])] if dataset["final"] else []
+    for part, recipe in asked:
+        if recipe not in known:
+            raise refuse(f"{place}.{part}", _undefined("recipe", recipe, known))
+    dataset["recipes"] = dataset["recipes"] or known
+    if dataset["final"] is not None and dataset["final"] not in dataset["recipes"]:
+        raise refuse(f"{place}.final", "the recipe is not among the data set's recipes.")
+
+
+def _check_request(
+    key: str, request: Mapping[str, Any], datasets: Mapping[str, Any], refuse: Refuse
+) -> None:
+    name = request["dataset"]
+    if name not in datasets:
+        raise refuse(f"classify.{key}", _undefined("data set", name, datasets))
+    source = datasets[name]["source"]
+    if request["strand"] == "both" and source.get("molecule") != "nucleotide":
+        raise refuse(
+            f"classify.{key}.strand",
+            f"the objects of {name!r} are no nucleotides, so they have no other "
+            "strand. Leave it out.",
+        )
+    if key == UNLABELLED and source.get("unmatched") == "classify":
+        raise refuse(
+            f"classify.{key}",
+            "is the name of the data set's own sequences without label (unmatched: classify). "
+            "Choose another name.",
+        )
+
+
+def _check_dataset(plan: DatasetPlan, place: str, refuse: Refuse) -> None:
+    folds = plan.settings["folds"]
+    for key, why in plan.source.faults():
+        raise refuse(f"{place}.source.{key}", why)
+    if folds["method"] == "table" and not folds["table"]:
+        raise refuse(f"{place}.folds", "method table needs the path of a table.")
+    if folds["column"] is not None and folds["method"] != "grouped":
+        raise refuse(f"{place}.folds.column", "only the method grouped takes a column.")
+    if plan.source.aligned:
+        _check_scoring(plan, place, refuse)
+        return
+    noun = plan.source.noun
+    for owner, transform in plan.transforms_by_owner().items():
+        if transform != "raw":
+            raise refuse(
+                f"{place}.recipes",
+                f"{owner} has 'transform: {transform}', but only alignment scores are "
+                f"transformed. For {noun} give recipes and their selectors 'transform: raw'.",
+            )
+    if folds["method"] == "grouped" and folds["column"] is None:
+        raise refuse(
+            f"{place}.folds",
+            f"{noun}: no sequences to group by identity. Use method stratified or table, "
+            "or a column of the labels' table.",
+        )
+
+
+def _check_scoring(plan: DatasetPlan, place: str, refuse: Refuse) -> None:
+    scoring, molecule = plan.settings["scoring"], plan.settings["source"].get("molecule")
+    matrix, mode = scoring["matrix"], scoring["mode"]
+    if molecule == "nucleotide" and re.fullmatch(r"(?i)(blosum|pam)\d+", matrix):
+        raise refuse(
+            f"{place}.scoring.matrix",
+            f"{matrix} compares amino acids, the molecule is nucleotide. "
+            "Use nuc44 or dnafull, or leave it out.",
+        )
+    if scoring["gap_open"] < scoring["gap_extend"]:
+        raise refuse(f"{place}.scoring", "gap_open must be at least gap_extend.")
+    if plan.config["alignment"]["backend"] == "pyopal" and mode != "local":
+        raise refuse(
+            f"{place}.scoring.mode",
+            f"the alignment backend pyopal cannot make {mode} alignments. "
+            "Use alignment.backend parasail, or mode local.",
+        )
+    for owner, transform in plan.transforms_by_owner().items():
+        if mode != "local" and transform not in ("raw", "normalised"):
+            raise refuse(
+                f"{place}.scoring",
+                f"{mode} alignments can score below 0, which the transform {transform} of {owner} "
+                "cannot take. Use raw or normalised there, or mode local.",
+            )
