@@ -1,8 +1,13 @@
 """Pairs, minutes and megabytes that jobs ask for, counted by hand."""
 
+import itertools
+
+import numpy as np
 import pytest
 
+from data_sets import six_objects
 from kreinflow import costs
+from kreinflow.costs import alignment_account
 
 STATISTICS = {
     "distinct": 100,
@@ -58,3 +63,27 @@ def test_a_job_gives_its_rows_what_it_asked_for_them(landmarks, input_mb):
     asked = costs.learning_mb(input_mb, landmarks, 2048)
     assert costs.rows_mb(asked, landmarks) == pytest.approx(max(64, min(24 * input_mb, 2048)))
     assert costs.rows_mb(100, landmarks) == 64  # a cluster that gives less than was asked for
+
+
+def test_the_account_counts_each_pair_once():
+    dataset = six_objects()
+
+    class Scheme:
+        digest, gap_open, gap_extend, mode = "d", 11, 1, "local"
+        matrix = type("Matrix", (), {"name": "m"})
+
+    candidates = {"x": np.array([1, 2, 3]), "y": np.array([5])}
+    landmarks = np.array([1, 4])
+    wanted = {
+        (i, j)
+        for i, j in itertools.combinations(range(6), 2)
+        if i in landmarks
+        or j in landmarks
+        or (
+            dataset.labels[i] == dataset.labels[j]
+            and {i, j} & set(candidates["xy"[dataset.labels[i]]].tolist())
+        )
+    }
+    account = alignment_account(dataset, Scheme, candidates, landmarks)
+    assert account["aligned"] == len(wanted)
+    assert account["full_matrix"] == 15
