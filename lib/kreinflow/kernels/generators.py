@@ -5,16 +5,17 @@ it. They were fixed before any method was run on the data, except in :class:`Thr
 says so.
 """
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Mapping
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from kreinflow.kernels.kernel import Named, whole_number
 from kreinflow.numerics import FloatArray
 from kreinflow.randomness import stream
-from kreinflow.settings import Configured, SettingsSchema
+from kreinflow.settings import SettingsSchema
 
 
 class Generated(NamedTuple):
@@ -25,26 +26,8 @@ class Generated(NamedTuple):
     labels: tuple[str, ...]
 
 
-class Generator(Configured, ABC):
-    """A way to draw labelled vectors: one subclass, and its line in :data:`GENERATORS`.
-
-    Parameters
-    ----------
-    settings : mapping
-        As in the config, checked: other keys than ``name`` that are missing have their default.
-
-    Attributes
-    ----------
-    name : str
-        Its name in the config.
-    """
-
-    named_by = "name"
-    name: ClassVar[str]
-
-    @abstractmethod
-    def describe(self) -> str:
-        """Return what the methods paragraph says of the data, without full stop."""
+class Generator(Named):
+    """A way to draw labelled vectors: one subclass, and its line in :data:`GENERATORS`."""
 
     @abstractmethod
     def draw(self, random: np.random.Generator) -> Generated:
@@ -52,13 +35,7 @@ class Generator(Configured, ABC):
 
 
 def _objects(default: int) -> dict[str, Any]:
-    return {
-        "description": "vectors of all classes together",
-        "type": "integer",
-        "minimum": 4,
-        "maximum": 10_000_000,
-        "default": default,
-    }
+    return whole_number("vectors of all classes together", 10_000_000, default, minimum=4)
 
 
 class TwoClasses(Generator):
@@ -102,16 +79,13 @@ class Ball(TwoClasses):
     """
 
     name = "ball"
+    phrase = "{objects} balls of radius 1 or 2 in a box of side 100"
     classes = ("small", "large")
     settings_schema: ClassVar[SettingsSchema] = {"objects": _objects(200)}
 
     DIMENSIONS = 3
     BOX = 100.0
     RADII = (1.0, 2.0)
-
-    def describe(self) -> str:
-        """See :meth:`Generator.describe`."""
-        return f"{self.settings['objects']} balls of radius 1 or 2 in a box of side 100"
 
     def vectors(self, codes: NDArray[np.intp], random: np.random.Generator) -> FloatArray:
         """See :meth:`TwoClasses.vectors`."""
@@ -130,11 +104,8 @@ class Checkerboard(Generator):
     """
 
     name = "checkerboard"
+    phrase = "{objects} points on a 3 x 3 checkerboard"
     settings_schema: ClassVar[SettingsSchema] = {"objects": _objects(900)}
-
-    def describe(self) -> str:
-        """See :meth:`Generator.describe`."""
-        return f"{self.settings['objects']} points on a 3 x 3 checkerboard"
 
     def draw(self, random: np.random.Generator) -> Generated:
         """See :meth:`Generator.draw`."""
@@ -154,19 +125,16 @@ class Gaussians(TwoClasses):
     """
 
     name = "gaussians"
+    phrase = "{objects} points of two Gaussians that overlap"
     classes = ("left", "right")
     settings_schema: ClassVar[SettingsSchema] = {"objects": _objects(200)}
 
-    MEAN = 1.4
-
-    def describe(self) -> str:
-        """See :meth:`Generator.describe`."""
-        return f"{self.settings['objects']} points of two Gaussians that overlap"
+    MEAN = (1.4, 0.0)
 
     def vectors(self, codes: NDArray[np.intp], random: np.random.Generator) -> FloatArray:
         """See :meth:`TwoClasses.vectors`."""
         X = random.standard_normal((len(codes), 2))
-        X[:, 0] += self.MEAN * (2 * codes - 1)
+        X += np.outer(2 * codes - 1, self.MEAN)
         return X
 
 
@@ -180,6 +148,7 @@ class Bananas(TwoClasses):
     """
 
     name = "bananas"
+    phrase = "{objects} points of two banana-shaped classes (overlap {overlap:g})"
     classes = ("upper", "lower")
     settings_schema: ClassVar[SettingsSchema] = {
         "objects": _objects(200),
@@ -191,13 +160,6 @@ class Bananas(TwoClasses):
             "default": 0.25,
         },
     }
-
-    def describe(self) -> str:
-        """See :meth:`Generator.describe`."""
-        return (
-            f"{self.settings['objects']} points of two banana-shaped classes "
-            f"(overlap {self.settings['overlap']:g})"
-        )
 
     def vectors(self, codes: NDArray[np.intp], random: np.random.Generator) -> FloatArray:
         """See :meth:`TwoClasses.vectors`."""
@@ -225,14 +187,11 @@ class ThreeGaussians(Generator):
     """
 
     name = "three_gaussians"
+    phrase = "500 + 20 + 20 points of three Gaussians in 10 dimensions"
 
     LARGE, SMALL, DIMENSIONS = 500, 20, 10
     SPREAD, NOISE = 5.0, 0.1
     MEANS, DEVIATION = (4.0, 6.0), 0.25
-
-    def describe(self) -> str:
-        """See :meth:`Generator.describe`."""
-        return "500 + 20 + 20 points of three Gaussians in 10 dimensions"
 
     def draw(self, random: np.random.Generator) -> Generated:
         """See :meth:`Generator.draw`."""
@@ -247,7 +206,7 @@ class ThreeGaussians(Generator):
         )
 
 
-class PseudoEuclideanGaussians(TwoClasses):
+class PseudoEuclideanGaussians(Gaussians):
     """Two Gaussians in the plane R^(1,1); with the kernel ``pseudo_euclidean``, ``positive: 1``.
 
     Standard deviation 1 in both coordinates, means (-1.5, -0.75) and (1.5, 0.75): they differ in
@@ -257,20 +216,9 @@ class PseudoEuclideanGaussians(TwoClasses):
     """
 
     name = "pseudo_euclidean_gaussians"
-    classes = ("left", "right")
-    settings_schema: ClassVar[SettingsSchema] = {"objects": _objects(200)}
+    phrase = "{objects} points of two Gaussians in R^(1,1)"
 
     MEAN = (1.5, 0.75)
-
-    def describe(self) -> str:
-        """See :meth:`Generator.describe`."""
-        return f"{self.settings['objects']} points of two Gaussians in R^(1,1)"
-
-    def vectors(self, codes: NDArray[np.intp], random: np.random.Generator) -> FloatArray:
-        """See :meth:`TwoClasses.vectors`."""
-        X = random.standard_normal((len(codes), 2))
-        X += np.outer(2 * codes - 1, self.MEAN)
-        return X
 
 
 class Twonorm(TwoClasses):
@@ -287,14 +235,11 @@ class Twonorm(TwoClasses):
     """
 
     name = "twonorm"
+    phrase = "{objects} points of Breiman's twonorm"
     classes = ("above", "below")
     settings_schema: ClassVar[SettingsSchema] = {"objects": _objects(7400)}
 
     DIMENSIONS = 20
-
-    def describe(self) -> str:
-        """See :meth:`Generator.describe`."""
-        return f"{self.settings['objects']} points of Breiman's twonorm"
 
     def vectors(self, codes: NDArray[np.intp], random: np.random.Generator) -> FloatArray:
         """See :meth:`TwoClasses.vectors`."""
@@ -320,14 +265,11 @@ class Ringnorm(TwoClasses):
     """
 
     name = "ringnorm"
+    phrase = "{objects} points of Breiman's ringnorm"
     classes = ("wide", "narrow")
     settings_schema: ClassVar[SettingsSchema] = {"objects": _objects(7400)}
 
     DIMENSIONS = 20
-
-    def describe(self) -> str:
-        """See :meth:`Generator.describe`."""
-        return f"{self.settings['objects']} points of Breiman's ringnorm"
 
     def vectors(self, codes: NDArray[np.intp], random: np.random.Generator) -> FloatArray:
         """See :meth:`TwoClasses.vectors`."""
@@ -361,14 +303,11 @@ class Waveform(Generator):
     """
 
     name = "waveform"
+    phrase = "{objects} points of Breiman's waveforms, one class against two"
     settings_schema: ClassVar[SettingsSchema] = {"objects": _objects(5000)}
 
     PEAKS = (11, 15, 7)
     PAIRS = ((0, 1), (0, 2), (1, 2))
-
-    def describe(self) -> str:
-        """See :meth:`Generator.describe`."""
-        return f"{self.settings['objects']} points of Breiman's waveforms, one class against two"
 
     def draw(self, random: np.random.Generator) -> Generated:
         """See :meth:`Generator.draw`."""
