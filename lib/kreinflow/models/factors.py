@@ -14,6 +14,11 @@ from kreinflow.krein.factor import KreinFactor, Rank
 from kreinflow.krein.landmark_kernel import Landmarks, TrainingPart, factor_of, landmark_kernel
 
 
+def factor_key(transform: str, rank: object) -> tuple[str, str]:
+    """Return what recipes with one factor have in common: 1 and 1.0 are different ranks."""
+    return transform, str(rank)
+
+
 @dataclass(frozen=True, eq=False)
 class FactorEntry:
     """A Krein factor of one transform and rank, its eigenpairs, and its corrections."""
