@@ -7,12 +7,12 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from kreinflow.evaluation.cross_validation import Centring
-from kreinflow.papers.plots.look import canvas, log_ticks, look
+from kreinflow.papers.plots.look import canvas, draw_legend, log_ticks, look
 from kreinflow.papers.plots.measuring import (
     FOLDS,
     accuracies,
+    balls,
     families,
-    generated,
     protein213,
     selector_settings,
 )
@@ -66,7 +66,7 @@ def measure(seed: int, data: Path) -> pd.DataFrame:
 
 
 def _datasets(seed: int, data: Path) -> Iterator[tuple[str, Dataset]]:
-    yield "ball", generated({"name": "ball", "objects": 200}, {"name": "ball"}, seed)
+    yield "ball", balls(seed)
     proteins = protein213(data, seed)
     if proteins is not None:
         yield "protein213, one class", first_against_rest(proteins)
@@ -76,11 +76,10 @@ def _datasets(seed: int, data: Path) -> Iterator[tuple[str, Dataset]]:
 @look()
 def draw(table: pd.DataFrame) -> Figure:
     """Draw a panel for each data set."""
-    names = list(dict.fromkeys(table["data"]))
+    groups = table.groupby("data", sort=False)
     figure = canvas(4.0)
-    panels = figure.subplots(1, len(names), squeeze=False)[0]
-    for axes, name in zip(panels, names, strict=True):
-        of_data = table[table["data"] == name]
+    panels = figure.subplots(1, len(groups), squeeze=False)[0]
+    for axes, (name, of_data) in zip(panels, groups, strict=True):
         for method, looks in LEARNER_LOOKS.items():
             part = of_data[of_data["learner"] == method]
             axes.plot(part["rank"], part["error_mean"], markersize=6, **looks)
@@ -92,6 +91,5 @@ def draw(table: pd.DataFrame) -> Figure:
             f"{name}\nn = {of_data['objects'].iloc[0]}, negative part {negative:.1%}", loc="left"
         )
     panels[0].set_ylabel("classification error (%)")
-    handles, labels = panels[0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside upper left", ncols=4)
+    draw_legend(figure, panels[0], 4)
     return figure

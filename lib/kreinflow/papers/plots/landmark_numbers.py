@@ -5,7 +5,14 @@ from pathlib import Path
 import pandas as pd
 from matplotlib.figure import Figure
 
-from kreinflow.papers.plots.look import SELECTOR_LOOKS, canvas, log_ticks, look
+from kreinflow.papers.plots.look import (
+    ERROR_TICKS,
+    SELECTOR_LOOKS,
+    canvas,
+    draw_legend,
+    log_ticks,
+    look,
+)
 from kreinflow.papers.plots.measuring import (
     FOLDS,
     Settings,
@@ -42,7 +49,7 @@ def measure(seed: int, data: Path) -> pd.DataFrame:
     lines = []
     for name, settings in selectors.items():
         folds = by_selector.get_group(name)
-        entry, Z = approximate(dataset, choose_landmarks(dataset, settings, seed))
+        approximated = approximate(dataset, choose_landmarks(dataset, settings, seed)).kernel
         method, _, number = name.partition(" ")
         lines.append(
             {
@@ -51,7 +58,7 @@ def measure(seed: int, data: Path) -> pd.DataFrame:
                 "landmarks": folds["landmarks"].mean(),
                 "accuracy": folds["accuracy"].mean(),
                 "accuracy_sd": folds["accuracy"].std(),
-                "error": relative_error(K, Z, entry.factor.signs),
+                "error": relative_error(K, approximated),
             }
         )
     return pd.DataFrame(lines)
@@ -90,8 +97,7 @@ def draw(table: pd.DataFrame) -> Figure:
         color=BLACK,
     )
     left.set_ylabel("accuracy")
-    log_ticks(right, "y", [0.01, 0.03, 0.1, 0.3, 1])
+    log_ticks(right, "y", ERROR_TICKS)
     right.set_ylabel("relative Frobenius error")
-    handles, labels = left.get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside upper left", ncols=5)
+    draw_legend(figure, left, 5)
     return figure

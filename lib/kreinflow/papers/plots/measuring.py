@@ -1,23 +1,30 @@
 """Data in memory, landmarks, and the kernels that they approximate, for the figures."""
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
+import scipy.linalg
 from numpy.typing import NDArray
 
 from kreinflow.alignment.engine import align_pairs, pack
 from kreinflow.alignment.scoring import ScoringScheme, load_substitution_matrix
 from kreinflow.alignment.transforms import make_transform
 from kreinflow.evaluation.cross_validation import Centring, cross_validate
-from kreinflow.krein.factor import Rank
-from kreinflow.krein.landmark_kernel import Landmarks, TrainingPart, landmark_kernel
+from kreinflow.krein.eigen import Eigenpairs
+from kreinflow.krein.factor import KreinFactor, Rank
+from kreinflow.krein.landmark_kernel import (
+    LandmarkKernel,
+    Landmarks,
+    TrainingPart,
+    factor_of,
+    landmark_kernel,
+)
 from kreinflow.landmarks.registry import SELECTORS, make_selector
 from kreinflow.landmarks.stage import select_landmarks
-from kreinflow.models.factors import FactorEntry, make_factors
 from kreinflow.numerics import FloatArray, IntArray, single_threaded
 from kreinflow.papers.figures import PROTEIN213
 from kreinflow.randomness import stream
@@ -31,6 +38,9 @@ Settings = Mapping[str, Any]
 RANK = 1.0
 """All eigenvalues of the landmark matrix are kept, as the papers do."""
 
+RANKS: Mapping[str, Rank] = {"all eigenvalues": RANK, "rank by misfit": "misfit"}
+"""The papers' way and ours."""
+
 FISHER: Settings = {"method": "ny_ikfd"}
 """As published: balanced scatter, bias at the midpoint, no ridge."""
 
@@ -39,30 +49,17 @@ FOLDS = 10
 RAW = make_transform("raw")
 
 
-def matrix_dataset(matrix: FloatArray, labels: Sequence[str]) -> Dataset:
-    """Return a data set of all similarities."""
-    classes = tuple(sorted(set(labels)))
-    names = tuple(str(i) for i in range(len(labels)))
-    return Dataset(
-        ids=names,
-        labels=np.array([classes.index(label) for label in labels]),
-        classes=classes,
-        rows=np.arange(len(labels)),
-        digests=names,
-        sequences=None,
-        kind="similarity",
-        matrix=matrix,
-        statistics={},
-    )
-
-
 def generated(generator: Settings, kernel: Settings, seed: int) -> Dataset:
     """Return generated data with all scores; its objects are the vectors."""
     source = {"type": "generated", "generator": generator, "kernel": kernel, "min_class_size": 2}
     dataset = load_dataset(source, Path(), None, seed)
     rows = np.arange(len(dataset.digests))
-    matrix = open_scores(dataset, None, Path()).rectangle(rows, rows)
-    return replace(dataset, matrix=matrix, kernel=None)
+    return replace(dataset, matrix=open_scores(dataset, None, Path()).rectangle(rows, rows))
+
+
+def balls(seed: int, objects: int = 200) -> Dataset:
+    """Return balls of two sizes with their squared distances."""
+    return generated({"name": "ball", "objects": objects}, {"name": "ball"}, seed)
 
 
 def families(number: int, sequences: int, seed: int) -> Dataset:
@@ -109,9 +106,15 @@ def choose_landmarks(
     """
     if training is None:
         training = np.ones(len(dataset.ids), dtype=bool)
-    selector = make_selector(settings)
     table = select_landmarks(
-        selector, dataset, training, MatrixScores(dataset), RAW, seed, "figure", matched
+        make_selector(settings),
+        dataset,
+        training,
+        MatrixScores(dataset),
+        RAW,
+        seed,
+        "figure",
+        matched,
     )
     return table["row"].to_numpy(np.int64)
 
@@ -203,37 +206,65 @@ def centred(dataset: Dataset) -> Dataset:
     return replace(dataset, kind="similarity", matrix=full_kernel(dataset))
 
 
+def product(Z: FloatArray, signs: FloatArray) -> FloatArray:
+    """Return Z diag(s) Z'."""
+    with single_threaded():
+        return (Z * signs) @ Z.T
+
+
+@dataclass(frozen=True, eq=False)
+class Approximation:
+    """What landmarks make of a kernel: K~ = Z diag(s) Z', with the rows Z of all records."""
+
+    landmarks: IntArray
+    factor: KreinFactor
+    pairs: Eigenpairs
+    Z: FloatArray
+
+    @property
+    def kernel(self) -> FloatArray:
+        """K~."""
+        return product(self.Z, self.factor.signs)
+
+
 def approximate(
     dataset: Dataset,
     landmarks: IntArray,
     training: NDArray[np.bool_] | None = None,
     rank: Rank = RANK,
-) -> tuple[FactorEntry, FloatArray]:
-    """Return the factor that landmarks make, and its rows Z of all records."""
+) -> Approximation:
+    """Return what landmarks make of a kernel, with a factor of all records or of a part."""
     assert dataset.matrix is not None
-    n = len(dataset.rows)
     known = Landmarks(
         scores=dataset.matrix[:, landmarks],
         self_scores=np.diagonal(dataset.matrix).copy(),
-        lengths=np.zeros(n),
+        lengths=np.zeros(len(dataset.rows)),
         rows=landmarks,
         classes=dataset.labels[landmarks],
         kind=dataset.kind,
     )
-    everything = TrainingPart(np.arange(n), dataset.labels, np.arange(n), dataset.classes)
-    learned = everything
-    if training is not None:
-        rows = np.flatnonzero(training)
-        learned = TrainingPart(rows, dataset.labels[rows], rows, dataset.classes)
-    recipe = {"transform": "raw", "rank": rank, "correction": "none"}
-    (entry,) = make_factors(known, learned, {"raw": RAW}, [recipe])
-    return entry, entry.factor.transform(np.asarray(landmark_kernel(known, everything, RAW).C))
+
+    def kernel_of(rows: IntArray) -> LandmarkKernel:
+        part = TrainingPart(rows, dataset.labels[rows], rows, dataset.classes)
+        return landmark_kernel(known, part, RAW)
+
+    everything = kernel_of(np.arange(len(dataset.rows)))
+    learned = everything if training is None else kernel_of(np.flatnonzero(training))
+    factor, pairs = factor_of(learned, rank)
+    return Approximation(landmarks, factor, pairs, factor.transform(np.asarray(everything.C)))
 
 
-def relative_error(K: FloatArray, Z: FloatArray, signs: FloatArray) -> float:
-    """Return ||K - Z diag(s) Z'|| / ||K|| in the Frobenius norm."""
+def relative_error(K: FloatArray, approximated: FloatArray) -> float:
+    """Return ||K - K~|| / ||K|| in the Frobenius norm."""
     with single_threaded():
-        return float(np.linalg.norm(K - (Z * signs) @ Z.T) / np.linalg.norm(K))
+        return float(np.linalg.norm(K - approximated) / np.linalg.norm(K))
+
+
+def flipped(K: FloatArray) -> FloatArray:
+    """Return K with the absolute values of its eigenvalues."""
+    with single_threaded():
+        values, V = scipy.linalg.eigh(K)
+    return product(V, np.abs(values))
 
 
 def protein213(data: Path, seed: int) -> Dataset | None:

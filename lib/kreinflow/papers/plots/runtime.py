@@ -6,18 +6,17 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-import scipy.linalg
 from matplotlib.figure import Figure
 
 from kreinflow.kernels.generators import generate
 from kreinflow.kernels.registry import make_kernel
-from kreinflow.krein.correction import CorrectedFactor
+from kreinflow.krein.correction import embed
 from kreinflow.krein.double_centring import LandmarkCentring
 from kreinflow.krein.eigen import eigenpairs
 from kreinflow.krein.factor import KreinFactor
 from kreinflow.numerics import FloatArray, single_threaded
 from kreinflow.papers.plots.look import canvas, log_ticks, look
-from kreinflow.papers.plots.measuring import RANK, double_centred
+from kreinflow.papers.plots.measuring import RANK, double_centred, flipped, relative_error
 from kreinflow.report.figures import BLUE, VERMILION
 
 LANDMARKS = 100
@@ -52,7 +51,7 @@ def measure(seed: int, data: Path) -> pd.DataFrame:
         if n in FULL_SIZES:
             S, seconds = _timed(full, balls[:n])
             with single_threaded():
-                line["error"] = float(np.linalg.norm(S - Z @ Z.T) / np.linalg.norm(S))
+                line["error"] = relative_error(S, Z @ Z.T)
             rows.append({"way": "full", "objects": n, "error": 0.0, "seconds": seconds})
         rows.append(line)
     table = pd.DataFrame(rows)
@@ -72,11 +71,7 @@ def _timed(way: Callable[[FloatArray], FloatArray], balls: FloatArray) -> tuple[
 
 def full(balls: FloatArray) -> FloatArray:
     """Return the flipped kernel: all dissimilarities, centred, with all their eigenpairs."""
-    S = double_centred(make_kernel({"name": "ball"}).columns(balls, balls))
-    with single_threaded():
-        values, V = scipy.linalg.eigh(S, overwrite_a=True)
-        flipped: FloatArray = (V * np.abs(values)) @ V.T
-    return flipped
+    return flipped(double_centred(make_kernel({"name": "ball"}).columns(balls, balls)))
 
 
 def linear(balls: FloatArray) -> FloatArray:
@@ -88,7 +83,7 @@ def linear(balls: FloatArray) -> FloatArray:
         C, C[:LANDMARKS], centring.self_similarities(D), rank=RANK, centre=True
     )
     pairs = eigenpairs(factor.transform(C), factor.signs)
-    return CorrectedFactor.fit(factor, pairs, "flip").transform(C)
+    return embed(factor, pairs, "flip").transform(C)
 
 
 def slope(table: pd.DataFrame, way: str) -> float:
