@@ -16,19 +16,7 @@ from kreinflow.papers.plots.look import (
     log_ticks,
     look,
 )
-from kreinflow.papers.plots.measuring import (
-    FOLDS,
-    Settings,
-    accuracies,
-    approximate,
-    choose_landmarks,
-    full_kernel,
-    generated,
-    redrawn,
-    relative_error,
-    selector_settings,
-    vectors,
-)
+from kreinflow.papers.plots.measuring import Settings, generated, redrawn, selector_settings
 
 OVERLAPS = (0.5, 0.4, 0.3, 0.2, 0.15, 0.1)
 SKETCH = 100
@@ -53,18 +41,17 @@ def measure(seed: int, data: Path) -> pd.DataFrame:
     """
     parts = []
     for overlap in OVERLAPS:
-        dataset = generated({"name": "bananas", "overlap": overlap}, {"name": "elm"}, seed)
-        x, y = vectors(dataset).T
-        points = {"overlap": overlap, "x": x, "y": y, "class": dataset.labels}
+        data_set = generated({"name": "bananas", "overlap": overlap}, {"name": "elm"}, seed)
+        x, y = data_set.vectors.T
+        points = {"overlap": overlap, "x": x, "y": y, "class": data_set.dataset.labels}
         parts.append(pd.DataFrame(points))
-        K = full_kernel(dataset)
         folds, wholes = [], []
         for drawn in redrawn(seed, "bananas", REPEATS):
-            folds.append(accuracies(dataset, SELECTORS, drawn, folds=FOLDS))
-            meb = len(choose_landmarks(dataset, SELECTORS["meb"], drawn))
+            folds.append(data_set.accuracies(SELECTORS, drawn))
+            meb = len(data_set.choose(SELECTORS["meb"], drawn))
             for name, settings in SELECTORS.items():
-                landmarks = choose_landmarks(dataset, settings, drawn, matched=meb)
-                error = relative_error(K, approximate(dataset, landmarks).kernel)
+                landmarks = data_set.choose(settings, drawn, matched=meb)
+                error = data_set.approximate(landmarks).error
                 wholes.append({"selector": name, "landmarks": len(landmarks), "error": error})
         measured = pd.concat(folds).groupby("recipe", sort=False)["accuracy"]
         found = pd.DataFrame(wholes).groupby("selector", sort=False).median().reset_index()

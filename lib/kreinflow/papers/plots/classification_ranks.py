@@ -9,8 +9,7 @@ from matplotlib.figure import Figure
 from kreinflow.evaluation.cross_validation import Centring
 from kreinflow.papers.plots.look import canvas, draw_legend, log_ticks, look
 from kreinflow.papers.plots.measuring import (
-    FOLDS,
-    accuracies,
+    AllScores,
     balls,
     families,
     protein213,
@@ -18,7 +17,6 @@ from kreinflow.papers.plots.measuring import (
 )
 from kreinflow.papers.run import first_against_rest
 from kreinflow.report.figures import BLUE, GREEN, GREY, VERMILION
-from kreinflow.sequences.dataset import Dataset
 
 RANKS = (5, 10, 25, 50, 100)
 OBJECTS = 300
@@ -40,20 +38,19 @@ def measure(seed: int, data: Path) -> pd.DataFrame:
     """
     lines = []
     selectors = {str(rank): selector_settings(SELECTOR, rank) for rank in RANKS}
-    for name, dataset in _datasets(seed, data):
-        centring: Centring = "training" if dataset.kind != "similarity" else "landmarks"
+    for name, data_set in _data_sets(seed, data):
+        similar = data_set.dataset.kind == "similarity"
+        centring: Centring = "landmarks" if similar else "training"
         for method in LEARNER_LOOKS:
             learner = {"method": method}
-            folds = accuracies(
-                dataset, selectors, seed, folds=FOLDS, learner=learner, centring=centring
-            )
+            folds = data_set.accuracies(selectors, seed, learner=learner, centring=centring)
             folds["error"] = 100 * (1 - folds["accuracy"])
             most = folds[folds["recipe"] == str(RANKS[-1])]
             for rank, of_rank in folds.groupby("recipe", sort=False):
                 lines.append(
                     {
                         "data": name,
-                        "objects": len(dataset.ids),
+                        "objects": len(data_set.matrix),
                         "negative_fraction": most["negative_fraction"].mean(),
                         "learner": method,
                         "rank": int(str(rank)),
@@ -65,12 +62,13 @@ def measure(seed: int, data: Path) -> pd.DataFrame:
     return pd.DataFrame(lines)
 
 
-def _datasets(seed: int, data: Path) -> Iterator[tuple[str, Dataset]]:
+def _data_sets(seed: int, data: Path) -> Iterator[tuple[str, AllScores]]:
     yield "ball", balls(seed)
     proteins = protein213(data, seed)
     if proteins is not None:
-        yield "protein213, one class", first_against_rest(proteins)
-    yield "families, one class", first_against_rest(families(8, OBJECTS, seed))
+        yield "protein213, one class", AllScores(first_against_rest(proteins.dataset))
+    simulated = families(8, OBJECTS, seed)
+    yield "families, one class", AllScores(first_against_rest(simulated.dataset))
 
 
 @look()

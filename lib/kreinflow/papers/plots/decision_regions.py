@@ -6,8 +6,8 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from kreinflow.papers.plots.look import SELECTOR_LOOKS, look
-from kreinflow.papers.plots.measuring import Settings, as_many_as_balls, generated
-from kreinflow.papers.plots.regions import draw_regions, first_fold, measure_regions
+from kreinflow.papers.plots.measuring import Settings, generated
+from kreinflow.papers.plots.regions import draw_regions, measure_regions
 
 GENERATOR: Settings = {"name": "checkerboard"}
 
@@ -18,10 +18,10 @@ def measure(seed: int, data: Path) -> pd.DataFrame:
     Columns: selector, and those of
     :func:`~kreinflow.papers.plots.regions.measure_regions`.
     """
-    dataset = generated(GENERATOR, {"name": "elm"}, seed)
-    training = first_fold(dataset, seed)
-    landmarks = as_many_as_balls(dataset, SELECTOR_LOOKS, seed, training)
-    return measure_regions(dataset, landmarks, training, 1.5, "selector")
+    board = generated(GENERATOR, {"name": "elm"}, seed)
+    training = board.folds(seed).training("r0f0")
+    landmarks = board.as_many_as_balls(SELECTOR_LOOKS, seed, training)
+    return measure_regions(board, landmarks, training, 1.5, "selector")
 
 
 @look()

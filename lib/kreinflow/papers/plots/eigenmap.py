@@ -11,17 +11,12 @@ from kreinflow.numerics import FloatArray, single_threaded
 from kreinflow.papers.plots.look import canvas, draw_classes, look
 from kreinflow.papers.plots.measuring import (
     RANKS,
-    approximate,
+    AllScores,
     balls,
-    centred,
-    choose_landmarks,
-    full_kernel,
     generated,
     protein213,
-    relative_error,
     selector_settings,
 )
-from kreinflow.sequences.dataset import Dataset
 
 WHOLE = "all scores"
 KERNELS = (WHOLE, *RANKS)
@@ -35,24 +30,23 @@ def measure(seed: int, data: Path) -> pd.DataFrame:
     norm), class, x, y.
     """
     parts = []
-    for name, dataset in _datasets(seed, data):
-        K = full_kernel(dataset)
-        whole = eigenmap(K)
-        found = [(WHOLE, len(K), 0.0, whole)]
-        landmarks = choose_landmarks(dataset, selector_settings("meb"), seed)
+    for name, data_set in _data_sets(seed, data):
+        whole = eigenmap(data_set.kernel)
+        maps = [(WHOLE, len(whole), 0.0, whole)]
+        landmarks = data_set.choose(selector_settings("meb"), seed)
         for kernel, rank in RANKS.items():
-            approximated = approximate(dataset, landmarks, rank=rank).kernel
-            points = turned(eigenmap(approximated), whole)
-            found.append((kernel, len(landmarks), relative_error(K, approximated), points))
-        for kernel, count, error, points in found:
+            found = data_set.approximate(landmarks, rank=rank)
+            points = turned(eigenmap(found.kernel), whole)
+            maps.append((kernel, len(landmarks), found.error, points))
+        for kernel, count, error, points in maps:
             about = {"data": name, "kernel": kernel, "landmarks": count, "error": error}
             x, y = points.T
-            parts.append(pd.DataFrame({**about, "class": dataset.labels, "x": x, "y": y}))
+            parts.append(pd.DataFrame({**about, "class": data_set.dataset.labels, "x": x, "y": y}))
     return pd.concat(parts, ignore_index=True)
 
 
-def _datasets(seed: int, data: Path) -> Iterator[tuple[str, Dataset]]:
-    yield "ball", centred(balls(seed))
+def _data_sets(seed: int, data: Path) -> Iterator[tuple[str, AllScores]]:
+    yield "ball", balls(seed).centred()
     proteins = protein213(data, seed)
     if proteins is not None:
         yield "protein213", proteins

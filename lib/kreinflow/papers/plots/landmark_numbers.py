@@ -13,17 +13,7 @@ from kreinflow.papers.plots.look import (
     log_ticks,
     look,
 )
-from kreinflow.papers.plots.measuring import (
-    FOLDS,
-    Settings,
-    accuracies,
-    approximate,
-    choose_landmarks,
-    full_kernel,
-    generated,
-    relative_error,
-    selector_settings,
-)
+from kreinflow.papers.plots.measuring import Settings, generated, selector_settings
 from kreinflow.report.figures import BLACK, GREY, VERMILION
 
 GENERATOR: Settings = {"name": "checkerboard"}
@@ -39,17 +29,15 @@ def measure(seed: int, data: Path) -> pd.DataFrame:
     landmarks (mean over folds), accuracy (mean over folds), accuracy_sd (between folds), error
     (relative, in the Frobenius norm, of landmarks chosen from all points).
     """
-    dataset = generated(GENERATOR, {"name": "elm"}, seed)
-    K = full_kernel(dataset)
+    board = generated(GENERATOR, {"name": "elm"}, seed)
     selectors = {"meb 0": selector_settings("meb"), f"{FULL} 0": selector_settings(FULL)}
     for method in SELECTOR_LOOKS:
         for budget in BUDGETS:
             selectors[f"{method} {budget}"] = selector_settings(method, budget, SKETCH)
-    by_selector = accuracies(dataset, selectors, seed, folds=FOLDS).groupby("recipe", sort=False)
+    by_selector = board.accuracies(selectors, seed).groupby("recipe", sort=False)
     lines = []
     for name, settings in selectors.items():
         folds = by_selector.get_group(name)
-        approximated = approximate(dataset, choose_landmarks(dataset, settings, seed)).kernel
         method, _, number = name.partition(" ")
         lines.append(
             {
@@ -58,7 +46,7 @@ def measure(seed: int, data: Path) -> pd.DataFrame:
                 "landmarks": folds["landmarks"].mean(),
                 "accuracy": folds["accuracy"].mean(),
                 "accuracy_sd": folds["accuracy"].std(),
-                "error": relative_error(K, approximated),
+                "error": board.approximate(board.choose(settings, seed)).error,
             }
         )
     return pd.DataFrame(lines)

@@ -7,14 +7,8 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from kreinflow.papers.plots.look import look
-from kreinflow.papers.plots.measuring import (
-    Settings,
-    choose_landmarks,
-    generated,
-    selector_settings,
-    vectors,
-)
-from kreinflow.papers.plots.regions import draw_regions, first_fold, measure_regions
+from kreinflow.papers.plots.measuring import Settings, generated, selector_settings
+from kreinflow.papers.plots.regions import draw_regions, measure_regions
 from kreinflow.report.figures import GREY
 
 KERNEL: Settings = {"name": "pseudo_euclidean", "positive": 1}
@@ -31,14 +25,13 @@ def measure(seed: int, data: Path) -> pd.DataFrame:
 
     Columns: panel, and those of :func:`~kreinflow.papers.plots.regions.measure_regions`.
     """
-    dataset = generated({"name": "pseudo_euclidean_gaussians"}, KERNEL, seed)
-    training = first_fold(dataset, seed)
-    reach = float(np.ceil(np.abs(vectors(dataset)).max()))
+    plane = generated({"name": "pseudo_euclidean_gaussians"}, KERNEL, seed)
+    training = plane.folds(seed).training("r0f0")
+    reach = float(np.ceil(np.abs(plane.vectors).max()))
     landmarks = {
-        panel: choose_landmarks(dataset, settings, seed, training)
-        for panel, settings in PANELS.items()
+        panel: plane.choose(settings, seed, training) for panel, settings in PANELS.items()
     }
-    return measure_regions(dataset, landmarks, training, reach, "panel")
+    return measure_regions(plane, landmarks, training, reach, "panel")
 
 
 @look()

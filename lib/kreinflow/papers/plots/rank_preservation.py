@@ -17,21 +17,17 @@ from kreinflow.papers.plots.look import canvas, draw_legend, look
 from kreinflow.papers.plots.measuring import (
     FOLDS,
     RANKS,
+    AllScores,
     Settings,
-    accuracies,
-    approximate,
     balls,
-    choose_landmarks,
     families,
     flipped,
-    full_kernel,
     product,
     protein213,
     redrawn,
     selector_settings,
 )
 from kreinflow.report.figures import BLUE, VERMILION
-from kreinflow.sequences.dataset import Dataset
 
 SHARES = (0.02, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 0.9)
 """Landmarks, as shares of the objects."""
@@ -51,17 +47,17 @@ def measure(seed: int, data: Path) -> pd.DataFrame:
     (:data:`SPEARMAN`: a line a draw of the landmarks; :data:`ACCURACY`: a line a fold), value.
     """
     lines = []
-    for name, dataset in _datasets(seed, data):
-        n = len(dataset.rows)
+    for name, data_set in _data_sets(seed, data):
+        n = len(data_set.matrix)
         pairs = np.triu_indices(n, 1)
-        whole = scipy.stats.rankdata(flipped(full_kernel(dataset))[pairs])
+        whole = scipy.stats.rankdata(flipped(data_set.kernel)[pairs])
         budgets = {share: max(4, round(share * n)) for share in SHARES}
         for eigenvalues, rank in RANKS.items():
             about = {"data": name, "objects": n, "eigenvalues": eigenvalues}
             for share, count in budgets.items():
                 at = {**about, "share": share, "landmarks": count}
                 for drawn in redrawn(seed, "ranks", REPEATS):
-                    K = approximated(dataset, count, drawn, rank)
+                    K = approximated(data_set, count, drawn, rank)
                     with single_threaded():
                         found = np.corrcoef(scipy.stats.rankdata(K[pairs]), whole)[0, 1]
                     lines.append({**at, "what": SPEARMAN, "value": found})
@@ -70,8 +66,8 @@ def measure(seed: int, data: Path) -> pd.DataFrame:
                 str(share): selector_settings("uniform", int(trained * count))
                 for share, count in budgets.items()
             }
-            folds = accuracies(
-                dataset, selectors, seed, folds=FOLDS, learner=LEARNER, rank=rank, correction="flip"
+            folds = data_set.accuracies(
+                selectors, seed, learner=LEARNER, rank=rank, correction="flip"
             )
             for recipe, accuracy in zip(folds["recipe"], folds["accuracy"], strict=True):
                 at = {**about, "share": float(recipe), "landmarks": budgets[float(recipe)]}
@@ -79,7 +75,7 @@ def measure(seed: int, data: Path) -> pd.DataFrame:
     return pd.DataFrame(lines)
 
 
-def _datasets(seed: int, data: Path) -> Iterator[tuple[str, Dataset]]:
+def _data_sets(seed: int, data: Path) -> Iterator[tuple[str, AllScores]]:
     yield "ball", balls(seed, OBJECTS)
     proteins = protein213(data, seed)
     if proteins is not None:
@@ -87,10 +83,10 @@ def _datasets(seed: int, data: Path) -> Iterator[tuple[str, Dataset]]:
     yield "simulated families", families(8, OBJECTS, seed)
 
 
-def approximated(dataset: Dataset, count: int, seed: int, rank: Rank) -> FloatArray:
+def approximated(data_set: AllScores, count: int, seed: int, rank: Rank) -> FloatArray:
     """Return the flipped kernel that uniform landmarks make."""
-    landmarks = choose_landmarks(dataset, selector_settings("uniform", count), seed)
-    found = approximate(dataset, landmarks, rank=rank)
+    landmarks = data_set.choose(selector_settings("uniform", count), seed)
+    found = data_set.approximate(landmarks, rank=rank)
     with single_threaded():
         vectors = found.Z @ found.pairs.map
     return product(vectors, np.abs(found.pairs.values))

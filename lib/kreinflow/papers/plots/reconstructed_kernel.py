@@ -9,13 +9,7 @@ from matplotlib.figure import Figure
 
 from kreinflow.numerics import FloatArray, IntArray
 from kreinflow.papers.plots.look import SELECTOR_LOOKS, canvas, look
-from kreinflow.papers.plots.measuring import (
-    approximate,
-    as_many_as_balls,
-    full_kernel,
-    generated,
-    relative_error,
-)
+from kreinflow.papers.plots.measuring import generated, relative_error
 from kreinflow.report.figures import BLACK
 
 METHODS = ("meb", "kmeans", "entropy", "uniform", "leverage")
@@ -36,15 +30,15 @@ def measure(seed: int, data: Path) -> pd.DataFrame:
     and of the block of the small Gaussians), row, column, small (whether the row is of a small
     Gaussian), value.
     """
-    dataset = generated({"name": "three_gaussians"}, {"name": "linear"}, seed)
-    K = full_kernel(dataset)
-    small = dataset.labels == dataset.classes.index("small")
+    gaussians = generated({"name": "three_gaussians"}, {"name": "linear"}, seed)
+    K = gaussians.kernel
+    small = gaussians.dataset.labels == gaussians.dataset.classes.index("small")
     block = np.ix_(small, small)
     shown = np.concatenate([np.flatnonzero(~small)[::THINNED], np.flatnonzero(small)])
     places = np.arange(len(shown))
     kernels: list[tuple[str, IntArray, FloatArray]] = [(WHOLE, np.arange(len(K)), K)]
-    for method, landmarks in as_many_as_balls(dataset, METHODS, seed).items():
-        kernels.append((method, landmarks, approximate(dataset, landmarks).kernel))
+    for method, landmarks in gaussians.as_many_as_balls(METHODS, seed).items():
+        kernels.append((method, landmarks, gaussians.approximate(landmarks).kernel))
     parts = [
         pd.DataFrame(
             {

@@ -12,9 +12,8 @@ from kreinflow.kernels.registry import make_kernel
 from kreinflow.learners.fisher import NystroemFisher
 from kreinflow.numerics import IntArray
 from kreinflow.papers.plots.look import canvas, draw_classes
-from kreinflow.papers.plots.measuring import FOLDS, approximate, stratified, vectors
+from kreinflow.papers.plots.measuring import AllScores
 from kreinflow.report.figures import BLACK
-from kreinflow.sequences.dataset import Dataset
 
 GRID = 61
 """Points of the grid on either axis."""
@@ -22,13 +21,8 @@ GRID = 61
 SHADES = ("#CFE3F1", "#F7DCCB")
 
 
-def first_fold(dataset: Dataset, seed: int) -> NDArray[np.bool_]:
-    """Return the training part of the first fold of ten."""
-    return stratified(dataset, FOLDS, seed).training("r0f0")
-
-
 def measure_regions(
-    dataset: Dataset,
+    plane: AllScores,
     landmarks: Mapping[str, IntArray],
     training: NDArray[np.bool_],
     reach: float,
@@ -38,8 +32,8 @@ def measure_regions(
 
     Parameters
     ----------
-    dataset : Dataset
-        Of two classes; its objects are points of the plane, its matrix similarities.
+    plane : AllScores
+        Similarities of points of the plane, in two classes.
     landmarks : mapping of str to ndarray of int
         By the name of what chose them.
     training : ndarray of shape (n,), bool
@@ -54,16 +48,16 @@ def measure_regions(
         After that column kind ("grid", "training", "test" or "landmark"), x, y, class (empty for
         the grid) and decision, positive for the second class.
     """
-    assert dataset.kernel is not None
-    points, labels = vectors(dataset), dataset.labels
+    assert plane.dataset.kernel is not None
+    points, labels = plane.vectors, plane.dataset.labels
     axis = np.linspace(-reach, reach, GRID)
     grid = np.column_stack([x.ravel() for x in np.meshgrid(axis, axis)])
     tables = []
     for name, rows in landmarks.items():
-        found = approximate(dataset, rows, training)
+        found = plane.approximate(rows, training)
         model = NystroemFisher().fit(found.Z[training], found.factor.signs, labels[training], 2)
         of_records = model.decision_function(found.Z)
-        columns = make_kernel(dataset.kernel).columns(grid, points[rows])
+        columns = make_kernel(plane.dataset.kernel).columns(grid, points[rows])
         of_grid = model.decision_function(found.factor.transform(columns))
         kinds = [("grid", grid, np.full(len(grid), np.nan), of_grid)]
         for kind, places in {

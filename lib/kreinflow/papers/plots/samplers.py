@@ -23,8 +23,7 @@ from kreinflow.papers.plots.look import (
     look,
 )
 from kreinflow.papers.plots.measuring import (
-    approximate,
-    choose_landmarks,
+    AllScores,
     product,
     redrawn,
     relative_error,
@@ -60,12 +59,10 @@ def measure(seed: int, data: Path) -> pd.DataFrame:
     seconds are those of a processor, given all scores).
     """
     lines = []
-    for name, dataset in datasets():
-        assert dataset.matrix is not None
-        K = np.asarray(dataset.matrix)
-        n = len(K)
+    for name, data_set in data_sets():
+        n = len(data_set.matrix)
         about = {"data": name, "objects": n}
-        for rank, error in best_errors(K).items():
+        for rank, error in best_errors(data_set.kernel).items():
             best = {"landmarks": BEST, "selector": "", "rank": rank, "error": error}
             lines.append({**about, **best, "seconds": np.nan})
         for how in (PLAIN, ONE_SHOT):
@@ -75,7 +72,7 @@ def measure(seed: int, data: Path) -> pd.DataFrame:
                     continue
                 for method in METHODS:
                     tries = [
-                        _try(dataset, K, method, count, rank, drawn)
+                        _try(data_set, method, count, rank, drawn)
                         for drawn in redrawn(seed, "samplers", REPEATS)
                     ]
                     error, seconds = np.median(tries, axis=0)
@@ -84,7 +81,7 @@ def measure(seed: int, data: Path) -> pd.DataFrame:
     return pd.DataFrame(lines)
 
 
-def datasets() -> Iterator[tuple[str, Dataset]]:
+def data_sets() -> Iterator[tuple[str, AllScores]]:
     """Yield the differences of two Gaussian kernels on tables that come with scikit-learn."""
     from sklearn import datasets as tables
 
@@ -98,20 +95,18 @@ def datasets() -> Iterator[tuple[str, Dataset]]:
             {"name": "difference_of_gaussians", "width": width, "subtracted_width": 2 * width}
         )
         ids = tuple(map(str, range(len(X))))
-        yield (
-            name,
-            Dataset(
-                ids=ids,
-                labels=np.zeros(len(X), dtype=np.intp),
-                classes=("all",),
-                rows=np.arange(len(X)),
-                digests=ids,
-                sequences=None,
-                kind="similarity",
-                matrix=kernel.columns(X, X),
-                statistics={},
-            ),
+        dataset = Dataset(
+            ids=ids,
+            labels=np.zeros(len(X), dtype=np.intp),
+            classes=("all",),
+            rows=np.arange(len(X)),
+            digests=ids,
+            sequences=None,
+            kind="similarity",
+            matrix=kernel.columns(X, X),
+            statistics={},
         )
+        yield name, AllScores(dataset)
 
 
 def best_errors(K: FloatArray) -> dict[int, float]:
@@ -121,20 +116,18 @@ def best_errors(K: FloatArray) -> dict[int, float]:
     return {rank: float(np.sqrt(squares[rank:].sum() / squares.sum())) for rank in RANKS}
 
 
-def _try(
-    dataset: Dataset, K: FloatArray, method: str, count: int, rank: int, seed: int
-) -> tuple[float, float]:
+def _try(data_set: AllScores, method: str, count: int, rank: int, seed: int) -> tuple[float, float]:
     """Return error and seconds of one approximation."""
     start = time.process_time()
-    landmarks = choose_landmarks(dataset, selector_settings(method, count, SKETCH), seed)
-    found = approximate(dataset, landmarks)
+    landmarks = data_set.choose(selector_settings(method, count, SKETCH), seed)
+    found = data_set.approximate(landmarks)
     kept = np.argsort(-np.abs(found.pairs.values), kind="stable")[:rank]
     with single_threaded():
         vectors = found.Z @ found.pairs.map[:, kept]
     values = found.pairs.values[kept]
     seconds = time.process_time() - start
     approximated = product(vectors * np.sqrt(np.abs(values)), np.sign(values))
-    return relative_error(K, approximated), seconds
+    return relative_error(data_set.kernel, approximated), seconds
 
 
 @look()

@@ -14,16 +14,7 @@ from matplotlib.patches import Patch
 
 from kreinflow.numerics import FloatArray, single_threaded
 from kreinflow.papers.plots.look import SELECTOR_LOOKS, canvas, draw_legend, look
-from kreinflow.papers.plots.measuring import (
-    Settings,
-    approximate,
-    balls,
-    centred,
-    choose_landmarks,
-    full_kernel,
-    relative_error,
-    selector_settings,
-)
+from kreinflow.papers.plots.measuring import Settings, balls, selector_settings
 from kreinflow.report.figures import BLACK, BLUE, VERMILION
 
 EQUAL_BUDGET = 20
@@ -42,16 +33,14 @@ def measure(seed: int, data: Path) -> pd.DataFrame:
     Columns: panel, selector (empty for the kernel itself), landmarks, error (relative, in the
     Frobenius norm), eigenvalue.
     """
-    dataset = centred(balls(seed))
-    K = full_kernel(dataset)
+    data_set = balls(seed).centred()
     with single_threaded():
-        whole: FloatArray = scipy.linalg.eigh(K, eigvals_only=True)[::-1]
-    spectra = [("", len(K), 0.0, whole)]
-    meb = len(choose_landmarks(dataset, selector_settings("meb"), seed))
-    for settings in _settings(meb):
-        found = approximate(dataset, choose_landmarks(dataset, settings, seed))
-        error = relative_error(K, found.kernel)
-        spectra.append((settings["method"], len(found.landmarks), error, found.pairs.values))
+        whole: FloatArray = scipy.linalg.eigh(data_set.kernel, eigvals_only=True)[::-1]
+    spectra = [("", len(whole), 0.0, whole)]
+    for settings in _settings(len(data_set.choose(selector_settings("meb"), seed))):
+        found = data_set.approximate(data_set.choose(settings, seed))
+        method, count = settings["method"], len(found.landmarks)
+        spectra.append((method, count, found.error, found.pairs.values))
     parts = [
         pd.DataFrame(
             {
