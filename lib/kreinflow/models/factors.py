@@ -15,7 +15,15 @@ from kreinflow.krein.landmark_kernel import Landmarks, TrainingPart, factor_of, 
 
 
 def factor_key(transform: str, rank: object) -> tuple[str, str]:
-    """Return what recipes with one factor have in common: 1 and 1.0 are different ranks."""
+    """Return what tells a factor from others of its fold and landmarks.
+
+    Rank 1 keeps one eigenvalue and rank 1.0 all of them, so the rank is compared as text.
+
+    Examples
+    --------
+    >>> factor_key("log", 1) == factor_key("log", 1.0)
+    False
+    """
     return transform, str(rank)
 
 
