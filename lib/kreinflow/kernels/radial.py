@@ -1,4 +1,8 @@
-"""Kernels that are functions of the Euclidean distance."""
+"""Kernels that are functions of the Euclidean distance.
+
+Those with the reference ``ong2004`` are listed by Ong, Mary, Canu & Smola (2004), ICML 21,
+doi 10.1145/1015330.1015443.
+"""
 
 from abc import abstractmethod
 from collections.abc import Mapping
@@ -83,10 +87,6 @@ class GaussianCombinationKernel(GaussianSumKernel):
 
     .. math:: k(x, y) = e^{-r^2 / (2 \sigma_1^2)} + e^{-r^2 / (2 \sigma_2^2)}
               - e^{-r^2 / (2 \sigma_3^2)}
-
-    References
-    ----------
-    Ong, Mary, Canu & Smola (2004), ICML 21, doi 10.1145/1015330.1015443, list such kernels.
     """
 
     name = "gaussian_combination"
@@ -107,10 +107,6 @@ class EpanechnikovKernel(RadialKernel):
     r""":math:`k(x, y) = \max(0, 1 - r^2 / \sigma^2)^p`; indefinite in any dimension.
 
     (Its Fourier transform is a Bessel function over a power, which changes its sign.)
-
-    References
-    ----------
-    Ong, Mary, Canu & Smola (2004), ICML 21, doi 10.1145/1015330.1015443, list it.
     """
 
     name = "epanechnikov"
@@ -128,12 +124,7 @@ class EpanechnikovKernel(RadialKernel):
 
 
 class MultiquadricKernel(RadialKernel):
-    r""":math:`k(x, y) = \sqrt{r^2 / \sigma^2 + c^2}`; one positive eigenvalue, else negative.
-
-    References
-    ----------
-    Ong, Mary, Canu & Smola (2004), ICML 21, doi 10.1145/1015330.1015443, list it.
-    """
+    r""":math:`k(x, y) = \sqrt{r^2 / \sigma^2 + c^2}`; one positive eigenvalue, else negative."""
 
     name = "multiquadric"
     phrase = "the multiquadric kernel of width {width:g} and constant {constant:g}"
@@ -151,12 +142,7 @@ class MultiquadricKernel(RadialKernel):
 
 
 class ThinPlateSplineKernel(RadialKernel):
-    r""":math:`k(x, y) = (r / \sigma)^{2p} \ln (r^2 / \sigma^2)`, 0 at r = 0; indefinite.
-
-    References
-    ----------
-    Ong, Mary, Canu & Smola (2004), ICML 21, doi 10.1145/1015330.1015443, list it.
-    """
+    r""":math:`k(x, y) = (r / \sigma)^{2p} \ln (r^2 / \sigma^2)`, 0 at r = 0; indefinite."""
 
     name = "thin_plate_spline"
     phrase = "the thin plate spline of width {width:g} and power {power}"
