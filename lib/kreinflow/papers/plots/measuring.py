@@ -15,6 +15,8 @@ from kreinflow.alignment.kernel import AlignmentKernel
 from kreinflow.alignment.scoring import load_substitution_matrix
 from kreinflow.alignment.transforms import make_transform
 from kreinflow.evaluation.cross_validation import Centring, cross_validate
+from kreinflow.kernels.kernel import Kernel
+from kreinflow.kernels.registry import make_kernel
 from kreinflow.krein.eigen import Eigenpairs
 from kreinflow.krein.factor import KreinFactor, Rank
 from kreinflow.krein.landmark_kernel import (
@@ -62,12 +64,6 @@ class AllScores:
         """The scores."""
         assert self.dataset.matrix is not None
         return self.dataset.matrix
-
-    @property
-    def vectors(self) -> FloatArray:
-        """The vectors of generated data."""
-        assert self.dataset.objects is not None
-        return self.dataset.objects
 
     @cached_property
     def kernel(self) -> FloatArray:
@@ -174,6 +170,14 @@ class AllScores:
 
 
 @dataclass(frozen=True, eq=False)
+class ScoresOfVectors(AllScores):
+    """All scores of vectors, and the kernel that compares them."""
+
+    vectors: FloatArray
+    by: Kernel
+
+
+@dataclass(frozen=True, eq=False)
 class Approximation:
     """What landmarks make of a kernel: K~ = Z diag(s) Z', with the rows Z of all records."""
 
@@ -220,16 +224,17 @@ def flipped(K: FloatArray) -> FloatArray:
     return product(V, np.abs(values))
 
 
-def generated(generator: Settings, kernel: Settings, seed: int) -> AllScores:
-    """Return generated data; its objects are the vectors."""
+def generated(generator: Settings, kernel: Settings, seed: int) -> ScoresOfVectors:
+    """Return generated data."""
     source = {"type": "generated", "generator": generator, "kernel": kernel, "min_class_size": 2}
     dataset = load_dataset(source, Path(), None, seed)
     rows = np.arange(len(dataset.digests))
     matrix = open_scores(dataset, None, Path()).rectangle(rows, rows)
-    return AllScores(replace(dataset, matrix=matrix))
+    assert dataset.objects is not None
+    return ScoresOfVectors(replace(dataset, matrix=matrix), dataset.objects, make_kernel(kernel))
 
 
-def balls(seed: int, objects: int = 200) -> AllScores:
+def balls(seed: int, objects: int = 200) -> ScoresOfVectors:
     """Return balls of two sizes with their squared distances."""
     return generated({"name": "ball", "objects": objects}, {"name": "ball"}, seed)
 

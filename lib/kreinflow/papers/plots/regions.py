@@ -8,11 +8,10 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
-from kreinflow.kernels.registry import make_kernel
 from kreinflow.learners.fisher import NystroemFisher
 from kreinflow.numerics import IntArray
 from kreinflow.papers.plots.look import canvas, draw_classes
-from kreinflow.papers.plots.measuring import AllScores
+from kreinflow.papers.plots.measuring import ScoresOfVectors
 from kreinflow.report.figures import BLACK
 
 GRID = 61
@@ -22,7 +21,7 @@ SHADES = ("#CFE3F1", "#F7DCCB")
 
 
 def measure_regions(
-    plane: AllScores,
+    plane: ScoresOfVectors,
     landmarks: Mapping[str, IntArray],
     training: NDArray[np.bool_],
     reach: float,
@@ -32,7 +31,7 @@ def measure_regions(
 
     Parameters
     ----------
-    plane : AllScores
+    plane : ScoresOfVectors
         Similarities of points of the plane, in two classes.
     landmarks : mapping of str to ndarray of int
         By the name of what chose them.
@@ -48,7 +47,6 @@ def measure_regions(
         After that column kind ("grid", "training", "test" or "landmark"), x, y, class (empty for
         the grid) and decision, positive for the second class.
     """
-    assert plane.dataset.kernel is not None
     points, labels = plane.vectors, plane.dataset.labels
     axis = np.linspace(-reach, reach, GRID)
     grid = np.column_stack([x.ravel() for x in np.meshgrid(axis, axis)])
@@ -57,7 +55,7 @@ def measure_regions(
         found = plane.approximate(rows, training)
         model = NystroemFisher().fit(found.Z[training], found.factor.signs, labels[training], 2)
         of_records = model.decision_function(found.Z)
-        columns = make_kernel(plane.dataset.kernel).columns(grid, points[rows])
+        columns = plane.by.columns(grid, points[rows])
         of_grid = model.decision_function(found.factor.transform(columns))
         kinds = [("grid", grid, np.full(len(grid), np.nan), of_grid)]
         for kind, places in {
