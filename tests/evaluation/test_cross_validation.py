@@ -45,7 +45,6 @@ RECIPES = [
     recipe("ridge-uniform", "uniform", "ridge"),
 ]
 
-
 SIGNS = np.array([1, 1, 1, -1, -1])
 
 
@@ -88,19 +87,26 @@ def opened(folder, kind):
     whole = complete_configuration(config(kind))
     settings = whole["datasets"]["mine"]
     dataset = make_source(settings["source"], folder).load(None, 2)
-    return (
-        dataset,
-        partition_of(assign_folds(settings["folds"], dataset, 2, folder), dataset),
-        whole,
-    )
+    folds = assign_folds(settings["folds"], dataset, 2, folder)
+    return dataset, partition_of(folds, dataset), whole
 
 
-def measured(dataset, partition, whole, **more):
+@pytest.fixture
+def similar(tmp_path):
+    return opened(write(tmp_path, "similarity"), "similarity")
+
+
+@pytest.fixture
+def dissimilar(tmp_path):
+    return opened(write(tmp_path, "squared_dissimilarity"), "squared_dissimilarity")
+
+
+def measured(dataset, partition, whole, recipes=None, **more):
     return cross_validate(
         dataset,
         open_scores(dataset),
         partition,
-        whole["recipes"],
+        recipes or whole["recipes"],
         whole["selectors"],
         whole["learners"],
         seed=2,
@@ -146,22 +152,15 @@ def test_accuracies_are_those_of_a_dense_loop(tmp_path, kind, centring):
         lines = table[table["recipe"] == name]
         for fold, accuracy in zip(partition.names, lines["accuracy"], strict=True):
             training = partition.training(fold)
-            S = (
-                dataset.payload.values
-                if kind == "similarity"
-                else centred(dataset.payload.values, training)
-            )
+            S = dataset.matrix if kind == "similarity" else centred(dataset.matrix, training)
             assert accuracy == dense_accuracy(S, dataset.labels, training, name == "all-clip")
 
 
-def test_centring_the_factor_is_the_same_for_a_kernel_of_full_rank(tmp_path):
+def test_centring_the_factor_is_the_same_for_a_kernel_of_full_rank(dissimilar):
     """With all training rows as landmarks and all eigenvalues, eq. 6 of gisbrecht2015 is exact."""
-    kind = "squared_dissimilarity"
-    dataset, partition, whole = opened(write(tmp_path, kind), kind)
-    whole["recipes"] = [recipe("all", "all", correction="flip")]
+    recipes = [recipe("all", "all", correction="flip")]
     ways = [
-        measured(dataset, partition, whole, centring=way)
-        for way in ("landmarks", "training", "factor")
+        measured(*dissimilar, recipes, centring=way) for way in ("landmarks", "training", "factor")
     ]
     for table in ways:
         assert (table["positive"] == 3).all()
@@ -182,14 +181,13 @@ def test_centred_scores_are_inner_products_around_the_training_mean(tmp_path):
 
 
 @pytest.mark.parametrize("centring", ["landmarks", "training", "factor"])
-def test_training_does_not_see_the_test_part(tmp_path, centring):
+def test_training_does_not_see_the_test_part(dissimilar, centring):
     """Other scores and labels in the test part change what is measured, and nothing else."""
-    kind = "squared_dissimilarity"
-    dataset, partition, whole = opened(write(tmp_path, kind), kind)
+    dataset, partition, whole = dissimilar
     one = Partition(partition.groups, np.where(partition.folds[:1] == 0, 0, -1))
     tested = one.testing("r0f0")
     rng = np.random.default_rng(0)
-    matrix, labels = dataset.payload.values.copy(), dataset.labels.copy()
+    matrix, labels = dataset.matrix.copy(), dataset.labels.copy()
     noise = rng.uniform(1, 9, size=matrix.shape)
     matrix[tested], matrix[:, tested] = noise[tested], noise[tested].T
     np.fill_diagonal(matrix, 0)
@@ -203,9 +201,8 @@ def test_training_does_not_see_the_test_part(tmp_path, centring):
     assert (before["accuracy"] > after["accuracy"]).all()
 
 
-def test_what_is_told_of_a_fold(tmp_path):
-    dataset, partition, whole = opened(write(tmp_path, "similarity"), "similarity")
-    table = measured(dataset, partition, whole).set_index("recipe")
+def test_what_is_told_of_a_fold(similar):
+    table = measured(*similar).set_index("recipe")
     assert (table.loc["all", "landmarks"] == 45).all()
     assert (table.loc["all", "basis_used"] == 1).all()
     np.testing.assert_array_equal(
@@ -222,35 +219,30 @@ def test_what_is_told_of_a_fold(tmp_path):
 def test_a_recipe_that_fails_leaves_the_others_alone(tmp_path):
     folder = write(tmp_path, "similarity")
     np.save(folder / "scores.npy", -np.abs(np.load(folder / "scores.npy")) - np.eye(60))
-    dataset, partition, whole = opened(folder, "similarity")
-    whole["recipes"] = [recipe("clip", correction="clip", rank=1), recipe("flip", rank=1)]
-    table = measured(dataset, partition, whole).set_index("recipe")
+    recipes = [recipe("clip", correction="clip", rank=1), recipe("flip", rank=1)]
+    table = measured(*opened(folder, "similarity"), recipes).set_index("recipe")
     assert table.loc["clip", "failure"].str.contains("leaves nothing").all()
     assert table.loc["clip", "accuracy"].isna().all()
     assert (table.loc["flip", "failure"] == "").all()
 
 
-def test_so_does_one_whose_numbers_do_not_work_out(tmp_path, monkeypatch):
+def test_so_does_one_whose_numbers_do_not_work_out(similar, monkeypatch):
     def fit(self, problem, choices):
         raise KreinflowError("a step could not be solved")
 
     monkeypatch.setattr(PCVMLearner, "fit", fit)
-    dataset, partition, whole = opened(write(tmp_path, "similarity"), "similarity")
-    whole["recipes"] = [recipe("pcvm", learner="pcvm"), recipe("ikfd")]
-    table = measured(dataset, partition, whole).set_index("recipe")
+    recipes = [recipe("pcvm", learner="pcvm"), recipe("ikfd")]
+    table = measured(*similar, recipes).set_index("recipe")
     assert (table.loc["pcvm", "failure"] == "a step could not be solved").all()
     assert table.loc["ikfd", "accuracy"].notna().all()
 
 
-def test_first_class_against_the_rest(tmp_path):
-    dataset, _, _ = opened(write(tmp_path, "similarity"), "similarity")
+def test_first_class_against_the_rest(similar):
+    dataset, _, _ = similar
     two = first_against_rest(dataset)
     assert two.classes == ("a", REST)
-    assert set(zip(dataset.labels.tolist(), two.labels.tolist(), strict=True)) == {
-        (0, 0),
-        (1, 1),
-        (2, 1),
-    }
+    pairs = set(zip(dataset.labels.tolist(), two.labels.tolist(), strict=True))
+    assert pairs == {(0, 0), (1, 1), (2, 1)}
 
 
 def test_an_experiment_is_its_config_and_a_seed(tmp_path):

@@ -9,82 +9,58 @@ import pytest
 import scipy.stats
 from matplotlib.text import Text
 
-from kreinflow.kernels.registry import make_kernel
-from kreinflow.learners.registry import LEARNERS
 from kreinflow.papers.figures import FIGURES
-from kreinflow.papers.plots import (
-    bananas,
-    classification_ranks,
-    decision_regions,
-    eigenmap,
-    landmark_numbers,
-    look,
-    measuring,
-    pseudo_euclidean_plane,
-    rank_preservation,
-    runtime,
-    samplers,
-    spectra,
-)
-from kreinflow.references import REFERENCES
+from kreinflow.papers.plots import eigenmap, look, measuring, rank_preservation, runtime, samplers
+from kreinflow.papers.plots.measuring import balls
 
 pytestmark = pytest.mark.filterwarnings("ignore:the factor misses:UserWarning")
 
 NOWHERE = Path("no such folder")
+PLOTS = {name: import_module(f"kreinflow.papers.plots.{name}") for name in FIGURES}
 
-
-def balls(n=60):
-    return measuring.generated({"name": "ball", "objects": n}, {"name": "ball"}, 1)
-
-
-def small(monkeypatch):
-    """Shrink what takes long."""
-    monkeypatch.setattr(rank_preservation, "LEARNER", {"method": "ny_ikfd"})
-    monkeypatch.setattr(bananas, "OVERLAPS", (0.3, 0.1))
-    monkeypatch.setattr(bananas, "REPEATS", 1)
-    monkeypatch.setattr(bananas, "FOLDS", 5)
-    few = {"meb": bananas.SELECTORS["meb"], "uniform 2": bananas.SELECTORS["uniform 2"]}
-    monkeypatch.setattr(bananas, "SELECTORS", few)
-    monkeypatch.setattr(landmark_numbers, "BUDGETS", (2, 9))
-    monkeypatch.setattr(landmark_numbers, "FOLDS", 2)
-    monkeypatch.setattr(landmark_numbers, "GENERATOR", {"name": "checkerboard", "objects": 180})
-    monkeypatch.setattr(rank_preservation, "SHARES", (0.1, 0.5))
-    monkeypatch.setattr(rank_preservation, "REPEATS", 2)
-    monkeypatch.setattr(rank_preservation, "OBJECTS", 40)
-    monkeypatch.setattr(rank_preservation, "FOLDS", 2)
-    monkeypatch.setattr(classification_ranks, "RANKS", (5, 10))
-    monkeypatch.setattr(classification_ranks, "OBJECTS", 60)
-    monkeypatch.setattr(classification_ranks, "FOLDS", 2)
-    monkeypatch.setattr(runtime, "FULL_SIZES", (120, 240))
-    monkeypatch.setattr(runtime, "LINEAR_SIZES", (120, 240, 480))
-    monkeypatch.setattr(runtime, "FITTED", {"full": 120, "linear": 120})
-    monkeypatch.setattr(samplers, "RANKS", (5, 10))
-    monkeypatch.setattr(samplers, "REPEATS", 1)
-    monkeypatch.setattr(samplers, "TABLES", samplers.TABLES[:1])
-    monkeypatch.setattr(decision_regions, "GENERATOR", {"name": "checkerboard", "objects": 180})
+BANANAS, BOARD = PLOTS["bananas"].SELECTORS, {"name": "checkerboard", "objects": 180}
+SMALL = {
+    "bananas": {
+        "OVERLAPS": (0.3, 0.1),
+        "REPEATS": 1,
+        "SELECTORS": {name: BANANAS[name] for name in ("meb", "uniform 2")},
+    },
+    "classification_ranks": {"RANKS": (5, 10), "OBJECTS": 60},
+    "decision_regions": {"GENERATOR": BOARD},
+    "landmark_numbers": {"BUDGETS": (2, 9), "GENERATOR": BOARD},
+    "measuring": {"FOLDS": 3},
+    "rank_preservation": {
+        "FOLDS": 3,
+        "LEARNER": {"method": "ny_ikfd"},
+        "OBJECTS": 40,
+        "REPEATS": 2,
+        "SHARES": (0.1, 0.5),
+    },
+    "runtime": {
+        "FITTED": {"full": 120, "linear": 120},
+        "FULL_SIZES": (120, 240),
+        "LINEAR_SIZES": (120, 240, 480),
+    },
+    "samplers": {"RANKS": (5, 10), "REPEATS": 1, "TABLES": samplers.TABLES[:1]},
+}
+"""What takes long, shrunk."""
 
 
 @pytest.fixture(scope="module")
 def tables():
     with pytest.MonkeyPatch.context() as monkeypatch:
-        small(monkeypatch)
-        yield {
-            name: import_module(f"kreinflow.papers.plots.{name}").measure(1, NOWHERE)
-            for name in FIGURES
-        }
-
-
-def test_each_figure_of_the_list_names_a_paper_and_its_files():
-    for figure in FIGURES.values():
-        assert figure.source in REFERENCES
-        assert figure.present(NOWHERE) == []
+        for module, values in SMALL.items():
+            for name, value in values.items():
+                monkeypatch.setattr(f"kreinflow.papers.plots.{module}.{name}", value)
+        yield {name: plot.measure(1, NOWHERE) for name, plot in PLOTS.items()}
 
 
 def test_figures_are_drawn_without_the_files_and_with_letters_of_nine_points(tables):
     for name, table in tables.items():
-        figure = import_module(f"kreinflow.papers.plots.{name}").draw(table)
-        texts = [t for t in figure.findobj(Text) if t.get_text() and t.get_visible()]
-        assert min(t.get_fontsize() for t in texts) >= 9, name
+        assert FIGURES[name].present(NOWHERE) == []
+        texts = PLOTS[name].draw(table).findobj(Text)
+        shown = [text for text in texts if text.get_text() and text.get_visible()]
+        assert min(text.get_fontsize() for text in shown) >= 9, name
 
 
 def test_the_same_table_gives_the_same_bytes(tables, tmp_path):
@@ -95,53 +71,47 @@ def test_the_same_table_gives_the_same_bytes(tables, tmp_path):
     assert first == (tmp_path / "second").read_bytes()
 
 
-def test_numbers_follow_from_the_seed(tables):
-    for plot in (spectra, rank_preservation, samplers):
-        again = plot.measure(1, NOWHERE).drop(columns="seconds", errors="ignore")
-        before = tables[plot.__name__.rpartition(".")[2]].drop(columns="seconds", errors="ignore")
-        pd.testing.assert_frame_equal(again, before, check_exact=True)
+@pytest.mark.parametrize("name", ["spectra", "rank_preservation", "samplers"])
+def test_numbers_follow_from_the_seed(tables, name):
+    again = PLOTS[name].measure(1, NOWHERE).drop(columns="seconds", errors="ignore")
+    before = tables[name].drop(columns="seconds", errors="ignore")
+    pd.testing.assert_frame_equal(again, before, check_exact=True)
 
 
 def test_the_full_kernel_of_dissimilarities_is_doubly_centred():
-    dataset = balls()
-    D, n = dataset.payload.values, len(dataset.ids)
-    J = np.eye(n) - 1 / n
-    np.testing.assert_allclose(measuring.full_kernel(dataset), -J @ D @ J / 2, atol=1e-9)
+    data_set = balls(1, 60)
+    J = np.eye(60) - 1 / 60
+    np.testing.assert_allclose(data_set.kernel, -J @ data_set.matrix @ J / 2, atol=1e-9)
 
 
 def test_all_landmarks_leave_no_error():
-    dataset = balls()
-    entry, Z = measuring.approximate(dataset, np.arange(60))
-    K = measuring.full_kernel(dataset)
-    assert measuring.relative_error(K, Z, entry.factor.signs) < 1e-9
-    assert measuring.relative_error(K, 0 * Z, entry.factor.signs) == pytest.approx(1)
+    data_set = balls(1, 60)
+    assert data_set.approximate(np.arange(60)).error < 1e-9
+    K = data_set.kernel
+    assert measuring.relative_error(K, 0 * K) == pytest.approx(1)
 
 
 def test_landmarks_are_those_of_the_training_part():
-    dataset = balls()
     training = np.arange(60) < 40
-    settings = measuring.selector_settings("kmeans", 7)
-    chosen = measuring.choose_landmarks(dataset, settings, 1, training)
+    chosen = balls(1, 60).choose(measuring.selector_settings("kmeans", 7), 1, training)
     assert len(chosen) == 7
     assert training[chosen].all()
 
 
 def test_scores_of_families_have_a_unit_diagonal_and_are_symmetric():
-    dataset = measuring.families(3, 30, 1)
+    dataset = measuring.families(3, 30, 1).dataset
     assert dataset.kind == "similarity"
-    np.testing.assert_array_equal(dataset.payload.values, dataset.payload.values.T)
-    np.testing.assert_allclose(np.diagonal(dataset.payload.values), 1)
+    np.testing.assert_array_equal(dataset.matrix, dataset.matrix.T)
+    np.testing.assert_allclose(np.diagonal(dataset.matrix), 1)
     same = dataset.labels[:, None] == dataset.labels
     off = ~np.eye(len(same), dtype=bool)
-    assert dataset.payload.values[same & off].mean() > 1.5 * dataset.payload.values[~same].mean()
+    assert dataset.matrix[same & off].mean() > 1.5 * dataset.matrix[~same].mean()
 
 
 def test_spectra_sum_to_the_trace(tables):
     table = tables["spectra"]
     whole = table[table["panel"] == 0]
-    dataset = measuring.generated({"name": "ball", "objects": 200}, {"name": "ball"}, 1)
-    trace = float(np.trace(measuring.full_kernel(dataset)))
-    assert whole["eigenvalue"].sum() == pytest.approx(trace)
+    assert whole["eigenvalue"].sum() == pytest.approx(np.trace(balls(1).kernel))
     sizes = table[table["panel"] > 0].groupby("panel")
     assert (sizes.size() <= sizes["landmarks"].first()).all()
 
@@ -166,10 +136,10 @@ def test_two_landmarks_give_the_plane_the_decisions_of_all_points(tables):
     """A kernel of rank 2 has nothing to lose; the paper's difference is none of the kernel's."""
     table = tables["pseudo_euclidean_plane"]
     grid = table[table["kind"] == "grid"]
-    decisions = [part["decision"].to_numpy() for _, part in grid.groupby("panel", sort=False)]
-    assert len(decisions) == 3
-    for other in decisions[1:]:
-        np.testing.assert_allclose(other, decisions[0], atol=1e-9 * np.abs(decisions[0]).max())
+    first, *others = (part["decision"].to_numpy() for _, part in grid.groupby("panel", sort=False))
+    assert len(others) == 2
+    for other in others:
+        np.testing.assert_allclose(other, first, atol=1e-9 * np.abs(first).max())
 
 
 def test_decisions_on_the_grid_extend_those_of_the_points(tables):
@@ -196,7 +166,7 @@ def test_more_landmarks_leave_a_smaller_error(tables):
     table = tables["landmark_numbers"]
     errors = table[table["budget"] > 0].pivot(index="selector", columns="budget", values="error")
     assert (errors[9] < errors[2]).all()
-    full = table[table["selector"] == landmark_numbers.FULL]
+    full = table[table["selector"] == PLOTS["landmark_numbers"].FULL]
     assert float(full["error"].iloc[0]) < 1e-6
 
 
@@ -208,31 +178,31 @@ def test_bananas_of_little_overlap_are_parted(tables):
 
 
 def test_ranks_are_kept_by_all_landmarks():
-    dataset = balls(30)
-    K = rank_preservation.flipped(measuring.full_kernel(dataset))
-    values = np.linalg.eigvalsh(measuring.full_kernel(dataset))
+    data_set = balls(1, 30)
+    K = measuring.flipped(data_set.kernel)
+    values = np.linalg.eigvalsh(data_set.kernel)
     np.testing.assert_allclose(np.linalg.eigvalsh(K), np.sort(np.abs(values)), atol=1e-9)
-    again = rank_preservation.approximated(dataset, 30, 1, 1.0)
+    again = rank_preservation.approximated(data_set, 30, 1, 1.0)
     np.testing.assert_allclose(again, K, atol=1e-6 * np.abs(K).max())
 
 
 def test_correlations_are_spearmans(tables):
     table = tables["rank_preservation"]
     row = table[(table["what"] == rank_preservation.SPEARMAN) & (table["data"] == "ball")].iloc[0]
-    dataset = balls(40)
+    data_set = balls(1, 40)
     (seed, *_) = measuring.redrawn(1, "ranks", 2)
     K = rank_preservation.approximated(
-        dataset, int(row["landmarks"]), seed, rank_preservation.RANKS[row["eigenvalues"]]
+        data_set, int(row["landmarks"]), seed, measuring.RANKS[row["eigenvalues"]]
     )
-    whole = rank_preservation.flipped(measuring.full_kernel(dataset))
     pairs = np.triu_indices(40, 1)
+    whole = measuring.flipped(data_set.kernel)
     expected = scipy.stats.spearmanr(K[pairs], whole[pairs]).statistic
     assert row["value"] == pytest.approx(expected, rel=1e-9)
 
 
 def test_both_ways_give_the_same_flipped_kernel(monkeypatch):
     monkeypatch.setattr(runtime, "LANDMARKS", 50)
-    vectors = measuring.vectors(balls(50))
+    vectors = balls(1, 50).vectors
     Z = runtime.linear(vectors)
     S = runtime.full(vectors)
     np.testing.assert_allclose(Z @ Z.T, S, atol=1e-6 * np.abs(S).max())
@@ -250,8 +220,7 @@ def test_nothing_is_better_than_the_best_of_a_rank(tables):
     best = table[table["landmarks"] == samplers.BEST].set_index("rank")["error"]
     others = table[table["landmarks"] != samplers.BEST]
     assert (others["error"].to_numpy() > best.loc[others["rank"]].to_numpy()).all()
-    rng = np.random.default_rng(0)
-    A = rng.normal(size=(120, 120))
+    A = np.random.default_rng(0).normal(size=(120, 120))
     U, s, Vt = np.linalg.svd(A + A.T)
     rank = samplers.RANKS[-1]
     truncated = (U[:, :rank] * s[:rank]) @ Vt[:rank]
@@ -261,11 +230,6 @@ def test_nothing_is_better_than_the_best_of_a_rank(tables):
 
 def test_the_kernel_of_the_samplers_is_as_indefinite_as_the_papers():
     """Eigenvalues that sum to 0 have a negative part of one half, the paper's figure."""
-    _, dataset = next(samplers.datasets())
-    assert not np.diagonal(dataset.payload.values).any()
-    assert dataset.payload.values.any()
-
-
-def test_learners_of_the_figure_are_in_the_registry():
-    assert set(classification_ranks.LEARNER_LOOKS) <= set(LEARNERS)
-    assert make_kernel(pseudo_euclidean_plane.KERNEL).kind == "similarity"
+    _, data_set = next(samplers.data_sets())
+    assert not np.diagonal(data_set.matrix).any()
+    assert data_set.matrix.any()

@@ -6,7 +6,6 @@ hyper-parameters and learners see the training part of a fold alone.
 
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -19,15 +18,16 @@ from kreinflow.evaluation.centred_scores import CentredScores
 from kreinflow.krein.correction import embed
 from kreinflow.krein.double_centring import double_centre_factor
 from kreinflow.krein.eigen import Eigenpairs, eigenpairs
-from kreinflow.krein.factor import Embedding, KreinFactor
-from kreinflow.krein.landmark_kernel import LandmarkKernel, Landmarks, TrainingPart, landmark_kernel
+from kreinflow.krein.factor import Embedding, KreinFactor, Rank
+from kreinflow.krein.landmark_kernel import LandmarkKernel, Landmarks, factor_of, landmark_kernel
 from kreinflow.landmarks.registry import make_selector
 from kreinflow.landmarks.stage import LandmarkStage
 from kreinflow.learners.learner import Fitted, Learner, Problem
 from kreinflow.learners.registry import make_learner
+from kreinflow.models.factors import factor_key
 from kreinflow.models.inner_folds import choose, inner_partition
 from kreinflow.models.run import Run
-from kreinflow.models.training import shown
+from kreinflow.models.training import said, shown
 from kreinflow.scores import Scores, transforms_of
 from kreinflow.sequences.dataset import Dataset
 from kreinflow.sequences.partition import Partition, fold_numbers
@@ -130,31 +130,23 @@ class _Fold:
     centre_factor: bool
 
     def lines(self) -> Iterator[dict[str, Any]]:
-        """Yield what is measured of each recipe, selector by selector."""
+        """Yield what is measured of each recipe, selector by selector and factor by factor."""
         everyone, own = np.arange(len(self.dataset.digests)), self.scores.self_scores()
-        for selector, (table, seconds) in self.landmark_tables().items():
+        for selector, (table, seconds) in self._landmark_tables().items():
             rows = table["row"].to_numpy(np.int64)
             columns = self.scores.rectangle(everyone, rows)
             run = Run(self.dataset, self.partition, columns, rows, own)
-            yield from self._measured(run, selector, table, seconds)
+            alike: dict[tuple[str, str, bool], list[Settings]] = {}
+            for recipe in self.recipes:
+                if recipe["selector"] == selector:
+                    key = factor_key(recipe["transform"], recipe["rank"])
+                    alike.setdefault((*key, self._centres(recipe)), []).append(recipe)
+            for recipes in alike.values():
+                yield from self._with_one_factor(run, recipes, run.landmarks(table), seconds)
 
-    def landmark_tables(self) -> dict[str, tuple[pd.DataFrame, float]]:
+    def _landmark_tables(self) -> dict[str, tuple[pd.DataFrame, float]]:
         """Return the landmarks of each selector of a recipe, and the seconds they took."""
         found: dict[str, tuple[pd.DataFrame, float]] = {}
-
-        def find(name: str) -> tuple[pd.DataFrame, float]:
-            if name not in found:
-                budget = self.selectors[name].get("budget")
-                matched = len(find(budget)[0]) if isinstance(budget, str) else None
-                watch = _Watch()
-                with watch:
-                    table = self._select(name, matched)
-                found[name] = table, watch.seconds
-            return found[name]
-
-        return {name: find(name) for name in dict.fromkeys(r["selector"] for r in self.recipes)}
-
-    def _select(self, name: str, matched: int | None) -> pd.DataFrame:
         stage = LandmarkStage(
             self.dataset,
             self.scores,
@@ -164,30 +156,37 @@ class _Fold:
             self.name,
             parts=len(self.partition.names),
         )
-        return stage.select(make_selector(self.selectors[name]), matched)
 
-    def _measured(
-        self, run: Run, selector: str, table: pd.DataFrame, seconds: float
-    ) -> Iterator[dict[str, Any]]:
-        """Yield what is measured of each recipe with these landmarks."""
-        own = [recipe for recipe in self.recipes if recipe["selector"] == selector]
-        for kind in dict.fromkeys(map(self._kind, own)):
-            alike = [recipe for recipe in own if self._kind(recipe) == kind]
-            for line in self._with_one_factor(run, alike, run.landmarks(table)):
-                line["seconds_training"] += seconds
-                yield line
+        def find(name: str) -> tuple[pd.DataFrame, float]:
+            if name not in found:
+                selector = make_selector(self.selectors[name])
+                budget = selector.settings.get("budget")
+                matched = len(find(budget)[0]) if isinstance(budget, str) else None
+                with _Watch() as watch:
+                    table = stage.select(selector, matched)
+                found[name] = table, watch.seconds
+            return found[name]
+
+        return {name: find(name) for name in dict.fromkeys(r["selector"] for r in self.recipes)}
+
+    def _centres(self, recipe: Settings) -> bool:
+        """Return whether the factor of the dissimilarities is centred, not the landmarks."""
+        return self.centre_factor and recipe["correction"] != "landmark_mds"
 
     def _with_one_factor(
-        self, run: Run, recipes: Sequence[Settings], landmarks: Landmarks
+        self, run: Run, recipes: Sequence[Settings], landmarks: Landmarks, seconds: float
     ) -> Iterator[dict[str, Any]]:
         """Yield what is measured of recipes that share their landmarks and their factor."""
         training, testing = run.training_part(self.name), run.testing_part(self.name)
         repeat, number = fold_numbers(self.name)
-        built, scored = _Watch(), _Watch()
-        with built:
-            known, factor, pairs = self._factor(landmarks, training, recipes[0])
-        with scored:
-            unseen = self._kernel(landmarks, testing, recipes[0])
+        transform, centred = self.transforms[recipes[0]["transform"]], self._centres(recipes[0])
+        # What is centred later goes into the factor as it is, as similarities do.
+        given = replace(landmarks, kind="similarity") if centred else landmarks
+        with _Watch() as built:
+            known = landmark_kernel(given, training, transform)
+            factor, pairs = _factor(known, recipes[0]["rank"], centred)
+        with _Watch() as scored:
+            unseen = landmark_kernel(given, testing, transform)
         positive, negative, _ = pairs.signature
         for recipe in recipes:
             trained, tested = _Watch(), _Watch()
@@ -214,37 +213,10 @@ class _Fold:
                 "negative": negative,
                 "negative_fraction": pairs.negative_fraction,
                 **figures,
-                "seconds_training": built.seconds + trained.seconds,
+                "seconds_training": seconds + built.seconds + trained.seconds,
                 "seconds_testing": scored.seconds + tested.seconds,
                 "failure": failure,
             }
-
-    def _kind(self, recipe: Settings) -> tuple[str, str, bool]:
-        """Return what recipes must share to share a factor: 1 and 1.0 are different ranks."""
-        centred = self.centre_factor and recipe["correction"] != "landmark_mds"
-        return recipe["transform"], repr(recipe["rank"]), centred
-
-    def _kernel(self, landmarks: Landmarks, part: TrainingPart, recipe: Settings) -> LandmarkKernel:
-        transform, _, centred = self._kind(recipe)
-        if centred:  # the dissimilarities as they are; their factor is centred
-            landmarks = replace(landmarks, kind="similarity")
-        return landmark_kernel(landmarks, part, self.transforms[transform])
-
-    def _factor(
-        self, landmarks: Landmarks, part: TrainingPart, recipe: Settings
-    ) -> tuple[LandmarkKernel, Embedding, Eigenpairs]:
-        """Return the kernel of the training part, its factor and the factor's eigenpairs."""
-        kernel = self._kernel(landmarks, part, recipe)
-        centred = self._kind(recipe)[2]
-        factor = KreinFactor.fit(
-            kernel.C,
-            kernel.W,
-            kernel.self_similarities,
-            rank=recipe["rank"],
-            centre=centred or kernel.centring is not None,
-        )
-        embedding = double_centre_factor(factor) if centred else factor
-        return kernel, embedding, eigenpairs(embedding.rows(kernel.C), embedding.signs)
 
     def _fit(self, recipe: Settings, problem: Problem) -> tuple[Learner, Fitted, dict[str, Any]]:
         """Return a recipe's learner, fitted to the training part, and what its training said."""
@@ -261,12 +233,20 @@ class _Fold:
         share = problem.n_landmarks / len(problem.part.rows)
         figures = {
             "rank": problem.embedding.rank,
-            "basis_used": share if fitted.basis_used is None else fitted.basis_used,
-            "iterations": fitted.iterations,
-            "converged": fitted.converged,
+            **said(fitted, share),
             "hyper_parameters": shown(choice),
         }
         return learner, fitted, figures
+
+
+def _factor(kernel: LandmarkKernel, rank: Rank, centred: bool) -> tuple[Embedding, Eigenpairs]:
+    """Return the factor of a kernel, centred if it is of dissimilarities, and its eigenpairs."""
+    if not centred:
+        return factor_of(kernel, rank)
+    factor = double_centre_factor(
+        KreinFactor.fit(kernel.C, kernel.W, kernel.self_similarities, rank=rank, centre=True)
+    )
+    return factor, eigenpairs(factor.rows(kernel.C), factor.signs)
 
 
 _NOTHING: dict[str, Any] = {
@@ -278,7 +258,7 @@ _NOTHING: dict[str, Any] = {
 }
 
 
-class _Watch(AbstractContextManager["_Watch"]):
+class _Watch:
     """The seconds that the statements inside took."""
 
     seconds = 0.0

@@ -29,11 +29,8 @@ class BallKernel(Dissimilarity):
     """
 
     name = "ball"
+    phrase = "squared distances between the surfaces of balls"
     references = ("duin2010",)
-
-    def describe(self) -> str:
-        """See :meth:`Kernel.describe`."""
-        return "squared distances between the surfaces of balls"
 
     def columns(self, X: Objects, Y: Objects) -> FloatArray:
         """See :meth:`Kernel.columns`."""
@@ -47,13 +44,8 @@ class BallKernel(Dissimilarity):
         """Return where the first radius is negative, or that there is no centre; else None."""
         if X.shape[1] < 2:
             return "row 1: has 1 column. A ball is its centre, then its radius."
-        negative = np.flatnonzero(X[:, -1] < 0)
-        if len(negative) == 0:
-            return None
-        return (
-            f"row {negative[0] + 1}, column {X.shape[1]}: {X[negative[0], -1]:.6g} is negative. "
-            "The last column of a ball is its radius."
-        )
+        radii = np.column_stack([np.zeros_like(X[:, :-1]), X[:, -1]])
+        return first_negative(radii, "The last column of a ball is its radius.")
 
 
 class SpectralInformationDivergence(Dissimilarity):
@@ -72,11 +64,8 @@ class SpectralInformationDivergence(Dissimilarity):
     """
 
     name = "spectral_information_divergence"
+    phrase = "the spectral information divergence"
     references = ("chang2000",)
-
-    def describe(self) -> str:
-        """See :meth:`Kernel.describe`."""
-        return "the spectral information divergence"
 
     def columns(self, X: Objects, Y: Objects) -> FloatArray:
         """See :meth:`Kernel.columns`."""
@@ -114,11 +103,8 @@ class EditDistance(Dissimilarity):
     """
 
     name = "edit_distance"
+    phrase = "squared edit distances"
     strings = True
-
-    def describe(self) -> str:
-        """See :meth:`Kernel.describe`."""
-        return "squared edit distances"
 
     def columns(self, X: Objects, Y: Objects) -> FloatArray:
         """See :meth:`Kernel.columns`."""

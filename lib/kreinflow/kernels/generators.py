@@ -5,16 +5,17 @@ it. They were fixed before any method was run on the data, except in :class:`Thr
 says so.
 """
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Mapping
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from kreinflow.kernels.kernel import Named, whole_number
 from kreinflow.numerics import FloatArray
 from kreinflow.randomness import stream
-from kreinflow.settings import Configured, SettingsSchema
+from kreinflow.settings import SettingsSchema
 
 
 class Generated(NamedTuple):
@@ -25,65 +26,31 @@ class Generated(NamedTuple):
     labels: tuple[str, ...]
 
 
-class Generator(Configured, ABC):
-    """A way to draw labelled vectors: one subclass, and its line in :data:`GENERATORS`.
-
-    Parameters
-    ----------
-    settings : mapping
-        As in the config, checked: other keys than ``name`` that are missing have their default.
-
-    Attributes
-    ----------
-    name : str
-        Its name in the config.
-    """
-
-    named_by = "name"
-    name: ClassVar[str]
-
-    @abstractmethod
-    def describe(self) -> str:
-        """Return what the methods paragraph says of the data, without full stop."""
-
-    @abstractmethod
-    def draw(self, random: np.random.Generator) -> Generated:
-        """Return the vectors and labels."""
-
-
 def _objects(default: int) -> dict[str, Any]:
-    return {
-        "description": "vectors of all classes together",
-        "type": "integer",
-        "minimum": 4,
-        "maximum": 10_000_000,
-        "default": default,
-    }
+    return whole_number("vectors of all classes together", 10_000_000, default, minimum=4)
 
 
-class TwoClasses(Generator):
-    """Vectors of two classes in turn: the first ones are those of a smaller number.
+class Generator(Named):
+    """A way to draw vectors of two classes: one subclass, and its line in :data:`GENERATORS`.
 
     Attributes
     ----------
     classes : tuple of str
         Those of the codes 0 and 1.
+    turns : tuple of int
+        Codes that are repeated over all vectors: the first ones are those of a smaller number.
     """
 
+    settings_schema: ClassVar[SettingsSchema] = {"objects": _objects(200)}
     classes: ClassVar[tuple[str, str]]
+    turns: ClassVar[tuple[int, ...]] = (0, 1)
 
     @abstractmethod
     def vectors(self, codes: NDArray[np.intp], random: np.random.Generator) -> FloatArray:
         """Return a vector for each code."""
 
-    def draw(self, random: np.random.Generator) -> Generated:
-        """See :meth:`Generator.draw`."""
-        codes = np.arange(self.settings["objects"]) % 2
-        labels = tuple(self.classes[code] for code in codes.tolist())
-        return Generated(self.vectors(codes, random), labels)
 
-
-class Ball(TwoClasses):
+class Ball(Generator):
     r"""Balls of two sizes at random places; with the kernel ``ball``.
 
     Centres are uniform in the box :math:`[0, 100]^3`; balls of the class ``small`` have the
@@ -102,19 +69,15 @@ class Ball(TwoClasses):
     """
 
     name = "ball"
+    phrase = "{objects} balls of radius 1 or 2 in a box of side 100"
     classes = ("small", "large")
-    settings_schema: ClassVar[SettingsSchema] = {"objects": _objects(200)}
 
     DIMENSIONS = 3
     BOX = 100.0
     RADII = (1.0, 2.0)
 
-    def describe(self) -> str:
-        """See :meth:`Generator.describe`."""
-        return f"{self.settings['objects']} balls of radius 1 or 2 in a box of side 100"
-
     def vectors(self, codes: NDArray[np.intp], random: np.random.Generator) -> FloatArray:
-        """See :meth:`TwoClasses.vectors`."""
+        """See :meth:`Generator.vectors`."""
         centres = self.BOX * random.random((len(codes), self.DIMENSIONS))
         return np.column_stack([centres, np.array(self.RADII)[codes]])
 
@@ -130,22 +93,19 @@ class Checkerboard(Generator):
     """
 
     name = "checkerboard"
+    classes = ("black", "white")
+    turns = (0, 1, 0, 1, 0, 1, 0, 1, 0)
+    phrase = "{objects} points on a 3 x 3 checkerboard"
     settings_schema: ClassVar[SettingsSchema] = {"objects": _objects(900)}
 
-    def describe(self) -> str:
-        """See :meth:`Generator.describe`."""
-        return f"{self.settings['objects']} points on a 3 x 3 checkerboard"
-
-    def draw(self, random: np.random.Generator) -> Generated:
-        """See :meth:`Generator.draw`."""
-        n = self.settings["objects"]
-        square = np.arange(n) % 9
+    def vectors(self, codes: NDArray[np.intp], random: np.random.Generator) -> FloatArray:
+        """See :meth:`Generator.vectors`."""
+        square = np.arange(len(codes)) % 9
         corner = np.column_stack([square // 3, square % 3]) - 1.5
-        labels = tuple("white" if code % 2 else "black" for code in square.tolist())
-        return Generated(corner + random.random((n, 2)), labels)
+        return corner + random.random((len(codes), 2))
 
 
-class Gaussians(TwoClasses):
+class Gaussians(Generator):
     """Two round Gaussians in the plane that overlap substantially; with the kernel ``elm``.
 
     Standard deviation 1, means (-1.4, 0) and (1.4, 0). schleif2018 (4.3) gives no parameters; all
@@ -154,23 +114,19 @@ class Gaussians(TwoClasses):
     """
 
     name = "gaussians"
+    phrase = "{objects} points of two Gaussians that overlap"
     classes = ("left", "right")
-    settings_schema: ClassVar[SettingsSchema] = {"objects": _objects(200)}
 
-    MEAN = 1.4
-
-    def describe(self) -> str:
-        """See :meth:`Generator.describe`."""
-        return f"{self.settings['objects']} points of two Gaussians that overlap"
+    MEAN = (1.4, 0.0)
 
     def vectors(self, codes: NDArray[np.intp], random: np.random.Generator) -> FloatArray:
-        """See :meth:`TwoClasses.vectors`."""
+        """See :meth:`Generator.vectors`."""
         X = random.standard_normal((len(codes), 2))
-        X[:, 0] += self.MEAN * (2 * codes - 1)
+        X += np.outer(2 * codes - 1, self.MEAN)
         return X
 
 
-class Bananas(TwoClasses):
+class Bananas(Generator):
     """Two half circles of radius 1 that reach into each other, blurred by a Gaussian.
 
     The upper one is (cos a, sin a), the lower one (1 - cos a, 1/2 - sin a), a uniform in
@@ -180,6 +136,7 @@ class Bananas(TwoClasses):
     """
 
     name = "bananas"
+    phrase = "{objects} points of two banana-shaped classes (overlap {overlap:g})"
     classes = ("upper", "lower")
     settings_schema: ClassVar[SettingsSchema] = {
         "objects": _objects(200),
@@ -192,15 +149,8 @@ class Bananas(TwoClasses):
         },
     }
 
-    def describe(self) -> str:
-        """See :meth:`Generator.describe`."""
-        return (
-            f"{self.settings['objects']} points of two banana-shaped classes "
-            f"(overlap {self.settings['overlap']:g})"
-        )
-
     def vectors(self, codes: NDArray[np.intp], random: np.random.Generator) -> FloatArray:
-        """See :meth:`TwoClasses.vectors`."""
+        """See :meth:`Generator.vectors`."""
         angle = np.pi * random.random(len(codes))
         x, y = np.cos(angle), np.sin(angle)
         X = np.column_stack([np.where(codes, 1 - x, x), np.where(codes, 0.5 - y, y)])
@@ -225,29 +175,28 @@ class ThreeGaussians(Generator):
     """
 
     name = "three_gaussians"
+    classes = ("large", "small")
+    phrase = "500 + 20 + 20 points of three Gaussians in 10 dimensions"
+    settings_schema: ClassVar[SettingsSchema] = {}
 
     LARGE, SMALL, DIMENSIONS = 500, 20, 10
     SPREAD, NOISE = 5.0, 0.1
     MEANS, DEVIATION = (4.0, 6.0), 0.25
 
-    def describe(self) -> str:
-        """See :meth:`Generator.describe`."""
-        return "500 + 20 + 20 points of three Gaussians in 10 dimensions"
+    turns = (0,) * LARGE + (1,) * 2 * SMALL
 
-    def draw(self, random: np.random.Generator) -> Generated:
-        """See :meth:`Generator.draw`."""
+    def vectors(self, codes: NDArray[np.intp], random: np.random.Generator) -> FloatArray:
+        """See :meth:`Generator.vectors`."""
         deviations = np.full(self.DIMENSIONS, self.NOISE)
         deviations[:3] = self.SPREAD, self.SPREAD, 0.0
         large = deviations * random.standard_normal((self.LARGE, self.DIMENSIONS))
         small = np.zeros((2 * self.SMALL, self.DIMENSIONS))
         small[:, 2] = np.repeat(self.MEANS, self.SMALL)
         small[:, 2] += self.DEVIATION * random.standard_normal(2 * self.SMALL)
-        return Generated(
-            np.vstack([large, small]), ("large",) * self.LARGE + ("small",) * 2 * self.SMALL
-        )
+        return np.vstack([large, small])
 
 
-class PseudoEuclideanGaussians(TwoClasses):
+class PseudoEuclideanGaussians(Gaussians):
     """Two Gaussians in the plane R^(1,1); with the kernel ``pseudo_euclidean``, ``positive: 1``.
 
     Standard deviation 1 in both coordinates, means (-1.5, -0.75) and (1.5, 0.75): they differ in
@@ -257,23 +206,12 @@ class PseudoEuclideanGaussians(TwoClasses):
     """
 
     name = "pseudo_euclidean_gaussians"
-    classes = ("left", "right")
-    settings_schema: ClassVar[SettingsSchema] = {"objects": _objects(200)}
+    phrase = "{objects} points of two Gaussians in R^(1,1)"
 
     MEAN = (1.5, 0.75)
 
-    def describe(self) -> str:
-        """See :meth:`Generator.describe`."""
-        return f"{self.settings['objects']} points of two Gaussians in R^(1,1)"
 
-    def vectors(self, codes: NDArray[np.intp], random: np.random.Generator) -> FloatArray:
-        """See :meth:`TwoClasses.vectors`."""
-        X = random.standard_normal((len(codes), 2))
-        X += np.outer(2 * codes - 1, self.MEAN)
-        return X
-
-
-class Twonorm(TwoClasses):
+class Twonorm(Generator):
     r"""Breiman's twonorm: two Gaussians in 20 dimensions; with the kernel ``elm``.
 
     Means (a, ..., a) and (-a, ..., -a) with :math:`a = 2/\sqrt{20}`, unit covariances; then
@@ -287,17 +225,14 @@ class Twonorm(TwoClasses):
     """
 
     name = "twonorm"
+    phrase = "{objects} points of Breiman's twonorm"
     classes = ("above", "below")
     settings_schema: ClassVar[SettingsSchema] = {"objects": _objects(7400)}
 
     DIMENSIONS = 20
 
-    def describe(self) -> str:
-        """See :meth:`Generator.describe`."""
-        return f"{self.settings['objects']} points of Breiman's twonorm"
-
     def vectors(self, codes: NDArray[np.intp], random: np.random.Generator) -> FloatArray:
-        """See :meth:`TwoClasses.vectors`."""
+        """See :meth:`Generator.vectors`."""
         a = 2 / np.sqrt(self.DIMENSIONS)
         X = random.standard_normal((len(codes), self.DIMENSIONS))
         X += a * (1 - 2 * codes[:, None])
@@ -305,7 +240,7 @@ class Twonorm(TwoClasses):
         return X
 
 
-class Ringnorm(TwoClasses):
+class Ringnorm(Generator):
     r"""Breiman's ringnorm: a Gaussian inside another in 20 dimensions; with the kernel ``elm``.
 
     The wide one has mean 0 and covariance 4 I, the narrow one mean (a, ..., a) and unit
@@ -320,17 +255,14 @@ class Ringnorm(TwoClasses):
     """
 
     name = "ringnorm"
+    phrase = "{objects} points of Breiman's ringnorm"
     classes = ("wide", "narrow")
     settings_schema: ClassVar[SettingsSchema] = {"objects": _objects(7400)}
 
     DIMENSIONS = 20
 
-    def describe(self) -> str:
-        """See :meth:`Generator.describe`."""
-        return f"{self.settings['objects']} points of Breiman's ringnorm"
-
     def vectors(self, codes: NDArray[np.intp], random: np.random.Generator) -> FloatArray:
-        """See :meth:`TwoClasses.vectors`."""
+        """See :meth:`Generator.vectors`."""
         a = 2 / np.sqrt(self.DIMENSIONS)
         X = random.standard_normal((len(codes), self.DIMENSIONS)) * (2 - codes[:, None])
         X += a * codes[:, None]
@@ -361,29 +293,31 @@ class Waveform(Generator):
     """
 
     name = "waveform"
+    classes = ("first", "others")
+    turns = (0, 1, 1)
+    phrase = "{objects} points of Breiman's waveforms, one class against two"
     settings_schema: ClassVar[SettingsSchema] = {"objects": _objects(5000)}
 
     PEAKS = (11, 15, 7)
     PAIRS = ((0, 1), (0, 2), (1, 2))
 
-    def describe(self) -> str:
-        """See :meth:`Generator.describe`."""
-        return f"{self.settings['objects']} points of Breiman's waveforms, one class against two"
-
-    def draw(self, random: np.random.Generator) -> Generated:
-        """See :meth:`Generator.draw`."""
-        n = self.settings["objects"]
+    def vectors(self, codes: NDArray[np.intp], random: np.random.Generator) -> FloatArray:
+        """See :meth:`Generator.vectors`."""
         waves = np.maximum(6.0 - np.abs(np.arange(1, 22) - np.array(self.PEAKS)[:, None]), 0.0)
         left, right = waves[np.array(self.PAIRS)].transpose(1, 0, 2)
-        codes = np.arange(n) % 3
+        n = len(codes)
+        pair = np.arange(n) % 3
         share = random.random((n, 1))
-        X = share * left[codes] + (1 - share) * right[codes] + random.standard_normal((n, 21))
+        X: FloatArray = (
+            share * left[pair] + (1 - share) * right[pair] + random.standard_normal((n, 21))
+        )
         means = (left + right) / 2
         # Of a uniform share u: E u^2 = 1/3, E u (1 - u) = 1/6.
         squares = (left**2 + left * right + right**2) / 3
         deviation = np.sqrt(1 + squares.mean(axis=0) - means.mean(axis=0) ** 2)
-        labels = tuple("others" if code else "first" for code in codes.tolist())
-        return Generated((X - means.mean(axis=0)) / deviation, labels)
+        X -= means.mean(axis=0)
+        X /= deviation
+        return X
 
 
 GENERATORS: dict[str, type[Generator]] = {
@@ -411,4 +345,6 @@ def make_generator(settings: Mapping[str, Any]) -> Generator:
 def generate(settings: Mapping[str, Any], seed: int) -> Generated:
     """Draw the data of a ``generator`` of the config: the same for the same settings and seed."""
     generator = make_generator(settings)
-    return generator.draw(stream(seed, "generator", generator.name))
+    codes = np.resize(generator.turns, generator.settings.get("objects", len(generator.turns)))
+    vectors = generator.vectors(codes, stream(seed, "generator", generator.name))
+    return Generated(vectors, tuple(generator.classes[code] for code in codes.tolist()))

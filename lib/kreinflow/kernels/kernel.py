@@ -13,8 +13,8 @@ Objects = NDArray[Any]
 """Vectors, of shape (n, n_features) and float64, or strings, of shape (n,) and ``object``."""
 
 
-class Kernel(Configured, ABC):
-    """A function of two objects: one subclass, and its line in the registry.
+class Named(Configured, ABC):
+    """A kernel or a generator, which the config names by ``name``.
 
     Parameters
     ----------
@@ -25,6 +25,24 @@ class Kernel(Configured, ABC):
     ----------
     name : str
         Its name in the config.
+    phrase : str
+        What :meth:`describe` says, a format string of the settings.
+    """
+
+    named_by = "name"
+    name: ClassVar[str]
+    phrase: ClassVar[str]
+
+    def describe(self) -> str:
+        """Return what the methods paragraph says of it, without reference and full stop."""
+        return self.phrase.format(**self.settings)
+
+
+class Kernel(Named):
+    """A function of two objects: one subclass, and its line in the registry.
+
+    Attributes
+    ----------
     kind : str
         ``similarity``, or ``squared_dissimilarity``: then 0 for an object with itself, never
         negative, and *squared* where the function is a distance.
@@ -34,15 +52,9 @@ class Kernel(Configured, ABC):
         Keys of :data:`kreinflow.references.REFERENCES`.
     """
 
-    named_by = "name"
-    name: ClassVar[str]
     kind: ClassVar[str] = "similarity"
     strings: ClassVar[bool] = False
     references: ClassVar[tuple[str, ...]] = ()
-
-    @abstractmethod
-    def describe(self) -> str:
-        """Return what the methods paragraph says of it, without reference and full stop."""
 
     @abstractmethod
     def columns(self, X: Objects, Y: Objects) -> FloatArray:
@@ -101,3 +113,26 @@ def first_negative(values: FloatArray, why: str) -> str | None:
         return None
     value = values[rows[0], columns[0]]
     return f"row {rows[0] + 1}, column {columns[0] + 1}: {value:.6g} is negative. {why}"
+
+
+def positive_number(description: str, default: float = 1.0) -> dict[str, Any]:
+    """Return the schema of a setting above 0, such as a width."""
+    return {
+        "description": description,
+        "type": "number",
+        "exclusiveMinimum": 0,
+        "default": default,
+    }
+
+
+def whole_number(
+    description: str, maximum: int, default: int = 1, minimum: int = 1
+) -> dict[str, Any]:
+    """Return the schema of a setting that counts, such as a power."""
+    return {
+        "description": description,
+        "type": "integer",
+        "minimum": minimum,
+        "maximum": maximum,
+        "default": default,
+    }

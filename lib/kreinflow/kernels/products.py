@@ -5,7 +5,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from kreinflow.kernels.kernel import Kernel, Objects
+from kreinflow.kernels.kernel import Kernel, Objects, positive_number, whole_number
 from kreinflow.kernels.pairs import inner_products, power, row_sums, squared_norms
 from kreinflow.numerics import FloatArray, tiled_product, tiles
 from kreinflow.settings import SettingsSchema
@@ -32,10 +32,7 @@ class LinearKernel(ProductKernel):
     r"""The inner product, :math:`k(x, y) = x'y`; positive semidefinite."""
 
     name = "linear"
-
-    def describe(self) -> str:
-        """See :meth:`Kernel.describe`."""
-        return "the linear kernel"
+    phrase = "the linear kernel"
 
     def function(self, products: FloatArray, x: FloatArray, y: FloatArray) -> FloatArray:
         """See :meth:`ProductKernel.function`."""
@@ -46,14 +43,9 @@ class PolynomialKernel(ProductKernel):
     r""":math:`k(x, y) = (x'y + c)^d`; positive semidefinite for c >= 0."""
 
     name = "polynomial"
+    phrase = "the polynomial kernel of degree {degree} (constant {constant:g})"
     settings_schema: ClassVar[SettingsSchema] = {
-        "degree": {
-            "description": "d of (x'y + c)^d",
-            "type": "integer",
-            "minimum": 1,
-            "maximum": 100,
-            "default": 2,
-        },
+        "degree": whole_number("d of (x'y + c)^d", 100, 2),
         "constant": {
             "description": "c of (x'y + c)^d",
             "type": "number",
@@ -61,13 +53,6 @@ class PolynomialKernel(ProductKernel):
             "default": 1.0,
         },
     }
-
-    def describe(self) -> str:
-        """See :meth:`Kernel.describe`."""
-        return (
-            f"the polynomial kernel of degree {self.settings['degree']} "
-            f"(constant {self.settings['constant']:g})"
-        )
 
     def function(self, products: FloatArray, x: FloatArray, y: FloatArray) -> FloatArray:
         """See :meth:`ProductKernel.function`."""
@@ -81,26 +66,15 @@ class SigmoidKernel(ProductKernel):
     """
 
     name = "sigmoid"
+    phrase = "the sigmoid kernel (slope {slope:g}, offset {offset:g})"
     settings_schema: ClassVar[SettingsSchema] = {
-        "slope": {
-            "description": "a of tanh(a x'y + b)",
-            "type": "number",
-            "exclusiveMinimum": 0,
-            "default": 1.0,
-        },
+        "slope": positive_number("a of tanh(a x'y + b)"),
         "offset": {
             "description": "b of tanh(a x'y + b)",
             "type": "number",
             "default": -1.0,
         },
     }
-
-    def describe(self) -> str:
-        """See :meth:`Kernel.describe`."""
-        return (
-            f"the sigmoid kernel (slope {self.settings['slope']:g}, "
-            f"offset {self.settings['offset']:g})"
-        )
 
     def function(self, products: FloatArray, x: FloatArray, y: FloatArray) -> FloatArray:
         """See :meth:`ProductKernel.function`."""
@@ -126,19 +100,13 @@ class ELMKernel(ProductKernel):
     """
 
     name = "elm"
+    phrase = "the extreme learning machine kernel"
     references = ("frenay2011",)
     settings_schema: ClassVar[SettingsSchema] = {
-        "deviation": {
-            "description": "standard deviation of the random weights; any large value does",
-            "type": "number",
-            "exclusiveMinimum": 0,
-            "default": 1e10,
-        },
+        "deviation": positive_number(
+            "standard deviation of the random weights; any large value does", 1e10
+        ),
     }
-
-    def describe(self) -> str:
-        """See :meth:`Kernel.describe`."""
-        return "the extreme learning machine kernel"
 
     def function(self, products: FloatArray, x: FloatArray, y: FloatArray) -> FloatArray:
         """See :meth:`ProductKernel.function`."""
@@ -191,6 +159,7 @@ class PseudoEuclideanKernel(Kernel):
     """
 
     name = "pseudo_euclidean"
+    phrase = "the pseudo-Euclidean inner product with p = {positive}"
     settings_schema: ClassVar[SettingsSchema] = {
         "positive": {
             "description": "p: coordinates that count positive, the first ones",
@@ -198,10 +167,6 @@ class PseudoEuclideanKernel(Kernel):
             "minimum": 0,
         },
     }
-
-    def describe(self) -> str:
-        """See :meth:`Kernel.describe`."""
-        return f"the pseudo-Euclidean inner product with p = {self.settings['positive']}"
 
     def columns(self, X: Objects, Y: Objects) -> FloatArray:
         """See :meth:`Kernel.columns`."""

@@ -1,33 +1,19 @@
-"""Kernels that are functions of the Euclidean distance."""
+"""Kernels that are functions of the Euclidean distance.
+
+Those with the reference ``ong2004`` are listed by Ong, Mary, Canu & Smola (2004), ICML 21,
+doi 10.1145/1015330.1015443.
+"""
 
 from abc import abstractmethod
-from typing import Any, ClassVar
+from collections.abc import Mapping
+from typing import ClassVar
 
 import numpy as np
 
-from kreinflow.kernels.kernel import Kernel, Objects
+from kreinflow.kernels.kernel import Kernel, Objects, positive_number, whole_number
 from kreinflow.kernels.pairs import power, squared_distances
 from kreinflow.numerics import FloatArray
 from kreinflow.settings import SettingsSchema
-
-
-def _width(description: str, default: float = 1.0) -> dict[str, Any]:
-    return {
-        "description": description,
-        "type": "number",
-        "exclusiveMinimum": 0,
-        "default": default,
-    }
-
-
-def _power(description: str, maximum: int) -> dict[str, Any]:
-    return {
-        "description": description,
-        "type": "integer",
-        "minimum": 1,
-        "maximum": maximum,
-        "default": 1,
-    }
 
 
 class RadialKernel(Kernel):
@@ -46,28 +32,38 @@ class RadialKernel(Kernel):
         return self.function(np.zeros(len(X)))
 
 
-def _gaussian(squares: FloatArray, width: float) -> FloatArray:
-    return np.exp(squares / (-2 * width * width))
+class GaussianSumKernel(RadialKernel):
+    """Gaussians of several widths, added or subtracted.
 
+    Attributes
+    ----------
+    signs : mapping of str to int
+        1 or -1 for the setting of each width.
+    """
 
-class GaussianKernel(RadialKernel):
-    r""":math:`k(x, y) = \exp(-r^2 / (2 \sigma^2))`; positive definite."""
-
-    name = "gaussian"
-    settings_schema: ClassVar[SettingsSchema] = {
-        "width": _width("sigma of exp(-r^2 / (2 sigma^2))")
-    }
-
-    def describe(self) -> str:
-        """See :meth:`Kernel.describe`."""
-        return f"the Gaussian kernel of width {self.settings['width']:g}"
+    signs: ClassVar[Mapping[str, int]]
 
     def function(self, squares: FloatArray) -> FloatArray:
         """See :meth:`RadialKernel.function`."""
-        return _gaussian(squares, self.settings["width"])
+        out = np.zeros_like(squares)
+        for key, sign in self.signs.items():
+            width = self.settings[key]
+            out += sign * np.exp(squares / (-2 * width * width))
+        return out
 
 
-class DifferenceOfGaussiansKernel(RadialKernel):
+class GaussianKernel(GaussianSumKernel):
+    r""":math:`k(x, y) = \exp(-r^2 / (2 \sigma^2))`; positive definite."""
+
+    name = "gaussian"
+    phrase = "the Gaussian kernel of width {width:g}"
+    settings_schema: ClassVar[SettingsSchema] = {
+        "width": positive_number("sigma of exp(-r^2 / (2 sigma^2))")
+    }
+    signs: ClassVar[Mapping[str, int]] = {"width": 1}
+
+
+class DifferenceOfGaussiansKernel(GaussianSumKernel):
     r""":math:`k(x, y) = \exp(-r^2 / (2 \sigma^2)) - \exp(-r^2 / (2 \tau^2))`; indefinite.
 
     Its diagonal is 0, so its eigenvalues sum to 0 and the negative eigen-fraction is one half.
@@ -76,84 +72,50 @@ class DifferenceOfGaussiansKernel(RadialKernel):
     """
 
     name = "difference_of_gaussians"
+    phrase = (
+        "the difference of two Gaussian kernels, of the widths {width:g} and {subtracted_width:g}"
+    )
     settings_schema: ClassVar[SettingsSchema] = {
-        "width": _width("sigma: width of the Gaussian that counts positive"),
-        "subtracted_width": _width("tau: width of the Gaussian that is subtracted", 2.0),
+        "width": positive_number("sigma: width of the Gaussian that counts positive"),
+        "subtracted_width": positive_number("tau: width of the Gaussian that is subtracted", 2.0),
     }
-
-    def describe(self) -> str:
-        """See :meth:`Kernel.describe`."""
-        return (
-            "the difference of two Gaussian kernels, of the widths "
-            f"{self.settings['width']:g} and {self.settings['subtracted_width']:g}"
-        )
-
-    def function(self, squares: FloatArray) -> FloatArray:
-        """See :meth:`RadialKernel.function`."""
-        return _gaussian(squares, self.settings["width"]) - _gaussian(
-            squares, self.settings["subtracted_width"]
-        )
+    signs: ClassVar[Mapping[str, int]] = {"width": 1, "subtracted_width": -1}
 
 
-class GaussianCombinationKernel(RadialKernel):
+class GaussianCombinationKernel(GaussianSumKernel):
     r"""Two Gaussians less a third, of widths :math:`\sigma_1, \sigma_2, \sigma_3`; indefinite.
 
     .. math:: k(x, y) = e^{-r^2 / (2 \sigma_1^2)} + e^{-r^2 / (2 \sigma_2^2)}
               - e^{-r^2 / (2 \sigma_3^2)}
-
-    References
-    ----------
-    Ong, Mary, Canu & Smola (2004), ICML 21, doi 10.1145/1015330.1015443, list such kernels.
     """
 
     name = "gaussian_combination"
+    phrase = (
+        "the sum of two Gaussian kernels less a third, of the widths {width:g}, "
+        "{second_width:g} and {subtracted_width:g}"
+    )
     references = ("ong2004",)
     settings_schema: ClassVar[SettingsSchema] = {
-        "width": _width("width of the first Gaussian"),
-        "second_width": _width("width of the second Gaussian", 0.5),
-        "subtracted_width": _width("width of the Gaussian that is subtracted", 2.0),
+        "width": positive_number("width of the first Gaussian"),
+        "second_width": positive_number("width of the second Gaussian", 0.5),
+        "subtracted_width": positive_number("width of the Gaussian that is subtracted", 2.0),
     }
-
-    def describe(self) -> str:
-        """See :meth:`Kernel.describe`."""
-        return (
-            "the sum of two Gaussian kernels less a third, of the widths "
-            f"{self.settings['width']:g}, {self.settings['second_width']:g} and "
-            f"{self.settings['subtracted_width']:g}"
-        )
-
-    def function(self, squares: FloatArray) -> FloatArray:
-        """See :meth:`RadialKernel.function`."""
-        return (
-            _gaussian(squares, self.settings["width"])
-            + _gaussian(squares, self.settings["second_width"])
-            - _gaussian(squares, self.settings["subtracted_width"])
-        )
+    signs: ClassVar[Mapping[str, int]] = {"width": 1, "second_width": 1, "subtracted_width": -1}
 
 
 class EpanechnikovKernel(RadialKernel):
     r""":math:`k(x, y) = \max(0, 1 - r^2 / \sigma^2)^p`; indefinite in any dimension.
 
     (Its Fourier transform is a Bessel function over a power, which changes its sign.)
-
-    References
-    ----------
-    Ong, Mary, Canu & Smola (2004), ICML 21, doi 10.1145/1015330.1015443, list it.
     """
 
     name = "epanechnikov"
+    phrase = "the Epanechnikov kernel of width {width:g} and power {power}"
     references = ("ong2004",)
     settings_schema: ClassVar[SettingsSchema] = {
-        "width": _width("sigma of max(0, 1 - r^2 / sigma^2)^p"),
-        "power": _power("p of max(0, 1 - r^2 / sigma^2)^p", 100),
+        "width": positive_number("sigma of max(0, 1 - r^2 / sigma^2)^p"),
+        "power": whole_number("p of max(0, 1 - r^2 / sigma^2)^p", 100),
     }
-
-    def describe(self) -> str:
-        """See :meth:`Kernel.describe`."""
-        return (
-            f"the Epanechnikov kernel of width {self.settings['width']:g} "
-            f"and power {self.settings['power']}"
-        )
 
     def function(self, squares: FloatArray) -> FloatArray:
         """See :meth:`RadialKernel.function`."""
@@ -162,26 +124,15 @@ class EpanechnikovKernel(RadialKernel):
 
 
 class MultiquadricKernel(RadialKernel):
-    r""":math:`k(x, y) = \sqrt{r^2 / \sigma^2 + c^2}`; one positive eigenvalue, else negative.
-
-    References
-    ----------
-    Ong, Mary, Canu & Smola (2004), ICML 21, doi 10.1145/1015330.1015443, list it.
-    """
+    r""":math:`k(x, y) = \sqrt{r^2 / \sigma^2 + c^2}`; one positive eigenvalue, else negative."""
 
     name = "multiquadric"
+    phrase = "the multiquadric kernel of width {width:g} and constant {constant:g}"
     references = ("ong2004",)
     settings_schema: ClassVar[SettingsSchema] = {
-        "width": _width("sigma of sqrt(r^2 / sigma^2 + c^2)"),
-        "constant": _width("c of sqrt(r^2 / sigma^2 + c^2)"),
+        "width": positive_number("sigma of sqrt(r^2 / sigma^2 + c^2)"),
+        "constant": positive_number("c of sqrt(r^2 / sigma^2 + c^2)"),
     }
-
-    def describe(self) -> str:
-        """See :meth:`Kernel.describe`."""
-        return (
-            f"the multiquadric kernel of width {self.settings['width']:g} "
-            f"and constant {self.settings['constant']:g}"
-        )
 
     def function(self, squares: FloatArray) -> FloatArray:
         """See :meth:`RadialKernel.function`."""
@@ -191,26 +142,15 @@ class MultiquadricKernel(RadialKernel):
 
 
 class ThinPlateSplineKernel(RadialKernel):
-    r""":math:`k(x, y) = (r / \sigma)^{2p} \ln (r^2 / \sigma^2)`, 0 at r = 0; indefinite.
-
-    References
-    ----------
-    Ong, Mary, Canu & Smola (2004), ICML 21, doi 10.1145/1015330.1015443, list it.
-    """
+    r""":math:`k(x, y) = (r / \sigma)^{2p} \ln (r^2 / \sigma^2)`, 0 at r = 0; indefinite."""
 
     name = "thin_plate_spline"
+    phrase = "the thin plate spline of width {width:g} and power {power}"
     references = ("ong2004",)
     settings_schema: ClassVar[SettingsSchema] = {
-        "width": _width("sigma of (r/sigma)^(2p) ln(r^2/sigma^2)"),
-        "power": _power("p of (r/sigma)^(2p) ln(r^2/sigma^2)", 10),
+        "width": positive_number("sigma of (r/sigma)^(2p) ln(r^2/sigma^2)"),
+        "power": whole_number("p of (r/sigma)^(2p) ln(r^2/sigma^2)", 10),
     }
-
-    def describe(self) -> str:
-        """See :meth:`Kernel.describe`."""
-        return (
-            f"the thin plate spline of width {self.settings['width']:g} "
-            f"and power {self.settings['power']}"
-        )
 
     def function(self, squares: FloatArray) -> FloatArray:
         """See :meth:`RadialKernel.function`."""

@@ -3,48 +3,28 @@
 from collections.abc import Mapping
 from typing import Any
 
-from kreinflow.kernels.dissimilarities import (
-    BallKernel,
-    DynamicTimeWarping,
-    EditDistance,
-    SpectralInformationDivergence,
-)
+from kreinflow.kernels import dissimilarities, products, radial
 from kreinflow.kernels.kernel import Kernel
-from kreinflow.kernels.products import (
-    ELMKernel,
-    LinearKernel,
-    PolynomialKernel,
-    PseudoEuclideanKernel,
-    SigmoidKernel,
-)
-from kreinflow.kernels.radial import (
-    DifferenceOfGaussiansKernel,
-    EpanechnikovKernel,
-    GaussianCombinationKernel,
-    GaussianKernel,
-    MultiquadricKernel,
-    ThinPlateSplineKernel,
-)
 from kreinflow.settings import strict_validator
 
 KERNELS: dict[str, type[Kernel]] = {
     kernel.name: kernel
     for kernel in (
-        LinearKernel,
-        PolynomialKernel,
-        GaussianKernel,
-        ELMKernel,
-        DifferenceOfGaussiansKernel,
-        GaussianCombinationKernel,
-        EpanechnikovKernel,
-        MultiquadricKernel,
-        ThinPlateSplineKernel,
-        SigmoidKernel,
-        PseudoEuclideanKernel,
-        BallKernel,
-        SpectralInformationDivergence,
-        DynamicTimeWarping,
-        EditDistance,
+        products.LinearKernel,
+        products.PolynomialKernel,
+        radial.GaussianKernel,
+        products.ELMKernel,
+        radial.DifferenceOfGaussiansKernel,
+        radial.GaussianCombinationKernel,
+        radial.EpanechnikovKernel,
+        radial.MultiquadricKernel,
+        radial.ThinPlateSplineKernel,
+        products.SigmoidKernel,
+        products.PseudoEuclideanKernel,
+        dissimilarities.BallKernel,
+        dissimilarities.SpectralInformationDivergence,
+        dissimilarities.DynamicTimeWarping,
+        dissimilarities.EditDistance,
     )
 }
 """By the name in the config."""

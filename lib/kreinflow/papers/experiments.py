@@ -3,7 +3,7 @@
 Light to import: the workflow asks while it is parsed.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -87,7 +87,12 @@ def load_experiments() -> Mapping[str, Experiment]:
 def _experiment(name: str, entry: Mapping[str, Any], content: Mapping[str, Any]) -> Experiment:
     data = content["data"][entry.get("data", name)]
     recipes = [{"name": r, **_DEFAULTS, **content["recipes"][r]} for r in entry["recipes"]]
-    selectors = dict(_selectors((recipe["selector"] for recipe in recipes), content["selectors"]))
+    selectors = {}
+    for recipe in recipes:
+        settings = content["selectors"][recipe["selector"]]
+        selectors[recipe["selector"]] = settings
+        if isinstance(budget := settings.get("budget"), str):  # as many as another one takes
+            selectors[budget] = content["selectors"][budget]
     return Experiment(
         name=name,
         about=data["about"],
@@ -103,14 +108,3 @@ def _experiment(name: str, entry: Mapping[str, Any], content: Mapping[str, Any])
         },
         why=entry.get("why", {}),
     )
-
-
-def _selectors(
-    names: Iterator[str] | Sequence[str], known: Mapping[str, Any]
-) -> Iterator[tuple[str, Any]]:
-    """Yield selectors, and those whose number of landmarks they take."""
-    for name in names:
-        yield name, known[name]
-        budget = known[name].get("budget")
-        if isinstance(budget, str):
-            yield budget, known[budget]

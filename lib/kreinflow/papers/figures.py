@@ -8,6 +8,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from kreinflow.papers.experiments import load_experiments
+
 
 class PaperFigure(NamedTuple):
     """A figure of ours beside one of a paper."""
@@ -18,13 +20,12 @@ class PaperFigure(NamedTuple):
     """Its number in the paper."""
     caption: str
     """What ours shows, and what the paper's does."""
-    files: tuple[str, ...] = ()
-    """Of the data folder; without them their part of the figure is left out."""
+    experiment: str = ""
+    """Whose files it shows too; without them their part of the figure is left out."""
 
     def present(self, folder: Path) -> list[str]:
-        """Return the paths of its files in a data folder; empty if one of them is not there."""
-        paths = [folder / name for name in self.files]
-        return [str(path) for path in paths] if all(path.is_file() for path in paths) else []
+        """Return the paths of these files in a data folder; empty if one of them is not there."""
+        return load_experiments()[self.experiment].present(folder) if self.experiment else []
 
 
 class FigureLeftOut(NamedTuple):
@@ -35,7 +36,7 @@ class FigureLeftOut(NamedTuple):
     reason: str
 
 
-PROTEIN213 = ("protein213_similarity.csv.gz", "protein213_labels.txt")
+PROTEIN213 = "protein213"
 
 FIGURES: Mapping[str, PaperFigure] = {
     "eigenmap": PaperFigure(

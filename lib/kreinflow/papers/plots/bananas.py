@@ -7,21 +7,16 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from kreinflow.papers.plots.look import SELECTOR_LOOKS, canvas, log_ticks, look
-from kreinflow.papers.plots.measuring import (
-    FOLDS,
-    Settings,
-    accuracies,
-    approximate,
-    choose_landmarks,
-    full_kernel,
-    generated,
-    redrawn,
-    relative_error,
-    selector_settings,
-    vectors,
+from kreinflow.papers.plots.look import (
+    ERROR_TICKS,
+    SELECTOR_LOOKS,
+    canvas,
+    draw_classes,
+    draw_legend,
+    log_ticks,
+    look,
 )
-from kreinflow.report.figures import BLUE, VERMILION
+from kreinflow.papers.plots.measuring import Settings, generated, redrawn, selector_settings
 
 OVERLAPS = (0.5, 0.4, 0.3, 0.2, 0.15, 0.1)
 SKETCH = 100
@@ -46,19 +41,17 @@ def measure(seed: int, data: Path) -> pd.DataFrame:
     """
     parts = []
     for overlap in OVERLAPS:
-        dataset = generated({"name": "bananas", "overlap": overlap}, {"name": "elm"}, seed)
-        x, y = vectors(dataset).T
-        points = {"overlap": overlap, "x": x, "y": y, "class": dataset.labels}
+        data_set = generated({"name": "bananas", "overlap": overlap}, {"name": "elm"}, seed)
+        x, y = data_set.vectors.T
+        points = {"overlap": overlap, "x": x, "y": y, "class": data_set.dataset.labels}
         parts.append(pd.DataFrame(points))
-        K = full_kernel(dataset)
         folds, wholes = [], []
         for drawn in redrawn(seed, "bananas", REPEATS):
-            folds.append(accuracies(dataset, SELECTORS, drawn, folds=FOLDS))
-            meb = len(choose_landmarks(dataset, SELECTORS["meb"], drawn))
+            folds.append(data_set.accuracies(SELECTORS, drawn))
+            meb = len(data_set.choose(SELECTORS["meb"], drawn))
             for name, settings in SELECTORS.items():
-                landmarks = choose_landmarks(dataset, settings, drawn, matched=meb)
-                entry, Z = approximate(dataset, landmarks)
-                error = relative_error(K, Z, entry.factor.signs)
+                landmarks = data_set.choose(settings, drawn, matched=meb)
+                error = data_set.approximate(landmarks).error
                 wholes.append({"selector": name, "landmarks": len(landmarks), "error": error})
         measured = pd.concat(folds).groupby("recipe", sort=False)["accuracy"]
         found = pd.DataFrame(wholes).groupby("selector", sort=False).median().reset_index()
@@ -81,7 +74,10 @@ def draw(table: pd.DataFrame) -> Figure:
     for place, (overlap, part) in enumerate(table.groupby("overlap", sort=False)):
         above = panels[2 * (place // 3), place % 3]
         below = panels[2 * (place // 3) + 1, place % 3]
-        _draw_points(above, part[part["x"].notna()])
+        draw_classes(above, part[part["x"].notna()], 8)
+        above.set_aspect("equal")
+        above.set(xticks=[], yticks=[])
+        above.grid(visible=False)
         above.set_title(f"overlap {overlap:g}", loc="left")
         _draw_results(below, part[part["accuracy"].notna()])
         below.set_ylim(limits)
@@ -96,18 +92,8 @@ def draw(table: pd.DataFrame) -> Figure:
         Line2D([], [], **{**looks, **hollow, "label": f"{looks['label']}, 2 landmarks"})
         for looks in (SELECTOR_LOOKS["kmeans"], SELECTOR_LOOKS["uniform"])
     ]
-    figure.legend(handles=handles, loc="outside upper left", ncols=4)
+    draw_legend(figure, handles, 4)
     return figure
-
-
-def _draw_points(axes: Axes, points: pd.DataFrame) -> None:
-    for code, colour, marker in ((0, BLUE, "o"), (1, VERMILION, "s")):
-        part = points[points["class"] == code]
-        axes.scatter(part["x"], part["y"], s=8, color=colour, marker=marker, linewidths=0)
-    axes.set_aspect("equal")
-    axes.set_xticks([])
-    axes.set_yticks([])
-    axes.grid(visible=False)
 
 
 def _draw_results(axes: Axes, results: pd.DataFrame) -> None:
@@ -117,5 +103,5 @@ def _draw_results(axes: Axes, results: pd.DataFrame) -> None:
         if two:
             looks["markerfacecolor"] = "white"
         axes.plot(row["error"], row["accuracy"], **looks)
-    log_ticks(axes, "x", [0.01, 0.03, 0.1, 0.3, 1])
+    log_ticks(axes, "x", ERROR_TICKS)
     axes.set_xlabel(f"relative Frobenius error, {results['landmarks'].iloc[0]:.0f} landmarks")

@@ -7,18 +7,16 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from kreinflow.evaluation.cross_validation import Centring
-from kreinflow.papers.plots.look import canvas, log_ticks, look
+from kreinflow.papers.plots.look import canvas, draw_legend, log_ticks, look
 from kreinflow.papers.plots.measuring import (
-    FOLDS,
-    accuracies,
+    AllScores,
+    balls,
     families,
-    generated,
     protein213,
     selector_settings,
 )
 from kreinflow.papers.run import first_against_rest
 from kreinflow.report.figures import BLUE, GREEN, GREY, VERMILION
-from kreinflow.sequences.dataset import Dataset
 
 RANKS = (5, 10, 25, 50, 100)
 OBJECTS = 300
@@ -40,20 +38,19 @@ def measure(seed: int, data: Path) -> pd.DataFrame:
     """
     lines = []
     selectors = {str(rank): selector_settings(SELECTOR, rank) for rank in RANKS}
-    for name, dataset in _datasets(seed, data):
-        centring: Centring = "training" if dataset.kind != "similarity" else "landmarks"
+    for name, data_set in _data_sets(seed, data):
+        similar = data_set.dataset.kind == "similarity"
+        centring: Centring = "landmarks" if similar else "training"
         for method in LEARNER_LOOKS:
             learner = {"method": method}
-            folds = accuracies(
-                dataset, selectors, seed, folds=FOLDS, learner=learner, centring=centring
-            )
+            folds = data_set.accuracies(selectors, seed, learner=learner, centring=centring)
             folds["error"] = 100 * (1 - folds["accuracy"])
             most = folds[folds["recipe"] == str(RANKS[-1])]
             for rank, of_rank in folds.groupby("recipe", sort=False):
                 lines.append(
                     {
                         "data": name,
-                        "objects": len(dataset.ids),
+                        "objects": len(data_set.matrix),
                         "negative_fraction": most["negative_fraction"].mean(),
                         "learner": method,
                         "rank": int(str(rank)),
@@ -65,22 +62,22 @@ def measure(seed: int, data: Path) -> pd.DataFrame:
     return pd.DataFrame(lines)
 
 
-def _datasets(seed: int, data: Path) -> Iterator[tuple[str, Dataset]]:
-    yield "ball", generated({"name": "ball", "objects": 200}, {"name": "ball"}, seed)
+def _data_sets(seed: int, data: Path) -> Iterator[tuple[str, AllScores]]:
+    yield "ball", balls(seed)
     proteins = protein213(data, seed)
     if proteins is not None:
-        yield "protein213, one class", first_against_rest(proteins)
-    yield "families, one class", first_against_rest(families(8, OBJECTS, seed))
+        yield "protein213, one class", AllScores(first_against_rest(proteins.dataset))
+    simulated = families(8, OBJECTS, seed)
+    yield "families, one class", AllScores(first_against_rest(simulated.dataset))
 
 
 @look()
 def draw(table: pd.DataFrame) -> Figure:
     """Draw a panel for each data set."""
-    names = list(dict.fromkeys(table["data"]))
+    groups = table.groupby("data", sort=False)
     figure = canvas(4.0)
-    panels = figure.subplots(1, len(names), squeeze=False)[0]
-    for axes, name in zip(panels, names, strict=True):
-        of_data = table[table["data"] == name]
+    panels = figure.subplots(1, len(groups), squeeze=False)[0]
+    for axes, (name, of_data) in zip(panels, groups, strict=True):
         for method, looks in LEARNER_LOOKS.items():
             part = of_data[of_data["learner"] == method]
             axes.plot(part["rank"], part["error_mean"], markersize=6, **looks)
@@ -92,6 +89,5 @@ def draw(table: pd.DataFrame) -> Figure:
             f"{name}\nn = {of_data['objects'].iloc[0]}, negative part {negative:.1%}", loc="left"
         )
     panels[0].set_ylabel("classification error (%)")
-    handles, labels = panels[0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside upper left", ncols=4)
+    draw_legend(figure, panels[0], 4)
     return figure

@@ -7,28 +7,18 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from kreinflow.krein.factor import Rank
 from kreinflow.numerics import FloatArray, single_threaded
-from kreinflow.papers.plots.look import canvas, look
+from kreinflow.papers.plots.look import canvas, draw_classes, look
 from kreinflow.papers.plots.measuring import (
-    RANK,
-    approximate,
-    centred,
-    choose_landmarks,
-    full_kernel,
+    RANKS,
+    AllScores,
+    balls,
     generated,
     protein213,
-    relative_error,
     selector_settings,
 )
-from kreinflow.report.figures import BLUE, GREEN, ORANGE, VERMILION
-from kreinflow.sequences.dataset import Dataset
-
-COLOURS = (BLUE, VERMILION, GREEN, ORANGE)
-MARKERS = ("o", "s", "^", "D")
 
 WHOLE = "all scores"
-RANKS: dict[str, Rank] = {"all eigenvalues": RANK, "rank by misfit": "misfit"}
 KERNELS = (WHOLE, *RANKS)
 """The rows of the figure."""
 
@@ -40,40 +30,23 @@ def measure(seed: int, data: Path) -> pd.DataFrame:
     norm), class, x, y.
     """
     parts = []
-    for name, dataset in _datasets(seed, data):
-        K = full_kernel(dataset)
-        whole = eigenmap(K)
-        parts.append(_part(name, WHOLE, len(K), 0.0, dataset, whole))
-        landmarks = choose_landmarks(dataset, selector_settings("meb"), seed)
+    for name, data_set in _data_sets(seed, data):
+        whole = eigenmap(data_set.kernel)
+        maps = [(WHOLE, len(whole), 0.0, whole)]
+        landmarks = data_set.choose(selector_settings("meb"), seed)
         for kernel, rank in RANKS.items():
-            entry, Z = approximate(dataset, landmarks, rank=rank)
-            signs = entry.factor.signs
-            with single_threaded():
-                points = turned(eigenmap((Z * signs) @ Z.T), whole)
-            error = relative_error(K, Z, signs)
-            parts.append(_part(name, kernel, len(landmarks), error, dataset, points))
+            found = data_set.approximate(landmarks, rank=rank)
+            points = turned(eigenmap(found.kernel), whole)
+            maps.append((kernel, len(landmarks), found.error, points))
+        for kernel, count, error, points in maps:
+            about = {"data": name, "kernel": kernel, "landmarks": count, "error": error}
+            x, y = points.T
+            parts.append(pd.DataFrame({**about, "class": data_set.dataset.labels, "x": x, "y": y}))
     return pd.concat(parts, ignore_index=True)
 
 
-def _part(
-    name: str, kernel: str, landmarks: int, error: float, dataset: Dataset, points: FloatArray
-) -> pd.DataFrame:
-    return pd.DataFrame(
-        {
-            "data": name,
-            "kernel": kernel,
-            "landmarks": landmarks,
-            "error": error,
-            "class": dataset.labels,
-            "x": points[:, 0],
-            "y": points[:, 1],
-        }
-    )
-
-
-def _datasets(seed: int, data: Path) -> Iterator[tuple[str, Dataset]]:
-    balls = generated({"name": "ball", "objects": 200}, {"name": "ball"}, seed)
-    yield "ball", centred(balls)
+def _data_sets(seed: int, data: Path) -> Iterator[tuple[str, AllScores]]:
+    yield "ball", balls(seed).centred()
     proteins = protein213(data, seed)
     if proteins is not None:
         yield "protein213", proteins
@@ -122,28 +95,18 @@ def turned(points: FloatArray, pattern: FloatArray) -> FloatArray:
 @look()
 def draw(table: pd.DataFrame) -> Figure:
     """Draw the map of each data set above that of its approximation."""
-    names = list(dict.fromkeys(table["data"]))
+    groups = table.groupby("data", sort=False)
     figure = canvas(7.4)
-    panels = figure.subplots(len(KERNELS), len(names), squeeze=False)
-    for axes_of_data, name in zip(panels.T, names, strict=True):
+    panels = figure.subplots(len(KERNELS), len(groups), squeeze=False)
+    for axes_of_data, (name, of_data) in zip(panels.T, groups, strict=True):
         for axes, kernel in zip(axes_of_data, KERNELS, strict=True):
-            part = table[(table["data"] == name) & (table["kernel"] == kernel)]
-            for code, of_class in part.groupby("class"):
-                axes.scatter(
-                    of_class["x"],
-                    of_class["y"],
-                    s=9,
-                    color=COLOURS[code % len(COLOURS)],
-                    marker=MARKERS[code % len(MARKERS)],
-                    alpha=0.8,
-                    linewidths=0,
-                )
+            part = of_data[of_data["kernel"] == kernel]
+            draw_classes(axes, part, 9, alpha=0.8)
             count, error = part[["landmarks", "error"]].iloc[0]
             title = f"{count:.0f} landmarks by MEB\n{kernel}, error {error:.2g}"
             if kernel == WHOLE:
                 title = f"{name}\nall {count:.0f} objects"
             axes.set_title(title, loc="left")
-            axes.set_xticks([])
-            axes.set_yticks([])
+            axes.set(xticks=[], yticks=[])
             axes.spines[["top", "right"]].set_visible(True)
     return figure

@@ -5,18 +5,15 @@ from pathlib import Path
 import pandas as pd
 from matplotlib.figure import Figure
 
-from kreinflow.papers.plots.look import SELECTOR_LOOKS, canvas, log_ticks, look
-from kreinflow.papers.plots.measuring import (
-    FOLDS,
-    Settings,
-    accuracies,
-    approximate,
-    choose_landmarks,
-    full_kernel,
-    generated,
-    relative_error,
-    selector_settings,
+from kreinflow.papers.plots.look import (
+    ERROR_TICKS,
+    SELECTOR_LOOKS,
+    canvas,
+    draw_legend,
+    log_ticks,
+    look,
 )
+from kreinflow.papers.plots.measuring import Settings, generated, selector_settings
 from kreinflow.report.figures import BLACK, GREY, VERMILION
 
 GENERATOR: Settings = {"name": "checkerboard"}
@@ -32,17 +29,15 @@ def measure(seed: int, data: Path) -> pd.DataFrame:
     landmarks (mean over folds), accuracy (mean over folds), accuracy_sd (between folds), error
     (relative, in the Frobenius norm, of landmarks chosen from all points).
     """
-    dataset = generated(GENERATOR, {"name": "elm"}, seed)
-    K = full_kernel(dataset)
+    board = generated(GENERATOR, {"name": "elm"}, seed)
     selectors = {"meb 0": selector_settings("meb"), f"{FULL} 0": selector_settings(FULL)}
     for method in SELECTOR_LOOKS:
         for budget in BUDGETS:
             selectors[f"{method} {budget}"] = selector_settings(method, budget, SKETCH)
-    by_selector = accuracies(dataset, selectors, seed, folds=FOLDS).groupby("recipe", sort=False)
+    by_selector = board.accuracies(selectors, seed).groupby("recipe", sort=False)
     lines = []
     for name, settings in selectors.items():
         folds = by_selector.get_group(name)
-        entry, Z = approximate(dataset, choose_landmarks(dataset, settings, seed))
         method, _, number = name.partition(" ")
         lines.append(
             {
@@ -51,7 +46,7 @@ def measure(seed: int, data: Path) -> pd.DataFrame:
                 "landmarks": folds["landmarks"].mean(),
                 "accuracy": folds["accuracy"].mean(),
                 "accuracy_sd": folds["accuracy"].std(),
-                "error": relative_error(K, Z, entry.factor.signs),
+                "error": board.approximate(board.choose(settings, seed)).error,
             }
         )
     return pd.DataFrame(lines)
@@ -90,8 +85,7 @@ def draw(table: pd.DataFrame) -> Figure:
         color=BLACK,
     )
     left.set_ylabel("accuracy")
-    log_ticks(right, "y", [0.01, 0.03, 0.1, 0.3, 1])
+    log_ticks(right, "y", ERROR_TICKS)
     right.set_ylabel("relative Frobenius error")
-    handles, labels = left.get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside upper left", ncols=5)
+    draw_legend(figure, left, 5)
     return figure

@@ -4,14 +4,19 @@ import io
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from typing import Any, Literal
 
 import matplotlib
+import numpy as np
+import pandas as pd
+from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.axis import Axis
 from matplotlib.figure import Figure
 
 from kreinflow.artifacts import write_bytes
+from kreinflow.report import figures
 from kreinflow.report.figures import (
     BLACK,
     BLUE,
@@ -47,6 +52,15 @@ SELECTOR_LOOKS: dict[str, dict[str, Any]] = {
 }
 """Label and look of each landmark selector that has a budget: the same in all figures."""
 
+CLASS_LOOKS = ((BLUE, "o"), (VERMILION, "s"), (GREEN, "^"), (ORANGE, "D"))
+"""Colour and mark of each class."""
+
+ERROR_TICKS = (0.01, 0.03, 0.1, 0.3, 1)
+"""Of relative errors."""
+
+canvas = partial(figures.canvas, width=WIDTH)
+"""Returns an empty figure of a height in inches."""
+
 
 @contextmanager
 def look() -> Iterator[None]:
@@ -56,11 +70,6 @@ def look() -> Iterator[None]:
             {"xtick.labelsize": 9, "ytick.labelsize": 9, "legend.fontsize": 9}
         )
         yield
-
-
-def canvas(height: float, width: float = WIDTH) -> Figure:
-    """Return an empty figure, of a size in inches."""
-    return Figure(figsize=(width, height), layout="constrained")
 
 
 def save_png(figure: Figure, path: str | os.PathLike[str]) -> None:
@@ -79,3 +88,19 @@ def log_ticks(axes: Axes, which: Literal["x", "y"], ticks: Sequence[float]) -> N
     axes.set(**{f"{which}scale": "log"})
     axis.set_ticks(list(ticks), [f"{tick:,g}" for tick in ticks])
     axis.set_ticks([], minor=True)
+
+
+def draw_classes(axes: Axes, points: pd.DataFrame, size: float, alpha: float = 1.0) -> None:
+    """Draw points of the plane; colour and mark are the class."""
+    codes = points["class"].astype(int)
+    for code in np.unique(codes):
+        part, (colour, marker) = points[codes == code], CLASS_LOOKS[code % len(CLASS_LOOKS)]
+        axes.scatter(
+            part["x"], part["y"], s=size, color=colour, marker=marker, alpha=alpha, linewidths=0
+        )
+
+
+def draw_legend(figure: Figure, shown: Axes | Sequence[Artist], columns: int) -> None:
+    """Put a legend above a figure, of what one of its panels shows, or of these handles."""
+    handles = shown.get_legend_handles_labels()[0] if isinstance(shown, Axes) else shown
+    figure.legend(handles=handles, loc="outside upper left", ncols=columns)

@@ -1,24 +1,35 @@
 """Data in memory, landmarks, and the kernels that they approximate, for the figures."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
+import scipy.linalg
 from numpy.typing import NDArray
 
-from kreinflow.alignment.engine import align_pairs, pack
-from kreinflow.alignment.scoring import ScoringScheme, load_substitution_matrix
+from kreinflow.alignment.scoring import load_substitution_matrix
 from kreinflow.alignment.transforms import make_transform
+from kreinflow.estimators.alignment_kernel import AlignmentKernel
 from kreinflow.evaluation.cross_validation import Centring, cross_validate
-from kreinflow.krein.factor import Rank
-from kreinflow.krein.landmark_kernel import Landmarks, TrainingPart, landmark_kernel
+from kreinflow.kernels.kernel import Kernel
+from kreinflow.kernels.registry import make_kernel
+from kreinflow.krein.eigen import Eigenpairs
+from kreinflow.krein.factor import KreinFactor, Rank
+from kreinflow.krein.landmark_kernel import (
+    LandmarkKernel,
+    Landmarks,
+    TrainingPart,
+    factor_of,
+    landmark_kernel,
+)
 from kreinflow.landmarks.registry import SELECTORS, make_selector
 from kreinflow.landmarks.stage import LandmarkStage
-from kreinflow.models.factors import FactorEntry, make_factors
 from kreinflow.numerics import FloatArray, IntArray, single_threaded
+from kreinflow.papers.experiments import load_experiments
 from kreinflow.papers.figures import PROTEIN213
 from kreinflow.randomness import stream
 from kreinflow.scores import open_scores
@@ -33,6 +44,9 @@ Settings = Mapping[str, Any]
 RANK = 1.0
 """All eigenvalues of the landmark matrix are kept, as the papers do."""
 
+RANKS: Mapping[str, Rank] = {"all eigenvalues": RANK, "rank by misfit": "misfit"}
+"""The papers' way and ours."""
+
 FISHER: Settings = {"method": "ny_ikfd"}
 """As published: balanced scatter, bias at the midpoint, no ridge."""
 
@@ -41,55 +55,203 @@ FOLDS = 10
 RAW = make_transform("raw")
 
 
-def matrix_dataset(matrix: FloatArray, labels: Sequence[str]) -> Dataset:
-    """Return a data set of all similarities."""
-    classes = tuple(sorted(set(labels)))
-    names = tuple(str(i) for i in range(len(labels)))
-    return Dataset(
-        ids=names,
-        labels=np.array([classes.index(label) for label in labels]),
-        classes=classes,
-        rows=np.arange(len(labels)),
-        digests=names,
-        payload=Matrix(matrix, kind="similarity"),
-    )
+@dataclass(frozen=True, eq=False)
+class AllScores:
+    """A data set with the matrix of all its scores, and what landmarks make of it."""
+
+    dataset: Dataset
+
+    @property
+    def matrix(self) -> NDArray[np.floating]:
+        """The scores."""
+        return self.dataset.matrix
+
+    @cached_property
+    def kernel(self) -> FloatArray:
+        """K without approximation: similarities, or doubly centred dissimilarities."""
+        K = np.asarray((self.matrix + self.matrix.T) / 2, dtype=np.float64)
+        return K if self.dataset.kind == "similarity" else double_centred(K)
+
+    def centred(self) -> "AllScores":
+        """Return dissimilarities as the similarities around the mean of all objects.
+
+        Before landmarks are chosen, as schleif2018 and oglic2019 do: it takes all dissimilarities.
+        """
+        return AllScores(replace(self.dataset, payload=Matrix(self.kernel, kind="similarity")))
+
+    def folds(self, seed: int) -> Partition:
+        """Return :data:`FOLDS` folds, stratified by class."""
+        settings = {"method": "stratified", "k": FOLDS, "repeats": 1}
+        return partition_of(assign_folds(settings, self.dataset, seed, Path()), self.dataset)
+
+    def choose(
+        self,
+        settings: Settings,
+        seed: int,
+        training: NDArray[np.bool_] | None = None,
+        matched: int | None = None,
+    ) -> IntArray:
+        """Return the rows that a selector takes of all records, or of those of a training part.
+
+        ``matched`` is the number of landmarks of the selector that its budget names.
+        """
+        scores = open_scores(self.dataset)
+        stage = LandmarkStage(self.dataset, scores, {"raw": RAW}, seed, training, "figure")
+        return stage.select(make_selector(settings), matched)["row"].to_numpy(np.int64)
+
+    def as_many_as_balls(
+        self, methods: Iterable[str], seed: int, training: NDArray[np.bool_] | None = None
+    ) -> dict[str, IntArray]:
+        """Return the landmarks of several selectors, of each as many as ``meb`` finds."""
+        meb = self.choose(selector_settings("meb"), seed, training)
+        found = {
+            method: self.choose(selector_settings(method, len(meb)), seed, training)
+            for method in methods
+            if method != "meb"
+        }
+        return {method: found.get(method, meb) for method in methods}
+
+    def approximate(
+        self,
+        landmarks: IntArray,
+        training: NDArray[np.bool_] | None = None,
+        rank: Rank = RANK,
+    ) -> "Approximation":
+        """Return what landmarks make of the kernel, with a factor of all records or of a part."""
+        dataset = self.dataset
+        known = Landmarks(
+            scores=self.matrix[:, landmarks],
+            self_scores=np.diagonal(self.matrix).copy(),
+            lengths=np.zeros(len(dataset.rows)),
+            rows=landmarks,
+            classes=dataset.labels[landmarks],
+            kind=dataset.kind,
+        )
+
+        def kernel_of(rows: IntArray) -> LandmarkKernel:
+            part = TrainingPart(rows, dataset.labels[rows], rows, dataset.classes)
+            return landmark_kernel(known, part, RAW)
+
+        everything = kernel_of(np.arange(len(dataset.rows)))
+        learned = everything if training is None else kernel_of(np.flatnonzero(training))
+        factor, pairs = factor_of(learned, rank)
+        Z = factor.transform(np.asarray(everything.C))
+        return Approximation(self, landmarks, factor, pairs, Z)
+
+    def accuracies(
+        self,
+        selectors: Mapping[str, Settings],
+        seed: int,
+        *,
+        learner: Settings = FISHER,
+        rank: Rank = RANK,
+        correction: str = "none",
+        centring: Centring = "landmarks",
+    ) -> pd.DataFrame:
+        """Return the accuracy with the landmarks of each selector, fold by fold.
+
+        See :func:`~kreinflow.evaluation.cross_validation.cross_validate`; ``recipe`` is the name
+        of the selector.
+        """
+        alike = {"transform": "raw", "rank": rank, "correction": correction, "learner": "learner"}
+        return cross_validate(
+            self.dataset,
+            open_scores(self.dataset),
+            self.folds(seed),
+            [{"name": name, "selector": name, **alike} for name in selectors],
+            selectors,
+            {"learner": learner},
+            seed=seed,
+            centring=centring,
+        )
 
 
 @dataclass(frozen=True, eq=False)
-class PlottedMatrix(Matrix):
-    """All scores of vectors, beside the vectors."""
+class ScoresOfVectors(AllScores):
+    """All scores of vectors, and the kernel that compares them."""
 
     vectors: FloatArray
+    by: Kernel
 
 
-def generated(generator: Settings, kernel: Settings, seed: int) -> Dataset:
-    """Return generated data with all scores, and the vectors."""
+@dataclass(frozen=True, eq=False)
+class Approximation:
+    """What landmarks make of a kernel: K~ = Z diag(s) Z', with the rows Z of all records."""
+
+    of: AllScores
+    landmarks: IntArray
+    factor: KreinFactor
+    pairs: Eigenpairs
+    Z: FloatArray
+
+    @property
+    def kernel(self) -> FloatArray:
+        """K~."""
+        return product(self.Z, self.factor.signs)
+
+    @property
+    def error(self) -> float:
+        """Relative, of K~."""
+        return relative_error(self.of.kernel, self.kernel)
+
+
+def product(Z: FloatArray, signs: FloatArray) -> FloatArray:
+    """Return Z diag(s) Z'."""
+    with single_threaded():
+        return (Z * signs) @ Z.T
+
+
+def relative_error(K: FloatArray, approximated: FloatArray) -> float:
+    """Return ||K - K~|| / ||K|| in the Frobenius norm."""
+    with single_threaded():
+        return float(np.linalg.norm(K - approximated) / np.linalg.norm(K))
+
+
+def double_centred(D: FloatArray) -> FloatArray:
+    """Return -J D J/2 of all squared dissimilarities."""
+    means = D.mean(axis=0)
+    K: FloatArray = -(D - means - means[:, None] + means.mean()) / 2
+    return K
+
+
+def flipped(K: FloatArray) -> FloatArray:
+    """Return K with the absolute values of its eigenvalues."""
+    with single_threaded():
+        values, V = scipy.linalg.eigh(K)
+    return product(V, np.abs(values))
+
+
+def generated(generator: Settings, kernel: Settings, seed: int) -> ScoresOfVectors:
+    """Return generated data."""
     source = make_source({"type": "generated", "generator": generator, "kernel": kernel})
     dataset = source.load(None, seed)
-    rows = np.arange(len(dataset.digests))
-    matrix = open_scores(dataset).rectangle(rows, rows)
-    points = dataset.payload_as(Compared).objects
-    return replace(dataset, payload=PlottedMatrix(matrix, points, kind=dataset.kind))
+    points, rows = dataset.payload_as(Compared).objects, np.arange(len(dataset.digests))
+    matrix = Matrix(open_scores(dataset).rectangle(rows, rows), kind=dataset.kind)
+    return ScoresOfVectors(replace(dataset, payload=matrix), points, make_kernel(kernel))
 
 
-def families(number: int, sequences: int, seed: int) -> Dataset:
+def balls(seed: int, objects: int = 200) -> ScoresOfVectors:
+    """Return balls of two sizes with their squared distances."""
+    return generated({"name": "ball", "objects": objects}, {"name": "ball"}, seed)
+
+
+def families(number: int, sequences: int, seed: int) -> AllScores:
     """Return simulated protein families with the logarithms of all alignment scores."""
     source = make_source({"type": "simulated", "families": number, "sequences": sequences})
-    scheme = ScoringScheme(load_substitution_matrix("BLOSUM62", Path()))
-    dataset = source.load(scheme.matrix.alphabet, seed)
-    n = len(dataset.sequences)
-    left, right = (place.astype(np.int32) for place in np.triu_indices(n))
-    aligned = np.zeros((n, n))
-    aligned[left, right] = align_pairs(pack(dataset.sequences), left, right, scheme, threads=1)
-    scores = np.maximum(aligned, aligned.T)
-    own, lengths = np.diagonal(scores), dataset.lengths
-    matrix = make_transform("log").apply(scores, own, own, lengths, lengths)
-    return replace(dataset, payload=Matrix(matrix, kind="similarity"))
+    dataset = source.load(load_substitution_matrix("BLOSUM62").alphabet, seed)
+    kernel = AlignmentKernel({"matrix": "BLOSUM62", "transform": "log"})
+    objects = kernel.read(dataset.sequences)
+    matrix = Matrix(kernel.columns(objects, objects), kind="similarity")
+    return AllScores(replace(dataset, payload=matrix))
 
 
-def vectors(dataset: Dataset) -> FloatArray:
-    """Return the vectors of generated data."""
-    return dataset.payload_as(PlottedMatrix).vectors
+def protein213(data: Path, seed: int) -> AllScores | None:
+    """Return the similarities of 213 proteins from the data folder, or None without the files."""
+    experiment = load_experiments()[PROTEIN213]
+    if not experiment.can_run(data):
+        return None
+    source = experiment.config["datasets"][PROTEIN213]["source"]
+    return AllScores(make_source(source, data).load(None, seed))
 
 
 def selector_settings(
@@ -101,148 +263,6 @@ def selector_settings(
     return {"method": method, **{key: asked[key] for key in known if key in asked}}
 
 
-def choose_landmarks(
-    dataset: Dataset,
-    settings: Settings,
-    seed: int,
-    training: NDArray[np.bool_] | None = None,
-    matched: int | None = None,
-) -> IntArray:
-    """Return the rows that a selector takes of all records, or of those of a training part.
-
-    ``matched`` is the number of landmarks of the selector that its budget names.
-    """
-    stage = LandmarkStage(dataset, open_scores(dataset), {"raw": RAW}, seed, training, "figure")
-    return stage.select(make_selector(settings), matched)["row"].to_numpy(np.int64)
-
-
-def as_many_as_balls(
-    dataset: Dataset,
-    methods: Iterable[str],
-    seed: int,
-    training: NDArray[np.bool_] | None = None,
-) -> dict[str, IntArray]:
-    """Return the landmarks of several selectors, of each as many as ``meb`` finds."""
-    balls = choose_landmarks(dataset, selector_settings("meb"), seed, training)
-    return {
-        method: balls
-        if method == "meb"
-        else choose_landmarks(dataset, selector_settings(method, len(balls)), seed, training)
-        for method in methods
-    }
-
-
-def stratified(dataset: Dataset, k: int, seed: int, repeats: int = 1) -> Partition:
-    """Return k folds, stratified by class."""
-    settings = {"method": "stratified", "k": k, "repeats": repeats}
-    return partition_of(assign_folds(settings, dataset, seed, Path()), dataset)
-
-
-def double_centred(D: FloatArray) -> FloatArray:
-    """Return -J D J/2 of all squared dissimilarities."""
-    means = D.mean(axis=0)
-    K: FloatArray = -(D - means - means[:, None] + means.mean()) / 2
-    return K
-
-
-def accuracies(
-    dataset: Dataset,
-    selectors: Mapping[str, Settings],
-    seed: int,
-    *,
-    folds: int = FOLDS,
-    learner: Settings = FISHER,
-    rank: Rank = RANK,
-    correction: str = "none",
-    centring: Centring = "landmarks",
-) -> pd.DataFrame:
-    """Return the accuracy with the landmarks of each selector, fold by fold.
-
-    See :func:`~kreinflow.evaluation.cross_validation.cross_validate`; ``recipe`` is the name of the
-    selector.
-    """
-    return cross_validate(
-        dataset,
-        open_scores(dataset),
-        stratified(dataset, folds, seed),
-        [
-            {
-                "name": name,
-                "transform": "raw",
-                "rank": rank,
-                "correction": correction,
-                "selector": name,
-                "learner": "learner",
-            }
-            for name in selectors
-        ],
-        selectors,
-        {"learner": learner},
-        seed=seed,
-        centring=centring,
-    )
-
-
 def redrawn(seed: int, name: str, repeats: int) -> list[int]:
     """Return seeds for repetitions of a draw."""
     return [int(stream(seed, name, repeat).integers(2**31)) for repeat in range(repeats)]
-
-
-def full_kernel(dataset: Dataset) -> FloatArray:
-    """Return the kernel without approximation: similarities, or centred dissimilarities."""
-    K = np.asarray((dataset.matrix + dataset.matrix.T) / 2, dtype=np.float64)
-    return K if dataset.kind == "similarity" else double_centred(K)
-
-
-def centred(dataset: Dataset) -> Dataset:
-    """Return dissimilarities as the similarities around the mean of all objects.
-
-    Before landmarks are chosen, as schleif2018 and oglic2019 do: it takes all dissimilarities.
-    """
-    return replace(dataset, payload=Matrix(full_kernel(dataset), kind="similarity"))
-
-
-def approximate(
-    dataset: Dataset,
-    landmarks: IntArray,
-    training: NDArray[np.bool_] | None = None,
-    rank: Rank = RANK,
-) -> tuple[FactorEntry, FloatArray]:
-    """Return the factor that landmarks make, and its rows Z of all records."""
-    n = len(dataset.rows)
-    known = Landmarks(
-        scores=dataset.matrix[:, landmarks],
-        self_scores=np.diagonal(dataset.matrix).copy(),
-        lengths=np.zeros(n),
-        rows=landmarks,
-        classes=dataset.labels[landmarks],
-        kind=dataset.kind,
-    )
-    everything = TrainingPart(np.arange(n), dataset.labels, np.arange(n), dataset.classes)
-    learned = everything
-    if training is not None:
-        rows = np.flatnonzero(training)
-        learned = TrainingPart(rows, dataset.labels[rows], rows, dataset.classes)
-    recipe = {"transform": "raw", "rank": rank, "correction": "none"}
-    (entry,) = make_factors(known, learned, {"raw": RAW}, [recipe])
-    return entry, entry.factor.transform(np.asarray(landmark_kernel(known, everything, RAW).C))
-
-
-def relative_error(K: FloatArray, Z: FloatArray, signs: FloatArray) -> float:
-    """Return ||K - Z diag(s) Z'|| / ||K|| in the Frobenius norm."""
-    with single_threaded():
-        return float(np.linalg.norm(K - (Z * signs) @ Z.T) / np.linalg.norm(K))
-
-
-def protein213(data: Path, seed: int) -> Dataset | None:
-    """Return the similarities of 213 proteins from the data folder, or None without the files."""
-    source = {
-        "type": "matrix",
-        "matrix": PROTEIN213[0],
-        "kind": "similarity",
-        "labels": {"lines": PROTEIN213[1]},
-        "symmetry_tolerance": 1e-3,
-    }
-    if not all((data / name).is_file() for name in PROTEIN213):
-        return None
-    return make_source(source, data).load(None, seed)

@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-import scipy.linalg
 import scipy.stats
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -14,23 +13,21 @@ from matplotlib.patches import Patch
 
 from kreinflow.krein.factor import Rank
 from kreinflow.numerics import FloatArray, single_threaded
-from kreinflow.papers.plots.look import canvas, look
+from kreinflow.papers.plots.look import canvas, draw_legend, look
 from kreinflow.papers.plots.measuring import (
     FOLDS,
-    RANK,
+    RANKS,
+    AllScores,
     Settings,
-    accuracies,
-    approximate,
-    choose_landmarks,
+    balls,
     families,
-    full_kernel,
-    generated,
+    flipped,
+    product,
     protein213,
     redrawn,
     selector_settings,
 )
 from kreinflow.report.figures import BLUE, VERMILION
-from kreinflow.sequences.dataset import Dataset
 
 SHARES = (0.02, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 0.9)
 """Landmarks, as shares of the objects."""
@@ -39,7 +36,6 @@ OBJECTS = 300
 REPEATS = 10
 LEARNER: Settings = {"method": "cvm", "penalty": 10.0}
 
-RANKS: dict[str, Rank] = {"all eigenvalues": RANK, "rank by misfit": "misfit"}
 COLOURS = {"all eigenvalues": VERMILION, "rank by misfit": BLUE}
 SPEARMAN, ACCURACY = "Spearman correlation", "accuracy"
 
@@ -51,17 +47,17 @@ def measure(seed: int, data: Path) -> pd.DataFrame:
     (:data:`SPEARMAN`: a line a draw of the landmarks; :data:`ACCURACY`: a line a fold), value.
     """
     lines = []
-    for name, dataset in _datasets(seed, data):
-        n = len(dataset.rows)
+    for name, data_set in _data_sets(seed, data):
+        n = len(data_set.matrix)
         pairs = np.triu_indices(n, 1)
-        whole = scipy.stats.rankdata(flipped(full_kernel(dataset))[pairs])
+        whole = scipy.stats.rankdata(flipped(data_set.kernel)[pairs])
         budgets = {share: max(4, round(share * n)) for share in SHARES}
         for eigenvalues, rank in RANKS.items():
             about = {"data": name, "objects": n, "eigenvalues": eigenvalues}
             for share, count in budgets.items():
                 at = {**about, "share": share, "landmarks": count}
                 for drawn in redrawn(seed, "ranks", REPEATS):
-                    K = approximated(dataset, count, drawn, rank)
+                    K = approximated(data_set, count, drawn, rank)
                     with single_threaded():
                         found = np.corrcoef(scipy.stats.rankdata(K[pairs]), whole)[0, 1]
                     lines.append({**at, "what": SPEARMAN, "value": found})
@@ -70,51 +66,39 @@ def measure(seed: int, data: Path) -> pd.DataFrame:
                 str(share): selector_settings("uniform", int(trained * count))
                 for share, count in budgets.items()
             }
-            folds = accuracies(
-                dataset, selectors, seed, folds=FOLDS, learner=LEARNER, rank=rank, correction="flip"
+            folds = data_set.accuracies(
+                selectors, seed, learner=LEARNER, rank=rank, correction="flip"
             )
-            for share, accuracy in zip(
-                folds["recipe"].astype(float), folds["accuracy"], strict=True
-            ):
-                at = {**about, "share": share, "landmarks": budgets[share]}
+            for recipe, accuracy in zip(folds["recipe"], folds["accuracy"], strict=True):
+                at = {**about, "share": float(recipe), "landmarks": budgets[float(recipe)]}
                 lines.append({**at, "what": ACCURACY, "value": accuracy})
     return pd.DataFrame(lines)
 
 
-def _datasets(seed: int, data: Path) -> Iterator[tuple[str, Dataset]]:
-    yield "ball", generated({"name": "ball", "objects": OBJECTS}, {"name": "ball"}, seed)
+def _data_sets(seed: int, data: Path) -> Iterator[tuple[str, AllScores]]:
+    yield "ball", balls(seed, OBJECTS)
     proteins = protein213(data, seed)
     if proteins is not None:
         yield "protein213", proteins
     yield "simulated families", families(8, OBJECTS, seed)
 
 
-def flipped(K: FloatArray) -> FloatArray:
-    """Return K with the absolute values of its eigenvalues."""
-    with single_threaded():
-        values, V = scipy.linalg.eigh(K)
-        flipped: FloatArray = (V * np.abs(values)) @ V.T
-    return flipped
-
-
-def approximated(dataset: Dataset, count: int, seed: int, rank: Rank) -> FloatArray:
+def approximated(data_set: AllScores, count: int, seed: int, rank: Rank) -> FloatArray:
     """Return the flipped kernel that uniform landmarks make."""
-    landmarks = choose_landmarks(dataset, selector_settings("uniform", count), seed)
-    entry, Z = approximate(dataset, landmarks, rank=rank)
+    landmarks = data_set.choose(selector_settings("uniform", count), seed)
+    found = data_set.approximate(landmarks, rank=rank)
     with single_threaded():
-        vectors = Z @ entry.pairs.map
-        kernel: FloatArray = (vectors * np.abs(entry.pairs.values)) @ vectors.T
-    return kernel
+        vectors = found.Z @ found.pairs.map
+    return product(vectors, np.abs(found.pairs.values))
 
 
 @look()
 def draw(table: pd.DataFrame) -> Figure:
     """Draw boxes over draws and folds: a row for each data set."""
-    names = list(dict.fromkeys(table["data"]))
-    figure = canvas(1.0 + 2.6 * len(names))
-    panels = figure.subplots(len(names), 2, squeeze=False, sharex=True)
-    for row, name in zip(panels, names, strict=True):
-        of_data = table[table["data"] == name]
+    groups = table.groupby("data", sort=False)
+    figure = canvas(1.0 + 2.6 * len(groups))
+    panels = figure.subplots(len(groups), 2, squeeze=False, sharex=True)
+    for row, (name, of_data) in zip(panels, groups, strict=True):
         for axes, what in zip(row, (SPEARMAN, ACCURACY), strict=True):
             _draw_boxes(axes, of_data[of_data["what"] == what])
             axes.set_title(f"{name}, {of_data['objects'].iloc[0]} objects", loc="left")
@@ -122,11 +106,7 @@ def draw(table: pd.DataFrame) -> Figure:
             axes.set_ylim(-0.05, 1.05)
     for axes in panels[-1]:
         axes.set_xlabel("landmarks, as a share of the objects")
-    figure.legend(
-        handles=[Patch(color=colour, label=name) for name, colour in COLOURS.items()],
-        loc="outside upper left",
-        ncols=2,
-    )
+    draw_legend(figure, [Patch(color=c, label=name) for name, c in COLOURS.items()], 2)
     return figure
 
 

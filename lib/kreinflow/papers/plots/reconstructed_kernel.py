@@ -6,16 +6,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
-from numpy.typing import NDArray
 
-from kreinflow.numerics import FloatArray, IntArray, single_threaded
+from kreinflow.numerics import FloatArray, IntArray
 from kreinflow.papers.plots.look import SELECTOR_LOOKS, canvas, look
-from kreinflow.papers.plots.measuring import (
-    approximate,
-    as_many_as_balls,
-    full_kernel,
-    generated,
-)
+from kreinflow.papers.plots.measuring import generated, relative_error
 from kreinflow.report.figures import BLACK
 
 METHODS = ("meb", "kmeans", "entropy", "uniform", "leverage")
@@ -36,56 +30,40 @@ def measure(seed: int, data: Path) -> pd.DataFrame:
     and of the block of the small Gaussians), row, column, small (whether the row is of a small
     Gaussian), value.
     """
-    generator, kernel = {"name": "three_gaussians"}, {"name": "linear"}
-    dataset = generated(generator, kernel, seed)
-    K = full_kernel(dataset)
-    small = dataset.labels == dataset.classes.index("small")
-    shown = np.concatenate([np.flatnonzero(~small)[::THINNED], np.flatnonzero(small)])
-    parts = [_part(K, K, small, shown, WHOLE, np.arange(len(K)))]
-    for method, landmarks in as_many_as_balls(dataset, METHODS, seed).items():
-        entry, Z = approximate(dataset, landmarks)
-        with single_threaded():
-            approximated = (Z * entry.factor.signs) @ Z.T
-        parts.append(_part(K, approximated, small, shown, method, landmarks))
-    return pd.concat(parts, ignore_index=True)
-
-
-def _part(
-    K: FloatArray,
-    approximated: FloatArray,
-    small: NDArray[np.bool_],
-    shown: IntArray,
-    selector: str,
-    landmarks: IntArray,
-) -> pd.DataFrame:
+    gaussians = generated({"name": "three_gaussians"}, {"name": "linear"}, seed)
+    K = gaussians.kernel
+    small = gaussians.dataset.labels == gaussians.dataset.classes.index("small")
     block = np.ix_(small, small)
-    with single_threaded():
-        error = float(np.linalg.norm(K - approximated) / np.linalg.norm(K))
-        lost = float(np.linalg.norm((K - approximated)[block]) / np.linalg.norm(K[block]))
+    shown = np.concatenate([np.flatnonzero(~small)[::THINNED], np.flatnonzero(small)])
     places = np.arange(len(shown))
-    return pd.DataFrame(
-        {
-            "selector": selector,
-            "landmarks": len(landmarks),
-            "of_small": int(small[landmarks].sum()),
-            "error": error,
-            "error_small": lost,
-            "row": np.repeat(places, len(shown)),
-            "column": np.tile(places, len(shown)),
-            "small": np.repeat(small[shown], len(shown)),
-            "value": approximated[np.ix_(shown, shown)].ravel(),
-        }
-    )
+    kernels: list[tuple[str, IntArray, FloatArray]] = [(WHOLE, np.arange(len(K)), K)]
+    for method, landmarks in gaussians.as_many_as_balls(METHODS, seed).items():
+        kernels.append((method, landmarks, gaussians.approximate(landmarks).kernel))
+    parts = [
+        pd.DataFrame(
+            {
+                "selector": selector,
+                "landmarks": len(landmarks),
+                "of_small": int(small[landmarks].sum()),
+                "error": relative_error(K, kernel),
+                "error_small": relative_error(K[block], kernel[block]),
+                "row": np.repeat(places, len(shown)),
+                "column": np.tile(places, len(shown)),
+                "small": np.repeat(small[shown], len(shown)),
+                "value": kernel[np.ix_(shown, shown)].ravel(),
+            }
+        )
+        for selector, landmarks, kernel in kernels
+    ]
+    return pd.concat(parts, ignore_index=True)
 
 
 @look()
 def draw(table: pd.DataFrame) -> Figure:
     """Draw the entries of each kernel in one scale."""
-    names = list(dict.fromkeys(table["selector"]))
     figure = canvas(6.6)
     panels = figure.subplots(2, 3, sharex=True, sharey=True)
-    for axes, name in zip(panels.flat, names, strict=True):
-        part = table[table["selector"] == name]
+    for axes, (_, part) in zip(panels.flat, table.groupby("selector", sort=False), strict=True):
         side = int(part["row"].max()) + 1
         values = part["value"].to_numpy().reshape(side, side)
         image = axes.imshow(values, cmap="PuOr", vmin=-LIMIT, vmax=LIMIT, interpolation="none")
@@ -94,8 +72,9 @@ def draw(table: pd.DataFrame) -> Figure:
         axes.axvline(edge, color=BLACK, linewidth=0.6)
         axes.set_title(_title(part.iloc[0]), loc="left")
         axes.grid(visible=False)
-        axes.set_xticks([edge / 2, (edge + side) / 2], ["large", "small"])
-        axes.set_yticks([edge / 2, (edge + side) / 2], ["large", "small"], rotation=90, va="center")
+        middles, names = [edge / 2, (edge + side) / 2], ["large", "small"]
+        axes.set_xticks(middles, names)
+        axes.set_yticks(middles, names, rotation=90, va="center")
         axes.tick_params(length=0)
     figure.colorbar(image, ax=panels, label="kernel", shrink=0.6, extend="both")
     return figure

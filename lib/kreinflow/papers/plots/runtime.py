@@ -6,7 +6,6 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-import scipy.linalg
 from matplotlib.figure import Figure
 
 from kreinflow.kernels.generators import generate
@@ -17,7 +16,7 @@ from kreinflow.krein.eigen import eigenpairs
 from kreinflow.krein.factor import KreinFactor
 from kreinflow.numerics import FloatArray, single_threaded
 from kreinflow.papers.plots.look import canvas, log_ticks, look
-from kreinflow.papers.plots.measuring import RANK, double_centred
+from kreinflow.papers.plots.measuring import RANK, double_centred, flipped, relative_error
 from kreinflow.report.figures import BLUE, VERMILION
 
 LANDMARKS = 100
@@ -52,7 +51,7 @@ def measure(seed: int, data: Path) -> pd.DataFrame:
         if n in FULL_SIZES:
             S, seconds = _timed(full, balls[:n])
             with single_threaded():
-                line["error"] = float(np.linalg.norm(S - Z @ Z.T) / np.linalg.norm(S))
+                line["error"] = relative_error(S, Z @ Z.T)
             rows.append({"way": "full", "objects": n, "error": 0.0, "seconds": seconds})
         rows.append(line)
     table = pd.DataFrame(rows)
@@ -72,11 +71,7 @@ def _timed(way: Callable[[FloatArray], FloatArray], balls: FloatArray) -> tuple[
 
 def full(balls: FloatArray) -> FloatArray:
     """Return the flipped kernel: all dissimilarities, centred, with all their eigenpairs."""
-    S = double_centred(make_kernel({"name": "ball"}).columns(balls, balls))
-    with single_threaded():
-        values, V = scipy.linalg.eigh(S, overwrite_a=True)
-        flipped: FloatArray = (V * np.abs(values)) @ V.T
-    return flipped
+    return flipped(double_centred(make_kernel({"name": "ball"}).columns(balls, balls)))
 
 
 def linear(balls: FloatArray) -> FloatArray:

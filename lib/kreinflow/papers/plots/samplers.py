@@ -14,17 +14,24 @@ from matplotlib.lines import Line2D
 
 from kreinflow.kernels.registry import make_kernel
 from kreinflow.numerics import FloatArray, single_threaded
-from kreinflow.papers.plots.look import SELECTOR_LOOKS, canvas, log_ticks, look
+from kreinflow.papers.plots.look import (
+    ERROR_TICKS,
+    SELECTOR_LOOKS,
+    canvas,
+    draw_legend,
+    log_ticks,
+    look,
+)
 from kreinflow.papers.plots.measuring import (
-    approximate,
-    choose_landmarks,
-    matrix_dataset,
+    AllScores,
+    product,
     redrawn,
     relative_error,
     selector_settings,
 )
 from kreinflow.report.figures import BLACK
 from kreinflow.sequences.dataset import Dataset
+from kreinflow.sequences.payload import Matrix
 
 TABLES: Sequence[str] = ("diabetes", "breast cancer", "digits")
 RANKS = (5, 10, 25, 50, 100)
@@ -53,11 +60,10 @@ def measure(seed: int, data: Path) -> pd.DataFrame:
     seconds are those of a processor, given all scores).
     """
     lines = []
-    for name, dataset in datasets():
-        K = np.asarray(dataset.matrix)
-        n = len(K)
+    for name, data_set in data_sets():
+        n = len(data_set.matrix)
         about = {"data": name, "objects": n}
-        for rank, error in best_errors(K).items():
+        for rank, error in best_errors(data_set.kernel).items():
             best = {"landmarks": BEST, "selector": "", "rank": rank, "error": error}
             lines.append({**about, **best, "seconds": np.nan})
         for how in (PLAIN, ONE_SHOT):
@@ -67,7 +73,7 @@ def measure(seed: int, data: Path) -> pd.DataFrame:
                     continue
                 for method in METHODS:
                     tries = [
-                        _try(dataset, K, method, count, rank, drawn)
+                        _try(data_set, method, count, rank, drawn)
                         for drawn in redrawn(seed, "samplers", REPEATS)
                     ]
                     error, seconds = np.median(tries, axis=0)
@@ -76,7 +82,7 @@ def measure(seed: int, data: Path) -> pd.DataFrame:
     return pd.DataFrame(lines)
 
 
-def datasets() -> Iterator[tuple[str, Dataset]]:
+def data_sets() -> Iterator[tuple[str, AllScores]]:
     """Yield the differences of two Gaussian kernels on tables that come with scikit-learn."""
     from sklearn import datasets as tables
 
@@ -89,7 +95,16 @@ def datasets() -> Iterator[tuple[str, Dataset]]:
         kernel = make_kernel(
             {"name": "difference_of_gaussians", "width": width, "subtracted_width": 2 * width}
         )
-        yield name, matrix_dataset(kernel.columns(X, X), ["all"] * len(X))
+        ids = tuple(map(str, range(len(X))))
+        dataset = Dataset(
+            ids=ids,
+            labels=np.zeros(len(X), dtype=np.intp),
+            classes=("all",),
+            rows=np.arange(len(X)),
+            digests=ids,
+            payload=Matrix(kernel.columns(X, X), kind="similarity"),
+        )
+        yield name, AllScores(dataset)
 
 
 def best_errors(K: FloatArray) -> dict[int, float]:
@@ -99,30 +114,27 @@ def best_errors(K: FloatArray) -> dict[int, float]:
     return {rank: float(np.sqrt(squares[rank:].sum() / squares.sum())) for rank in RANKS}
 
 
-def _try(
-    dataset: Dataset, K: FloatArray, method: str, count: int, rank: int, seed: int
-) -> tuple[float, float]:
+def _try(data_set: AllScores, method: str, count: int, rank: int, seed: int) -> tuple[float, float]:
     """Return error and seconds of one approximation."""
     start = time.process_time()
-    landmarks = choose_landmarks(dataset, selector_settings(method, count, SKETCH), seed)
-    entry, Z = approximate(dataset, landmarks)
-    kept = np.argsort(-np.abs(entry.pairs.values), kind="stable")[:rank]
+    landmarks = data_set.choose(selector_settings(method, count, SKETCH), seed)
+    found = data_set.approximate(landmarks)
+    kept = np.argsort(-np.abs(found.pairs.values), kind="stable")[:rank]
     with single_threaded():
-        vectors = Z @ entry.pairs.map[:, kept]
-    values = entry.pairs.values[kept]
+        vectors = found.Z @ found.pairs.map[:, kept]
+    values = found.pairs.values[kept]
     seconds = time.process_time() - start
-    error = relative_error(K, vectors * np.sqrt(np.abs(values)), np.sign(values))
-    return error, seconds
+    approximated = product(vectors * np.sqrt(np.abs(values)), np.sign(values))
+    return relative_error(data_set.kernel, approximated), seconds
 
 
 @look()
 def draw(table: pd.DataFrame) -> Figure:
     """Draw a column for each data set: error against rank, for both numbers of landmarks; time."""
-    names = list(dict.fromkeys(table["data"]))
+    groups = table.groupby("data", sort=False)
     figure = canvas(9.4)
-    panels = figure.subplots(3, len(names), sharey=True, squeeze=False)
-    for column, name in zip(panels.T, names, strict=True):
-        of_data = table[table["data"] == name]
+    panels = figure.subplots(3, len(groups), sharey=True, squeeze=False)
+    for column, (name, of_data) in zip(panels.T, groups, strict=True):
         best = of_data[of_data["landmarks"] == BEST]
         counted = {PLAIN: "k landmarks", ONE_SHOT: "k ln n landmarks"}
         for axes, (how, text) in zip(column, counted.items(), strict=False):
@@ -138,15 +150,13 @@ def draw(table: pd.DataFrame) -> Figure:
         column[2].set_xlabel("processor seconds")
         column[2].set_title(f"{name}: k (hollow), k ln n (filled)", loc="left")
     for axes in panels.flat:
-        log_ticks(axes, "y", [0.01, 0.03, 0.1, 0.3, 1])
+        log_ticks(axes, "y", ERROR_TICKS)
     for axes in panels[:, 0]:
         axes.set_ylabel("relative Frobenius error")
     handles = [
         Line2D([], [], markersize=5, linewidth=1.2, **SELECTOR_LOOKS[method]) for method in METHODS
     ]
-    figure.legend(
-        handles=[*handles, Line2D([], [], **BEST_LOOK)], loc="outside upper left", ncols=4
-    )
+    draw_legend(figure, [*handles, Line2D([], [], **BEST_LOOK)], 4)
     return figure
 
 

@@ -13,17 +13,8 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
 from kreinflow.numerics import FloatArray, single_threaded
-from kreinflow.papers.plots.look import SELECTOR_LOOKS, canvas, look
-from kreinflow.papers.plots.measuring import (
-    Settings,
-    approximate,
-    centred,
-    choose_landmarks,
-    full_kernel,
-    generated,
-    relative_error,
-    selector_settings,
-)
+from kreinflow.papers.plots.look import SELECTOR_LOOKS, canvas, draw_legend, look
+from kreinflow.papers.plots.measuring import Settings, balls, selector_settings
 from kreinflow.report.figures import BLACK, BLUE, VERMILION
 
 EQUAL_BUDGET = 20
@@ -42,19 +33,26 @@ def measure(seed: int, data: Path) -> pd.DataFrame:
     Columns: panel, selector (empty for the kernel itself), landmarks, error (relative, in the
     Frobenius norm), eigenvalue.
     """
-    dataset = centred(generated({"name": "ball", "objects": 200}, {"name": "ball"}, seed))
-    K = full_kernel(dataset)
+    data_set = balls(seed).centred()
     with single_threaded():
-        whole: FloatArray = scipy.linalg.eigh(K, eigvals_only=True)[::-1]
-    parts = [_spectrum(0, "", len(K), 0.0, whole)]
-    meb = len(choose_landmarks(dataset, selector_settings("meb"), seed))
-    for panel, settings in enumerate(_settings(meb), start=1):
-        landmarks = choose_landmarks(dataset, settings, seed)
-        entry, Z = approximate(dataset, landmarks)
-        error = relative_error(K, Z, entry.factor.signs)
-        parts.append(
-            _spectrum(panel, settings["method"], len(landmarks), error, entry.pairs.values)
+        whole: FloatArray = scipy.linalg.eigh(data_set.kernel, eigvals_only=True)[::-1]
+    spectra = [("", len(whole), 0.0, whole)]
+    for settings in _settings(len(data_set.choose(selector_settings("meb"), seed))):
+        found = data_set.approximate(data_set.choose(settings, seed))
+        method, count = settings["method"], len(found.landmarks)
+        spectra.append((method, count, found.error, found.pairs.values))
+    parts = [
+        pd.DataFrame(
+            {
+                "panel": panel,
+                "selector": selector,
+                "landmarks": landmarks,
+                "error": error,
+                "eigenvalue": eigenvalues,
+            }
         )
+        for panel, (selector, landmarks, error, eigenvalues) in enumerate(spectra)
+    ]
     return pd.concat(parts, ignore_index=True)
 
 
@@ -73,20 +71,6 @@ def _settings(meb: int) -> Iterator[Settings]:
         yield selector_settings(method, EQUAL_BUDGET)
 
 
-def _spectrum(
-    panel: int, selector: str, landmarks: int, error: float, eigenvalues: FloatArray
-) -> pd.DataFrame:
-    return pd.DataFrame(
-        {
-            "panel": panel,
-            "selector": selector,
-            "landmarks": landmarks,
-            "error": error,
-            "eigenvalue": eigenvalues,
-        }
-    )
-
-
 @look()
 def draw(table: pd.DataFrame) -> Figure:
     """Draw both ends of each spectrum over those of the kernel."""
@@ -100,15 +84,12 @@ def draw(table: pd.DataFrame) -> Figure:
         axes.set_ylabel("eigenvalue")
     for axes in panels[-1]:
         axes.set_xlabel("number from either end")
-    figure.legend(
-        handles=[
-            Patch(color=BLUE, label="positive"),
-            Patch(color=VERMILION, label="negative"),
-            Line2D([], [], color=BLACK, linewidth=1.2, label="of all scores"),
-        ],
-        loc="outside upper left",
-        ncols=3,
-    )
+    handles = [
+        Patch(color=BLUE, label="positive"),
+        Patch(color=VERMILION, label="negative"),
+        Line2D([], [], color=BLACK, linewidth=1.2, label="of all scores"),
+    ]
+    draw_legend(figure, handles, 3)
     return figure
 
 
