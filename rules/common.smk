@@ -272,6 +272,45 @@ def source_files(dataset):
     return list(map(str, make_source(SOURCES[dataset], DATA).files()))
 
 
+def tables_of(dataset, folder, key="{}"):
+    """The files of a data set in a folder, by the names that inputs and outputs have."""
+    files = {"records": "records.tsv", "distinct": "distinct.tsv", "summary": "summary.json"}
+    array = make_source(SOURCES[dataset], DATA).array
+    files |= {"array": array} if array else {}
+    return {
+        key.format(name): f"{RESULTS}/{{dataset}}/{folder}/{file}" for name, file in files.items()
+    }
+
+
+def dataset_with_unknown(dataset):
+    """The data set with the classes that are held out as unknown; nothing if none are."""
+    if dataset not in WITH_UNKNOWN:
+        return {}
+    return tables_of(dataset, "unknown/dataset", "unknown_{}")
+
+
+def made_by_reading(dataset):
+    """All that one look at the user's files makes."""
+    files = tables_of(dataset, "dataset") | dataset_with_unknown(dataset)
+    if dataset in DATASETS and has_unlabelled(dataset):
+        files["unlabelled"] = f"{RESULTS}/{{dataset}}/dataset/{UNLABELLED}.fasta"
+    return files
+
+
+def rule_that_reads(dataset):
+    """The name of the rule, which tells what it makes beside the tables."""
+    files = made_by_reading(dataset)
+    array = Path(files.get("array", "dataset")).stem
+    more = [part for part in ("unlabelled", "unknown_records") if part in files]
+    return "_".join(["read", array, *(part.removesuffix("_records") for part in more)])
+
+
+READERS = {}
+"""The data sets by the rule that reads them."""
+for _name in SOURCES:
+    READERS.setdefault(rule_that_reads(_name), []).append(_name)
+
+
 def fold_table(dataset):
     """The user's table of folds, or of labels with a column of groups, if there is one."""
     folds, labels = CONFIG["datasets"][dataset]["folds"], SOURCES[dataset].get("labels", {})
