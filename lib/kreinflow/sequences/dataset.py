@@ -10,7 +10,14 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from kreinflow.artifacts import read_json, read_table, write_json, write_table, write_text
+from kreinflow.artifacts import (
+    read_json,
+    read_table,
+    write_array,
+    write_json,
+    write_table,
+    write_text,
+)
 from kreinflow.errors import InputError
 from kreinflow.sequences.payload import DISTINCT_FILE, Matrix, Payload, Sequences, payload_type
 
@@ -129,7 +136,8 @@ def write_dataset(folder: Path, dataset: Dataset) -> None:
             }
         ),
     )
-    dataset.payload.write(folder)
+    for file, values in dataset.payload.arrays().items():
+        write_array(folder / file, values)
     write_json(
         folder / "summary.json",
         {

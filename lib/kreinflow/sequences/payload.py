@@ -9,7 +9,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from kreinflow.artifacts import open_array, read_plain_columns, read_table, write_array
+from kreinflow.artifacts import open_array, read_plain_columns, read_table
 from kreinflow.kernels.kernel import Kernel, Objects
 from kreinflow.kernels.registry import make_kernel
 from kreinflow.numerics import IntArray
@@ -68,9 +68,9 @@ class Payload(ABC):
         """Return the text of each row in ``distinct.tsv``."""
         return [""] * len(self)
 
-    def write(self, folder: Path) -> None:
-        """Write the numbers, if there are any."""
-        return
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """Return the numbers by the file that keeps them, if there are any."""
+        return {}
 
 
 @dataclass(frozen=True, eq=False)
@@ -151,9 +151,9 @@ class Matrix(Payload):
         """See :meth:`Payload.fits`."""
         return self.values.shape == (rows, rows)
 
-    def write(self, folder: Path) -> None:
-        """Write the matrix."""
-        write_array(folder / MATRIX_FILE, self.values.astype(np.float64, copy=False))
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """Return the matrix."""
+        return {MATRIX_FILE: self.values.astype(np.float64, copy=False)}
 
 
 @dataclass(frozen=True, eq=False)
@@ -196,10 +196,9 @@ class Compared(Payload):
         """Return the strings, or nothing of vectors."""
         return self.objects.tolist() if self.kernel.strings else super().texts()
 
-    def write(self, folder: Path) -> None:
-        """Write the vectors."""
-        if not self.kernel.strings:
-            write_array(folder / VECTORS_FILE, self.objects)
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """Return the vectors."""
+        return {} if self.kernel.strings else {VECTORS_FILE: self.objects}
 
 
 def payload_type(summary: dict[str, Any]) -> type[Payload]:

@@ -102,13 +102,6 @@ def test_substitutions_are_counted(folder):
             {"max_length": 4},
             r"record 3 .*, a2: has 5 residues, more than max_length = 4.*or set 'too_long: drop'",
         ),
-        (
-            b">c\nMKVL\n",
-            b"c\tB\n",
-            {"conflicting_labels": "refuse"},
-            r"'a1' and 'c' are the same sequence with the labels 'A' and 'B'",
-        ),
-        (b"", b"", {"min_class_size": 9}, r"0 classes left"),
     ],
 )
 def test_each_fault_has_its_message(folder, records, labels, changes, message):
