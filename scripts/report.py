@@ -6,7 +6,7 @@ from kreinflow.artifacts import write_text
 from kreinflow.console import logged
 from kreinflow.provenance import package_versions
 from kreinflow.report.page import RunContext, render_report
-from kreinflow.report.tables import read_dataset_report
+from kreinflow.report.reading import read_dataset_report
 
 with logged(snakemake.log[0]) as console:
     config = snakemake.params.config

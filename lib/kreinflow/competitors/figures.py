@@ -10,7 +10,8 @@ from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter, NullLoca
 
 from kreinflow.competitors.methods import METHODS, OURS
 from kreinflow.numerics import FloatArray
-from kreinflow.report.figures import BLACK, BLUE, MARKERS, PALETTE, drawing_style, numbers
+from kreinflow.report.figures import BLACK, BLUE, MARKERS, PALETTE, drawing_style
+from kreinflow.report.tables import numbers
 
 _LEAST_ERROR = 1e-4
 """Where a method without any error is drawn."""

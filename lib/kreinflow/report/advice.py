@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from kreinflow.report.figures import flags, measured, numbers
+from kreinflow.report.tables import flags, measured, numbers
 from kreinflow.sequences.labels import differ_in_case
 from kreinflow.sequences.strands import strand_advice
 
