@@ -6,7 +6,7 @@
 #        compare/compare.tsv (means), compare/budgets.tsv (our selectors one by one),
 #        RESULTS/compare.html
 
-from kreinflow.competitors.methods import COMPETITORS, OURS
+from kreinflow.competitors.registry import COMPETITORS, OURS
 
 
 rule assign_homology_folds:

@@ -38,7 +38,8 @@ class Competitor(ABC):
     """
 
     name: ClassVar[str]
-    """One of :data:`kreinflow.competitors.methods.METHODS`."""
+    title: ClassVar[str]
+    """What people call it."""
     proteins_only: ClassVar[bool] = False
 
     def __init__(self, scheme: ScoringScheme, molecule: str) -> None:
