@@ -1,6 +1,6 @@
 """Warnings about a run: what does not look right, in words, and what to do about it."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -45,8 +45,8 @@ def warnings_of(
     return [text for text in found if text]
 
 
-def _names(values: "pd.Series[Any]") -> str:
-    names = list(dict.fromkeys(values.astype(str)))
+def _names(values: Iterable[object]) -> str:
+    names = list(dict.fromkeys(map(str, values)))
     more = f" and {len(names) - 5} more" if len(names) > 5 else ""
     return ", ".join(names[:5]) + more
 
@@ -123,10 +123,9 @@ def _small_classes(class_sizes: Mapping[str, int]) -> str:
     small = sorted((size, name) for name, size in class_sizes.items() if size < SMALL_CLASS)
     if not small:
         return ""
-    shown = ", ".join(f"{name} ({size})" for size, name in small[:5])
-    more = f" and {len(small) - 5} more" if len(small) > 5 else ""
+    shown = _names(f"{name} ({size})" for size, name in small)
     return (
-        f"Some classes have fewer than {SMALL_CLASS} records: {shown}{more}. Their own figures "
+        f"Some classes have fewer than {SMALL_CLASS} records: {shown}. Their own figures "
         "rest on few cases. Collect more of them, or leave them out by min_class_size."
     )
 
@@ -135,7 +134,7 @@ def _differ_in_case(class_sizes: Mapping[str, int]) -> str:
     pairs = differ_in_case(class_sizes)
     if not pairs:
         return ""
-    names = _names(pd.Series([f"{first} and {second}" for first, second in pairs]))
+    names = _names(f"{first} and {second}" for first, second in pairs)
     return (
         f"Classes differ in upper and lower case only: {names}. If they are the same, correct the "
         "labels: a classifier that must tell them apart learns nothing of use."

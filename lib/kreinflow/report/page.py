@@ -1,7 +1,6 @@
 """The report: one HTML page that needs nothing but itself."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -27,27 +26,10 @@ from kreinflow.report.tables import (
 )
 from kreinflow.sequences.dataset import ALIGNED
 
-INLINE = ("map",)
-"""Figures that are part of the page and no images: their points can be asked what they are."""
 
-
-@dataclass(frozen=True)
-class RunContext:
-    """What the page tells of the whole run.
-
-    Parameters
-    ----------
-    config : mapping
-        With all defaults filled in; printed as YAML.
-    versions : mapping of str to str
-        Of Python and of packages.
-    """
-
-    config: Mapping[str, Any]
-    versions: Mapping[str, str]
-
-
-def render_report(datasets: Sequence[DatasetReport], context: RunContext) -> str:
+def render_report(
+    datasets: Sequence[DatasetReport], config: Mapping[str, Any], versions: Mapping[str, str]
+) -> str:
     """Return the page as HTML: no network, the same bytes from the same input.
 
     Its only script sorts tables; without it the page is complete.
@@ -59,14 +41,17 @@ def render_report(datasets: Sequence[DatasetReport], context: RunContext) -> str
     ----------
     datasets : sequence of DatasetReport
         In the order of the page.
-    context : RunContext
+    config : mapping
+        With all defaults filled in; printed as YAML.
+    versions : mapping of str to str
+        Of Python and of packages.
     """
     template = page_environment().get_template("template.html.j2")
     return template.render(
-        datasets=[_view(number, data, context.config) for number, data in enumerate(datasets, 1)],
+        datasets=[_view(number, data, config) for number, data in enumerate(datasets, 1)],
         captions=CAPTIONS,
-        config=yaml.safe_dump(dict(context.config), sort_keys=False, allow_unicode=True),
-        versions=Table(["package", "version"], list(context.versions.items()), {0, 1}),
+        config=yaml.safe_dump(dict(config), sort_keys=False, allow_unicode=True),
+        versions=Table(["package", "version"], list(versions.items()), {0, 1}),
         references=list(REFERENCES.values()),
     )
 
@@ -107,9 +92,9 @@ def _view(number: int, data: DatasetReport, config: Mapping[str, Any]) -> dict[s
         "times": sections.stages(data.times),
         "machines": sections.machines(data.times),
         "kernels": data.times["cpu_kernel"].astype(str).nunique(),
-        "figures": {k: image(svg) for k, svg in data.figures.items() if k not in INLINE},
-        "drawings": {name: drawing(data.figures[name], f"m{number}-") for name in INLINE},
-        "map": sections.shown_on_the_map(data.landmark_map),
+        "figures": {name: image(svg) for name, svg in data.figures.items() if name != "map"},
+        "map": drawing(data.figures["map"], f"m{number}-"),
+        "shown": sections.shown_on_the_map(data.landmark_map),
         "methods": methods_text(data.settings, config, data.final_recipe),
     }
 

@@ -36,10 +36,6 @@ CAPTIONS: dict[str, str] = {
 }
 """What each figure shows. All data sets have them but ``unknown``."""
 
-UNLABELLED_COLUMNS = ("class", "records", "rejected", "landmark_score")
-"""Predicted records of a class, how many of them are flagged, and the median of their scores with
-the nearest landmark."""
-
 _TEXT = (
     *("recipe", "selector", "transform", "rank_wanted", "correction", "learner"),
     *("class", "taken_for", "true", "predicted", "id", "stage", "job"),
@@ -196,8 +192,9 @@ def read_unlabelled(folder: Path) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        Columns :data:`UNLABELLED_COLUMNS`, the largest class first; records that could not be
-        classified are in a class of their own, the empty text.
+        Columns class, records (predicted to be of it), rejected (how many of them are flagged),
+        landmark_score (the median of their scores with the nearest landmark), the largest class
+        first; records that could not be classified are in a class of their own, the empty text.
     """
     text = ("label", "reject", "problem")
     table = read_table(folder / "classified" / "unlabelled.tsv", text, text)
@@ -210,5 +207,6 @@ def read_unlabelled(folder: Path) -> pd.DataFrame:
         }
     )
     counted = counted.rename_axis("class").reset_index()
-    order = counted.sort_values(["records", "class"], ascending=[False, True], kind="stable")
-    return order[list(UNLABELLED_COLUMNS)].reset_index(drop=True)
+    return counted.sort_values(
+        ["records", "class"], ascending=[False, True], kind="stable", ignore_index=True
+    )

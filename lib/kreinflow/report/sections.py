@@ -21,7 +21,7 @@ from kreinflow.report.tables import (
     span,
     table_of,
 )
-from kreinflow.report.times import MACHINE, times_by_machine, times_by_stage
+from kreinflow.report.times import MACHINE, times_by, times_by_stage
 
 
 def counts(statistics: Mapping[str, Any]) -> Table:
@@ -307,7 +307,7 @@ def stages(times: pd.DataFrame) -> Table:
 
 def machines(times: pd.DataFrame) -> Table:
     """Return where the jobs ran, with what, and for how long."""
-    table = times_by_machine(times)
+    table = times_by(times, MACHINE)
     heads = ("host", "kreinflow", "numpy", "CPU kernel")
     return table_of(
         {

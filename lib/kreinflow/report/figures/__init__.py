@@ -1,8 +1,10 @@
 """The figures of the report by theme; here is the look that all of them share.
 
 Figures are drawn without pyplot, with colours that the colour-blind can tell apart (Okabe and Ito),
-and come out byte-identical from the same tables. Tables have the columns that
-:mod:`kreinflow.evaluation.metrics` documents; numbers may be text, as empty cells make them.
+and come out byte-identical from the same tables. Arguments ``summary``, ``comparison``,
+``confusion``, ``reject_curve`` and ``calibration`` are the tables of
+:func:`kreinflow.evaluation.tables.evaluation_tables`. Numbers may be text: so empty cells
+make them.
 """
 
 import io

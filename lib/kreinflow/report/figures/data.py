@@ -1,4 +1,4 @@
-"""Figures of the data and of what is learned from: classes, landmarks, spectrum."""
+"""Figures of the data and of what was made of them: classes, landmarks, spectrum, times."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -26,6 +26,7 @@ from kreinflow.report.figures import (
     whole,
 )
 from kreinflow.report.tables import measured, numbers
+from kreinflow.report.times import times_by_stage
 
 SIDE_BY_SIDE = 25
 """The histogram of lengths stands beside the bars of so many classes, below those of more."""
@@ -171,3 +172,21 @@ def _spectrum_title(key: tuple[Any, ...], values: FloatArray, groups: int) -> st
     if str(rank) != "misfit":
         name += f", rank {rank}"
     return f"{name}\n{np.sum(values > 0)} positive, {len(negative)} negative ({share:.1%})"
+
+
+@drawing_style()
+def times_figure(times: pd.DataFrame) -> Figure:
+    """Draw where the time went: that of each stage in times.tsv, summed over its jobs."""
+    table = times_by_stage(times)
+    figure = canvas(rows_height(len(table) * 1.5, 1.8))
+    axes = figure.subplots()
+    at = np.arange(len(table))
+    axes.barh(at, table["seconds"], height=0.66, color=BLUE)
+    for i, row in enumerate(table.to_dict("records")):
+        jobs = f"{row['jobs']} job{'s' if row['jobs'] != 1 else ''}"
+        text = f" {row['share']:.0%}: {row['seconds']:,.1f} s, {jobs}"
+        axes.text(row["seconds"], i, text, va="center", fontsize=8)
+    name_rows(axes, table["stage"].tolist())
+    axes.set_xlim(0, max(float(table["seconds"].max()) * 1.4, 1e-3))
+    axes.set_xlabel("seconds, summed over jobs (jobs may run side by side)")
+    return figure

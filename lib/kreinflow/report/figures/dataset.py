@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from kreinflow.report.figures import data, figure_svg, probabilities, recipes, times
+from kreinflow.report.figures import data, figure_svg, probabilities, recipes
 from kreinflow.report.figures.landmark_map import map_svg
 from kreinflow.report.tables import best_recipe
 
@@ -39,7 +39,7 @@ def dataset_figures(tables: Mapping[str, Any]) -> dict[str, str]:
         ),
         "reject": probabilities.reject_figure(tables["reject_curve"], comparison),
         "calibration": probabilities.calibration_figure(tables["calibration"], best),
-        "times": times.times_figure(tables["times"]),
+        "times": data.times_figure(tables["times"]),
     }
     svgs = {name: figure_svg(figure) for name, figure in drawn.items()}
     return svgs | {"map": map_svg(tables["points"], tables["landmark_map"])}

@@ -29,13 +29,7 @@ from kreinflow.report.tables import numbers
 
 
 def stressed_recipes(comparison: pd.DataFrame) -> list[str]:
-    """Return the recipes that have a colour of their own: the best few, and the inner choice.
-
-    Parameters
-    ----------
-    comparison : DataFrame
-        From :func:`kreinflow.evaluation.comparison.compare_recipes`, best accuracy first.
-    """
+    """Return the recipes that have a colour of their own: the best few, and the inner choice."""
     names = comparison["recipe"].astype(str).tolist()
     recipes = [name for name in names if name != INNER_CHOICE]
     return recipes[:STRESSED] + [INNER_CHOICE] * (INNER_CHOICE in names)
@@ -46,13 +40,6 @@ def reject_figure(reject_curve: pd.DataFrame, comparison: pd.DataFrame) -> Figur
     """Draw the errors that remain when the least certain predictions are set aside.
 
     The axes show the errors of :func:`stressed_recipes`; lines of the rest may leave them.
-
-    Parameters
-    ----------
-    reject_curve : DataFrame
-        From :func:`kreinflow.evaluation.metrics.reject_curve`.
-    comparison : DataFrame
-        From :func:`kreinflow.evaluation.comparison.compare_recipes`.
     """
     figure, axes = _curves(3.4, reject_curve, "coverage", "error", comparison)
     stressed = reject_curve["recipe"].astype(str).isin(stressed_recipes(comparison))
@@ -76,7 +63,6 @@ def unknown_figure(curve: pd.DataFrame, summary: pd.DataFrame, comparison: pd.Da
     curve, summary : DataFrame
         From :func:`kreinflow.evaluation.unknown.rejection_curve` and ``rejection_summary``.
     comparison : DataFrame
-        From :func:`kreinflow.evaluation.comparison.compare_recipes`.
     """
     figure, axes = _curves(
         4.2, curve, "known_rejected", "unknown_rejected", comparison, diagonal=True
@@ -142,7 +128,6 @@ def calibration_figure(calibration: pd.DataFrame, best: str) -> Figure:
     Parameters
     ----------
     calibration : DataFrame
-        From :func:`kreinflow.evaluation.metrics.calibration_bins`.
     best : str
         The recipe to draw, beside the inner choice if there is one.
     """

@@ -38,13 +38,7 @@ MARKED_CELLS = 150
 
 @drawing_style()
 def comparison_figure(comparison: pd.DataFrame) -> Figure:
-    """Draw mean and standard deviation of the accuracy of each recipe.
-
-    Parameters
-    ----------
-    comparison : DataFrame
-        From :func:`kreinflow.evaluation.comparison.compare_recipes`.
-    """
+    """Draw mean and standard deviation of the accuracy of each recipe."""
     names = comparison["recipe"].astype(str).tolist()
     means, deviations = numbers(comparison["accuracy_mean"]), numbers(comparison["accuracy_sd"])
     best, alike = flags(comparison["best"]), flags(comparison["indistinguishable"])
@@ -88,7 +82,6 @@ def confusion_figure(confusion: pd.DataFrame, recipe: str, classes: Sequence[str
     Parameters
     ----------
     confusion : DataFrame
-        From :func:`kreinflow.evaluation.metrics.confusion`.
     recipe : str
     classes : sequence of str
         Rows and columns, in this order: similar ones side by side, from
@@ -157,7 +150,6 @@ def alignments_figure(
     Parameters
     ----------
     summary : DataFrame
-        From :func:`kreinflow.evaluation.metrics.summary`.
     models : DataFrame
         With columns recipe, repeat, alignments_per_query; one row a recipe and fold.
     best : str
