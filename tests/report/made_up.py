@@ -1,21 +1,20 @@
 """Made-up tables of a run, realistic in their shape, for the tests of figures and page."""
 
+from html.parser import HTMLParser
+
 import numpy as np
 import pandas as pd
 
-from kreinflow.evaluation.comparison import compare_recipes
-from kreinflow.evaluation.metrics import (
-    INNER_CHOICE,
-    calibration_bins,
-    confusion,
-    fold_metrics,
-    per_class,
-    reject_curve,
-    summary,
+from evaluation.made_up import made_up_predictions
+from kreinflow.evaluation.metrics import INNER_CHOICE
+from kreinflow.evaluation.tables import evaluation_tables
+from kreinflow.evaluation.unknown import (
+    FAMILIES_COLUMNS,
+    REJECTION_SUMMARY_COLUMNS,
+    UNKNOWN_CURVE_COLUMNS,
 )
-from kreinflow.report import figures as f
-from kreinflow.report.map import map_svg
-from kreinflow.report.page import DatasetReport
+from kreinflow.report.page import render_report
+from kreinflow.report.reading import CAPTIONS, DatasetReport
 from kreinflow.report.times import COLUMNS
 
 TABLES = (
@@ -71,33 +70,12 @@ def run_tables(n_classes=30, n_folds=10, repeats=1, n=1500, n_recipes=9, seed=0)
     """Return the tables of a data set by name, and what the page needs beside them."""
     rng = np.random.default_rng(seed)
     classes = class_labels(n_classes)
-    share = rng.dirichlet(np.full(n_classes, 2.0))
-    true = np.concatenate([np.arange(n_classes), rng.choice(n_classes, n - n_classes, p=share)])
     recipes = many_recipes(n_recipes)
-    parts = []
-    for r, (name, *_) in enumerate(recipes):
-        for repeat in range(repeats):
-            fold = rng.permutation(n) % n_folds
-            decisions = rng.normal(size=(n, n_classes))
-            decisions[np.arange(n), true] += 4.6 - 2.25 * r / max(n_recipes, 9)
-            p = np.exp(decisions * 1.4)
-            p /= p.sum(axis=1, keepdims=True)
-            part = pd.DataFrame(
-                {
-                    "recipe": name,
-                    "repeat": repeat,
-                    "fold": fold,
-                    "id": [f"s{i}" for i in range(n)],
-                    "true": np.array(classes)[true],
-                    "predicted": np.array(classes)[p.argmax(axis=1)],
-                }
-            )
-            parts.append(
-                pd.concat([part, pd.DataFrame(p, columns=[f"p_{c}" for c in classes])], axis=1)
-            )
-    inner = [p.assign(recipe=INNER_CHOICE) for p in parts[repeats : 2 * repeats]]
-    predictions = pd.concat(parts + inner, ignore_index=True)
-    metrics = fold_metrics(predictions)
+    qualities = {name: 4.6 - 2.25 * r / max(n_recipes, 9) for r, (name, *_) in enumerate(recipes)}
+    predictions = made_up_predictions(classes, qualities, n, n_folds, repeats, seed)
+    chosen = predictions[predictions["recipe"] == recipes[1][0]].assign(recipe=INNER_CHOICE)
+    evaluation = evaluation_tables(pd.concat([predictions, chosen], ignore_index=True), n)
+    true = predictions["true"][:n].to_numpy()
     places = [(repeat, fold) for repeat in range(repeats) for fold in range(n_folds)] + [(-1, -1)]
     models, landmarks, factors, spectrum = [], [], [], []
     budget = {selector: 8 * n_classes + 3 * i for i, selector in enumerate(SELECTORS)}
@@ -164,11 +142,11 @@ def run_tables(n_classes=30, n_folds=10, repeats=1, n=1500, n_recipes=9, seed=0)
             for correction, shown in (("none", values), ("flip", np.abs(values))):
                 part = pd.DataFrame({"index": np.arange(1, rank + 1), "eigenvalue": shown})
                 spectrum.append(part.assign(**place, correction=correction))
-    angle = np.arange(n_classes)[true] * 2 * np.pi / n_classes + rng.normal(0, 0.2, n)
+    angle = np.searchsorted(classes, true) * 2 * np.pi / n_classes + rng.normal(0, 0.2, n)
     points = pd.DataFrame(
         {
             "id": [f"s{i}" for i in range(n)],
-            "class": np.array(classes)[true],
+            "class": true,
             "landmark": np.arange(n) < budget["meb"],
             "x": np.cos(angle) * rng.gamma(9, 0.1, n),
             "y": np.sin(angle) * rng.gamma(9, 0.1, n),
@@ -183,7 +161,7 @@ def run_tables(n_classes=30, n_folds=10, repeats=1, n=1500, n_recipes=9, seed=0)
         "shown_landmarks": budget["meb"],
         "similar_classes": classes[1::2] + classes[::2],
     }
-    labels, counts = np.unique(np.array(classes)[true], return_counts=True)
+    labels, counts = np.unique(true, return_counts=True)
     lengths = rng.gamma(4, 60, n).astype(int) + 30
     statistics = {
         "records_read": n + 14,
@@ -231,12 +209,7 @@ def run_tables(n_classes=30, n_folds=10, repeats=1, n=1500, n_recipes=9, seed=0)
         "factors": pd.DataFrame(factors),
         "spectrum": pd.concat(spectrum, ignore_index=True),
         "models": pd.DataFrame(models),
-        "summary": summary(metrics),
-        "comparison": compare_recipes(metrics, n),
-        "per_class": per_class(predictions),
-        "confusion": confusion(predictions),
-        "reject_curve": reject_curve(predictions),
-        "calibration": calibration_bins(predictions),
+        **evaluation,
         "times": pd.DataFrame(times, columns=list(COLUMNS)),
         "points": points,
         "landmark_map": landmark_map,
@@ -274,33 +247,74 @@ def settings(n_folds=10, repeats=1):
     }
 
 
-def all_figures(tables):
-    """Return the text of the SVG of each figure of the page, by name."""
-    best = best_recipe(tables)
-    classes = tables["landmark_map"]["similar_classes"]
-    distinct = tables["statistics"]["distinct"]
-    drawn = {
-        "classes": f.classes_figure(tables["statistics"]["class_sizes"], tables["lengths"]),
-        "landmarks": f.landmarks_figure(tables["landmarks"]),
-        "spectrum": f.spectrum_figure(tables["spectrum"]),
-        "comparison": f.comparison_figure(tables["comparison"]),
-        "confusion": f.confusion_figure(tables["confusion"], best, classes),
-        "alignments": f.alignments_figure(tables["summary"], tables["models"], best, distinct),
-        "reject": f.reject_figure(tables["reject_curve"], tables["comparison"]),
-        "calibration": f.calibration_figure(tables["calibration"], best),
-        "times": f.times_figure(tables["times"]),
-    }
-    svgs = {name: f.figure_svg(figure) for name, figure in drawn.items()}
-    return svgs | {"map": map_svg(tables["points"], tables["landmark_map"])}
-
-
 def dataset_report(tables, name="demo", **changes):
     """Return what the page needs of these tables; ``changes`` replace parts of it."""
     values = {key: tables[key] for key in TABLES}
     values |= {"name": name, "settings": settings(), "final_recipe": "ikfd-meb"}
+    values["figures"] = dict.fromkeys(CAPTIONS, "<svg width='10pt'></svg>")
     return DatasetReport(**(values | changes))
 
 
-def best_recipe(tables):
-    comparison = tables["comparison"]
-    return str(comparison.loc[comparison["best"].astype(str) == "True", "recipe"].iloc[0])
+def unknown_tables(tables):
+    """Summary, families and curve of two classes held out; shares follow from a recipe's number."""
+    recipes = list(tables["summary"]["recipe"])
+    shares = np.arange(1, len(recipes) + 1) / 100
+    values = [recipes, 3]
+    for part in (shares, shares / 10, 0.3 + shares, 0.5 + shares):
+        values += [part, 0.005]
+    summary = pd.DataFrame(dict(zip(REJECTION_SUMMARY_COLUMNS, values, strict=True)))
+    families = [
+        (recipe, label, 30, 0.3 + share, np.nan, tables["classes"][0], 0.9)
+        for recipe, share in zip(recipes, shares, strict=True)
+        for label in ("<i>odd</i>", "new")
+    ]
+    curve = [(r, 0.1 * i, (0.1 * i) ** 0.5) for r in recipes for i in range(11)]
+    return (
+        summary,
+        pd.DataFrame(families, columns=list(FAMILIES_COLUMNS)),
+        pd.DataFrame(curve, columns=list(UNKNOWN_CURVE_COLUMNS)),
+    )
+
+
+VERSIONS = {"python": "3.11", "kreinflow": "0.1.0"}
+
+
+def report_page(tables, whole=None, **changes):
+    """Return the page of these tables, as HTML and read."""
+    html = render_report([dataset_report(tables, **changes)], whole or config(), VERSIONS)
+    page = Page(html)
+    assert page.faults == page.open == []
+    return html, page
+
+
+VOID = {"meta", "img", "br", "link", "input", "hr"}
+
+
+class Page(HTMLParser):
+    """Elements with their attributes, the text, and whether tags are closed in order."""
+
+    def __init__(self, text):
+        super().__init__(convert_charrefs=True)
+        self.elements, self.open, self.text, self.faults = [], [], [], []
+        self.feed(text)
+        self.close()
+
+    def handle_starttag(self, tag, attrs):
+        self.elements.append((tag, dict(attrs)))
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_endtag(self, tag):
+        if not self.open or self.open.pop() != tag:
+            self.faults.append(tag)
+
+    def handle_data(self, data):
+        self.text.append(data)
+
+    @property
+    def all_text(self):
+        return " ".join(" ".join(self.text).split())
+
+    @property
+    def ids(self):
+        return [attrs["id"] for _, attrs in self.elements if "id" in attrs]
