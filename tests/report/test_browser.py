@@ -5,9 +5,9 @@ import shutil
 
 import pytest
 
-from competitors.test_tables import RECORDS, made_up, made_up_choices
+from competitors.test_tables import RECORDS, made_up, made_up_budgets
 from kreinflow.competitors.page import render_page as comparison_page
-from kreinflow.competitors.tables import budget_table, compare_table
+from kreinflow.competitors.tables import compare_table
 from kreinflow.papers.page import render_page as papers_page
 from kreinflow.papers.tables import compare
 from kreinflow.report.figures.dataset import dataset_figures
@@ -44,11 +44,10 @@ def pages():
         dataset_report(tables, name, figures=dataset_figures(tables))
         for name, tables in (("many classes", many), ("two classes", few))
     ]
-    budgets = budget_table("random", *made_up_choices(), ["a", "b", "c", "d"])
     return {
         "report": render_report(parts, config(24), VERSIONS),
         "compare": comparison_page(
-            {"demo": compare_table(made_up(), RECORDS)}, {"demo": budgets}, 1
+            {"demo": compare_table(made_up(), RECORDS)}, {"demo": made_up_budgets()}, 1
         ),
         "papers": papers_page(
             compare(PUBLISHED, EXPERIMENTS, {"ball-200": lines("ball-200")}),
