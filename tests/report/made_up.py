@@ -1,5 +1,6 @@
 """Made-up tables of a run, realistic in their shape, for the tests of figures and page."""
 
+from dataclasses import fields
 from html.parser import HTMLParser
 
 import numpy as np
@@ -16,12 +17,6 @@ from kreinflow.evaluation.unknown import (
 from kreinflow.report.page import render_report
 from kreinflow.report.reading import CAPTIONS, DatasetReport
 from kreinflow.report.times import COLUMNS
-
-TABLES = (
-    *("statistics", "alignments", "landmarks", "factors", "models", "summary", "comparison"),
-    *("per_class", "times", "landmark_map"),
-)
-"""What the page needs beside figures, of :func:`run_tables`."""
 
 SELECTORS = {"meb": "meb", "kmeans": "kmeans++", "uniform": "uniform"}
 RECIPES = (
@@ -74,96 +69,114 @@ def run_tables(n_classes=30, n_folds=10, repeats=1, n=1500, n_recipes=9, seed=0)
     qualities = {name: 4.6 - 2.25 * r / max(n_recipes, 9) for r, (name, *_) in enumerate(recipes)}
     predictions = made_up_predictions(classes, qualities, n, n_folds, repeats, seed)
     chosen = predictions[predictions["recipe"] == recipes[1][0]].assign(recipe=INNER_CHOICE)
-    evaluation = evaluation_tables(pd.concat([predictions, chosen], ignore_index=True), n)
-    true = predictions["true"][:n].to_numpy()
+    true = predictions["true"][:n]
     places = [(repeat, fold) for repeat in range(repeats) for fold in range(n_folds)] + [(-1, -1)]
-    models, landmarks, factors, spectrum = [], [], [], []
+    places = pd.DataFrame(places, columns=["repeat", "fold"])
     budget = {selector: 8 * n_classes + 3 * i for i, selector in enumerate(SELECTORS)}
-    for repeat, fold in places:
-        for name, transform, selector, correction, learner in recipes:
-            models.append(
-                {
-                    "recipe": name,
-                    "repeat": repeat,
-                    "fold": fold,
-                    "selector": selector,
-                    "transform": transform,
-                    "correction": correction,
-                    "learner": learner,
-                    "landmarks": budget[selector],
-                    "rank": budget[selector] // 2,
-                    "basis_used": 0.04,
-                    "iterations": 500 if learner == "pcvm" else 1,
-                    "converged": not (learner == "pcvm" and fold == 1),
-                    "groups_held_out": True,
-                    "hyper_parameters": "ridge=0.01" if learner == "ikfd-pooled" else np.nan,
-                    "temperature": 0.7,
-                    "reject_threshold": 0.4,
-                    "inner_accuracy": 0.95,
-                    "inner_log_loss": 0.2,
-                    "alignments_per_query": budget[selector] + 1,
-                }
-            )
-        for selector in dict.fromkeys(r[2] for r in recipes):
-            label = rng.choice(n_classes, budget[selector])
-            landmarks += [
-                {
-                    "selector": selector,
-                    "repeat": repeat,
-                    "fold": fold,
-                    "row": i,
-                    "id": f"s{i}",
-                    "class": classes[c],
-                    "weight": 0.1 if selector == "meb" else np.nan,
-                    "radius": 0.8 + 0.01 * c if selector == "meb" else np.nan,
-                    "reached": not (selector == "meb" and fold == 2 and c == 1),
-                }
-                for i, c in enumerate(label)
-            ]
-        for selector, transform in dict.fromkeys((r[2], r[1]) for r in recipes):
-            rank = budget[selector] // 2
-            values = 40 / np.arange(1, rank + 1) ** 1.3
-            values *= np.where(rng.random(rank) < (0.3 if transform == "log" else 0.02), -1, 1)
-            place = {"selector": selector, "transform": transform, "rank_wanted": "misfit"}
-            place |= {"repeat": repeat, "fold": fold}
-            negative = float(-values[values < 0].sum() / np.abs(values).sum())
-            factors.append(
-                place
-                | {
-                    "landmarks": budget[selector],
-                    "rank": rank,
-                    "misfit": 0.62 if (selector, fold) == ("uniform", 0) else 0.12,
-                    "positive": int(np.sum(values > 0)),
-                    "negative": int(np.sum(values < 0)),
-                    "zero": n - rank,
-                    "negative_fraction": negative,
-                }
-            )
-            for correction, shown in (("none", values), ("flip", np.abs(values))):
-                part = pd.DataFrame({"index": np.arange(1, rank + 1), "eigenvalue": shown})
-                spectrum.append(part.assign(**place, correction=correction))
-    angle = np.searchsorted(classes, true) * 2 * np.pi / n_classes + rng.normal(0, 0.2, n)
-    points = pd.DataFrame(
-        {
-            "id": [f"s{i}" for i in range(n)],
-            "class": true,
-            "landmark": np.arange(n) < budget["meb"],
-            "x": np.cos(angle) * rng.gamma(9, 0.1, n),
-            "y": np.sin(angle) * rng.gamma(9, 0.1, n),
-        }
-    )[: budget["meb"] + 2000]
-    landmark_map = {
-        "eigenvalues": [812.5, -40.25],
-        "all_eigenvalues": 1000.0,
-        "distinct": n - 20,
-        "landmarks": budget["meb"],
-        "shown_objects": len(points) - budget["meb"],
-        "shown_landmarks": budget["meb"],
-        "similar_classes": classes[1::2] + classes[::2],
-    }
-    labels, counts = np.unique(true, return_counts=True)
+    models = made_up_models(places, recipes, budget)
+    factors, spectrum = made_up_factors(places, models, n, rng)
     lengths = rng.gamma(4, 60, n).astype(int) + 30
-    statistics = {
+    points = made_up_points(true, classes, budget["meb"], rng)
+    return {
+        "classes": classes,
+        "statistics": made_up_statistics(true, lengths),
+        "lengths": lengths,
+        "alignments": {
+            "aligned": 700_000,
+            "self_scores": n - 20,
+            "full_matrix": (n - 20) * (n - 21) // 2,
+            "distinct": n - 20,
+            "store": "e3" * 16,
+            "scheme": settings()["scoring"],
+        },
+        "landmarks": made_up_landmarks(places, models, classes, rng),
+        "factors": factors,
+        "spectrum": spectrum,
+        "models": models,
+        **evaluation_tables(pd.concat([predictions, chosen], ignore_index=True), n),
+        "times": made_up_times(n_folds, rng),
+        "points": points,
+        "landmark_map": {
+            "eigenvalues": [812.5, -40.25],
+            "all_eigenvalues": 1000.0,
+            "distinct": n - 20,
+            "landmarks": budget["meb"],
+            "shown_objects": len(points) - budget["meb"],
+            "shown_landmarks": budget["meb"],
+            "similar_classes": classes[1::2] + classes[::2],
+        },
+    }
+
+
+def made_up_models(places, recipes, budget):
+    columns = ["recipe", "transform", "selector", "correction", "learner"]
+    models = places.merge(pd.DataFrame(recipes, columns=columns), how="cross")
+    landmarks, pcvm = models["selector"].map(budget), models["learner"] == "pcvm"
+    return models.assign(
+        landmarks=landmarks,
+        rank=landmarks // 2,
+        basis_used=0.04,
+        iterations=np.where(pcvm, 500, 1),
+        converged=~(pcvm & (models["fold"] == 1)),
+        groups_held_out=True,
+        hyper_parameters=models["learner"].map({"ikfd-pooled": "ridge=0.01"}),
+        temperature=0.7,
+        reject_threshold=0.4,
+        inner_accuracy=0.95,
+        inner_log_loss=0.2,
+        alignments_per_query=landmarks + 1,
+    )
+
+
+def made_up_landmarks(places, models, classes, rng):
+    selectors = models[["selector", "landmarks"]].drop_duplicates()
+    table = places.merge(selectors, how="cross")
+    table = table.loc[table.index.repeat(table["landmarks"])].reset_index(drop=True)
+    label, meb = rng.choice(len(classes), len(table)), table["selector"] == "meb"
+    return table.drop(columns="landmarks").assign(
+        **{"class": np.array(classes)[label]},
+        radius=np.where(meb, 0.8 + 0.01 * label, np.nan),
+        reached=~(meb & (table["fold"] == 2) & (label == 1)),
+    )
+
+
+def made_up_factors(places, models, n, rng):
+    """Factors, and their spectra: those of the transform log have more negative eigenvalues."""
+    factors, spectra = [], []
+    kinds = models[["selector", "transform", "landmarks", "rank"]].drop_duplicates()
+    for row in places.merge(kinds.assign(rank_wanted="misfit"), how="cross").to_dict("records"):
+        values = 40 / np.arange(1, row["rank"] + 1) ** 1.3
+        share = 0.3 if row["transform"] == "log" else 0.02
+        values *= np.where(rng.random(row["rank"]) < share, -1, 1)
+        negative = values < 0
+        factors.append(
+            row
+            | {
+                "misfit": 0.62 if (row["selector"], row["fold"]) == ("uniform", 0) else 0.12,
+                "positive": int(np.sum(~negative)),
+                "negative": int(np.sum(negative)),
+                "zero": n - row["rank"],
+                "negative_fraction": float(-values[negative].sum() / np.abs(values).sum()),
+            }
+        )
+        for correction, shown in (("none", values), ("flip", np.abs(values))):
+            spectra.append(pd.DataFrame({"eigenvalue": shown, "correction": correction} | row))
+    return pd.DataFrame(factors), pd.concat(spectra, ignore_index=True)
+
+
+def made_up_points(true, classes, landmarks, rng):
+    n = len(true)
+    angle = np.searchsorted(classes, true) * 2 * np.pi / len(classes) + rng.normal(0, 0.2, n)
+    points = pd.DataFrame({"id": [f"s{i}" for i in range(n)], "class": true})
+    points["landmark"] = np.arange(n) < landmarks
+    points["x"] = np.cos(angle) * rng.gamma(9, 0.1, n)
+    points["y"] = np.sin(angle) * rng.gamma(9, 0.1, n)
+    return points[: landmarks + 2000]
+
+
+def made_up_statistics(true, lengths):
+    n = len(true)
+    return {
         "records_read": n + 14,
         "records_kept": n,
         "distinct": n - 20,
@@ -172,18 +185,14 @@ def run_tables(n_classes=30, n_folds=10, repeats=1, n=1500, n_recipes=9, seed=0)
             "illegal residues": {"count": 11, "examples": ["<i>bad</i>", "y2"]},
         },
         "substitutions": {"U -> C": 4, "lower case": 120},
-        "class_sizes": {str(k): int(v) for k, v in zip(labels, counts, strict=True)},
-        "lengths": {
-            "minimum": float(lengths.min()),
-            "lower_quartile": 150.0,
-            "median": 250.0,
-            "upper_quartile": 340.0,
-            "maximum": float(lengths.max()),
-            "mean": 270.0,
-        },
+        "class_sizes": true.value_counts().sort_index().to_dict(),
+        "lengths": {"minimum": float(lengths.min()), "median": 250.0, "mean": 270.0},
         "asymmetry": None,
         "files": {"proteins.fasta.gz": "ab" * 32, "labels.tsv": "cd" * 32},
     }
+
+
+def made_up_times(n_folds, rng):
     stages = ("alignment", "class_scores", "landmarks", "factor", "model", "evaluation", "dataset")
     machine = ("node1", "0.1.0", "2.4.6", "Haswell")
     times = [
@@ -191,29 +200,7 @@ def run_tables(n_classes=30, n_folds=10, repeats=1, n=1500, n_recipes=9, seed=0)
         for stage in stages
         for i in range(1 if stage in ("dataset", "evaluation") else n_folds)
     ]
-    alignments = {
-        "aligned": 700_000,
-        "self_scores": n - 20,
-        "full_matrix": (n - 20) * (n - 21) // 2,
-        "distinct": n - 20,
-        "landmarks_of_all_folds": 800,
-        "store": "e3" * 16,
-        "scheme": {"matrix": "BLOSUM62", "gap_open": 11, "gap_extend": 1, "mode": "local"},
-    }
-    return {
-        "classes": classes,
-        "statistics": statistics,
-        "lengths": lengths,
-        "alignments": alignments,
-        "landmarks": pd.DataFrame(landmarks),
-        "factors": pd.DataFrame(factors),
-        "spectrum": pd.concat(spectrum, ignore_index=True),
-        "models": pd.DataFrame(models),
-        **evaluation,
-        "times": pd.DataFrame(times, columns=list(COLUMNS)),
-        "points": points,
-        "landmark_map": landmark_map,
-    }
+    return pd.DataFrame(times, columns=list(COLUMNS))
 
 
 def config(n_recipes=9):
@@ -237,11 +224,11 @@ def config(n_recipes=9):
     }
 
 
-def settings(n_folds=10, repeats=1):
+def settings(repeats=1):
     return {
         "source": {"type": "fasta", "fasta": "proteins.fasta.gz", "molecule": "protein"},
         "scoring": {"matrix": "BLOSUM62", "gap_open": 11, "gap_extend": 1, "mode": "local"},
-        "folds": {"method": "stratified", "k": n_folds, "repeats": repeats},
+        "folds": {"method": "stratified", "k": 10, "repeats": repeats},
         "recipes": [r[0] for r in RECIPES],
         "final": None,
     }
@@ -249,7 +236,7 @@ def settings(n_folds=10, repeats=1):
 
 def dataset_report(tables, name="demo", **changes):
     """Return what the page needs of these tables; ``changes`` replace parts of it."""
-    values = {key: tables[key] for key in TABLES}
+    values = {part.name: tables[part.name] for part in fields(DatasetReport) if part.name in tables}
     values |= {"name": name, "settings": settings(), "final_recipe": "ikfd-meb"}
     values["figures"] = dict.fromkeys(CAPTIONS, "<svg width='10pt'></svg>")
     return DatasetReport(**(values | changes))
