@@ -192,6 +192,8 @@ def _measure(part: _Part) -> tuple[float, ...]:
     from sklearn.metrics import f1_score, log_loss, matthews_corrcoef, recall_score
 
     true, predicted, p = part.true, part.predicted, part.probabilities
+    bins = _bins(part)
+    gap = (bins["accuracy"] - bins["confidence"]).abs()
     present = np.unique(true)
     single = len(present) == 1 and np.array_equal(np.unique(predicted), present)
     return (
@@ -202,7 +204,7 @@ def _measure(part: _Part) -> tuple[float, ...]:
         0.0 if single else float(matthews_corrcoef(true, predicted)),
         float(log_loss(true, p, labels=np.arange(p.shape[1]))),
         float(np.mean(np.sum((p - np.eye(p.shape[1])[true]) ** 2, axis=1))),
-        _calibration_error(_bins(part)),
+        float((bins["count"] * gap).sum() / bins["count"].sum()),
     )
 
 
@@ -227,11 +229,6 @@ def _bins(part: _Part) -> pd.DataFrame:
     )
 
 
-def _calibration_error(bins: pd.DataFrame) -> float:
-    gap = (bins["accuracy"] - bins["confidence"]).abs()
-    return float((bins["count"] * gap).sum() / bins["count"].sum())
-
-
 def summary(metrics: pd.DataFrame) -> pd.DataFrame:
     """Return mean and standard deviation (n - 1) over folds of each measure, for each recipe.
 
@@ -249,9 +246,8 @@ def summary(metrics: pd.DataFrame) -> pd.DataFrame:
     """
     rows = []
     for recipe, table in metrics.groupby("recipe", sort=False):
-        values: list[float] = []
-        for metric in METRICS:
-            values += [float(table[metric].mean()), float(table[metric].std(ddof=1))]
+        pairs = [(table[metric].mean(), table[metric].std(ddof=1)) for metric in METRICS]
+        values = [float(value) for pair in pairs for value in pair]
         rows.append((recipe, len(table), int(table["records"].sum()), *values))
     return pd.DataFrame(rows, columns=list(SUMMARY_COLUMNS))
 
