@@ -11,20 +11,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter
 
 from kreinflow.numerics import FloatArray
-from kreinflow.report.figures import (
-    BLACK,
-    BLUE,
-    SKY,
-    VERMILION,
-    WIDTH,
-    canvas,
-    drawing_style,
-    name_rows,
-    rows_height,
-    short_label,
-    styles,
-    whole,
-)
+from kreinflow.report import figures as look
 from kreinflow.report.tables import measured, numbers
 from kreinflow.report.times import times_by_stage
 
@@ -32,7 +19,7 @@ SIDE_BY_SIDE = 25
 """The histogram of lengths stands beside the bars of so many classes, below those of more."""
 
 
-@drawing_style()
+@look.drawing_style()
 def classes_figure(class_sizes: Mapping[str, int], lengths: Sequence[int]) -> Figure:
     """Draw the sizes of the classes, and a histogram of the lengths.
 
@@ -47,32 +34,32 @@ def classes_figure(class_sizes: Mapping[str, int], lengths: Sequence[int]) -> Fi
     sizes = [class_sizes[name] for name in names]
     residues = np.asarray(lengths, dtype=np.float64)
     with_lengths = bool(residues.size and residues.max() > 0)
-    height = rows_height(len(names), 2.6)
+    height = look.rows_height(len(names), 2.6)
     if not with_lengths:
-        figure = canvas(height)
+        figure = look.canvas(height)
         panels = [figure.subplots()]
     elif len(names) <= SIDE_BY_SIDE:
-        figure = canvas(height)
+        figure = look.canvas(height)
         panels = list(figure.subplots(1, 2))
     else:
-        figure = canvas(height + 2.2)
+        figure = look.canvas(height + 2.2)
         panels = list(figure.subplots(2, 1, height_ratios=[height, 2.2]))
-    panels[0].barh(np.arange(len(names)), sizes, height=0.72, color=BLUE)
-    name_rows(panels[0], names)
+    panels[0].barh(np.arange(len(names)), sizes, height=0.72, color=look.BLUE)
+    look.name_rows(panels[0], names)
     panels[0].set_xlabel("records")
-    whole(panels[0].xaxis)
+    look.whole(panels[0].xaxis)
     if with_lengths:
-        panels[1].hist(residues, bins=min(40, max(5, int(np.sqrt(residues.size)))), color=SKY)
-        panels[1].axvline(float(np.median(residues)), color=BLACK, linewidth=1)
+        panels[1].hist(residues, bins=min(40, max(5, int(np.sqrt(residues.size)))), color=look.SKY)
+        panels[1].axvline(float(np.median(residues)), color=look.BLACK, linewidth=1)
         panels[1].set_title(f"black line: median, {np.median(residues):,.0f}", loc="left")
         panels[1].set_xlabel("length of distinct sequences (residues)")
         panels[1].set_ylabel("sequences")
-        whole(panels[1].xaxis)
-        whole(panels[1].yaxis)
+        look.whole(panels[1].xaxis)
+        look.whole(panels[1].yaxis)
     return figure
 
 
-@drawing_style()
+@look.drawing_style()
 def landmarks_figure(landmarks: pd.DataFrame) -> Figure:
     """Draw the number of landmarks of each class: mean over folds, and their range.
 
@@ -84,9 +71,9 @@ def landmarks_figure(landmarks: pd.DataFrame) -> Figure:
     rows = measured(landmarks)
     selectors = list(dict.fromkeys(rows["selector"].astype(str)))
     names = sorted(set(rows["class"].astype(str)))
-    figure = canvas(rows_height(len(names) * (0.7 + 0.2 * len(selectors)), 2.2))
+    figure = look.canvas(look.rows_height(len(names) * (0.7 + 0.2 * len(selectors)), 2.2))
     axes = figure.subplots()
-    for i, (selector, style) in enumerate(styles(selectors).items()):
+    for i, (selector, style) in enumerate(look.styles(selectors).items()):
         of_selector = rows[rows["selector"].astype(str) == selector]
         counts = of_selector.groupby(["repeat", "fold", of_selector["class"].astype(str)]).size()
         table = counts.unstack("class", fill_value=0).reindex(columns=names, fill_value=0)
@@ -99,17 +86,17 @@ def landmarks_figure(landmarks: pd.DataFrame) -> Figure:
             marker=style["marker"],
             markersize=3.5,
             color=style["color"],
-            label=f"{short_label(selector)} ({table.sum(axis=1).mean():,.0f} in all)",
+            label=f"{look.short_label(selector)} ({table.sum(axis=1).mean():,.0f} in all)",
         )
-    name_rows(axes, names)
+    look.name_rows(axes, names)
     axes.set_xlim(left=0)
     axes.set_xlabel("landmarks of a fold (mark: mean, line: range over folds)")
-    whole(axes.xaxis)
+    look.whole(axes.xaxis)
     figure.legend(loc="outside upper left", ncols=2)
     return figure
 
 
-@drawing_style()
+@look.drawing_style()
 def spectrum_figure(spectrum: pd.DataFrame) -> Figure:
     """Draw the eigenvalues of the approximated kernel, positive and negative ones.
 
@@ -130,7 +117,7 @@ def spectrum_figure(spectrum: pd.DataFrame) -> Figure:
     ]
     columns = min(3, len(groups))
     lines = math.ceil(len(groups) / columns)
-    figure = canvas(0.5 + 2.2 * lines, max(3.8, WIDTH * columns / 3))
+    figure = look.canvas(0.5 + 2.2 * lines, max(3.8, look.WIDTH * columns / 3))
     panels = figure.subplots(lines, columns, squeeze=False, sharey=True)
     for axes, (key, part) in zip(panels.flat, groups, strict=False):
         first = part[["repeat", "fold"]].drop_duplicates().sort_values(["repeat", "fold"]).iloc[0]
@@ -149,44 +136,44 @@ def spectrum_figure(spectrum: pd.DataFrame) -> Figure:
 def _draw_spectrum(axes: Axes, values: FloatArray) -> None:
     shares = values / max(float(np.abs(values).max()), np.finfo(float).tiny)
     edges = np.arange(len(shares) + 1) + 0.5
-    for colour, part in ((BLUE, shares > 0), (VERMILION, shares < 0)):
+    for colour, part in ((look.BLUE, shares > 0), (look.VERMILION, shares < 0)):
         if part.any():  # sorted, so that each part is one run
             start, stop = np.flatnonzero(part)[[0, -1]]
             shown = shares[start : stop + 1]
             axes.stairs(shown, edges[start : stop + 2], fill=True, color=colour, linewidth=0)
-    axes.axhline(0, color=BLACK, linewidth=0.6)
+    axes.axhline(0, color=look.BLACK, linewidth=0.6)
     axes.set_yscale("symlog", linthresh=1e-4)
     axes.set_ylim(-1.5, 1.5)
     axes.set_yticks([-1, -1e-2, -1e-4, 0, 1e-4, 1e-2, 1])
     axes.set_yticks([], minor=True)
     axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
     axes.set_xlim(0, len(shares) + 1)
-    whole(axes.xaxis)
+    look.whole(axes.xaxis)
 
 
 def _spectrum_title(key: tuple[Any, ...], values: FloatArray, groups: int) -> str:
     selector, transform, rank = key
     negative = values[values < 0]
     share = float(np.abs(negative).sum() / max(np.abs(values).sum(), np.finfo(float).tiny))
-    name = f"{short_label(selector)}, {transform}"
+    name = f"{look.short_label(selector)}, {transform}"
     if str(rank) != "misfit":
         name += f", rank {rank}"
     return f"{name}\n{np.sum(values > 0)} positive, {len(negative)} negative ({share:.1%})"
 
 
-@drawing_style()
+@look.drawing_style()
 def times_figure(times: pd.DataFrame) -> Figure:
     """Draw where the time went: that of each stage in times.tsv, summed over its jobs."""
     table = times_by_stage(times)
-    figure = canvas(rows_height(len(table) * 1.5, 1.8))
+    figure = look.canvas(look.rows_height(len(table) * 1.5, 1.8))
     axes = figure.subplots()
     at = np.arange(len(table))
-    axes.barh(at, table["seconds"], height=0.66, color=BLUE)
+    axes.barh(at, table["seconds"], height=0.66, color=look.BLUE)
     for i, row in enumerate(table.to_dict("records")):
         jobs = f"{row['jobs']} job{'s' if row['jobs'] != 1 else ''}"
         text = f" {row['share']:.0%}: {row['seconds']:,.1f} s, {jobs}"
         axes.text(row["seconds"], i, text, va="center", fontsize=8)
-    name_rows(axes, table["stage"].tolist())
+    look.name_rows(axes, table["stage"].tolist())
     axes.set_xlim(0, max(float(table["seconds"].max()) * 1.4, 1e-3))
     axes.set_xlabel("seconds, summed over jobs (jobs may run side by side)")
     return figure

@@ -8,19 +8,11 @@ from xml.etree import ElementTree
 import pandas as pd
 from matplotlib.figure import Figure
 
-from kreinflow.report.figures import (
-    BLACK,
-    PALETTE,
-    canvas,
-    drawing_style,
-    figure_svg,
-    short_label,
-    styles,
-)
+from kreinflow.report import figures as look
 from kreinflow.report.html import SVG, svg_text
 from kreinflow.report.tables import flags, numbers
 
-COLOURS = (*(colour for colour in PALETTE if colour != BLACK), "#8C510A")
+COLOURS = (*(colour for colour in look.PALETTE if colour != look.BLACK), "#8C510A")
 """Of the classes: seven, so that with twelve marks 84 classes differ; black is for landmarks."""
 
 
@@ -38,32 +30,32 @@ def map_svg(points: pd.DataFrame, summary: Mapping[str, Any]) -> str:
         With eigenvalues (of the axes) and all_eigenvalues (the sum of all magnitudes).
     """
     titles: dict[str, list[str]] = {}
-    return _with_titles(figure_svg(_draw(points, summary, titles)), titles)
+    return _with_titles(look.figure_svg(_draw(points, summary, titles)), titles)
 
 
-@drawing_style()
+@look.drawing_style()
 def _draw(points: pd.DataFrame, summary: Mapping[str, Any], titles: dict[str, list[str]]) -> Figure:
     """Draw each class's objects and landmarks as a group, and enter the titles of its points."""
     classes = sorted(set(points["class"].astype(str)))
     chosen = flags(points["landmark"])
     columns = 6 if max(map(len, classes)) <= 9 else 4
-    figure = canvas(5.4 + 0.16 * math.ceil((len(classes) + 1) / columns))
+    figure = look.canvas(5.4 + 0.16 * math.ceil((len(classes) + 1) / columns))
     axes = figure.subplots()
-    edge: dict[str, Any] = {"markersize": 6, "markeredgecolor": BLACK, "markeredgewidth": 0.7}
-    for number, (name, style) in enumerate(styles(classes, COLOURS).items()):
+    edge: dict[str, Any] = {"markersize": 6, "markeredgecolor": look.BLACK, "markeredgewidth": 0.7}
+    for number, (name, style) in enumerate(look.styles(classes, COLOURS).items()):
         of_class = points["class"].astype(str) == name
         style["linestyle"] = "none"
-        looks: dict[str, Any] = {
+        marks: dict[str, Any] = {
             "object": {"markersize": 3.2, "markeredgewidth": 0, "zorder": 3},
             "landmark": {**edge, "zorder": 4},
         }
-        for kind, look in looks.items():
+        for kind, mark in marks.items():
             part = of_class & (chosen if kind == "landmark" else ~chosen)
             if part.any():
                 shown, gid = points[part], f"{kind}s-{number}"
                 titles[gid] = [f"{kind} {i}\n{name}" for i in shown["id"].astype(str)]
-                axes.plot(numbers(shown["x"]), numbers(shown["y"]), **style, **look, gid=gid)
-        axes.plot([], **style, markersize=5, label=short_label(name))
+                axes.plot(numbers(shown["x"]), numbers(shown["y"]), **style, **mark, gid=gid)
+        axes.plot([], **style, markersize=5, label=look.short_label(name))
     axes.plot([], linestyle="none", marker="o", color="none", **edge, label="landmark")
     axes.set_xlabel(_axis_name(summary, 0))
     axes.set_ylabel(_axis_name(summary, 1))

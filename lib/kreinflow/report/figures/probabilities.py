@@ -11,20 +11,7 @@ from matplotlib.ticker import FuncFormatter, PercentFormatter
 
 from kreinflow.evaluation.metrics import CALIBRATION_BINS, INNER_CHOICE
 from kreinflow.numerics import FloatArray
-from kreinflow.report.figures import (
-    BLUE,
-    GREEN,
-    GREY,
-    PALE,
-    SKY,
-    STRESSED,
-    canvas,
-    drawing_style,
-    others_label,
-    recipe_label,
-    styles,
-    thousands,
-)
+from kreinflow.report import figures as look
 from kreinflow.report.tables import numbers
 
 
@@ -32,10 +19,10 @@ def stressed_recipes(comparison: pd.DataFrame) -> list[str]:
     """Return the recipes that have a colour of their own: the best few, and the inner choice."""
     names = comparison["recipe"].astype(str).tolist()
     recipes = [name for name in names if name != INNER_CHOICE]
-    return recipes[:STRESSED] + [INNER_CHOICE] * (INNER_CHOICE in names)
+    return recipes[: look.STRESSED] + [INNER_CHOICE] * (INNER_CHOICE in names)
 
 
-@drawing_style()
+@look.drawing_style()
 def reject_figure(reject_curve: pd.DataFrame, comparison: pd.DataFrame) -> Figure:
     """Draw the errors that remain when the least certain predictions are set aside.
 
@@ -54,7 +41,7 @@ def reject_figure(reject_curve: pd.DataFrame, comparison: pd.DataFrame) -> Figur
     return figure
 
 
-@drawing_style()
+@look.drawing_style()
 def unknown_figure(curve: pd.DataFrame, summary: pd.DataFrame, comparison: pd.DataFrame) -> Figure:
     """Draw the share of unknown objects that is rejected against that of the known.
 
@@ -69,7 +56,7 @@ def unknown_figure(curve: pd.DataFrame, summary: pd.DataFrame, comparison: pd.Da
     )
     stands = summary["recipe"].astype(str).to_numpy()
     stressed = stressed_recipes(comparison)
-    for name, style in styles(stressed).items():
+    for name, style in look.styles(stressed).items():
         axes.plot(
             numbers(summary["known_rejected_mean"])[stands == name],
             numbers(summary["unknown_rejected_mean"])[stands == name],
@@ -101,27 +88,27 @@ def _curves(
     recipe = curve["recipe"].astype(str)
     stressed = stressed_recipes(comparison)
     others = sorted(set(recipe) - set(stressed))
-    figure = canvas(height + 0.16 * math.ceil((len(stressed) + bool(others)) / 2))
+    figure = look.canvas(height + 0.16 * math.ceil((len(stressed) + bool(others)) / 2))
     axes = figure.subplots()
     if diagonal:
-        axes.plot([0, 1], [0, 1], color=GREY, linestyle="--", linewidth=1)
-    looks: list[tuple[str, dict[str, Any]]] = []
-    for name, style in styles(stressed).items():
+        axes.plot([0, 1], [0, 1], color=look.GREY, linestyle="--", linewidth=1)
+    lines: list[tuple[str, dict[str, Any]]] = []
+    for name, style in look.styles(stressed).items():
         best = name == stressed[0]
-        look = {"color": style["color"], "linestyle": style["linestyle"]}
-        look |= {"linewidth": 2.6 if best else 1.2, "zorder": 3 if best else 2.5}
-        looks.append((name, look | {"label": recipe_label(name, best)}))
+        drawn = {"color": style["color"], "linestyle": style["linestyle"]}
+        drawn |= {"linewidth": 2.6 if best else 1.2, "zorder": 3 if best else 2.5}
+        lines.append((name, drawn | {"label": look.recipe_label(name, best)}))
     for i, name in enumerate(others):
-        label = None if i else others_label(len(others))
-        looks.append((name, {"color": PALE, "linewidth": 0.8, "zorder": 2, "label": label}))
-    for name, look in looks:
+        label = None if i else look.others_label(len(others))
+        lines.append((name, {"color": look.PALE, "linewidth": 0.8, "zorder": 2, "label": label}))
+    for name, drawn in lines:
         rows = curve[recipe == name]
-        axes.plot(numbers(rows[x]), numbers(rows[y]), **look)
+        axes.plot(numbers(rows[x]), numbers(rows[y]), **drawn)
     figure.legend(loc="outside lower center", ncols=2)
     return figure, axes
 
 
-@drawing_style()
+@look.drawing_style()
 def calibration_figure(calibration: pd.DataFrame, best: str) -> Figure:
     """Draw accuracy against probability, above how many predictions of the best recipe have it.
 
@@ -132,10 +119,10 @@ def calibration_figure(calibration: pd.DataFrame, best: str) -> Figure:
         The recipe to draw, beside the inner choice if there is one.
     """
     recipe = calibration["recipe"].astype(str)
-    figure = canvas(4.6, 5.2)
+    figure = look.canvas(4.6, 5.2)
     above, below = figure.subplots(2, 1, sharex=True, height_ratios=[3, 1])
-    above.plot([0, 1], [0, 1], color=GREY, linestyle="--", linewidth=1, label="perfect")
-    for name, colour, marker in ((INNER_CHOICE, GREEN, "D"), (best, BLUE, "o")):
+    above.plot([0, 1], [0, 1], color=look.GREY, linestyle="--", linewidth=1, label="perfect")
+    for name, colour, marker in ((INNER_CHOICE, look.GREEN, "D"), (best, look.BLUE, "o")):
         rows = calibration[recipe == name]
         if rows.empty:
             continue
@@ -150,17 +137,19 @@ def calibration_figure(calibration: pd.DataFrame, best: str) -> Figure:
             markersize=4,
             linewidth=1,
             elinewidth=0.8,
-            label=recipe_label(name, name == best),
+            label=look.recipe_label(name, name == best),
         )
     above.set_ylim(-0.02, 1.04)
     above.set_ylabel("accuracy (bars: 95 % intervals)")
     figure.legend(loc="outside upper left", ncols=3)
     rows = calibration[recipe == best]
     lower, count = numbers(rows["lower"]), numbers(rows["count"])
-    below.bar(lower, count, width=1 / CALIBRATION_BINS, align="edge", color=SKY, edgecolor="white")
+    below.bar(
+        lower, count, width=1 / CALIBRATION_BINS, align="edge", color=look.SKY, edgecolor="white"
+    )
     below.set_yscale("log")
     below.set_ylim(0.8, max(2.0, float(count.max()) * 2))
-    below.yaxis.set_major_formatter(thousands())
+    below.yaxis.set_major_formatter(look.thousands())
     below.set_yticks([], minor=True)
     below.set_xlim(0, 1.01)
     below.set_xlabel("probability given to the prediction")

@@ -13,42 +13,32 @@ from matplotlib.figure import Figure
 from kreinflow.evaluation.comparison import SIGNIFICANCE
 from kreinflow.evaluation.metrics import INNER_CHOICE
 from kreinflow.numerics import FloatArray
-from kreinflow.report.figures import (
-    BLACK,
-    BLUE,
-    GREEN,
-    GREY,
-    PALE,
-    STRESSED,
-    VERMILION,
-    canvas,
-    drawing_style,
-    name_rows,
-    others_label,
-    recipe_label,
-    rows_height,
-    short_label,
-    styles,
-)
+from kreinflow.report import figures as look
 from kreinflow.report.tables import flags, mean_by, measured, numbers
 
 MARKED_CELLS = 150
 """Errors of a large confusion matrix are printed as numbers if they are no more cells than this."""
 
 
-@drawing_style()
+@look.drawing_style()
 def comparison_figure(comparison: pd.DataFrame) -> Figure:
     """Draw mean and standard deviation of the accuracy of each recipe."""
     names = comparison["recipe"].astype(str).tolist()
     means, deviations = numbers(comparison["accuracy_mean"]), numbers(comparison["accuracy_sd"])
     best, alike = flags(comparison["best"]), flags(comparison["indistinguishable"])
-    figure = canvas(rows_height(len(names) * (1.5 if len(names) <= 20 else 1.0), 2.0))
+    figure = look.canvas(look.rows_height(len(names) * (1.5 if len(names) <= 20 else 1.0), 2.0))
     axes = figure.subplots()
     groups = (
-        ("best on the outer folds", best, BLUE, "o", BLUE),
-        ("not distinguishable from it", alike, BLUE, "o", "white"),
-        ("chosen by inner folds", comparison["recipe"] == INNER_CHOICE, GREEN, "D", GREEN),
-        (f"worse (p < {SIGNIFICANCE:g}), or not tested", None, GREY, "s", "white"),
+        ("best on the outer folds", best, look.BLUE, "o", look.BLUE),
+        ("not distinguishable from it", alike, look.BLUE, "o", "white"),
+        (
+            "chosen by inner folds",
+            comparison["recipe"] == INNER_CHOICE,
+            look.GREEN,
+            "D",
+            look.GREEN,
+        ),
+        (f"worse (p < {SIGNIFICANCE:g}), or not tested", None, look.GREY, "s", "white"),
     )
     left = np.ones(len(names), dtype=bool)
     for text, chosen, colour, marker, face in groups:
@@ -67,13 +57,13 @@ def comparison_figure(comparison: pd.DataFrame) -> Figure:
                 elinewidth=1.2,
                 label=text,
             )
-    name_rows(axes, names)
+    look.name_rows(axes, names)
     axes.set_xlabel("accuracy on the outer folds (mean, standard deviation)")
     figure.legend(loc="outside upper left", ncols=2)
     return figure
 
 
-@drawing_style()
+@look.drawing_style()
 def confusion_figure(confusion: pd.DataFrame, recipe: str, classes: Sequence[str]) -> Figure:
     """Draw the confusion matrix of one recipe, each row divided by its sum.
 
@@ -96,10 +86,10 @@ def confusion_figure(confusion: pd.DataFrame, recipe: str, classes: Sequence[str
     shares = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1e-300)
     n = len(classes)
     side = min(9.0, max(3.6, 2.0 + 0.3 * n))
-    figure = canvas(side, side + 0.3)
+    figure = look.canvas(side, side + 0.3)
     axes = figure.subplots()
     diagonal = np.eye(n, dtype=bool)
-    for colour, masked in ((BLUE, ~diagonal), (VERMILION, diagonal)):
+    for colour, masked in ((look.BLUE, ~diagonal), (look.VERMILION, diagonal)):
         axes.imshow(
             np.ma.array(shares, mask=masked | (shares == 0)),
             cmap=LinearSegmentedColormap.from_list("share", ["#FFFFFF", colour]),
@@ -108,7 +98,7 @@ def confusion_figure(confusion: pd.DataFrame, recipe: str, classes: Sequence[str
         )
     _write_counts(axes, counts, shares)
     tick_size = 8.0 if n <= 20 else max(5.5, 230 / n)
-    labels = [short_label(name) for name in classes]
+    labels = [look.short_label(name) for name in classes]
     axes.set_xticks(np.arange(n), labels, rotation=90, fontsize=tick_size)
     axes.set_yticks(np.arange(n), labels, fontsize=tick_size)
     axes.set_xticks(np.arange(n + 1) - 0.5, minor=True)
@@ -118,7 +108,7 @@ def confusion_figure(confusion: pd.DataFrame, recipe: str, classes: Sequence[str
     axes.tick_params(which="both", length=0)
     axes.set_xlabel("predicted")
     axes.set_ylabel("true")
-    axes.set_title(short_label(recipe), loc="left")
+    axes.set_title(look.short_label(recipe), loc="left")
     return figure
 
 
@@ -137,11 +127,11 @@ def _write_counts(axes: Axes, counts: FloatArray, shares: FloatArray) -> None:
                 ha="center",
                 va="center",
                 fontsize=size if len(text) <= 3 else size * 0.8,
-                color="white" if shares[i, j] > 0.35 else BLACK,
+                color="white" if shares[i, j] > 0.35 else look.BLACK,
             )
 
 
-@drawing_style()
+@look.drawing_style()
 def alignments_figure(
     summary: pd.DataFrame, models: pd.DataFrame, best: str, distinct: int, unit: str = "alignments"
 ) -> Figure:
@@ -174,10 +164,10 @@ def alignments_figure(
         step = (limits[1] - limits[0]) * 0.016
         x[same] += (np.arange(len(same)) - (len(same) - 1) / 2) * step
     shown = [names[i] for i in stressed]
-    figure = canvas(3.4 + 0.16 * math.ceil((len(shown) + 2) / 2))
+    figure = look.canvas(3.4 + 0.16 * math.ceil((len(shown) + 2) / 2))
     axes = figure.subplots()
     handles: list[Any] = []
-    for i, style in zip(stressed, styles(shown).values(), strict=True):
+    for i, style in zip(stressed, look.styles(shown).values(), strict=True):
         name = names[i]
         bars = axes.errorbar(
             10 ** x[i],
@@ -186,10 +176,10 @@ def alignments_figure(
             linestyle="none",
             marker=style["marker"],
             markersize=9 if name == best else 5.5,
-            markeredgecolor=BLACK if name == best else style["color"],
+            markeredgecolor=look.BLACK if name == best else style["color"],
             color=style["color"],
             elinewidth=0.8,
-            label=recipe_label(name, name == best),
+            label=look.recipe_label(name, name == best),
             zorder=3,
         )
         handles.append(bars)
@@ -200,10 +190,10 @@ def alignments_figure(
             linestyle="none",
             marker="o",
             markersize=4,
-            color=PALE,
-            label=others_label(len(others)),
+            color=look.PALE,
+            label=look.others_label(len(others)),
         )
-    everything = axes.axvline(distinct, color=GREY, linestyle="--", linewidth=1)
+    everything = axes.axvline(distinct, color=look.GREY, linestyle="--", linewidth=1)
     everything.set_label(f"all {distinct:,} distinct objects")
     _axis_of_costs(axes, 10 ** (limits[0] - 0.05), 10 ** (limits[1] + 0.05))
     axes.set_xlabel(f"{unit} of a new object")
@@ -223,8 +213,8 @@ def _axis_of_costs(axes: Axes, low: float, high: float) -> None:
 def _stressed_places(prices: FloatArray, accuracies: FloatArray, best: int) -> list[int]:
     """Return the places of the recipes with a name: some of each, the most accurate first."""
     by_accuracy = sorted(range(len(prices)), key=lambda i: (-accuracies[i], i != best))
-    front = _best_for_their_cost(prices, accuracies)[:STRESSED]
-    chosen = {*front, *[i for i in by_accuracy if i not in front][: STRESSED + 1 - len(front)]}
+    front = _best_for_their_cost(prices, accuracies)[: look.STRESSED]
+    chosen = {*front, *[i for i in by_accuracy if i not in front][: look.STRESSED + 1 - len(front)]}
     return [i for i in by_accuracy if i in chosen]
 
 
