@@ -10,9 +10,10 @@ import pandas as pd
 
 from kreinflow.papers.experiments import Experiment
 from kreinflow.papers.figures import FigureLeftOut, PaperFigure
+from kreinflow.papers.tables import records
 from kreinflow.references import REFERENCES
 from kreinflow.report.html import page_environment
-from kreinflow.report.tables import Table, number, pair, records
+from kreinflow.report.tables import Table, number, pair
 
 SHORT = 2.0
 """Standard deviations below a paper from which on a row is said to fall short."""

@@ -7,7 +7,6 @@ import numpy as np
 import pandas as pd
 
 from kreinflow.papers.experiments import Experiment
-from kreinflow.report.tables import records
 
 ANSWERS = (
     "our_accuracy",
@@ -110,6 +109,14 @@ def compare(
                 }
                 rows.append(row | _answer(row, experiments, ours))
     return pd.DataFrame(rows, columns=[*published.columns, *ANSWERS, "why"])
+
+
+def records(table: pd.DataFrame) -> list[dict[str, Any]]:
+    """Return the lines of a table as mappings."""
+    return [
+        dict(zip(table.columns, line, strict=True))
+        for line in table.itertuples(index=False, name=None)
+    ]
 
 
 def _answer(

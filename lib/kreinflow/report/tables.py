@@ -52,11 +52,6 @@ def measured(table: pd.DataFrame) -> pd.DataFrame:
     return table[numbers(table["repeat"]) >= 0]
 
 
-def records(table: pd.DataFrame) -> list[dict[str, Any]]:
-    """Return the rows of a table as mappings."""
-    return [{str(k): v for k, v in row.items()} for row in table.to_dict("records")]
-
-
 def best_recipe(comparison: pd.DataFrame) -> str:
     """Return the recipe that the comparison marks as the best."""
     return str(comparison.loc[flags(comparison["best"]), "recipe"].iloc[0])
