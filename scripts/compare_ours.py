@@ -7,7 +7,7 @@ import pandas as pd
 
 from kreinflow.artifacts import read_table, write_table
 from kreinflow.classify.model_file import final_model
-from kreinflow.competitors.ours import run_ours
+from kreinflow.competitors.ours import Ours, run_ours
 from kreinflow.console import logged
 from kreinflow.models.choice import choose_recipe
 from kreinflow.models.fold_models import load_fold_model
@@ -45,16 +45,15 @@ with logged(snakemake.log[0]) as console, limited(snakemake.threads):
     seconds = sum(float(read_table(p, ["s"])["s"].iloc[0]) for p in times if p.is_file())
     with TemporaryDirectory() as folder:
         figures, predictions = run_ours(
-            model,
-            dict(zip(own["id"], own["predicted"], strict=True)),
+            Ours(model, float(chosen["alignments_per_query"])),
             dataset,
             read_partition(files.folds, dataset),
             fold,
-            params.selectors[selector],
-            seconds,
-            float(chosen["alignments_per_query"]),
             Path(folder),
             snakemake.threads,
+            dict(zip(own["id"], own["predicted"], strict=True)),
+            params.selectors[selector],
+            seconds,
         )
     console.say(f"{figures}")
     write_table(snakemake.output.figures, pd.DataFrame([figures]))

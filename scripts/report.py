@@ -5,8 +5,8 @@ from pathlib import Path
 from kreinflow.artifacts import write_text
 from kreinflow.console import logged
 from kreinflow.provenance import package_versions
-from kreinflow.report.page import RunContext, render_report
-from kreinflow.report.tables import read_dataset_report
+from kreinflow.report.page import render_report
+from kreinflow.report.reading import read_dataset_report
 
 with logged(snakemake.log[0]) as console:
     config = snakemake.params.config
@@ -14,6 +14,6 @@ with logged(snakemake.log[0]) as console:
         read_dataset_report(Path(snakemake.output[0]).parent / name, name, part)
         for name, part in config["datasets"].items()
     ]
-    page = render_report(datasets, RunContext(config, package_versions()))
+    page = render_report(datasets, config, package_versions())
     write_text(snakemake.output[0], page)
     console.say(f"{len(page.encode()) / 1e6:.2f} MB")

@@ -1,8 +1,9 @@
 """Draws how many objects of unknown classes are rejected."""
 
-from kreinflow.artifacts import read_table
+from kreinflow.artifacts import read_table, write_text
 from kreinflow.console import logged
-from kreinflow.report.figures import save_figure, unknown_figure
+from kreinflow.report.figures import figure_svg
+from kreinflow.report.figures.probabilities import unknown_figure
 
 with logged(snakemake.log[0]):
     tables = {
@@ -10,4 +11,4 @@ with logged(snakemake.log[0]):
         for name in ("comparison", "curve", "summary")
     }
     figure = unknown_figure(tables["curve"], tables["summary"], tables["comparison"])
-    save_figure(figure, snakemake.output[0])
+    write_text(snakemake.output[0], figure_svg(figure))

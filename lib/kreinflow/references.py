@@ -1,167 +1,86 @@
 """What the methods rest on: the references that learners, selectors and the report cite."""
 
-from typing import NamedTuple
+import re
+from dataclasses import dataclass
 
 
-class Reference(NamedTuple):
-    """One entry of the list of references; ``link`` is where the reader finds it, or empty."""
+@dataclass(frozen=True)
+class Reference:
+    """One entry of the list of references."""
 
     text: str
-    link: str
+
+    @property
+    def link(self) -> str:
+        """Where the reader finds it, or an empty text."""
+        doi = re.search(r"doi:(\S+)$", self.text)
+        return f"https://doi.org/{doi[1]}" if doi else ""
 
 
-def _doi(name: str) -> str:
-    return f"https://doi.org/{name}"
-
-
-REFERENCES: dict[str, Reference] = {
-    "schleif2018": Reference(
-        "Schleif, Gisbrecht, Tino. Supervised low rank indefinite kernel approximation using "
-        "minimum enclosing balls. Neurocomputing (2018). doi:10.1016/j.neucom.2018.08.057",
-        _doi("10.1016/j.neucom.2018.08.057"),
-    ),
-    "gisbrecht2015": Reference(
-        "Gisbrecht, Schleif. Metric and non-metric proximity transformations at linear costs. "
-        "Neurocomputing (2015). doi:10.1016/j.neucom.2015.04.017",
-        _doi("10.1016/j.neucom.2015.04.017"),
-    ),
-    "oglic2019": Reference(
-        "Oglic, Gärtner. Scalable learning in reproducing kernel Kreĭn spaces. ICML 2019, "
-        "Proceedings of Machine Learning Research 97.",
-        "",
-    ),
-    "schleif2015pcvm": Reference(
-        "Schleif, Gisbrecht, Tino. Probabilistic classification vector machine at large scale. "
-        "ESANN 2015.",
-        "",
-    ),
-    "schleif2015epcvm": Reference(
-        "Schleif, Chen, Tino. Incremental probabilistic classification vector machine with linear "
-        "costs. IJCNN 2015.",
-        "",
-    ),
-    "pekalska2009": Reference(
-        "Pekalska, Haasdonk. Kernel discriminant analysis for positive definite and indefinite "
-        "kernels. IEEE Transactions on Pattern Analysis and Machine Intelligence 31, 1017-1032 "
-        "(2009). doi:10.1109/TPAMI.2008.290",
-        _doi("10.1109/TPAMI.2008.290"),
-    ),
-    "chen2009": Reference(
-        "Chen, Garcia, Gupta, Rahimi, Cazzanti. Similarity-based classification: concepts and "
-        "algorithms. Journal of Machine Learning Research 10, 747-776 (2009).",
-        "",
-    ),
-    "loosli2016": Reference(
-        "Loosli, Canu, Ong. Learning SVM in Kreĭn spaces. IEEE Transactions on Pattern Analysis "
-        "and Machine Intelligence 38, 1204-1216 (2016). doi:10.1109/TPAMI.2015.2477830",
-        _doi("10.1109/TPAMI.2015.2477830"),
-    ),
-    "tsang2005": Reference(
-        "Tsang, Kwok, Cheung. Core vector machines: fast SVM training on very large data sets. "
-        "Journal of Machine Learning Research 6, 363-392 (2005).",
-        "",
-    ),
-    "pekalska2005": Reference(
-        "Pekalska, Duin. The dissimilarity representation for pattern recognition. World "
-        "Scientific (2005). doi:10.1142/5965",
-        _doi("10.1142/5965"),
-    ),
-    "frenay2011": Reference(
-        "Frénay, Verleysen. Parameter-insensitive kernel in extreme learning for non-linear "
-        "support vector regression. Neurocomputing 74, 2526-2531 (2011). "
-        "doi:10.1016/j.neucom.2010.11.037",
-        _doi("10.1016/j.neucom.2010.11.037"),
-    ),
-    "badoiu2008": Reference(
-        "Bădoiu, Clarkson. Optimal core-sets for balls. Computational Geometry 40, 14-22 (2008). "
-        "doi:10.1016/j.comgeo.2007.04.002",
-        _doi("10.1016/j.comgeo.2007.04.002"),
-    ),
-    "arthur2007": Reference(
-        "Arthur, Vassilvitskii. k-means++: the advantages of careful seeding. SODA 2007.", ""
-    ),
-    "zhang2010": Reference(
-        "Zhang, Kwok. Clustered Nyström method for large scale manifold learning and dimension "
-        "reduction. IEEE Transactions on Neural Networks 21, 1576-1587 (2010).",
-        "",
-    ),
-    "debrabanter2010": Reference(
-        "De Brabanter, De Brabanter, Suykens, De Moor. Optimized fixed-size kernel models for "
-        "large data sets. Computational Statistics & Data Analysis 54, 1484-1504 (2010). "
-        "doi:10.1016/j.csda.2010.01.024",
-        _doi("10.1016/j.csda.2010.01.024"),
-    ),
-    "alaoui2015": Reference(
-        "Alaoui, Mahoney. Fast randomized kernel ridge regression with statistical guarantees. "
-        "NIPS 2015, Advances in Neural Information Processing Systems 28.",
-        "",
-    ),
-    "chen2025": Reference(
-        "Chen, Epperly, Tropp, Webber. Randomly pivoted Cholesky: practical approximation of a "
-        "kernel matrix with few entry evaluations. Communications on Pure and Applied Mathematics "
-        "78, 995-1041 (2025). doi:10.1002/cpa.22234",
-        _doi("10.1002/cpa.22234"),
-    ),
-    "cortinovis2024": Reference(
-        "Cortinovis, Kressner. Adaptive randomized pivoting for column subset selection, DEIM, "
-        "and low-rank approximation. arXiv (2024). doi:10.48550/arXiv.2412.13992",
-        _doi("10.48550/arXiv.2412.13992"),
-    ),
-    "daily2016": Reference(
-        "Daily. Parasail: SIMD C library for global, semi-global, and local pairwise sequence "
-        "alignments. BMC Bioinformatics 17, 81 (2016). doi:10.1186/s12859-016-0930-z",
-        _doi("10.1186/s12859-016-0930-z"),
-    ),
-    "rognes2011": Reference(
-        "Rognes. Faster Smith-Waterman database searches with inter-sequence SIMD parallelisation. "
-        "BMC Bioinformatics 12, 221 (2011). doi:10.1186/1471-2105-12-221",
-        _doi("10.1186/1471-2105-12-221"),
-    ),
-    "le2008": Reference(
-        "Le, Gascuel. An improved general amino acid replacement matrix. Molecular Biology and "
-        "Evolution 25, 1307-1320 (2008). doi:10.1093/molbev/msn067",
-        _doi("10.1093/molbev/msn067"),
-    ),
-    "duin2010": Reference(
-        "Duin, Pękalska. Non-Euclidean dissimilarities: causes and informativeness. SSPR & SPR "
-        "2010, Lecture Notes in Computer Science 6218, 324-333. doi:10.1007/978-3-642-14980-1_31",
-        _doi("10.1007/978-3-642-14980-1_31"),
-    ),
-    "ong2004": Reference(
-        "Ong, Mary, Canu, Smola. Learning with non-positive kernels. ICML 2004. "
-        "doi:10.1145/1015330.1015443",
-        _doi("10.1145/1015330.1015443"),
-    ),
-    "chang2000": Reference(
-        "Chang. An information-theoretic approach to spectral variability, similarity, and "
-        "discrimination for hyperspectral image analysis. IEEE Transactions on Information Theory "
-        "46, 1927-1932 (2000). doi:10.1109/18.857802",
-        _doi("10.1109/18.857802"),
-    ),
-    "guo2017": Reference(
-        "Guo, Pleiss, Sun, Weinberger. On calibration of modern neural networks. ICML 2017, "
-        "Proceedings of Machine Learning Research 70.",
-        "",
-    ),
-    "nadeau2003": Reference(
-        "Nadeau, Bengio. Inference for the generalization error. Machine Learning 52, 239-281 "
-        "(2003). doi:10.1023/A:1024068626366",
-        _doi("10.1023/A:1024068626366"),
-    ),
-    "holm1979": Reference(
-        "Holm. A simple sequentially rejective multiple test procedure. Scandinavian Journal of "
-        "Statistics 6, 65-70 (1979).",
-        "",
-    ),
-    "pedregosa2011": Reference(
-        "Pedregosa et al. Scikit-learn: machine learning in Python. Journal of Machine Learning "
-        "Research 12, 2825-2830 (2011).",
-        "",
-    ),
-    "moelder2021": Reference(
-        "Mölder et al. Sustainable data analysis with Snakemake. F1000Research 10, 33 (2021). "
-        "doi:10.12688/f1000research.29032.2",
-        _doi("10.12688/f1000research.29032.2"),
-    ),
+_TEXTS = {
+    "schleif2018": "Schleif, Gisbrecht, Tino. Supervised low rank indefinite kernel approximation "
+    "using minimum enclosing balls. Neurocomputing (2018). doi:10.1016/j.neucom.2018.08.057",
+    "gisbrecht2015": "Gisbrecht, Schleif. Metric and non-metric proximity transformations at "
+    "linear costs. Neurocomputing (2015). doi:10.1016/j.neucom.2015.04.017",
+    "oglic2019": "Oglic, Gärtner. Scalable learning in reproducing kernel Kreĭn spaces. ICML 2019, "
+    "Proceedings of Machine Learning Research 97.",
+    "schleif2015pcvm": "Schleif, Gisbrecht, Tino. Probabilistic classification vector machine at "
+    "large scale. ESANN 2015.",
+    "schleif2015epcvm": "Schleif, Chen, Tino. Incremental probabilistic classification vector "
+    "machine with linear costs. IJCNN 2015.",
+    "pekalska2009": "Pekalska, Haasdonk. Kernel discriminant analysis for positive definite and "
+    "indefinite kernels. IEEE Transactions on Pattern Analysis and Machine Intelligence 31, "
+    "1017-1032 (2009). doi:10.1109/TPAMI.2008.290",
+    "chen2009": "Chen, Garcia, Gupta, Rahimi, Cazzanti. Similarity-based classification: concepts "
+    "and algorithms. Journal of Machine Learning Research 10, 747-776 (2009).",
+    "loosli2016": "Loosli, Canu, Ong. Learning SVM in Kreĭn spaces. IEEE Transactions on Pattern "
+    "Analysis and Machine Intelligence 38, 1204-1216 (2016). doi:10.1109/TPAMI.2015.2477830",
+    "tsang2005": "Tsang, Kwok, Cheung. Core vector machines: fast SVM training on very large data "
+    "sets. Journal of Machine Learning Research 6, 363-392 (2005).",
+    "pekalska2005": "Pekalska, Duin. The dissimilarity representation for pattern recognition. "
+    "World Scientific (2005). doi:10.1142/5965",
+    "frenay2011": "Frénay, Verleysen. Parameter-insensitive kernel in extreme learning for "
+    "non-linear support vector regression. Neurocomputing 74, 2526-2531 (2011). "
+    "doi:10.1016/j.neucom.2010.11.037",
+    "badoiu2008": "Bădoiu, Clarkson. Optimal core-sets for balls. Computational Geometry 40, 14-22 "
+    "(2008). doi:10.1016/j.comgeo.2007.04.002",
+    "arthur2007": "Arthur, Vassilvitskii. k-means++: the advantages of careful seeding. SODA 2007.",
+    "zhang2010": "Zhang, Kwok. Clustered Nyström method for large scale manifold learning and "
+    "dimension reduction. IEEE Transactions on Neural Networks 21, 1576-1587 (2010).",
+    "debrabanter2010": "De Brabanter, De Brabanter, Suykens, De Moor. Optimized fixed-size kernel "
+    "models for large data sets. Computational Statistics & Data Analysis 54, 1484-1504 (2010). "
+    "doi:10.1016/j.csda.2010.01.024",
+    "alaoui2015": "Alaoui, Mahoney. Fast randomized kernel ridge regression with statistical "
+    "guarantees. NIPS 2015, Advances in Neural Information Processing Systems 28.",
+    "chen2025": "Chen, Epperly, Tropp, Webber. Randomly pivoted Cholesky: practical approximation "
+    "of a kernel matrix with few entry evaluations. Communications on Pure and Applied "
+    "Mathematics 78, 995-1041 (2025). doi:10.1002/cpa.22234",
+    "cortinovis2024": "Cortinovis, Kressner. Adaptive randomized pivoting for column subset "
+    "selection, DEIM, and low-rank approximation. arXiv (2024). doi:10.48550/arXiv.2412.13992",
+    "daily2016": "Daily. Parasail: SIMD C library for global, semi-global, and local pairwise "
+    "sequence alignments. BMC Bioinformatics 17, 81 (2016). doi:10.1186/s12859-016-0930-z",
+    "rognes2011": "Rognes. Faster Smith-Waterman database searches with inter-sequence SIMD "
+    "parallelisation. BMC Bioinformatics 12, 221 (2011). doi:10.1186/1471-2105-12-221",
+    "le2008": "Le, Gascuel. An improved general amino acid replacement matrix. Molecular Biology "
+    "and Evolution 25, 1307-1320 (2008). doi:10.1093/molbev/msn067",
+    "duin2010": "Duin, Pękalska. Non-Euclidean dissimilarities: causes and informativeness. SSPR & "
+    "SPR 2010, Lecture Notes in Computer Science 6218, 324-333. doi:10.1007/978-3-642-14980-1_31",
+    "ong2004": "Ong, Mary, Canu, Smola. Learning with non-positive kernels. ICML 2004. "
+    "doi:10.1145/1015330.1015443",
+    "chang2000": "Chang. An information-theoretic approach to spectral variability, similarity, "
+    "and discrimination for hyperspectral image analysis. IEEE Transactions on Information Theory "
+    "46, 1927-1932 (2000). doi:10.1109/18.857802",
+    "guo2017": "Guo, Pleiss, Sun, Weinberger. On calibration of modern neural networks. ICML 2017, "
+    "Proceedings of Machine Learning Research 70.",
+    "nadeau2003": "Nadeau, Bengio. Inference for the generalization error. Machine Learning 52, "
+    "239-281 (2003). doi:10.1023/A:1024068626366",
+    "holm1979": "Holm. A simple sequentially rejective multiple test procedure. Scandinavian "
+    "Journal of Statistics 6, 65-70 (1979).",
+    "pedregosa2011": "Pedregosa et al. Scikit-learn: machine learning in Python. Journal of "
+    "Machine Learning Research 12, 2825-2830 (2011).",
+    "moelder2021": "Mölder et al. Sustainable data analysis with Snakemake. F1000Research 10, 33 "
+    "(2021). doi:10.12688/f1000research.29032.2",
 }
+
+REFERENCES = {key: Reference(text) for key, text in _TEXTS.items()}
 """In the order of the list that the page prints; all five papers of the methods are in it."""

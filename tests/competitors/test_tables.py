@@ -8,9 +8,9 @@ from scipy import stats
 from kreinflow.alignment.scoring import ScoringScheme, load_substitution_matrix
 from kreinflow.competitors.competitor import Competitor, UnavailableError
 from kreinflow.competitors.figures import cost_figure
-from kreinflow.competitors.methods import OURS
-from kreinflow.competitors.ours import run_ours, training_alignments
+from kreinflow.competitors.ours import Ours, run_ours, training_alignments
 from kreinflow.competitors.page import render_page
+from kreinflow.competitors.registry import OURS
 from kreinflow.competitors.run import FOLD_COLUMNS, TESTS_NOTHING, quality, run_competitor
 from kreinflow.competitors.tables import (
     BUDGET_COLUMNS,
@@ -122,10 +122,9 @@ def test_what_cannot_run_is_a_row_with_its_reason(
 
 def test_a_fold_that_tests_nothing_is_a_row_with_that_reason(dataset, partition, tmp_path):
     # `count_folds` knows how many folds are wanted, not which clusters there are.
-    competitor = run_competitor(
-        Constant(SCHEME, "protein"), dataset, partition, "r0f2", tmp_path, 1
-    )
-    ours = run_ours(None, {}, dataset, partition, "r0f2", {}, 1.0, 2.0, tmp_path, 1)
+    place = (dataset, partition, "r0f2", tmp_path, 1)
+    competitor = run_competitor(Constant(SCHEME, "protein"), *place)
+    ours = run_ours(Ours(None, 2.0), *place, {}, {}, 1.0)
     for method, (figures, predictions) in {"blast": competitor, OURS: ours}.items():
         assert list(figures) == list(FOLD_COLUMNS)
         assert (figures["method"], figures["fold"], figures["records"]) == (method, 2, 0)
@@ -213,8 +212,14 @@ def made_up_choices():
     return pd.concat([models, final]), metrics
 
 
+def made_up_budgets(kind="random", **instead):
+    """What each selector gives; ``instead`` are other models or metrics."""
+    tables = dict(zip(("models", "metrics"), made_up_choices(), strict=True)) | instead
+    return budget_table(kind, **tables, order=["a", "b", "c", "d"])
+
+
 def test_each_selector_has_the_recipes_that_its_inner_folds_choose():
-    table = budget_table("random", *made_up_choices(), ["a", "b", "c", "d"])
+    table = made_up_budgets()
     assert list(table.columns) == list(BUDGET_COLUMNS)
     assert table["selector"].tolist() == ["few", "many"]
     assert table["recipes"].tolist() == ["a, b", "c"]
@@ -237,13 +242,9 @@ def test_folds_that_test_nothing_change_no_mean_and_no_test():
     after = compare_table(fold_table({"homology-aware": [*parts, *nothing]}), RECORDS)
     pd.testing.assert_frame_equal(before, after)
     assert after["p_holm"].notna().any()
-    models, metrics = made_up_choices()
-    order = ["a", "b", "c", "d"]
+    models, _ = made_up_choices()
     more = pd.concat([models, models[models["fold"] == 0].assign(fold=2)])
-    pd.testing.assert_frame_equal(
-        budget_table("homology-aware", more, metrics, order),
-        budget_table("homology-aware", models, metrics, order),
-    )
+    pd.testing.assert_frame_equal(made_up_budgets(models=more), made_up_budgets())
 
 
 def test_a_kind_that_tests_nothing_is_on_the_page_with_its_reason():
@@ -254,14 +255,10 @@ def test_a_kind_that_tests_nothing_is_on_the_page_with_its_reason():
     table = compare_table(fold_table({"random": random, "homology-aware": nothing}), RECORDS)
     assert table["tested_folds"].tolist() == [2, 2, 0, 0]
     assert table["reason"].tolist() == ["", "", TESTS_NOTHING, TESTS_NOTHING]
-    models, metrics = made_up_choices()
-    order = ["a", "b", "c", "d"]
-    budgets = [
-        budget_table("random", models, metrics, order),
-        budget_table("homology-aware", models, metrics.iloc[:0], order),
-    ]
-    assert budgets[1].empty
-    page = render_page({"x": table}, {"x": pd.concat(budgets, ignore_index=True)}, 1)
+    nothing = made_up_budgets("homology-aware", metrics=made_up_choices()[1].iloc[:0])
+    assert nothing.empty
+    budgets = pd.concat([made_up_budgets(), nothing], ignore_index=True)
+    page = render_page({"x": table}, {"x": budgets}, 1)
     assert page.count(f"not run: {TESTS_NOTHING}") == 2
     assert "95.00 ± 7.07" in page
 
@@ -270,8 +267,7 @@ def test_the_figure_has_a_point_for_each_method_that_ran():
     summary = compare_table(made_up(), RECORDS)
     random = summary[summary["folds"] == "random"].copy()
     random.loc[random["method"] == "blast", "alignments_per_query_mean"] = np.nan
-    budgets = budget_table("random", *made_up_choices(), ["a", "b", "c", "d"])
-    counted, beside = cost_figure(random, budgets).axes
+    counted, beside = cost_figure(random, made_up_budgets()).axes
     line, ours = counted.lines
     np.testing.assert_allclose(line.get_xdata(), [11, 50])
     np.testing.assert_allclose(line.get_ydata(), [0.4, 0.15])
@@ -281,8 +277,7 @@ def test_the_figure_has_a_point_for_each_method_that_ran():
 
 
 def test_the_page_shows_each_row_and_escapes_what_it_prints():
-    budgets = budget_table("random", *made_up_choices(), ["a", "b", "c", "d"])
-    budgets["selector"] = "<i>few</i>"
+    budgets = made_up_budgets().assign(selector="<i>few</i>")
     page = render_page({"a & b": compare_table(made_up(), RECORDS)}, {"a & b": budgets}, 1)
     assert "a &amp; b" in page
     assert "95.00 ± 7.07" in page

@@ -5,36 +5,16 @@ import pandas as pd
 import pytest
 from sklearn import metrics as sklearn_metrics
 
+from evaluation.made_up import made_up_predictions
 from kreinflow.errors import InputError
 from kreinflow.evaluation import metrics as m
 
 CLASSES = ["a", "b", "c", "d"]
 
 
-def made_up(seed=0, n=60, repeats=2, folds=3, recipes=("one", "two"), classes=CLASSES):
-    rng = np.random.default_rng(seed)
-    parts = []
-    for recipe in recipes:
-        for repeat in range(repeats):
-            fold = rng.integers(folds, size=n)
-            true = rng.integers(len(classes), size=n)
-            p = rng.dirichlet(np.ones(len(classes)), size=n)
-            p[np.arange(n), true] += rng.exponential(1.0, size=n)
-            p /= p.sum(axis=1, keepdims=True)
-            part = pd.DataFrame(
-                {
-                    "recipe": recipe,
-                    "repeat": repeat,
-                    "fold": fold,
-                    "id": [f"r{i}" for i in range(n)],
-                    "true": np.array(classes)[true],
-                    "predicted": np.array(classes)[p.argmax(axis=1)],
-                }
-            )
-            for k, name in enumerate(classes):
-                part["p_" + name] = p[:, k]
-            parts.append(part)
-    return pd.concat(parts, ignore_index=True)
+def made_up(n=60, repeats=2, folds=3):
+    recipes = {"one": 0.8, "two": 0.4}
+    return made_up_predictions(CLASSES, recipes, n=n, folds=folds, repeats=repeats)
 
 
 def by_hand(true, probabilities, classes):
@@ -179,7 +159,8 @@ def test_reject_curve_by_hand():
 
 
 def test_reject_curve_is_short_and_ends_with_the_accuracy_of_all():
-    predictions = made_up(n=2000, repeats=1, folds=2, recipes=("one",))
+    predictions = made_up(n=2000, repeats=1, folds=2)
+    predictions = predictions[predictions["recipe"] == "one"]
     curve = m.reject_curve(predictions)
     assert len(curve) <= m.REJECT_POINTS
     assert curve["coverage"].is_monotonic_increasing
@@ -198,8 +179,8 @@ def test_reject_curve_is_short_and_ends_with_the_accuracy_of_all():
         (lambda t: t.drop(columns="fold"), "column 'fold' is missing"),
         (lambda t: t.iloc[:0], "no rows"),
         (lambda t: t.assign(true="z"), "label 'z' in column 'true'"),
-        (lambda t: t.assign(p_a=0.9), "'r0' by 'one' sum to"),
-        (lambda t: t.assign(p_a=np.nan), "'r0' by 'one' sum to nan"),
+        (lambda t: t.assign(p_a=0.9), "'s0' by 'one' sum to"),
+        (lambda t: t.assign(p_a=np.nan), "'s0' by 'one' sum to nan"),
     ],
 )
 def test_bad_tables_are_named(change, message):

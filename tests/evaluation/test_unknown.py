@@ -47,6 +47,12 @@ def measured(seed=3):
     return known, u.known_confidences(known), unknown, models, limits
 
 
+def of(table, recipe, repeat, fold):
+    """The rows of one model."""
+    keys = table[["recipe", "repeat", "fold"]]
+    return table[(keys == [recipe, repeat, fold]).all(axis=1)]
+
+
 def test_thresholds_of_the_inner_choice_are_those_of_the_recipe_it_took():
     *_, models, limits = measured()
     assert len(limits) == 9
@@ -55,8 +61,7 @@ def test_thresholds_of_the_inner_choice_are_those_of_the_recipe_it_took():
     for repeat, fold in FOLDS:
         rows = by_place.loc[(repeat, fold)]
         best = rows[rows["inner_accuracy"] == rows["inner_accuracy"].max()]
-        here = limits[(limits["repeat"] == repeat) & (limits["fold"] == fold)]
-        (chosen,) = here.loc[here["recipe"] == INNER_CHOICE, "threshold"]
+        chosen = of(limits, INNER_CHOICE, repeat, fold)["threshold"].item()
         assert chosen == best["reject_threshold"].item()
     assert len(u.thresholds(models, ["one"])) == 6  # nothing to choose from
 
@@ -68,11 +73,8 @@ def test_shares_and_pairs_are_counted():
     assert list(dict.fromkeys(found["recipe"])) == [*RECIPES, INNER_CHOICE]
     assert len(found) == 9
     for row in found.to_dict("records"):
-        here = [
-            t[(t["recipe"] == row["recipe"]) & (t["repeat"] == row["repeat"])]
-            for t in (table, unknown, limits)
-        ]
-        ours, theirs, limit = (t[t["fold"] == row["fold"]] for t in here)
+        place = (row["recipe"], row["repeat"], row["fold"])
+        ours, theirs, limit = (of(t, *place) for t in (table, unknown, limits))
         limit = limit["threshold"].item()
         sure = ours[["p_a", "p_b"]].max(axis=1)
         assert row["known_rejected"] == pytest.approx((sure < limit).mean())
@@ -111,10 +113,7 @@ def test_families_and_what_they_are_taken_for():
     assert tuple(families.columns) == u.FAMILIES_COLUMNS
     for row in families.to_dict("records"):
         part = unknown[(unknown["recipe"] == row["recipe"]) & (unknown["true"] == row["class"])]
-        shares = [
-            (part.loc[(part["repeat"] == r) & (part["fold"] == f), "reject"] == "yes").mean()
-            for r, f in FOLDS
-        ]
+        shares = [(of(part, row["recipe"], *fold)["reject"] == "yes").mean() for fold in FOLDS]
         assert row["records"] == {"x": 5, "y": 4}[row["class"]]
         assert row["rejected_mean"] == pytest.approx(np.mean(shares))
         assert row["rejected_sd"] == pytest.approx(np.std(shares, ddof=1))
@@ -133,14 +132,8 @@ def test_the_curve_is_the_mean_of_what_each_fold_rejects():
         assert (np.diff(part["unknown_rejected"]) >= -1e-15).all()
         assert part.iloc[-1, 1:].tolist() == [1, 1]
         expected = np.zeros(len(shares))
-        for repeat, fold in FOLDS:
-            ours, theirs = (
-                t.loc[
-                    (t["recipe"] == recipe) & (t["repeat"] == repeat) & (t["fold"] == fold),
-                    "probability",
-                ]
-                for t in (known, unknown)
-            )
+        for fold in FOLDS:
+            ours, theirs = (of(t, recipe, *fold)["probability"] for t in (known, unknown))
             points = [((ours < t).mean(), (theirs < t).mean()) for t in sorted(set(ours))]
             for place, share in enumerate(shares):
                 below = [point for point in points if point[0] <= share][-1]

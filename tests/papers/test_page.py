@@ -9,7 +9,7 @@ from kreinflow.papers.figures import FigureLeftOut, PaperFigure
 from kreinflow.papers.page import TITLES, render_page
 from kreinflow.papers.published import read_published
 from kreinflow.papers.tables import ANSWERS, compare, summarise
-from report.test_page import Page
+from report.made_up import Page
 
 EXPERIMENTS = load_experiments()
 PUBLISHED = read_published()

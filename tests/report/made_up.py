@@ -1,28 +1,22 @@
 """Made-up tables of a run, realistic in their shape, for the tests of figures and page."""
 
+from dataclasses import fields
+from html.parser import HTMLParser
+
 import numpy as np
 import pandas as pd
 
-from kreinflow.evaluation.comparison import compare_recipes
-from kreinflow.evaluation.metrics import (
-    INNER_CHOICE,
-    calibration_bins,
-    confusion,
-    fold_metrics,
-    per_class,
-    reject_curve,
-    summary,
+from evaluation.made_up import made_up_predictions
+from kreinflow.evaluation.metrics import INNER_CHOICE
+from kreinflow.evaluation.tables import evaluation_tables
+from kreinflow.evaluation.unknown import (
+    FAMILIES_COLUMNS,
+    REJECTION_SUMMARY_COLUMNS,
+    UNKNOWN_CURVE_COLUMNS,
 )
-from kreinflow.report import figures as f
-from kreinflow.report.map import map_svg
-from kreinflow.report.page import DatasetReport
+from kreinflow.report.page import render_report
+from kreinflow.report.reading import CAPTIONS, DatasetReport
 from kreinflow.report.times import COLUMNS
-
-TABLES = (
-    *("statistics", "alignments", "landmarks", "factors", "models", "summary", "comparison"),
-    *("per_class", "times", "landmark_map"),
-)
-"""What the page needs beside figures, of :func:`run_tables`."""
 
 SELECTORS = {"meb": "meb", "kmeans": "kmeans++", "uniform": "uniform"}
 RECIPES = (
@@ -71,121 +65,118 @@ def run_tables(n_classes=30, n_folds=10, repeats=1, n=1500, n_recipes=9, seed=0)
     """Return the tables of a data set by name, and what the page needs beside them."""
     rng = np.random.default_rng(seed)
     classes = class_labels(n_classes)
-    share = rng.dirichlet(np.full(n_classes, 2.0))
-    true = np.concatenate([np.arange(n_classes), rng.choice(n_classes, n - n_classes, p=share)])
     recipes = many_recipes(n_recipes)
-    parts = []
-    for r, (name, *_) in enumerate(recipes):
-        for repeat in range(repeats):
-            fold = rng.permutation(n) % n_folds
-            decisions = rng.normal(size=(n, n_classes))
-            decisions[np.arange(n), true] += 4.6 - 2.25 * r / max(n_recipes, 9)
-            p = np.exp(decisions * 1.4)
-            p /= p.sum(axis=1, keepdims=True)
-            part = pd.DataFrame(
-                {
-                    "recipe": name,
-                    "repeat": repeat,
-                    "fold": fold,
-                    "id": [f"s{i}" for i in range(n)],
-                    "true": np.array(classes)[true],
-                    "predicted": np.array(classes)[p.argmax(axis=1)],
-                }
-            )
-            parts.append(
-                pd.concat([part, pd.DataFrame(p, columns=[f"p_{c}" for c in classes])], axis=1)
-            )
-    inner = [p.assign(recipe=INNER_CHOICE) for p in parts[repeats : 2 * repeats]]
-    predictions = pd.concat(parts + inner, ignore_index=True)
-    metrics = fold_metrics(predictions)
+    qualities = {name: 4.6 - 2.25 * r / max(n_recipes, 9) for r, (name, *_) in enumerate(recipes)}
+    predictions = made_up_predictions(classes, qualities, n, n_folds, repeats, seed)
+    chosen = predictions[predictions["recipe"] == recipes[1][0]].assign(recipe=INNER_CHOICE)
+    true = predictions["true"][:n]
     places = [(repeat, fold) for repeat in range(repeats) for fold in range(n_folds)] + [(-1, -1)]
-    models, landmarks, factors, spectrum = [], [], [], []
+    places = pd.DataFrame(places, columns=["repeat", "fold"])
     budget = {selector: 8 * n_classes + 3 * i for i, selector in enumerate(SELECTORS)}
-    for repeat, fold in places:
-        for name, transform, selector, correction, learner in recipes:
-            models.append(
-                {
-                    "recipe": name,
-                    "repeat": repeat,
-                    "fold": fold,
-                    "selector": selector,
-                    "transform": transform,
-                    "correction": correction,
-                    "learner": learner,
-                    "landmarks": budget[selector],
-                    "rank": budget[selector] // 2,
-                    "basis_used": 0.04,
-                    "iterations": 500 if learner == "pcvm" else 1,
-                    "converged": not (learner == "pcvm" and fold == 1),
-                    "groups_held_out": True,
-                    "hyper_parameters": "ridge=0.01" if learner == "ikfd-pooled" else np.nan,
-                    "temperature": 0.7,
-                    "reject_threshold": 0.4,
-                    "inner_accuracy": 0.95,
-                    "inner_log_loss": 0.2,
-                    "alignments_per_query": budget[selector] + 1,
-                }
-            )
-        for selector in dict.fromkeys(r[2] for r in recipes):
-            label = rng.choice(n_classes, budget[selector])
-            landmarks += [
-                {
-                    "selector": selector,
-                    "repeat": repeat,
-                    "fold": fold,
-                    "row": i,
-                    "id": f"s{i}",
-                    "class": classes[c],
-                    "weight": 0.1 if selector == "meb" else np.nan,
-                    "radius": 0.8 + 0.01 * c if selector == "meb" else np.nan,
-                    "reached": not (selector == "meb" and fold == 2 and c == 1),
-                }
-                for i, c in enumerate(label)
-            ]
-        for selector, transform in dict.fromkeys((r[2], r[1]) for r in recipes):
-            rank = budget[selector] // 2
-            values = 40 / np.arange(1, rank + 1) ** 1.3
-            values *= np.where(rng.random(rank) < (0.3 if transform == "log" else 0.02), -1, 1)
-            place = {"selector": selector, "transform": transform, "rank_wanted": "misfit"}
-            place |= {"repeat": repeat, "fold": fold}
-            negative = float(-values[values < 0].sum() / np.abs(values).sum())
-            factors.append(
-                place
-                | {
-                    "landmarks": budget[selector],
-                    "rank": rank,
-                    "misfit": 0.62 if (selector, fold) == ("uniform", 0) else 0.12,
-                    "positive": int(np.sum(values > 0)),
-                    "negative": int(np.sum(values < 0)),
-                    "zero": n - rank,
-                    "negative_fraction": negative,
-                }
-            )
-            for correction, shown in (("none", values), ("flip", np.abs(values))):
-                part = pd.DataFrame({"index": np.arange(1, rank + 1), "eigenvalue": shown})
-                spectrum.append(part.assign(**place, correction=correction))
-    angle = np.arange(n_classes)[true] * 2 * np.pi / n_classes + rng.normal(0, 0.2, n)
-    points = pd.DataFrame(
-        {
-            "id": [f"s{i}" for i in range(n)],
-            "class": np.array(classes)[true],
-            "landmark": np.arange(n) < budget["meb"],
-            "x": np.cos(angle) * rng.gamma(9, 0.1, n),
-            "y": np.sin(angle) * rng.gamma(9, 0.1, n),
-        }
-    )[: budget["meb"] + 2000]
-    landmark_map = {
-        "eigenvalues": [812.5, -40.25],
-        "all_eigenvalues": 1000.0,
-        "distinct": n - 20,
-        "landmarks": budget["meb"],
-        "shown_objects": len(points) - budget["meb"],
-        "shown_landmarks": budget["meb"],
-        "similar_classes": classes[1::2] + classes[::2],
-    }
-    labels, counts = np.unique(np.array(classes)[true], return_counts=True)
+    models = made_up_models(places, recipes, budget)
+    factors, spectrum = made_up_factors(places, models, n, rng)
     lengths = rng.gamma(4, 60, n).astype(int) + 30
-    statistics = {
+    points = made_up_points(true, classes, budget["meb"], rng)
+    return {
+        "classes": classes,
+        "statistics": made_up_statistics(true, lengths),
+        "lengths": lengths,
+        "alignments": {
+            "aligned": 700_000,
+            "self_scores": n - 20,
+            "full_matrix": (n - 20) * (n - 21) // 2,
+            "distinct": n - 20,
+            "store": "e3" * 16,
+            "scheme": settings()["scoring"],
+        },
+        "landmarks": made_up_landmarks(places, models, classes, rng),
+        "factors": factors,
+        "spectrum": spectrum,
+        "models": models,
+        **evaluation_tables(pd.concat([predictions, chosen], ignore_index=True), n),
+        "times": made_up_times(n_folds, rng),
+        "points": points,
+        "landmark_map": {
+            "eigenvalues": [812.5, -40.25],
+            "all_eigenvalues": 1000.0,
+            "distinct": n - 20,
+            "landmarks": budget["meb"],
+            "shown_objects": len(points) - budget["meb"],
+            "shown_landmarks": budget["meb"],
+            "similar_classes": classes[1::2] + classes[::2],
+        },
+    }
+
+
+def made_up_models(places, recipes, budget):
+    columns = ["recipe", "transform", "selector", "correction", "learner"]
+    models = places.merge(pd.DataFrame(recipes, columns=columns), how="cross")
+    landmarks, pcvm = models["selector"].map(budget), models["learner"] == "pcvm"
+    return models.assign(
+        landmarks=landmarks,
+        rank=landmarks // 2,
+        basis_used=0.04,
+        iterations=np.where(pcvm, 500, 1),
+        converged=~(pcvm & (models["fold"] == 1)),
+        groups_held_out=True,
+        hyper_parameters=models["learner"].map({"ikfd-pooled": "ridge=0.01"}),
+        temperature=0.7,
+        reject_threshold=0.4,
+        inner_accuracy=0.95,
+        inner_log_loss=0.2,
+        alignments_per_query=landmarks + 1,
+    )
+
+
+def made_up_landmarks(places, models, classes, rng):
+    selectors = models[["selector", "landmarks"]].drop_duplicates()
+    table = places.merge(selectors, how="cross")
+    table = table.loc[table.index.repeat(table["landmarks"])].reset_index(drop=True)
+    label, meb = rng.choice(len(classes), len(table)), table["selector"] == "meb"
+    return table.drop(columns="landmarks").assign(
+        **{"class": np.array(classes)[label]},
+        radius=np.where(meb, 0.8 + 0.01 * label, np.nan),
+        reached=~(meb & (table["fold"] == 2) & (label == 1)),
+    )
+
+
+def made_up_factors(places, models, n, rng):
+    """Factors, and their spectra: those of the transform log have more negative eigenvalues."""
+    factors, spectra = [], []
+    kinds = models[["selector", "transform", "landmarks", "rank"]].drop_duplicates()
+    for row in places.merge(kinds.assign(rank_wanted="misfit"), how="cross").to_dict("records"):
+        values = 40 / np.arange(1, row["rank"] + 1) ** 1.3
+        share = 0.3 if row["transform"] == "log" else 0.02
+        values *= np.where(rng.random(row["rank"]) < share, -1, 1)
+        negative = values < 0
+        factors.append(
+            row
+            | {
+                "misfit": 0.62 if (row["selector"], row["fold"]) == ("uniform", 0) else 0.12,
+                "positive": int(np.sum(~negative)),
+                "negative": int(np.sum(negative)),
+                "zero": n - row["rank"],
+                "negative_fraction": float(-values[negative].sum() / np.abs(values).sum()),
+            }
+        )
+        for correction, shown in (("none", values), ("flip", np.abs(values))):
+            spectra.append(pd.DataFrame({"eigenvalue": shown, "correction": correction} | row))
+    return pd.DataFrame(factors), pd.concat(spectra, ignore_index=True)
+
+
+def made_up_points(true, classes, landmarks, rng):
+    n = len(true)
+    angle = np.searchsorted(classes, true) * 2 * np.pi / len(classes) + rng.normal(0, 0.2, n)
+    points = pd.DataFrame({"id": [f"s{i}" for i in range(n)], "class": true})
+    points["landmark"] = np.arange(n) < landmarks
+    points["x"] = np.cos(angle) * rng.gamma(9, 0.1, n)
+    points["y"] = np.sin(angle) * rng.gamma(9, 0.1, n)
+    return points[: landmarks + 2000]
+
+
+def made_up_statistics(true, lengths):
+    n = len(true)
+    return {
         "records_read": n + 14,
         "records_kept": n,
         "distinct": n - 20,
@@ -194,18 +185,14 @@ def run_tables(n_classes=30, n_folds=10, repeats=1, n=1500, n_recipes=9, seed=0)
             "illegal residues": {"count": 11, "examples": ["<i>bad</i>", "y2"]},
         },
         "substitutions": {"U -> C": 4, "lower case": 120},
-        "class_sizes": {str(k): int(v) for k, v in zip(labels, counts, strict=True)},
-        "lengths": {
-            "minimum": float(lengths.min()),
-            "lower_quartile": 150.0,
-            "median": 250.0,
-            "upper_quartile": 340.0,
-            "maximum": float(lengths.max()),
-            "mean": 270.0,
-        },
+        "class_sizes": true.value_counts().sort_index().to_dict(),
+        "lengths": {"minimum": float(lengths.min()), "median": 250.0, "mean": 270.0},
         "asymmetry": None,
         "files": {"proteins.fasta.gz": "ab" * 32, "labels.tsv": "cd" * 32},
     }
+
+
+def made_up_times(n_folds, rng):
     stages = ("alignment", "class_scores", "landmarks", "factor", "model", "evaluation", "dataset")
     machine = ("node1", "0.1.0", "2.4.6", "Haswell")
     times = [
@@ -213,34 +200,7 @@ def run_tables(n_classes=30, n_folds=10, repeats=1, n=1500, n_recipes=9, seed=0)
         for stage in stages
         for i in range(1 if stage in ("dataset", "evaluation") else n_folds)
     ]
-    alignments = {
-        "aligned": 700_000,
-        "self_scores": n - 20,
-        "full_matrix": (n - 20) * (n - 21) // 2,
-        "distinct": n - 20,
-        "landmarks_of_all_folds": 800,
-        "store": "e3" * 16,
-        "scheme": {"matrix": "BLOSUM62", "gap_open": 11, "gap_extend": 1, "mode": "local"},
-    }
-    return {
-        "classes": classes,
-        "statistics": statistics,
-        "lengths": lengths,
-        "alignments": alignments,
-        "landmarks": pd.DataFrame(landmarks),
-        "factors": pd.DataFrame(factors),
-        "spectrum": pd.concat(spectrum, ignore_index=True),
-        "models": pd.DataFrame(models),
-        "summary": summary(metrics),
-        "comparison": compare_recipes(metrics, n),
-        "per_class": per_class(predictions),
-        "confusion": confusion(predictions),
-        "reject_curve": reject_curve(predictions),
-        "calibration": calibration_bins(predictions),
-        "times": pd.DataFrame(times, columns=list(COLUMNS)),
-        "points": points,
-        "landmark_map": landmark_map,
-    }
+    return pd.DataFrame(times, columns=list(COLUMNS))
 
 
 def config(n_recipes=9):
@@ -264,43 +224,84 @@ def config(n_recipes=9):
     }
 
 
-def settings(n_folds=10, repeats=1):
+def settings(repeats=1):
     return {
         "source": {"type": "fasta", "fasta": "proteins.fasta.gz", "molecule": "protein"},
         "scoring": {"matrix": "BLOSUM62", "gap_open": 11, "gap_extend": 1, "mode": "local"},
-        "folds": {"method": "stratified", "k": n_folds, "repeats": repeats},
+        "folds": {"method": "stratified", "k": 10, "repeats": repeats},
         "recipes": [r[0] for r in RECIPES],
         "final": None,
     }
 
 
-def all_figures(tables):
-    """Return the text of the SVG of each figure of the page, by name."""
-    best = best_recipe(tables)
-    classes = tables["landmark_map"]["similar_classes"]
-    distinct = tables["statistics"]["distinct"]
-    drawn = {
-        "classes": f.classes_figure(tables["statistics"]["class_sizes"], tables["lengths"]),
-        "landmarks": f.landmarks_figure(tables["landmarks"]),
-        "spectrum": f.spectrum_figure(tables["spectrum"]),
-        "comparison": f.comparison_figure(tables["comparison"]),
-        "confusion": f.confusion_figure(tables["confusion"], best, classes),
-        "alignments": f.alignments_figure(tables["summary"], tables["models"], best, distinct),
-        "reject": f.reject_figure(tables["reject_curve"], tables["comparison"]),
-        "calibration": f.calibration_figure(tables["calibration"], best),
-        "times": f.times_figure(tables["times"]),
-    }
-    svgs = {name: f.figure_svg(figure) for name, figure in drawn.items()}
-    return svgs | {"map": map_svg(tables["points"], tables["landmark_map"])}
-
-
 def dataset_report(tables, name="demo", **changes):
     """Return what the page needs of these tables; ``changes`` replace parts of it."""
-    values = {key: tables[key] for key in TABLES}
+    values = {part.name: tables[part.name] for part in fields(DatasetReport) if part.name in tables}
     values |= {"name": name, "settings": settings(), "final_recipe": "ikfd-meb"}
+    values["figures"] = dict.fromkeys(CAPTIONS, "<svg width='10pt'></svg>")
     return DatasetReport(**(values | changes))
 
 
-def best_recipe(tables):
-    comparison = tables["comparison"]
-    return str(comparison.loc[comparison["best"].astype(str) == "True", "recipe"].iloc[0])
+def unknown_tables(tables):
+    """Summary, families and curve of two classes held out; shares follow from a recipe's number."""
+    recipes = list(tables["summary"]["recipe"])
+    shares = np.arange(1, len(recipes) + 1) / 100
+    values = [recipes, 3]
+    for part in (shares, shares / 10, 0.3 + shares, 0.5 + shares):
+        values += [part, 0.005]
+    summary = pd.DataFrame(dict(zip(REJECTION_SUMMARY_COLUMNS, values, strict=True)))
+    families = [
+        (recipe, label, 30, 0.3 + share, np.nan, tables["classes"][0], 0.9)
+        for recipe, share in zip(recipes, shares, strict=True)
+        for label in ("<i>odd</i>", "new")
+    ]
+    curve = [(r, 0.1 * i, (0.1 * i) ** 0.5) for r in recipes for i in range(11)]
+    return (
+        summary,
+        pd.DataFrame(families, columns=list(FAMILIES_COLUMNS)),
+        pd.DataFrame(curve, columns=list(UNKNOWN_CURVE_COLUMNS)),
+    )
+
+
+VERSIONS = {"python": "3.11", "kreinflow": "0.1.0"}
+
+
+def report_page(tables, whole=None, **changes):
+    """Return the page of these tables, as HTML and read."""
+    html = render_report([dataset_report(tables, **changes)], whole or config(), VERSIONS)
+    page = Page(html)
+    assert page.faults == page.open == []
+    return html, page
+
+
+VOID = {"meta", "img", "br", "link", "input", "hr"}
+
+
+class Page(HTMLParser):
+    """Elements with their attributes, the text, and whether tags are closed in order."""
+
+    def __init__(self, text):
+        super().__init__(convert_charrefs=True)
+        self.elements, self.open, self.text, self.faults = [], [], [], []
+        self.feed(text)
+        self.close()
+
+    def handle_starttag(self, tag, attrs):
+        self.elements.append((tag, dict(attrs)))
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_endtag(self, tag):
+        if not self.open or self.open.pop() != tag:
+            self.faults.append(tag)
+
+    def handle_data(self, data):
+        self.text.append(data)
+
+    @property
+    def all_text(self):
+        return " ".join(" ".join(self.text).split())
+
+    @property
+    def ids(self):
+        return [attrs["id"] for _, attrs in self.elements if "id" in attrs]

@@ -48,7 +48,7 @@ def test_times_are_added_by_stage():
 
 
 def test_times_are_added_by_machine():
-    machines = t.times_by_machine(times())
+    machines = t.times_by(times(), t.MACHINE)
     assert machines["host"].tolist() == ["n1", "n2"]
     assert machines["cpu_kernel"].tolist() == ["Haswell", "Zen"]
     assert machines["jobs"].tolist() == [2, 1]

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from kreinflow.artifacts import read_table
-from kreinflow.competitors.methods import COMPETITORS, OURS
+from kreinflow.competitors.registry import COMPETITORS, OURS
 from kreinflow.competitors.run import TESTS_NOTHING
 from small_inputs import configuration, families, write_fasta, write_labels
 

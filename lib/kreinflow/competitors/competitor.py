@@ -30,6 +30,8 @@ class Records:
 class Competitor(ABC):
     """One way to classify sequences. Its settings are fixed: nothing is tuned on any fold.
 
+    Whatever it does raises :class:`UnavailableError` if a tool fails or is not installed.
+
     Parameters
     ----------
     scheme : ScoringScheme
@@ -38,7 +40,8 @@ class Competitor(ABC):
     """
 
     name: ClassVar[str]
-    """One of :data:`kreinflow.competitors.methods.METHODS`."""
+    title: ClassVar[str]
+    """What people call it."""
     proteins_only: ClassVar[bool] = False
 
     def __init__(self, scheme: ScoringScheme, molecule: str) -> None:
@@ -48,13 +51,7 @@ class Competitor(ABC):
     @classmethod
     @abstractmethod
     def version(cls) -> str:
-        """Return the version of what it runs.
-
-        Raises
-        ------
-        UnavailableError
-            If that is not installed.
-        """
+        """Return the version of what it runs."""
 
     def load(self) -> None:  # noqa: B027, most have nothing to load
         """Import what is slow to import: no second of it belongs to training or predicting."""
@@ -70,22 +67,11 @@ class Competitor(ABC):
             Exists and is empty; its files may be used until the last prediction.
         threads : int
             For this and for predictions, whose results do not depend on it.
-
-        Raises
-        ------
-        UnavailableError
-            If a tool fails.
         """
 
     @abstractmethod
     def predict(self, queries: Sequence[bytes]) -> list[str | None]:
-        """Return the class of each query; None where there is no hit.
-
-        Raises
-        ------
-        UnavailableError
-            If a tool fails.
-        """
+        """Return the class of each query; None where there is no hit."""
 
     @abstractmethod
     def model_bytes(self) -> int:

@@ -8,9 +8,10 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter, NullLocator
 
-from kreinflow.competitors.methods import METHODS, OURS
+from kreinflow.competitors.registry import METHODS, OURS
 from kreinflow.numerics import FloatArray
-from kreinflow.report.figures import BLACK, BLUE, MARKERS, PALETTE, drawing_style, numbers
+from kreinflow.report.figures import BLACK, BLUE, MARKERS, PALETTE, canvas, drawing_style
+from kreinflow.report.tables import numbers
 
 _LEAST_ERROR = 1e-4
 """Where a method without any error is drawn."""
@@ -30,7 +31,7 @@ def cost_figure(summary: pd.DataFrame, budgets: pd.DataFrame) -> Figure:
     budgets : DataFrame
         Those of :func:`~kreinflow.competitors.tables.budget_table`.
     """
-    figure = Figure(figsize=(7.4, 4.4), layout="constrained")
+    figure = canvas(4.4)
     counted, beside = figure.subplots(1, 2, sharey=True, width_ratios=[5, 1])
     ours = budgets.assign(x=numbers(budgets["alignments_per_query_mean"])).sort_values("x")
     counted.plot(

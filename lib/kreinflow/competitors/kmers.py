@@ -16,6 +16,7 @@ class KmerSvm(Competitor):
     """
 
     name = "kmer_svm"
+    title = "k-mers, linear SVM"
 
     @classmethod
     def version(cls) -> str:

@@ -20,6 +20,7 @@ class SmithWaterman(Competitor):
     """
 
     name = "smith_waterman"
+    title = "Smith-Waterman, nearest neighbour"
 
     @classmethod
     def version(cls) -> str:

@@ -2,27 +2,65 @@
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from time import perf_counter
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from kreinflow import __version__
 from kreinflow.classify.classification import classify_file
 from kreinflow.classify.model_file import Model
-from kreinflow.competitors.competitor import write_fasta
-from kreinflow.competitors.methods import OURS
-from kreinflow.competitors.run import (
-    FOLD_COLUMNS,
-    PREDICTION_COLUMNS,
-    TESTS_NOTHING,
-    prediction_table,
-    quality,
-    tested_rows,
-)
+from kreinflow.competitors.competitor import Competitor, Records, size_of, write_fasta
+from kreinflow.competitors.registry import OURS
+from kreinflow.competitors.run import run_competitor
 from kreinflow.errors import KreinflowError
 from kreinflow.sequences.dataset import Dataset
-from kreinflow.sequences.partition import Partition, fold_numbers
+from kreinflow.sequences.partition import Partition
+
+
+class Ours(Competitor):
+    """A fold's own classifier as a competitor: what it learned is in its model file.
+
+    Parameters
+    ----------
+    model : Model
+        Of the recipe that was chosen for the fold.
+    alignments : float
+        Per query.
+    """
+
+    name = OURS
+
+    def __init__(self, model: Model, alignments: float) -> None:
+        self.model = model
+        self.alignments = alignments
+
+    @classmethod
+    def version(cls) -> str:
+        """Return the version of kreinflow."""
+        return __version__
+
+    def fit(self, train: Records, folder: Path, threads: int) -> None:
+        """Write the model file, and load the engine, which a first query would be charged for."""
+        self._folder, self._threads = folder, threads
+        self._path = folder / "model.safetensors"
+        self.model.save(self._path)
+        self.predict(train.sequences[:1])
+
+    def predict(self, queries: Sequence[bytes]) -> list[str | None]:
+        """Classify the queries with the model file."""
+        path = self._folder / "query.fasta"
+        write_fasta(path, queries)
+        labels = classify_file(Model.load(self._path), path, self._threads)["label"]
+        return [str(label) for label in labels]
+
+    def model_bytes(self) -> int:
+        """Return the size of the model file."""
+        return size_of([self._path])
+
+    def alignments_per_query(self) -> float:
+        """Return the number of landmarks, and what else the recipe aligns."""
+        return self.alignments
 
 
 def training_alignments(
@@ -47,35 +85,29 @@ def training_alignments(
 
 
 def run_ours(
-    model: Model,
-    predicted: Mapping[str, str],
+    ours: Ours,
     dataset: Dataset,
     partition: Partition,
     fold: str,
-    selector: Mapping[str, Any],
-    learning_seconds: float,
-    alignments_per_query: float,
     folder: Path,
     threads: int,
+    predicted: Mapping[str, str],
+    selector: Mapping[str, Any],
+    learning_seconds: float,
 ) -> tuple[dict[str, Any], pd.DataFrame]:
     """Measure the run's classifier of a fold, by classifying the tested sequences once more.
 
     Parameters
     ----------
-    model : Model
-        Of the recipe that was chosen for the fold.
+    ours : Ours
+    dataset, partition, fold, folder, threads
+        See :func:`~kreinflow.competitors.run.run_competitor`.
     predicted : mapping of str to str
         What the run predicted for each tested record. The same must come out again.
-    dataset, partition, fold
-        Of the run.
     selector : mapping
         The settings of the recipe's landmark selector.
     learning_seconds : float
         Of the jobs that chose the landmarks and trained.
-    alignments_per_query : float
-    folder : Path
-        For files.
-    threads : int
 
     Returns
     -------
@@ -90,37 +122,15 @@ def run_ours(
     KreinflowError
         If the model file predicts otherwise than the run did.
     """
-    repeat, number = fold_numbers(fold)
-    tested, rows, place = tested_rows(dataset, partition, fold)
-    figures: dict[str, Any] = dict.fromkeys(FOLD_COLUMNS, float("nan"))
-    figures |= {"method": OURS, "repeat": repeat, "fold": number, "records": len(tested)}
-    if not len(tested):
-        figures |= {"version": "", "reason": TESTS_NOTHING}
-        return figures, pd.DataFrame(columns=list(PREDICTION_COLUMNS))
-    path, queries = folder / "model.safetensors", folder / "query.fasta"
-    model.save(path)
-    write_fasta(queries, [dataset.sequences[row] for row in rows])
-    _warm_up(path, dataset, rows.tolist(), folder)
-    start = perf_counter()
-    labels = classify_file(Model.load(path), queries, threads)["label"].tolist()
-    seconds = perf_counter() - start
-    predictions = prediction_table(dataset, tested, [labels[i] for i in place])
+    figures, predictions = run_competitor(ours, dataset, partition, fold, folder, threads)
+    if predictions.empty:
+        return figures, predictions
     if dict(zip(predictions["id"], predictions["predicted"], strict=True)) != dict(predicted):
         raise KreinflowError(f"fold {fold}: the model file predicts otherwise than the run did.")
-    pairs = training_alignments(dataset, partition, fold, selector, len(model.landmark_ids))
-    per_pair = seconds / (len(rows) * max(alignments_per_query, 1))
+    landmarks = len(ours.model.landmark_ids)
+    pairs = training_alignments(dataset, partition, fold, selector, landmarks)
+    per_pair = figures["query_seconds"] / 1000 / max(ours.alignments, 1)
     return figures | {
-        **quality(predictions["true"].tolist(), predictions["predicted"].tolist()),
         "train_seconds": learning_seconds + per_pair * pairs,
-        "query_seconds": 1000 * seconds / len(rows),
-        "alignments_per_query": alignments_per_query,
-        "model_bytes": path.stat().st_size,
-        "version": f"recipe {model.classifier.about['recipe']['name']}",
-        "reason": "",
+        "version": f"recipe {ours.model.classifier.about['recipe']['name']}",
     }, predictions
-
-
-def _warm_up(path: Path, dataset: Dataset, rows: Sequence[int], folder: Path) -> None:
-    """Load the compiled engine, which a first call would be charged for."""
-    write_fasta(folder / "one.fasta", [dataset.sequences[rows[0]]])
-    classify_file(Model.load(path), folder / "one.fasta")

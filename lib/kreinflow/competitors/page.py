@@ -1,6 +1,6 @@
 """The page of the comparison: one HTML file that needs nothing but itself."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -8,9 +8,10 @@ import numpy as np
 import pandas as pd
 
 from kreinflow.competitors.figures import cost_figure
-from kreinflow.competitors.methods import METHODS, OURS
+from kreinflow.competitors.registry import METHODS, OURS
 from kreinflow.report.figures import figure_svg
-from kreinflow.report.page import Table, image, page_environment
+from kreinflow.report.html import image, page_environment
+from kreinflow.report.tables import Table, cells, pairs, table_of
 
 TEMPLATES = Path(__file__).parent / "data"
 """A folder of its own: what lies beside a module counts as part of all that import it."""
@@ -46,70 +47,40 @@ def render_page(
     )
 
 
-HEAD = ["method", "accuracy, %", "against ours", "p", "macro F1, %", "unassigned, %"]
-HEAD += [
-    "seconds to train",
-    "per 1,000 queries",
-    "alignments per query",
-    "model, kB",
-    "folds",
-    "version or recipe",
-]
-
-
-BUDGET_HEAD = ["selector", "alignments per query", "accuracy, %", "recipes chosen"]
-
-
 def _part(kind: str, summary: pd.DataFrame, budgets: pd.DataFrame) -> dict[str, Any]:
-    rows = [
-        [
-            row["selector"],
-            _number(row["alignments_per_query_mean"], 1, ",.1f"),
-            _pair(row, "accuracy", 100, 3),
-            row["recipes"],
-        ]
-        for row in ({str(k): v for k, v in row.items()} for row in budgets.to_dict("records"))
-    ]
+    """Return what there is of one kind of folds."""
+    choices: dict[str, Iterable[object]] = {
+        "selector": budgets["selector"],
+        "alignments per query": cells(budgets["alignments_per_query_mean"], ",.1f"),
+        "accuracy, %": pairs(budgets, "accuracy", ",.3f", 100),
+        "recipes chosen": budgets["recipes"],
+    }
     return {
         "folds": kind,
         "table": _table(summary),
         "image": image(figure_svg(cost_figure(summary, budgets))),
-        "budgets": Table(BUDGET_HEAD, rows, frozenset({0, 3}), frozenset(), 3),
+        "budgets": table_of(choices, text={0, 3}, wrapped=3),
     }
 
 
-def _table(part: pd.DataFrame) -> Table:
-    rows = [_cells({str(k): v for k, v in row.items()}) for row in part.to_dict("records")]
-    ours = frozenset(np.flatnonzero(part["method"] == OURS).tolist())
-    last = len(HEAD) - 1
-    return Table(HEAD, rows, frozenset({0, last}), ours, last)
-
-
-def _cells(row: Mapping[str, Any]) -> list[str]:
-    return [
-        METHODS[row["method"]],
-        _pair(row, "accuracy", 100, 2),
-        _number(row["difference"], 100, "+.2f"),
-        _number(row["p_holm"], 1, ".2g"),
-        *(_pair(row, figure, 100, 2) for figure in ("macro_f1", "unassigned")),
-        *(_pair(row, figure, 1, 2) for figure in ("train_seconds", "query_seconds")),
-        _pair(row, "alignments_per_query", 1, 0),
-        _pair(row, "model_bytes", 1e-3, 0),
-        str(row["tested_folds"]),
-        "; ".join(filter(None, [row["version"], row["reason"] and f"not run: {row['reason']}"])),
-    ]
-
-
-def _number(value: object, factor: float, form: str) -> str:
-    found = float(pd.to_numeric(value, errors="coerce"))  # type: ignore[call-overload]
-    return "" if np.isnan(found) else format(factor * found, form)
-
-
-def _pair(row: Mapping[str, Any], figure: str, factor: float, digits: int) -> str:
-    mean, spread = (
-        float(pd.to_numeric(row[f"{figure}_{part}"], errors="coerce")) for part in ("mean", "sd")
-    )
-    if np.isnan(mean):
-        return ""
-    text = f"{factor * mean:,.{digits}f}"
-    return text if np.isnan(spread) else f"{text} ± {factor * spread:,.{digits}f}"
+def _table(summary: pd.DataFrame) -> Table:
+    columns: dict[str, Iterable[object]] = {
+        "method": [METHODS[name] for name in summary["method"]],
+        "accuracy, %": pairs(summary, "accuracy", ",.2f", 100),
+        "against ours": cells(summary["difference"], "+.2f", 100),
+        "p": cells(summary["p_holm"], ".2g"),
+        "macro F1, %": pairs(summary, "macro_f1", ",.2f", 100),
+        "unassigned, %": pairs(summary, "unassigned", ",.2f", 100),
+        "seconds to train": pairs(summary, "train_seconds", ",.2f"),
+        "per 1,000 queries": pairs(summary, "query_seconds", ",.2f"),
+        "alignments per query": pairs(summary, "alignments_per_query", ",.0f"),
+        "model, kB": pairs(summary, "model_bytes", ",.0f", 1e-3),
+        "folds": summary["tested_folds"],
+        "version or recipe": [
+            "; ".join(filter(None, [version, reason and f"not run: {reason}"]))
+            for version, reason in zip(summary["version"], summary["reason"], strict=True)
+        ],
+    }
+    ours = set(np.flatnonzero(summary["method"] == OURS).tolist())
+    last = len(columns) - 1
+    return table_of(columns, {0, last}, ours, last)

@@ -22,6 +22,7 @@ class ProfileHmm(Competitor):
     """
 
     name = "profile_hmm"
+    title = "one profile HMM a class"
     proteins_only = True  # so is FAMSA
 
     @classmethod

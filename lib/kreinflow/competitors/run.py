@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from kreinflow.competitors.competitor import Competitor, Records, UnavailableError
 from kreinflow.sequences.dataset import Dataset
@@ -68,15 +67,6 @@ def training_records(dataset: Dataset, partition: Partition, fold: str) -> Recor
     )
 
 
-def tested_rows(
-    dataset: Dataset, partition: Partition, fold: str
-) -> tuple[NDArray[np.intp], NDArray[np.int64], NDArray[np.intp]]:
-    """Return the records that a fold tests, their distinct rows, and the place of each in these."""
-    tested = np.flatnonzero(partition.testing(fold))
-    rows, place = np.unique(dataset.rows[tested], return_inverse=True)
-    return tested, rows, place
-
-
 def run_competitor(
     competitor: Competitor,
     dataset: Dataset,
@@ -91,9 +81,8 @@ def run_competitor(
     Parameters
     ----------
     competitor : Competitor
-    dataset, partition
+    dataset, partition, fold
         Of the run.
-    fold : str
     folder : Path
         Empty, for the competitor's files.
     threads : int
@@ -109,7 +98,8 @@ def run_competitor(
         nothing.
     """
     repeat, number = fold_numbers(fold)
-    tested, rows, place = tested_rows(dataset, partition, fold)
+    tested = np.flatnonzero(partition.testing(fold))
+    rows, place = np.unique(dataset.rows[tested], return_inverse=True)
     figures: dict[str, Any] = dict.fromkeys(FOLD_COLUMNS, float("nan"))
     figures |= {"method": competitor.name, "repeat": repeat, "fold": number}
     figures |= {"records": len(tested), "version": "", "reason": ""}
@@ -128,24 +118,13 @@ def run_competitor(
     except UnavailableError as reason:
         return figures | {"reason": str(reason)}, pd.DataFrame(columns=list(PREDICTION_COLUMNS))
     labels = [UNASSIGNED if label is None else label for label in found]
-    predictions = prediction_table(dataset, tested, [labels[i] for i in place])
+    true = [dataset.classes[label] for label in dataset.labels[tested]]
+    predicted = [labels[i] for i in place]
+    columns = ([dataset.ids[record] for record in tested], true, predicted)
     return figures | {
-        **quality(predictions["true"].tolist(), predictions["predicted"].tolist()),
+        **quality(true, predicted),
         "train_seconds": trained - start,
         "query_seconds": 1000 * (done - trained) / len(rows),
         "alignments_per_query": competitor.alignments_per_query(),
         "model_bytes": competitor.model_bytes(),
-    }, predictions
-
-
-def prediction_table(
-    dataset: Dataset, tested: NDArray[np.intp], predicted: Sequence[str]
-) -> pd.DataFrame:
-    """Return the predictions of the tested records."""
-    return pd.DataFrame(
-        {
-            "id": [dataset.ids[record] for record in tested],
-            "true": [dataset.classes[dataset.labels[record]] for record in tested],
-            "predicted": list(predicted),
-        }
-    )
+    }, pd.DataFrame(dict(zip(PREDICTION_COLUMNS, columns, strict=True)))

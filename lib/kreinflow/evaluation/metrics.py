@@ -2,12 +2,14 @@
 
 All functions take the *predictions table*: one row for each recipe, repeat, fold and tested record,
 with the columns of :data:`PREDICTION_COLUMNS` followed by one column of probabilities for each
-class, named ``p_`` and the class (:func:`class_names` reads them). Each table that is returned has
-the columns of the constant that its function names.
+class, named ``p_`` and the class. :func:`class_names` reads them, and raises an
+:class:`~kreinflow.errors.InputError` of all functions here if the table is none of these. Each
+table that is returned has the columns of the constant that its function names.
 """
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -111,24 +113,37 @@ def _probabilities(predictions: pd.DataFrame, classes: tuple[str, ...]) -> Float
 class _Part:
     """Some rows of a predictions table, with classes as codes."""
 
+    classes: tuple[str, ...]
     true: NDArray[np.int64]
     predicted: NDArray[np.int64]
     probabilities: FloatArray
 
+    @property
+    def right(self) -> NDArray[np.bool_]:
+        return np.equal(self.true, self.predicted)
 
-def _part(predictions: pd.DataFrame, classes: tuple[str, ...]) -> _Part:
+    @property
+    def confidence(self) -> FloatArray:
+        """The probability of the class that was predicted."""
+        given: FloatArray = self.probabilities[np.arange(len(self.true)), self.predicted]
+        return given
+
+
+def _parts(predictions: pd.DataFrame, *keys: str) -> Iterator[tuple[tuple[Any, ...], _Part]]:
+    """Yield the rows of each recipe and value of these columns, with its recipe and values.
+
+    Recipes stay in the order of their first row, which is that of the config.
+    """
+    classes = class_names(predictions)
     index = pd.Index(classes)
-    return _Part(
-        index.get_indexer(pd.Index(predictions["true"].astype(str))).astype(np.int64),
-        index.get_indexer(pd.Index(predictions["predicted"].astype(str))).astype(np.int64),
-        _probabilities(predictions, classes),
-    )
-
-
-def _by_recipe(predictions: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
-    # Recipes stay in the order of their first row, which is that of the config.
     for recipe, rows in predictions.groupby("recipe", sort=False):
-        yield str(recipe), rows
+        for place, table in rows.groupby(list(keys)) if keys else [((), rows)]:
+            true, predicted = (
+                index.get_indexer(pd.Index(table[column].astype(str))).astype(np.int64)
+                for column in ("true", "predicted")
+            )
+            part = _Part(classes, true, predicted, _probabilities(table, classes))
+            yield (str(recipe), *place), part
 
 
 def fold_metrics(predictions: pd.DataFrame) -> pd.DataFrame:
@@ -158,11 +173,6 @@ def fold_metrics(predictions: pd.DataFrame) -> pd.DataFrame:
     DataFrame
         Columns :data:`FOLD_METRICS_COLUMNS`, one row a recipe, repeat and fold.
 
-    Raises
-    ------
-    InputError
-        See :func:`class_names`.
-
     References
     ----------
     Gorodkin, Comput. Biol. Chem. 28, 367-374 (2004): the coefficient for many classes.
@@ -170,11 +180,9 @@ def fold_metrics(predictions: pd.DataFrame) -> pd.DataFrame:
     Guo et al., On calibration of modern neural networks, ICML 2017, section 2: the calibration
     error (15 bins there too).
     """
-    classes = class_names(predictions)
     rows = [
-        (recipe, repeat, fold, len(table), *_measure(_part(table, classes)))
-        for recipe, of_recipe in _by_recipe(predictions)
-        for (repeat, fold), table in of_recipe.groupby(["repeat", "fold"], sort=True)
+        (*place, len(part.true), *_measure(part))
+        for place, part in _parts(predictions, "repeat", "fold")
     ]
     return pd.DataFrame(rows, columns=list(FOLD_METRICS_COLUMNS))
 
@@ -184,6 +192,8 @@ def _measure(part: _Part) -> tuple[float, ...]:
     from sklearn.metrics import f1_score, log_loss, matthews_corrcoef, recall_score
 
     true, predicted, p = part.true, part.predicted, part.probabilities
+    bins = _bins(part)
+    gap = (bins["accuracy"] - bins["confidence"]).abs()
     present = np.unique(true)
     single = len(present) == 1 and np.array_equal(np.unique(predicted), present)
     return (
@@ -194,17 +204,17 @@ def _measure(part: _Part) -> tuple[float, ...]:
         0.0 if single else float(matthews_corrcoef(true, predicted)),
         float(log_loss(true, p, labels=np.arange(p.shape[1]))),
         float(np.mean(np.sum((p - np.eye(p.shape[1])[true]) ** 2, axis=1))),
-        _calibration_error(_bins(part)),
+        float((bins["count"] * gap).sum() / bins["count"].sum()),
     )
 
 
 def _bins(part: _Part) -> pd.DataFrame:
     """Return count, mean confidence and accuracy of the bins that are not empty."""
-    confidence = _confidence(part)
+    confidence = part.confidence
     # Bins are (lower, upper], so that a certain prediction falls into the last one.
     number = np.clip(np.ceil(confidence * CALIBRATION_BINS).astype(int) - 1, 0, None)
     number = np.minimum(number, CALIBRATION_BINS - 1)
-    right = (part.true == part.predicted).astype(float)
+    right = part.right.astype(float)
     count = np.bincount(number, minlength=CALIBRATION_BINS)
     filled = np.flatnonzero(count)
     return pd.DataFrame(
@@ -217,17 +227,6 @@ def _bins(part: _Part) -> pd.DataFrame:
             "accuracy": np.bincount(number, right, CALIBRATION_BINS)[filled] / count[filled],
         }
     )
-
-
-def _confidence(part: _Part) -> FloatArray:
-    """Return the probability of the class that was predicted."""
-    confidence: FloatArray = part.probabilities[np.arange(len(part.true)), part.predicted]
-    return confidence
-
-
-def _calibration_error(bins: pd.DataFrame) -> float:
-    gap = (bins["accuracy"] - bins["confidence"]).abs()
-    return float((bins["count"] * gap).sum() / bins["count"].sum())
 
 
 def summary(metrics: pd.DataFrame) -> pd.DataFrame:
@@ -247,9 +246,8 @@ def summary(metrics: pd.DataFrame) -> pd.DataFrame:
     """
     rows = []
     for recipe, table in metrics.groupby("recipe", sort=False):
-        values: list[float] = []
-        for metric in METRICS:
-            values += [float(table[metric].mean()), float(table[metric].std(ddof=1))]
+        pairs = [(table[metric].mean(), table[metric].std(ddof=1)) for metric in METRICS]
+        values = [float(value) for pair in pairs for value in pair]
         rows.append((recipe, len(table), int(table["records"].sum()), *values))
     return pd.DataFrame(rows, columns=list(SUMMARY_COLUMNS))
 
@@ -260,57 +258,37 @@ def per_class(predictions: pd.DataFrame) -> pd.DataFrame:
     The folds of a repeat are pooled (a class may be rare in a single fold), repeats are averaged.
     A class that is never predicted has precision 0; one that never occurs has recall 0.
 
-    Returns
-    -------
-    DataFrame
-        Columns :data:`PER_CLASS_COLUMNS`.
-
-    Raises
-    ------
-    InputError
-        See :func:`class_names`.
+    Columns :data:`PER_CLASS_COLUMNS`.
     """
     from sklearn.metrics import precision_recall_fscore_support  # slow to import
 
-    classes = class_names(predictions)
-    tables = []
-    for recipe, of_recipe in _by_recipe(predictions):
-        repeats = []
-        for _, table in of_recipe.groupby("repeat", sort=True):
-            part = _part(table, classes)
-            measures = precision_recall_fscore_support(
-                part.true, part.predicted, labels=np.arange(len(classes)), zero_division=0.0
-            )
-            repeats.append(np.array(measures, dtype=np.float64))
-        means = np.mean(repeats, axis=0)
-        measured = dict(zip(PER_CLASS_COLUMNS[2:], means, strict=True))
-        tables.append(pd.DataFrame({"recipe": recipe, "class": list(classes), **measured}))
-    return pd.concat(tables, ignore_index=True)[list(PER_CLASS_COLUMNS)]
+    repeats: dict[str, list[FloatArray]] = {}
+    for (recipe, _), part in _parts(predictions, "repeat"):
+        measures = precision_recall_fscore_support(
+            part.true, part.predicted, labels=np.arange(len(part.classes)), zero_division=0.0
+        )
+        repeats.setdefault(recipe, []).append(np.array(measures, dtype=np.float64))
+    rows = [
+        (recipe, label, *values)
+        for recipe, found in repeats.items()
+        for label, values in zip(part.classes, np.mean(found, axis=0).T, strict=True)
+    ]
+    return pd.DataFrame(rows, columns=list(PER_CLASS_COLUMNS))
 
 
 def confusion(predictions: pd.DataFrame) -> pd.DataFrame:
     """Count true against predicted classes, summed over folds and averaged over repeats.
 
-    Returns
-    -------
-    DataFrame
-        Columns :data:`CONFUSION_COLUMNS`, in the order of the classes.
-
-    Raises
-    ------
-    InputError
-        See :func:`class_names`.
+    Columns :data:`CONFUSION_COLUMNS`, in the order of the classes.
     """
-    classes = class_names(predictions)
+    repeats = predictions.groupby("recipe")["repeat"].nunique()
     rows = []
-    for recipe, table in _by_recipe(predictions):
-        part = _part(table, classes)
-        counts = np.bincount(
-            part.true * len(classes) + part.predicted, minlength=len(classes) ** 2
-        ) / float(table["repeat"].nunique())
+    for (recipe,), part in _parts(predictions):
+        counts = np.zeros((len(part.classes), len(part.classes)))
+        np.add.at(counts, (part.true, part.predicted), 1)
         rows += [
-            (recipe, classes[cell // len(classes)], classes[cell % len(classes)], counts[cell])
-            for cell in np.flatnonzero(counts)
+            (recipe, part.classes[i], part.classes[j], counts[i, j] / float(repeats[recipe]))
+            for i, j in np.argwhere(counts)
         ]
     return pd.DataFrame(rows, columns=list(CONFUSION_COLUMNS))
 
@@ -322,24 +300,13 @@ def reject_curve(predictions: pd.DataFrame) -> pd.DataFrame:
     are kept or set aside together. At most :data:`REJECT_POINTS` coverages are given, the last
     is 1.
 
-    Returns
-    -------
-    DataFrame
-        Columns :data:`REJECT_CURVE_COLUMNS`, by growing coverage.
-
-    Raises
-    ------
-    InputError
-        See :func:`class_names`.
+    Columns :data:`REJECT_CURVE_COLUMNS`, by growing coverage.
     """
-    classes = class_names(predictions)
     rows = []
-    for recipe, table in _by_recipe(predictions):
-        part = _part(table, classes)
-        confidence = _confidence(part)
-        order = np.argsort(-confidence, kind="stable")
-        confidence = confidence[order]
-        right = np.cumsum((part.true == part.predicted)[order])
+    for (recipe,), part in _parts(predictions):
+        order = np.argsort(-part.confidence, kind="stable")
+        confidence = part.confidence[order]
+        right = np.cumsum(part.right[order])
         n = len(order)
         ends = np.append(np.flatnonzero(np.diff(confidence)), n - 1)  # last of equal ones
         wanted = np.ceil(np.arange(1, REJECT_POINTS + 1) * n / REJECT_POINTS) - 1
@@ -355,19 +322,7 @@ def calibration_bins(predictions: pd.DataFrame) -> pd.DataFrame:
     Fifteen bins (lower, upper] of equal width, over the predictions of all folds and repeats;
     empty bins have no row.
 
-    Returns
-    -------
-    DataFrame
-        Columns :data:`CALIBRATION_COLUMNS`.
-
-    Raises
-    ------
-    InputError
-        See :func:`class_names`.
+    Columns :data:`CALIBRATION_COLUMNS`.
     """
-    classes = class_names(predictions)
-    tables = [
-        _bins(_part(table, classes)).assign(recipe=recipe)
-        for recipe, table in _by_recipe(predictions)
-    ]
+    tables = [_bins(part).assign(recipe=recipe) for (recipe,), part in _parts(predictions)]
     return pd.concat(tables, ignore_index=True)[list(CALIBRATION_COLUMNS)]

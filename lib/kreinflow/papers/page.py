@@ -12,7 +12,8 @@ from kreinflow.papers.experiments import Experiment
 from kreinflow.papers.figures import FigureLeftOut, PaperFigure
 from kreinflow.papers.tables import records
 from kreinflow.references import REFERENCES
-from kreinflow.report.page import Table, page_environment
+from kreinflow.report.html import page_environment
+from kreinflow.report.tables import Table, number, pair
 
 SHORT = 2.0
 """Standard deviations below a paper from which on a row is said to fall short."""
@@ -100,18 +101,8 @@ def _counts(table: pd.DataFrame) -> dict[str, int]:
     }
 
 
-def _pair(mean: float, spread: float, digits: int = 2) -> str:
-    if np.isnan(mean):
-        return ""
-    return f"{mean:.{digits}f}" + ("" if np.isnan(spread) else f" ± {spread:.{digits}f}")
-
-
 def _signed(value: float) -> str:
     return "" if np.isnan(value) else f"{round(value, 1) + 0.0:+.1f}"  # no minus before zero
-
-
-def _plain(value: float, digits: int = 1) -> str:
-    return "" if np.isnan(value) else f"{value:,.{digits}f}"
 
 
 HEAD = ["data", "method", "paper, %", "ours, %", "points", "sd", "landmarks, paper", "ours"]
@@ -138,7 +129,7 @@ def _tables(rows: pd.DataFrame) -> Iterator[dict[str, Any]]:
 def _cells(row: Mapping[str, Any]) -> list[str]:
     complexity = ""
     if not np.isnan(row["complexity"]):
-        complexity = f"basis {_pair(row['complexity'], row['complexity_sd'])} %"
+        complexity = f"basis {pair(row['complexity'], row['complexity_sd'])} %"
         if not np.isnan(row["our_complexity"]):
             complexity += f", ours {row['our_complexity']:.2f} %"
     see = "see above" if row["why"] else ""
@@ -146,15 +137,15 @@ def _cells(row: Mapping[str, Any]) -> list[str]:
     return [
         row["dataset"],
         row["method"],
-        _pair(row["accuracy"], row["accuracy_sd"]),
-        _pair(row["our_accuracy"], row["our_accuracy_sd"]),
+        pair(row["accuracy"], row["accuracy_sd"]),
+        pair(row["our_accuracy"], row["our_accuracy_sd"]),
         _signed(row["difference"]),
         _signed(row["difference_in_sd"]),
         row["landmarks"],
-        _plain(row["our_landmarks"]),
-        _pair(row["seconds"], row["seconds_sd"]),
-        _plain(row["our_seconds"], 2),
-        _plain(row["folds"], 0),
+        number(row["our_landmarks"], ",.1f"),
+        pair(row["seconds"], row["seconds_sd"]),
+        number(row["our_seconds"], ",.2f"),
+        number(row["folds"], ",.0f"),
         "" if np.isnan(row["negative_fraction"]) else f"{100 * row['negative_fraction']:.1f} %",
         "; ".join(filter(None, remarks)),
     ]
@@ -166,10 +157,10 @@ def _others(rows: pd.DataFrame) -> Table:
         [
             row["experiment"],
             row["recipe"],
-            _pair(row["our_accuracy"], row["our_accuracy_sd"]),
-            _plain(row["our_landmarks"]),
-            _plain(row["our_seconds"], 2),
-            _plain(row["folds"], 0),
+            pair(row["our_accuracy"], row["our_accuracy_sd"]),
+            number(row["our_landmarks"], ",.1f"),
+            number(row["our_seconds"], ",.2f"),
+            number(row["folds"], ",.0f"),
             row["reason"],
         ]
         for row in records(rows)

@@ -1,17 +1,42 @@
 """Warnings about a run: what does not look right, in words, and what to do about it."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
-from kreinflow.report.figures import flags, measured, numbers
+from kreinflow.report.tables import flags, measured, numbers
 from kreinflow.sequences.labels import differ_in_case
 from kreinflow.sequences.strands import strand_advice
 
 LARGEST_MISFIT = 0.5
 SMALL_CLASS = 10
+
+_GIVEN = (
+    "The landmarks of {names} were given, not chosen in the training part of each fold. If they "
+    "were chosen with a look at records that are tested here, as those of an earlier run on these "
+    "data were, the figures of recipes with them are optimistic. Quote figures of other selectors, "
+    "or test on records that are new since then."
+)
+_MISFIT = (
+    "The factor reproduces the self-scores badly (misfit up to {worst:.2f}, above {limit}) for "
+    "{names}, in {places}: the landmarks describe too little of the kernel. Take more landmarks, "
+    "or another transform; do not trust the spectrum."
+)
+_NOT_CONVERGED = (
+    "Training stopped before it converged, in {places}, for {names}. Raise max_iter of the "
+    "learner, or keep fewer eigenvalues (rank): tiny ones carry noise and slow it down."
+)
+_TORN_GROUPS = (
+    "The training part has too few groups for inner folds to hold out whole ones, in {places}, so "
+    "they hold out single records: the choice of the recipe, the probabilities and the threshold "
+    "rest on records whose relatives were learned from, and are too confident for new groups. Use "
+    "smaller groups, or more data."
+)
+_NOT_REACHED = (
+    "The enclosing ball did not come to cover all members of {names}, in {places}: these classes "
+    "may lack landmarks. Raise epsilon of the selector, or use more candidates."
+)
 
 
 def warnings_of(
@@ -32,12 +57,25 @@ def warnings_of(
     selectors : mapping
         Those of the config.
     """
+    given = [name for name, settings in selectors.items() if settings["method"] == "given"]
+    misfit = numbers(factors["misfit"])
+    kernels = factors["selector"].astype(str) + " with " + factors["transform"].astype(str)
+    worst = max(misfit[misfit > LARGEST_MISFIT], default=0.0)
+    trouble = (
+        (landmarks, landmarks["selector"].isin(given), landmarks["selector"], _GIVEN),
+        (factors, misfit > LARGEST_MISFIT, kernels, _MISFIT),
+        (models, ~flags(models["converged"]), models["recipe"], _NOT_CONVERGED),
+        (models, ~flags(models["groups_held_out"]), models["recipe"], _TORN_GROUPS),
+        (landmarks, ~flags(landmarks["reached"]), landmarks["class"], _NOT_REACHED),
+    )
     found = [
-        _given(landmarks, selectors),
-        _misfit(factors),
-        _not_converged(models),
-        _torn_groups(models),
-        _not_reached(landmarks),
+        text.format(
+            names=_names(names[bad]), places=_places(table[bad]), worst=worst, limit=LARGEST_MISFIT
+        )
+        for table, bad, names, text in trouble
+        if bad.any()
+    ]
+    found += [
         _small_classes(statistics["class_sizes"]),
         _differ_in_case(statistics["class_sizes"]),
         strand_advice(statistics.get("other_strand")),
@@ -45,8 +83,8 @@ def warnings_of(
     return [text for text in found if text]
 
 
-def _names(values: "pd.Series[Any]") -> str:
-    names = list(dict.fromkeys(values.astype(str)))
+def _names(values: Iterable[object]) -> str:
+    names = list(dict.fromkeys(map(str, values)))
     more = f" and {len(names) - 5} more" if len(names) > 5 else ""
     return ", ".join(names[:5]) + more
 
@@ -59,74 +97,13 @@ def _places(table: pd.DataFrame) -> str:
     return " and ".join(places)
 
 
-def _given(landmarks: pd.DataFrame, selectors: Mapping[str, Mapping[str, Any]]) -> str:
-    given = [name for name, settings in selectors.items() if settings["method"] == "given"]
-    used = landmarks[landmarks["selector"].isin(given)]
-    if used.empty:
-        return ""
-    return (
-        f"The landmarks of {_names(used['selector'])} were given, not chosen in the training part "
-        "of each fold. If they were chosen with a look at records that are tested here, as those "
-        "of an earlier run on these data were, the figures of recipes with them are optimistic. "
-        "Quote figures of other selectors, or test on records that are new since then."
-    )
-
-
-def _misfit(factors: pd.DataFrame) -> str:
-    misfit = numbers(factors["misfit"])
-    bad = factors[misfit > LARGEST_MISFIT]
-    if bad.empty:
-        return ""
-    where = _names(bad["selector"].astype(str) + " with " + bad["transform"].astype(str))
-    return (
-        f"The factor reproduces the self-scores badly (misfit up to {np.nanmax(misfit):.2f}, above "
-        f"{LARGEST_MISFIT}) for {where}, in {_places(bad)}: the landmarks describe too little of "
-        "the kernel. Take more landmarks, or another transform; do not trust the spectrum."
-    )
-
-
-def _not_converged(models: pd.DataFrame) -> str:
-    bad = models[~flags(models["converged"])]
-    if bad.empty:
-        return ""
-    return (
-        f"Training stopped before it converged, in {_places(bad)}, for {_names(bad['recipe'])}. "
-        "Raise max_iter of the learner, or keep fewer eigenvalues (rank): tiny ones carry noise "
-        "and slow it down."
-    )
-
-
-def _torn_groups(models: pd.DataFrame) -> str:
-    bad = models[~flags(models["groups_held_out"])]
-    if bad.empty:
-        return ""
-    return (
-        "The training part has too few groups for inner folds to hold out whole ones, in "
-        f"{_places(bad)}, so they hold out single records: the choice of the recipe, the "
-        "probabilities and the threshold rest on records whose relatives were learned from, and "
-        "are too confident for new groups. Use smaller groups, or more data."
-    )
-
-
-def _not_reached(landmarks: pd.DataFrame) -> str:
-    bad = landmarks[~flags(landmarks["reached"])]
-    if bad.empty:
-        return ""
-    return (
-        f"The enclosing ball did not come to cover all members of {_names(bad['class'])}, in "
-        f"{_places(bad)}: these classes may lack landmarks. Raise epsilon of the selector, or use "
-        "more candidates."
-    )
-
-
 def _small_classes(class_sizes: Mapping[str, int]) -> str:
     small = sorted((size, name) for name, size in class_sizes.items() if size < SMALL_CLASS)
     if not small:
         return ""
-    shown = ", ".join(f"{name} ({size})" for size, name in small[:5])
-    more = f" and {len(small) - 5} more" if len(small) > 5 else ""
+    shown = _names(f"{name} ({size})" for size, name in small)
     return (
-        f"Some classes have fewer than {SMALL_CLASS} records: {shown}{more}. Their own figures "
+        f"Some classes have fewer than {SMALL_CLASS} records: {shown}. Their own figures "
         "rest on few cases. Collect more of them, or leave them out by min_class_size."
     )
 
@@ -135,7 +112,7 @@ def _differ_in_case(class_sizes: Mapping[str, int]) -> str:
     pairs = differ_in_case(class_sizes)
     if not pairs:
         return ""
-    names = _names(pd.Series([f"{first} and {second}" for first, second in pairs]))
+    names = _names(f"{first} and {second}" for first, second in pairs)
     return (
         f"Classes differ in upper and lower case only: {names}. If they are the same, correct the "
         "labels: a classifier that must tell them apart learns nothing of use."

@@ -82,6 +82,10 @@ def _e(value: object) -> str:
     return html.escape(str(value))
 
 
+def _told(text: str, references: Sequence[str]) -> str:
+    return _e(text) + (f" {cite(*references)}" if references else "")
+
+
 def _join(parts: Sequence[str]) -> str:
     return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
 
@@ -128,8 +132,7 @@ def _landmarks(
     texts = []
     for name in dict.fromkeys(recipe["selector"] for recipe in recipes):
         selector = make_selector(config["selectors"][name])
-        cited = f" {cite(*selector.references)}" if selector.references else ""
-        texts.append(f"{_e(name)}, {_e(selector.describe(unit))}{cited}")
+        texts.append(f"{_e(name)}, {_told(selector.describe(unit), selector.references)}")
     return Markup(
         "Landmarks were chosen anew in the training part of each fold: " + "; ".join(texts) + "."
     )
@@ -171,8 +174,7 @@ def _learners(recipes: Sequence[Mapping[str, Any]], config: Mapping[str, Any]) -
     texts = []
     for name in dict.fromkeys(recipe["learner"] for recipe in recipes):
         learner = make_learner(config["learners"][name])
-        cited = f" {cite(*learner.references)}" if learner.references else ""
-        texts.append(f"{_e(name)}: {_e(learner.describe())}{cited}")
+        texts.append(f"{_e(name)}: {_told(learner.describe(), learner.references)}")
     return Markup("Learners were " + "; ".join(texts) + ".")
 
 

@@ -1,96 +1,100 @@
-"""The tables of a run, read for the figures and the page."""
+"""Tables of the pages: numbers out of columns, and the text of cells. Nothing here draws."""
 
-import os
-from collections.abc import Iterable, Mapping
-from pathlib import Path
+from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
-from kreinflow.artifacts import read_json, read_table
-from kreinflow.classify.model_file import Model
-from kreinflow.report.page import CAPTIONS, DatasetReport
-from kreinflow.report.times import COLUMNS, MACHINE
-from kreinflow.report.unknown import read_unknown
-from kreinflow.report.unlabelled import read_unlabelled
-from kreinflow.sequences.partition import ALL, fold_name, fold_numbers
-
-_TEXT = (
-    *("recipe", "selector", "transform", "rank_wanted", "correction", "learner"),
-    *("class", "true", "predicted", "id", "stage", "job"),
-    *MACHINE,
-)
-"""Columns that stay text whatever they hold: 01 and NA are labels."""
-
-Paths = Iterable[str | os.PathLike[str]]
+from kreinflow.numerics import FloatArray
 
 
-def read_evaluation(paths: Paths) -> dict[str, pd.DataFrame]:
-    """Read tables of the evaluation, by the names of their files."""
-    return {Path(path).stem: read_table(path, ["recipe"], _TEXT) for path in paths}
+@dataclass(frozen=True)
+class Table:
+    """A table of a page: the first column names the row.
+
+    Columns in ``text`` stay left, the column ``wrapped`` may break its lines, rows in ``marked``
+    are shaded.
+    """
+
+    head: Sequence[str]
+    rows: Sequence[Sequence[str]]
+    text: AbstractSet[int] = frozenset({0})
+    marked: AbstractSet[int] = frozenset()
+    wrapped: int | None = None
 
 
-def read_folds(paths: Paths) -> pd.DataFrame:
-    """Read tables of single folds, SELECTOR/FOLD.tsv, as one with selector, repeat and fold."""
-    parts = []
-    for path in map(Path, paths):
-        repeat, fold = fold_numbers(path.name.split(".")[0])
-        table = read_table(path, [], _TEXT)
-        parts.append(table.assign(selector=path.parent.name, repeat=repeat, fold=fold))
-    return pd.concat(parts, ignore_index=True)
+def table_of(
+    columns: Mapping[str, Iterable[object]],
+    text: AbstractSet[int] = frozenset({0}),
+    marked: AbstractSet[int] = frozenset(),
+    wrapped: int | None = None,
+) -> Table:
+    """Return a table from the cells of each column, by its heading."""
+    rows = zip(*columns.values(), strict=True)
+    return Table(list(columns), [tuple(map(str, row)) for row in rows], text, marked, wrapped)
+
+
+def numbers(column: "pd.Series[Any]") -> FloatArray:
+    """Return a column as numbers; empty cells, which come back from a file as text, are NaN."""
+    return pd.to_numeric(column, errors="coerce").to_numpy(np.float64)
+
+
+def flags(column: "pd.Series[Any]") -> "pd.Series[bool]":
+    """Return a column as booleans, whether it holds them or their text."""
+    return column.astype(str).str.lower() == "true"
+
+
+def measured(table: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows of outer folds: those of the final model have a negative repeat."""
+    return table[numbers(table["repeat"]) >= 0]
 
 
 def best_recipe(comparison: pd.DataFrame) -> str:
     """Return the recipe that the comparison marks as the best."""
-    marked = comparison["best"].astype(str).str.lower() == "true"
-    return str(comparison.loc[marked, "recipe"].iloc[0])
+    return str(comparison.loc[flags(comparison["best"]), "recipe"].iloc[0])
 
 
-def read_dataset_report(folder: Path, name: str, settings: Mapping[str, Any]) -> DatasetReport:
-    """Read what the page says of a data set from its folder of results.
-
-    Parameters
-    ----------
-    folder : Path
-    name : str
-    settings : mapping
-        The data set's part of the config.
-    """
-    evaluation = read_evaluation(
-        folder / "evaluation" / f"{table}.tsv"
-        for table in ("models", "summary", "comparison", "per_class")
-    )
-    model = Model.load(folder / "model.safetensors")
-    trained = _trained(evaluation["models"])
-    return DatasetReport(
-        name=name,
-        settings=settings,
-        statistics=read_json(folder / "dataset" / "summary.json")["statistics"],
-        alignments=read_json(folder / "columns" / "alignments.json"),
-        landmarks=read_folds(folder / "landmarks" / name for name in trained),
-        factors=read_folds(folder / "factors" / name for name in trained),
-        models=evaluation["models"],
-        summary=evaluation["summary"],
-        comparison=evaluation["comparison"],
-        per_class=evaluation["per_class"],
-        times=read_table(folder / "times.tsv", COLUMNS, _TEXT),
-        final_recipe=str(model.about["training"]["recipe"]),
-        landmark_map=read_json(folder / "map.json"),
-        figures={name: (folder / "figures" / f"{name}.svg").read_text() for name in CAPTIONS},
-        unknown=read_unknown(folder) if settings["unknown"] else None,
-        unlabelled=read_unlabelled(folder)
-        if settings["source"].get("unmatched") == "classify"
-        else None,
-    )
+def mean_by(table: pd.DataFrame, key: str, column: str) -> dict[str, float]:
+    """Return the mean of a column for each text of another."""
+    values = pd.Series(numbers(table[column]), index=table[key].astype(str).to_numpy())
+    return {str(name): float(v) for name, v in values.groupby(level=0).mean().items()}
 
 
-def _trained(models: pd.DataFrame) -> list[str]:
-    """Return SELECTOR/FOLD.tsv of all models.
+def number(value: float, form: str = ".3f") -> str:
+    """Return the text of a number, none of NaN."""
+    return "" if np.isnan(value) else format(value, form)
 
-    The folder is not asked: after a change of the config it may hold more folds than the run.
-    """
-    keys = models[["selector", "repeat", "fold"]].drop_duplicates()
-    return [
-        f"{selector}/{ALL if repeat < 0 else fold_name(int(repeat), int(fold))}.tsv"
-        for selector, repeat, fold in keys.itertuples(index=False)
-    ]
+
+def cells(column: "pd.Series[Any]", form: str, factor: float = 1) -> list[str]:
+    """Return the :func:`number` of each row, times a factor."""
+    return [number(value, form) for value in factor * numbers(column)]
+
+
+def percent(share: float) -> str:
+    """Return a share in percent."""
+    return f"{number(100 * share, '.2f')} %"
+
+
+def pair(mean: float, spread: float, form: str = ".2f") -> str:
+    """Return a mean with its standard deviation, if there is one."""
+    return number(mean, form) + ("" if np.isnan(mean + spread) else f" ± {spread:{form}}")
+
+
+def pairs(table: pd.DataFrame, measure: str, form: str = ".2f", factor: float = 1) -> list[str]:
+    """Return the :func:`pair` of a measure in each row, times a factor."""
+    means, spreads = (factor * numbers(table[f"{measure}_{part}"]) for part in ("mean", "sd"))
+    return [pair(mean, spread, form) for mean, spread in zip(means, spreads, strict=True)]
+
+
+def shares(table: pd.DataFrame, measure: str) -> list[str]:
+    """Return mean and standard deviation of a measure in each row, in percent."""
+    return [f"{text} %" for text in pairs(table, measure, factor=100)]
+
+
+def span(values: "pd.Series[Any]") -> str:
+    """Return the mean, and the range if the values differ."""
+    low, high, mean = float(values.min()), float(values.max()), float(values.mean())
+    return f"{mean:,.0f}" if low == high else f"{mean:,.1f} ({low:,.0f} to {high:,.0f})"

@@ -6,6 +6,7 @@ from pathlib import Path
 import pandas as pd
 
 from kreinflow.artifacts import read_json, read_table
+from kreinflow.report.tables import numbers
 
 MACHINE = ("host", "kreinflow", "numpy", "cpu_kernel")
 """Columns of times.tsv that say where a job ran and with what."""
@@ -50,27 +51,17 @@ def collect_times(benchmarks: Path, records: Path, jobs: Iterable[str]) -> pd.Da
     return pd.DataFrame(rows, columns=list(COLUMNS))
 
 
-def times_by_stage(times: pd.DataFrame) -> pd.DataFrame:
-    """Return jobs, seconds, share, processor seconds, largest memory of stages, longest first."""
-    table = _as_numbers(times).assign(stage=times["stage"].astype(str))
+def times_by(times: pd.DataFrame, keys: Iterable[str]) -> pd.DataFrame:
+    """Return jobs, seconds, processor seconds and largest memory, by the text of some columns."""
+    columns = {key: times[key].astype(str) for key in keys}
     parts = {"jobs": "sum", "seconds": "sum", "cpu_seconds": "sum", "max_rss_mb": "max"}
-    by_stage = table.groupby("stage", sort=True).agg(parts).reset_index()
-    by_stage["share"] = by_stage["seconds"] / max(by_stage["seconds"].sum(), 1e-9)
-    return by_stage.sort_values("seconds", ascending=False, kind="stable", ignore_index=True)
+    measures = {name: numbers(times[name]) for name in list(parts)[1:]}
+    table = pd.DataFrame({**columns, "jobs": 1, **measures})
+    return table.groupby(list(columns), sort=True).agg(parts).reset_index()
 
 
-def times_by_machine(times: pd.DataFrame) -> pd.DataFrame:
-    """Return jobs, seconds and processor seconds of each host, by :data:`MACHINE`."""
-    keys = list(MACHINE)
-    table = _as_numbers(times).assign(**{key: times[key].astype(str) for key in keys})
-    parts = {"jobs": "sum", "seconds": "sum", "cpu_seconds": "sum"}
-    return table.groupby(keys, sort=True).agg(parts).reset_index()
-
-
-def _as_numbers(times: pd.DataFrame) -> pd.DataFrame:
-    """Return the measured columns as numbers (empty cells are text in a file) and a count."""
-    columns = {
-        name: pd.to_numeric(times[name], errors="coerce")
-        for name in ("seconds", "cpu_seconds", "max_rss_mb")
-    }
-    return pd.DataFrame({"jobs": 1, **columns}, index=times.index)
+def times_by_stage(times: pd.DataFrame) -> pd.DataFrame:
+    """Return :func:`times_by` stage with the share of each in the seconds, longest first."""
+    table = times_by(times, ["stage"])
+    table["share"] = table["seconds"] / max(table["seconds"].sum(), 1e-9)
+    return table.sort_values("seconds", ascending=False, kind="stable", ignore_index=True)

@@ -1,0 +1,43 @@
+"""All tables that measure the predictions of the outer folds."""
+
+import pandas as pd
+
+from kreinflow.evaluation import metrics as m
+from kreinflow.evaluation.comparison import COMPARISON_COLUMNS, compare_recipes
+
+_COLUMNS = {
+    "metrics": m.FOLD_METRICS_COLUMNS,
+    "summary": m.SUMMARY_COLUMNS,
+    "comparison": COMPARISON_COLUMNS,
+    "per_class": m.PER_CLASS_COLUMNS,
+    "confusion": m.CONFUSION_COLUMNS,
+    "reject_curve": m.REJECT_CURVE_COLUMNS,
+    "calibration": m.CALIBRATION_COLUMNS,
+}
+
+
+def evaluation_tables(predictions: pd.DataFrame, n_records: int) -> dict[str, pd.DataFrame]:
+    """Return the tables of the folder ``evaluation``, by the names of their files.
+
+    Without predictions they have no rows: no fold may test anything, as those of the comparison
+    that keep alike sequences together.
+
+    Parameters
+    ----------
+    predictions : DataFrame
+        See :mod:`kreinflow.evaluation.metrics`.
+    n_records : int
+        Records of the data set.
+    """
+    if predictions.empty:
+        return {name: pd.DataFrame(columns=list(columns)) for name, columns in _COLUMNS.items()}
+    metrics = m.fold_metrics(predictions)
+    return {
+        "metrics": metrics,
+        "summary": m.summary(metrics),
+        "comparison": compare_recipes(metrics, n_records),
+        "per_class": m.per_class(predictions),
+        "confusion": m.confusion(predictions),
+        "reject_curve": m.reject_curve(predictions),
+        "calibration": m.calibration_bins(predictions),
+    }

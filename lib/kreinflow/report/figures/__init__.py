@@ -1,0 +1,141 @@
+"""The figures of the report by theme; here is the look that all of them share.
+
+Figures are drawn without pyplot, with colours that the colour-blind can tell apart (Okabe and Ito),
+and come out byte-identical from the same tables. Arguments ``summary``, ``comparison``,
+``confusion``, ``reject_curve`` and ``calibration`` are the tables of
+:func:`kreinflow.evaluation.tables.evaluation_tables`. Numbers may be text: so empty cells
+make them.
+"""
+
+import io
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import matplotlib
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.axis import Axis
+from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter, MaxNLocator
+
+BLUE, VERMILION, GREEN, ORANGE = "#0072B2", "#D55E00", "#009E73", "#E69F00"
+PURPLE, SKY, BLACK, GREY = "#CC79A7", "#56B4E9", "#222222", "#767676"
+PALE = "#BDBDBD"
+PALETTE = (BLUE, VERMILION, GREEN, PURPLE, ORANGE, SKY, BLACK)
+DASHES = ("-", "--", "-.", ":")
+MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<", ">", "p", "h", "*")
+
+WIDTH = 7.4  # inches
+LABEL_LENGTH = 28
+STRESSED = 6
+"""Of many recipes so many have a colour and a name in figures that show all; the rest are grey."""
+
+_STYLE: dict[Any, Any] = {
+    "svg.hashsalt": "kreinflow",
+    "svg.fonttype": "path",  # looks the same wherever it is opened
+    "font.family": "DejaVu Sans",  # comes with matplotlib
+    "font.size": 9,
+    "axes.titlesize": 9,
+    "axes.labelsize": 9,
+    "xtick.labelsize": 8,
+    "ytick.labelsize": 8,
+    "legend.fontsize": 8,
+    "legend.frameon": False,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.edgecolor": "#888888",
+    "axes.axisbelow": True,
+    "axes.grid": True,
+    "grid.color": "#E2E2E2",
+    "grid.linewidth": 0.6,
+    "xtick.color": "#333333",
+    "ytick.color": "#333333",
+}
+
+
+@contextmanager
+def drawing_style() -> Iterator[None]:
+    """Draw with the letters, lines and grid of the report, whatever the user's settings are."""
+    # From matplotlib's own defaults, so that a matplotlibrc of the user's changes no byte.
+    with matplotlib.rc_context():
+        matplotlib.rcdefaults()
+        matplotlib.rcParams.update(_STYLE)
+        yield
+
+
+def figure_svg(figure: Figure) -> str:
+    """Return a figure as the text of an SVG, without date or version."""
+    buffer = io.StringIO()
+    with drawing_style():
+        figure.savefig(
+            buffer,
+            format="svg",
+            bbox_inches="tight",
+            pad_inches=0.08,
+            metadata={"Date": None, "Creator": None},
+        )
+    return buffer.getvalue()
+
+
+def canvas(height: float, width: float = WIDTH) -> Figure:
+    """Return an empty figure of so many inches."""
+    return Figure(figsize=(width, height), layout="constrained")
+
+
+def short_label(text: object) -> str:
+    """Shorten a label in its middle, and keep it as it is: no formula, and shown in legends."""
+    label = " ".join(str(text).split())
+    if len(label) > LABEL_LENGTH:
+        half = LABEL_LENGTH // 2
+        label = f"{label[:half]}…{label[-(half - 1) :]}"
+    # matplotlib leaves out of legends what begins with "_": a space without width goes before it.
+    return re.sub(r"^_", "\u200b_", re.sub(r"([$])", r"\\\1", label))
+
+
+def thousands() -> FuncFormatter:
+    """Return what writes whole numbers at the ticks of an axis."""
+    return FuncFormatter(lambda value, _: f"{value:,.0f}")
+
+
+def whole(axis: Axis) -> None:
+    """Give an axis ticks at whole numbers only."""
+    axis.set_major_locator(MaxNLocator(integer=True, nbins=6))
+    axis.set_major_formatter(thousands())
+
+
+def rows_height(n: float, least: float) -> float:
+    """Return the height in inches of a figure with n labelled rows."""
+    return max(least, 0.9 + 0.17 * n)
+
+
+def name_rows(axes: Axes, names: Sequence[object]) -> None:
+    """Name the rows of a figure, the first on top."""
+    axes.set_yticks(np.arange(len(names)), [short_label(name) for name in names])
+    axes.set_ylim(len(names) - 0.4, -0.6)
+    axes.grid(axis="x")
+    axes.grid(visible=False, axis="y")
+    axes.tick_params(axis="y", length=0, labelsize=8 if len(names) <= 30 else 7)
+
+
+def styles(names: Sequence[str], colours: Sequence[str] = PALETTE) -> dict[str, dict[str, Any]]:
+    """Give each name a colour, dash and marker of its own, in their order."""
+    return {
+        name: {
+            "color": colours[i % len(colours)],
+            "linestyle": DASHES[i % len(DASHES)],  # 7 colours x 4 dashes: 28 that differ
+            "marker": MARKERS[i % len(MARKERS)],
+        }
+        for i, name in enumerate(names)
+    }
+
+
+def recipe_label(name: str, best: bool) -> str:
+    """Return what the legend calls a recipe."""
+    return short_label(name) + (" (best)" if best else "")
+
+
+def others_label(n: int) -> str:
+    """Return what the legend calls the recipes without a colour."""
+    return f"{n} other recipes (see the table)"

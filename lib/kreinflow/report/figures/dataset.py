@@ -1,0 +1,45 @@
+"""All figures of a data set, from the tables of its results."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from kreinflow.report.figures import data, figure_svg, probabilities, recipes
+from kreinflow.report.figures.landmark_map import map_svg
+from kreinflow.report.tables import best_recipe
+
+
+def dataset_figures(tables: Mapping[str, Any]) -> dict[str, str]:
+    """Return the text of the SVG of each figure of a data set, by name.
+
+    Parameters
+    ----------
+    tables : mapping
+        ``statistics`` and ``alignments``, see :class:`kreinflow.report.reading.DatasetReport`;
+        ``lengths`` of the distinct sequences; the DataFrames ``landmarks``, ``spectrum``,
+        ``models``, ``summary``, ``comparison``, ``confusion``, ``reject_curve``, ``calibration``,
+        ``times``; and ``points`` and ``landmark_map``, see
+        :func:`~kreinflow.report.figures.landmark_map.map_svg`.
+    """
+    comparison = tables["comparison"]
+    best = best_recipe(comparison)
+    drawn = {
+        "classes": data.classes_figure(tables["statistics"]["class_sizes"], tables["lengths"]),
+        "landmarks": data.landmarks_figure(tables["landmarks"]),
+        "spectrum": data.spectrum_figure(tables["spectrum"]),
+        "comparison": recipes.comparison_figure(comparison),
+        "confusion": recipes.confusion_figure(
+            tables["confusion"], best, tables["landmark_map"]["similar_classes"]
+        ),
+        "alignments": recipes.alignments_figure(
+            tables["summary"],
+            tables["models"],
+            best,
+            tables["alignments"]["distinct"],
+            "alignments" if tables["alignments"]["scheme"] else "measurements",
+        ),
+        "reject": probabilities.reject_figure(tables["reject_curve"], comparison),
+        "calibration": probabilities.calibration_figure(tables["calibration"], best),
+        "times": data.times_figure(tables["times"]),
+    }
+    svgs = {name: figure_svg(figure) for name, figure in drawn.items()}
+    return svgs | {"map": map_svg(tables["points"], tables["landmark_map"])}

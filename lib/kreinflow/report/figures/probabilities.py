@@ -1,0 +1,165 @@
+"""Figures of the probabilities: what is rejected by them, and how often they are right."""
+
+import math
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter, PercentFormatter
+
+from kreinflow.evaluation.metrics import CALIBRATION_BINS, INNER_CHOICE
+from kreinflow.numerics import FloatArray
+from kreinflow.report import figures as look
+from kreinflow.report.tables import numbers
+
+
+def stressed_recipes(comparison: pd.DataFrame) -> list[str]:
+    """Return the recipes that have a colour of their own: the best few, and the inner choice."""
+    names = comparison["recipe"].astype(str).tolist()
+    recipes = [name for name in names if name != INNER_CHOICE]
+    return recipes[: look.STRESSED] + [INNER_CHOICE] * (INNER_CHOICE in names)
+
+
+@look.drawing_style()
+def reject_figure(reject_curve: pd.DataFrame, comparison: pd.DataFrame) -> Figure:
+    """Draw the errors that remain when the least certain predictions are set aside.
+
+    The axes show the errors of :func:`stressed_recipes`; lines of the rest may leave them.
+    """
+    figure, axes = _curves(3.4, reject_curve, "coverage", "error", comparison)
+    stressed = reject_curve["recipe"].astype(str).isin(stressed_recipes(comparison))
+    coverage, error = (numbers(reject_curve.loc[stressed, name]) for name in ("coverage", "error"))
+    first = min(coverage[error > 0], default=1.0)
+    axes.set_xlim(min(math.floor(10 * first), 9) / 10, 1)
+    axes.set_ylim(0, max(1.5 * max(error), 0.001))
+    axes.xaxis.set_major_formatter(PercentFormatter(1.0, decimals=0))
+    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{100 * value:.3g}%"))
+    axes.set_xlabel("predictions kept, the most certain first")
+    axes.set_ylabel("errors among the kept")
+    return figure
+
+
+@look.drawing_style()
+def unknown_figure(curve: pd.DataFrame, summary: pd.DataFrame, comparison: pd.DataFrame) -> Figure:
+    """Draw the share of unknown objects that is rejected against that of the known.
+
+    Parameters
+    ----------
+    curve, summary : DataFrame
+        From :func:`kreinflow.evaluation.unknown.rejection_curve` and ``rejection_summary``.
+    comparison : DataFrame
+    """
+    figure, axes = _curves(
+        4.2, curve, "known_rejected", "unknown_rejected", comparison, diagonal=True
+    )
+    stands = summary["recipe"].astype(str).to_numpy()
+    stressed = stressed_recipes(comparison)
+    for name, style in look.styles(stressed).items():
+        axes.plot(
+            numbers(summary["known_rejected_mean"])[stands == name],
+            numbers(summary["unknown_rejected_mean"])[stands == name],
+            color=style["color"],
+            linestyle="none",
+            marker=style["marker"],
+            markersize=8 if name == stressed[0] else 5,
+            zorder=4,
+            clip_on=False,
+        )
+    axes.set_xlim(0, 1)
+    axes.set_ylim(0, 1)
+    for axis in (axes.xaxis, axes.yaxis):
+        axis.set_major_formatter(PercentFormatter(1.0, decimals=0))
+    axes.set_xlabel("objects of known classes rejected")
+    axes.set_ylabel("objects of unknown classes rejected")
+    return figure
+
+
+def _curves(
+    height: float,
+    curve: pd.DataFrame,
+    x: str,
+    y: str,
+    comparison: pd.DataFrame,
+    diagonal: bool = False,
+) -> tuple[Figure, Axes]:
+    """Draw a line for each recipe: the first stressed one thick, those not stressed pale."""
+    recipe = curve["recipe"].astype(str)
+    stressed = stressed_recipes(comparison)
+    others = sorted(set(recipe) - set(stressed))
+    figure = look.canvas(height + 0.16 * math.ceil((len(stressed) + bool(others)) / 2))
+    axes = figure.subplots()
+    if diagonal:
+        axes.plot([0, 1], [0, 1], color=look.GREY, linestyle="--", linewidth=1)
+    lines: list[tuple[str, dict[str, Any]]] = []
+    for name, style in look.styles(stressed).items():
+        best = name == stressed[0]
+        drawn = {"color": style["color"], "linestyle": style["linestyle"]}
+        drawn |= {"linewidth": 2.6 if best else 1.2, "zorder": 3 if best else 2.5}
+        lines.append((name, drawn | {"label": look.recipe_label(name, best)}))
+    for i, name in enumerate(others):
+        label = None if i else look.others_label(len(others))
+        lines.append((name, {"color": look.PALE, "linewidth": 0.8, "zorder": 2, "label": label}))
+    for name, drawn in lines:
+        rows = curve[recipe == name]
+        axes.plot(numbers(rows[x]), numbers(rows[y]), **drawn)
+    figure.legend(loc="outside lower center", ncols=2)
+    return figure, axes
+
+
+@look.drawing_style()
+def calibration_figure(calibration: pd.DataFrame, best: str) -> Figure:
+    """Draw accuracy against probability, above how many predictions of the best recipe have it.
+
+    Parameters
+    ----------
+    calibration : DataFrame
+    best : str
+        The recipe to draw, beside the inner choice if there is one.
+    """
+    recipe = calibration["recipe"].astype(str)
+    figure = look.canvas(4.6, 5.2)
+    above, below = figure.subplots(2, 1, sharex=True, height_ratios=[3, 1])
+    above.plot([0, 1], [0, 1], color=look.GREY, linestyle="--", linewidth=1, label="perfect")
+    for name, colour, marker in ((INNER_CHOICE, look.GREEN, "D"), (best, look.BLUE, "o")):
+        rows = calibration[recipe == name]
+        if rows.empty:
+            continue
+        accuracy, count = numbers(rows["accuracy"]), numbers(rows["count"])
+        low, high = _wilson(accuracy, count)
+        above.errorbar(
+            numbers(rows["confidence"]),
+            accuracy,
+            yerr=[accuracy - low, high - accuracy],
+            color=colour,
+            marker=marker,
+            markersize=4,
+            linewidth=1,
+            elinewidth=0.8,
+            label=look.recipe_label(name, name == best),
+        )
+    above.set_ylim(-0.02, 1.04)
+    above.set_ylabel("accuracy (bars: 95 % intervals)")
+    figure.legend(loc="outside upper left", ncols=3)
+    rows = calibration[recipe == best]
+    lower, count = numbers(rows["lower"]), numbers(rows["count"])
+    below.bar(
+        lower, count, width=1 / CALIBRATION_BINS, align="edge", color=look.SKY, edgecolor="white"
+    )
+    below.set_yscale("log")
+    below.set_ylim(0.8, max(2.0, float(count.max()) * 2))
+    below.yaxis.set_major_formatter(look.thousands())
+    below.set_yticks([], minor=True)
+    below.set_xlim(0, 1.01)
+    below.set_xlabel("probability given to the prediction")
+    below.set_ylabel("predictions")
+    return figure
+
+
+def _wilson(share: FloatArray, count: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return the ends of Wilson's interval of 95 %: wide where there are few, even for 0 and 1."""
+    z = 1.959964
+    centre = (share + z**2 / (2 * count)) / (1 + z**2 / count)
+    half = np.sqrt(share * (1 - share) / count + (z / (2 * count)) ** 2) * z / (1 + z**2 / count)
+    return np.minimum(centre - half, share), np.maximum(centre + half, share)

@@ -1,0 +1,227 @@
+"""Figures of the recipes: accuracy, confusions, cost of a query."""
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.colors import LinearSegmentedColormap, PowerNorm
+from matplotlib.figure import Figure
+
+from kreinflow.evaluation.comparison import SIGNIFICANCE
+from kreinflow.evaluation.metrics import INNER_CHOICE
+from kreinflow.numerics import FloatArray
+from kreinflow.report import figures as look
+from kreinflow.report.tables import flags, mean_by, measured, numbers
+
+MARKED_CELLS = 150
+"""Errors of a large confusion matrix are printed as numbers if they are no more cells than this."""
+
+
+@look.drawing_style()
+def comparison_figure(comparison: pd.DataFrame) -> Figure:
+    """Draw mean and standard deviation of the accuracy of each recipe."""
+    names = comparison["recipe"].astype(str).tolist()
+    means, deviations = numbers(comparison["accuracy_mean"]), numbers(comparison["accuracy_sd"])
+    best, alike = flags(comparison["best"]), flags(comparison["indistinguishable"])
+    figure = look.canvas(look.rows_height(len(names) * (1.5 if len(names) <= 20 else 1.0), 2.0))
+    axes = figure.subplots()
+    groups = (
+        ("best on the outer folds", best, look.BLUE, "o", look.BLUE),
+        ("not distinguishable from it", alike, look.BLUE, "o", "white"),
+        (
+            "chosen by inner folds",
+            comparison["recipe"] == INNER_CHOICE,
+            look.GREEN,
+            "D",
+            look.GREEN,
+        ),
+        (f"worse (p < {SIGNIFICANCE:g}), or not tested", None, look.GREY, "s", "white"),
+    )
+    left = np.ones(len(names), dtype=bool)
+    for text, chosen, colour, marker, face in groups:
+        part = left if chosen is None else np.asarray(chosen, dtype=bool)
+        left = left & ~part
+        if part.any():
+            axes.errorbar(
+                means[part],
+                np.flatnonzero(part),
+                xerr=np.nan_to_num(deviations[part]),
+                linestyle="none",
+                marker=marker,
+                markersize=5,
+                color=colour,
+                markerfacecolor=face,
+                elinewidth=1.2,
+                label=text,
+            )
+    look.name_rows(axes, names)
+    axes.set_xlabel("accuracy on the outer folds (mean, standard deviation)")
+    figure.legend(loc="outside upper left", ncols=2)
+    return figure
+
+
+@look.drawing_style()
+def confusion_figure(confusion: pd.DataFrame, recipe: str, classes: Sequence[str]) -> Figure:
+    """Draw the confusion matrix of one recipe, each row divided by its sum.
+
+    Right predictions are blue, errors vermilion, so that rare errors are seen.
+
+    Parameters
+    ----------
+    confusion : DataFrame
+    recipe : str
+    classes : sequence of str
+        Rows and columns, in this order: similar ones side by side, from
+        :func:`kreinflow.models.landmark_map.similar_classes`.
+    """
+    rows = confusion[confusion["recipe"].astype(str) == recipe]
+    place = {name: i for i, name in enumerate(classes)}
+    counts = np.zeros((len(classes), len(classes)))
+    true = rows["true"].astype(str).map(place).to_numpy(np.intp)
+    predicted = rows["predicted"].astype(str).map(place).to_numpy(np.intp)
+    counts[true, predicted] = numbers(rows["count"])
+    shares = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1e-300)
+    n = len(classes)
+    side = min(9.0, max(3.6, 2.0 + 0.3 * n))
+    figure = look.canvas(side, side + 0.3)
+    axes = figure.subplots()
+    diagonal = np.eye(n, dtype=bool)
+    for colour, masked in ((look.BLUE, ~diagonal), (look.VERMILION, diagonal)):
+        axes.imshow(
+            np.ma.array(shares, mask=masked | (shares == 0)),
+            cmap=LinearSegmentedColormap.from_list("share", ["#FFFFFF", colour]),
+            norm=PowerNorm(0.5, 0, 1),
+            interpolation="none",
+        )
+    _write_counts(axes, counts, shares)
+    tick_size = 8.0 if n <= 20 else max(5.5, 230 / n)
+    labels = [look.short_label(name) for name in classes]
+    axes.set_xticks(np.arange(n), labels, rotation=90, fontsize=tick_size)
+    axes.set_yticks(np.arange(n), labels, fontsize=tick_size)
+    axes.set_xticks(np.arange(n + 1) - 0.5, minor=True)
+    axes.set_yticks(np.arange(n + 1) - 0.5, minor=True)
+    axes.grid(visible=False)
+    axes.grid(which="minor", color="#EBEBEB", linewidth=0.4)
+    axes.tick_params(which="both", length=0)
+    axes.set_xlabel("predicted")
+    axes.set_ylabel("true")
+    axes.set_title(look.short_label(recipe), loc="left")
+    return figure
+
+
+def _write_counts(axes: Axes, counts: FloatArray, shares: FloatArray) -> None:
+    """Write the counts of a small matrix into its cells, of a large one the errors if few."""
+    n = len(counts)
+    size = 8.0 if n <= 15 else max(4.0, 300 / n / 2)
+    errors = np.count_nonzero(counts) - np.count_nonzero(np.diag(counts))
+    for i, j in zip(*np.nonzero(counts), strict=True):
+        if n <= 15 or (i != j and errors <= MARKED_CELLS):
+            text = f"{counts[i, j]:.3g}" if counts[i, j] < 1000 else f"{counts[i, j]:.0f}"
+            axes.text(
+                j,
+                i,
+                text,
+                ha="center",
+                va="center",
+                fontsize=size if len(text) <= 3 else size * 0.8,
+                color="white" if shares[i, j] > 0.35 else look.BLACK,
+            )
+
+
+@look.drawing_style()
+def alignments_figure(
+    summary: pd.DataFrame, models: pd.DataFrame, best: str, distinct: int, unit: str = "alignments"
+) -> Figure:
+    """Draw accuracy against what a new object costs.
+
+    Parameters
+    ----------
+    summary : DataFrame
+    models : DataFrame
+        With columns recipe, repeat, alignments_per_query; one row a recipe and fold.
+    best : str
+        The recipe to stress.
+    distinct : int
+        Distinct objects of the data set: what a method without landmarks compares with.
+    unit : str
+        What is counted: alignments, or scores for a matrix.
+    """
+    cost = mean_by(measured(models), "recipe", "alignments_per_query")
+    table = summary[summary["recipe"].astype(str).isin(cost.keys())]
+    names = table["recipe"].astype(str).tolist()
+    prices = np.array([cost[name] for name in names])
+    x = np.log10(np.maximum(prices, 1.0))
+    y, spread = numbers(table["accuracy_mean"]), numbers(table["accuracy_sd"])
+    limits = (x.min() - 0.15, max(math.log10(max(distinct, 1)), x.max()) + 0.15)
+    stressed = _stressed_places(prices, y, names.index(best))
+    others = [i for i in range(len(names)) if i not in stressed]
+    # Recipes with the same landmarks cost the same: set those with a name side by side.
+    for value in np.unique(np.round(x[stressed], 2)):
+        same = [i for i in stressed if np.round(x[i], 2) == value]
+        step = (limits[1] - limits[0]) * 0.016
+        x[same] += (np.arange(len(same)) - (len(same) - 1) / 2) * step
+    shown = [names[i] for i in stressed]
+    figure = look.canvas(3.4 + 0.16 * math.ceil((len(shown) + 2) / 2))
+    axes = figure.subplots()
+    handles: list[Any] = []
+    for i, style in zip(stressed, look.styles(shown).values(), strict=True):
+        name = names[i]
+        bars = axes.errorbar(
+            10 ** x[i],
+            y[i],
+            yerr=np.nan_to_num(spread[i]),
+            linestyle="none",
+            marker=style["marker"],
+            markersize=9 if name == best else 5.5,
+            markeredgecolor=look.BLACK if name == best else style["color"],
+            color=style["color"],
+            elinewidth=0.8,
+            label=look.recipe_label(name, name == best),
+            zorder=3,
+        )
+        handles.append(bars)
+    if others:
+        handles += axes.plot(
+            10 ** x[others],
+            y[others],
+            linestyle="none",
+            marker="o",
+            markersize=4,
+            color=look.PALE,
+            label=look.others_label(len(others)),
+        )
+    everything = axes.axvline(distinct, color=look.GREY, linestyle="--", linewidth=1)
+    everything.set_label(f"all {distinct:,} distinct objects")
+    _axis_of_costs(axes, 10 ** (limits[0] - 0.05), 10 ** (limits[1] + 0.05))
+    axes.set_xlabel(f"{unit} of a new object")
+    axes.set_ylabel("accuracy")
+    figure.legend(handles=[*handles, everything], loc="outside lower center", ncols=2)
+    return figure
+
+
+def _axis_of_costs(axes: Axes, low: float, high: float) -> None:
+    axes.set_xscale("log")
+    axes.set_xlim(low, high)
+    ticks = [v * 10**e for e in range(7) for v in (1, 2, 5) if low <= v * 10**e <= high]
+    axes.set_xticks(ticks, [f"{tick:,}" for tick in ticks])
+    axes.set_xticks([], minor=True)
+
+
+def _stressed_places(prices: FloatArray, accuracies: FloatArray, best: int) -> list[int]:
+    """Return the places of the recipes with a name: some of each, the most accurate first."""
+    by_accuracy = sorted(range(len(prices)), key=lambda i: (-accuracies[i], i != best))
+    front = _best_for_their_cost(prices, accuracies)[: look.STRESSED]
+    chosen = {*front, *[i for i in by_accuracy if i not in front][: look.STRESSED + 1 - len(front)]}
+    return [i for i in by_accuracy if i in chosen]
+
+
+def _best_for_their_cost(costs: FloatArray, accuracies: FloatArray) -> list[int]:
+    """Return the places that nothing cheaper, or as cheap, exceeds: the most accurate first."""
+    front: list[int] = []
+    for i in np.lexsort((costs, -accuracies)).tolist():
+        if not front or costs[i] < costs[front[-1]]:
+            front.append(i)
+    return front

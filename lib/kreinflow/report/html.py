@@ -1,0 +1,77 @@
+"""What all pages share: where their templates come from, and figures as parts of them."""
+
+import base64
+import hashlib
+import re
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup
+
+SVG, XLINK = "http://www.w3.org/2000/svg", "http://www.w3.org/1999/xlink"
+
+
+def page_environment(*folders: Path) -> Environment:
+    """Return where the templates of pages come from: these folders, then that of the report.
+
+    Templates have ``script``, which sorts tables, and ``policy``, which allows no other.
+    """
+    environment = Environment(
+        loader=FileSystemLoader([*folders, Path(__file__).parent]),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
+    script = (Path(__file__).parent / "sort.js").read_text(encoding="utf-8")
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode("ascii")
+    environment.globals |= {
+        "script": Markup(script),
+        "policy": "default-src 'none'; img-src data:; style-src 'unsafe-inline'; "
+        f"script-src 'sha256-{digest}'",
+    }
+    return environment
+
+
+def image(svg: str) -> dict[str, Any]:
+    """Return an SVG as a data URI, with its width in CSS pixels (a point is 4/3 of one).
+
+    Below its least width a figure scrolls in its box, so that labels stay readable.
+    """
+    data = base64.b64encode(svg.encode()).decode("ascii")
+    return {"source": f"data:image/svg+xml;base64,{data}", **_widths(svg)}
+
+
+def drawing(svg: str, prefix: str) -> dict[str, Any]:
+    """Return an SVG as a part of the page, its ids told from those of others by a prefix."""
+    return {"text": Markup(with_prefix(svg, prefix)), **_widths(svg)}
+
+
+def _widths(svg: str) -> dict[str, int]:
+    found = re.search(r'<svg [^>]*?\bwidth="([0-9.]+)pt"', svg)
+    width = round(float(found.group(1)) * 4 / 3) if found else 700
+    return {"width": width, "least": min(width, max(520, round(0.7 * width)))}
+
+
+def with_prefix(svg: str, prefix: str) -> str:
+    """Return an SVG with a prefix before its ids and all that refers to them; texts stay."""
+    root = ElementTree.fromstring(svg)
+    for element in root.iter():
+        for name, value in element.attrib.items():
+            if name == "id":
+                element.set(name, f"{prefix}{value}")
+            elif name == f"{{{XLINK}}}href" and value.startswith("#"):
+                element.set(name, f"#{prefix}{value[1:]}")
+            else:
+                element.set(name, value.replace("url(#", f"url(#{prefix}"))
+    return svg_text(root)
+
+
+def svg_text(root: ElementTree.Element) -> str:
+    """Return the text of a parsed SVG."""
+    ElementTree.register_namespace("", SVG)
+    ElementTree.register_namespace("xlink", XLINK)
+    return ElementTree.tostring(root, encoding="unicode") + "\n"

@@ -1,0 +1,212 @@
+"""What the page and the figures tell of a data set, read from its folder of results."""
+
+import os
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from kreinflow.artifacts import read_json, read_table
+from kreinflow.classify.model_file import Model
+from kreinflow.report.times import COLUMNS, MACHINE
+from kreinflow.sequences.partition import ALL, fold_name, fold_numbers
+
+CAPTIONS: dict[str, str] = {
+    "classes": "Sizes of the classes, and lengths of the sequences where there are any.",
+    "landmarks": "Landmarks of each class by selector: mean over folds, and their range.",
+    "spectrum": "Eigenvalues of the approximated kernel as shares of the largest, in the first "
+    "fold: positive ones blue, negative ones vermilion. The axis is logarithmic outside 0.0001.",
+    "map": "Objects and landmarks (black edges) of the final model in two dimensions of its Krein "
+    "space: axes are named with the sign and size of their eigenvalue.",
+    "comparison": "Accuracy of each recipe on the outer folds: mean and standard deviation.",
+    "confusion": "Confusion matrix of the best recipe, each row divided by its sum: right "
+    "predictions blue, errors vermilion. Numbers are records (mean over repeats).",
+    "alignments": "Accuracy against what a new object costs (recipes of equal cost are set side by "
+    "side). The dashed line is the cost without landmarks.",
+    "reject": "Errors among the predictions that are kept when the least certain are set aside.",
+    "calibration": "How often predictions of a given probability are right, above how many there "
+    "are of the best recipe.",
+    "times": "Where the time went: seconds of each stage, summed over its jobs.",
+    "unknown": "Objects of unknown classes that are rejected, against those of known classes, as "
+    "the threshold grows from left to right: mean over outer folds at each share of the known. A "
+    "marker has the means of both at the thresholds of the models of the coloured recipes; on the "
+    "dashed line the probability tells nothing.",
+}
+"""What each figure shows. All data sets have them but ``unknown``."""
+
+_TEXT = (
+    *("recipe", "selector", "transform", "rank_wanted", "correction", "learner"),
+    *("class", "taken_for", "true", "predicted", "id", "stage", "job"),
+    *MACHINE,
+)
+"""Columns that stay text whatever they hold: 01 and NA are labels."""
+
+Paths = Iterable[str | os.PathLike[str]]
+
+
+@dataclass(frozen=True, eq=False)
+class DatasetReport:
+    """What the page tells of one data set.
+
+    Tables have the columns that their makers document; cells that are empty in a file may be
+    empty text here.
+
+    Parameters
+    ----------
+    name : str
+    settings : mapping
+        The data set's part of the config: source, scoring, folds, recipes, final.
+    statistics : mapping
+        Of :class:`kreinflow.sequences.dataset.Dataset`.
+    alignments : mapping
+        With aligned, self_scores, full_matrix, distinct, store, scheme (both None if nothing was
+        aligned).
+    landmarks : DataFrame
+        Columns selector, repeat, fold, class, radius, reached; one row a landmark of a fold.
+    factors : DataFrame
+        Columns selector, transform, rank_wanted, repeat, fold, landmarks, rank, misfit, positive,
+        negative, zero, negative_fraction.
+    models : DataFrame
+        Columns recipe, repeat, fold, selector, transform, correction, learner, landmarks, rank,
+        basis_used, iterations, converged, hyper_parameters, temperature, reject_threshold,
+        inner_accuracy, inner_log_loss, alignments_per_query. Rows of the final model have a
+        negative repeat.
+    summary, comparison, per_class : DataFrame
+        Of :mod:`kreinflow.evaluation`.
+    times : DataFrame
+        With the columns of :mod:`kreinflow.report.times`.
+    final_recipe : str
+        The recipe of the final model.
+    landmark_map : mapping
+        With distinct, landmarks (numbers of all) and shown_objects, shown_landmarks.
+    figures : mapping of str to str
+        The text of an SVG for each name of :data:`CAPTIONS`.
+    unknown : mapping of str to DataFrame, optional
+        ``summary`` and ``families`` of :mod:`kreinflow.evaluation.unknown`, if classes were held
+        out as unknown.
+    unlabelled : DataFrame, optional
+        From :func:`read_unlabelled`, if it was asked for.
+    """
+
+    name: str
+    settings: Mapping[str, Any]
+    statistics: Mapping[str, Any]
+    alignments: Mapping[str, Any]
+    landmarks: pd.DataFrame
+    factors: pd.DataFrame
+    models: pd.DataFrame
+    summary: pd.DataFrame
+    comparison: pd.DataFrame
+    per_class: pd.DataFrame
+    times: pd.DataFrame
+    final_recipe: str
+    landmark_map: Mapping[str, Any]
+    figures: Mapping[str, str]
+    unknown: Mapping[str, pd.DataFrame] | None = None
+    unlabelled: pd.DataFrame | None = None
+
+
+def read_tables(paths: Paths) -> dict[str, pd.DataFrame]:
+    """Read tables of the evaluation, by the names of their files."""
+    return {Path(path).stem: read_table(path, ["recipe"], _TEXT) for path in paths}
+
+
+def read_folds(paths: Paths) -> pd.DataFrame:
+    """Read tables of single folds, SELECTOR/FOLD.tsv, as one with selector, repeat and fold."""
+    parts = []
+    for path in map(Path, paths):
+        repeat, fold = fold_numbers(path.name.split(".")[0])
+        table = read_table(path, [], _TEXT)
+        parts.append(table.assign(selector=path.parent.name, repeat=repeat, fold=fold))
+    return pd.concat(parts, ignore_index=True)
+
+
+def read_times(path: str | os.PathLike[str]) -> pd.DataFrame:
+    """Read what the jobs of a data set took."""
+    return read_table(path, COLUMNS, _TEXT)
+
+
+def read_dataset_report(folder: Path, name: str, settings: Mapping[str, Any]) -> DatasetReport:
+    """Read what the page says of a data set from its folder of results.
+
+    Parameters
+    ----------
+    folder : Path
+    name : str
+    settings : mapping
+        The data set's part of the config.
+    """
+    names = ("models", "summary", "comparison", "per_class")
+    evaluation = read_tables(folder / "evaluation" / f"{table}.tsv" for table in names)
+    model = Model.load(folder / "model.safetensors")
+    trained = _trained(evaluation["models"])
+    unknown = None
+    if settings["unknown"]:
+        tables = ("summary", "families")
+        unknown = read_tables(folder / "unknown" / f"{table}.tsv" for table in tables)
+    return DatasetReport(
+        name=name,
+        settings=settings,
+        statistics=read_json(folder / "dataset" / "summary.json")["statistics"],
+        alignments=read_json(folder / "columns" / "alignments.json"),
+        landmarks=read_folds(folder / "landmarks" / name for name in trained),
+        factors=read_folds(folder / "factors" / name for name in trained),
+        **evaluation,
+        times=read_times(folder / "times.tsv"),
+        final_recipe=str(model.about["training"]["recipe"]),
+        landmark_map=read_json(folder / "map.json"),
+        figures={
+            name: (folder / "figures" / f"{name}.svg").read_text()
+            for name in CAPTIONS
+            if name != "unknown" or unknown
+        },
+        unknown=unknown,
+        unlabelled=read_unlabelled(folder)
+        if settings["source"].get("unmatched") == "classify"
+        else None,
+    )
+
+
+def _trained(models: pd.DataFrame) -> list[str]:
+    """Return SELECTOR/FOLD.tsv of all models.
+
+    The folder is not asked: after a change of the config it may hold more folds than the run.
+    """
+    keys = models[["selector", "repeat", "fold"]].drop_duplicates()
+    return [
+        f"{selector}/{ALL if repeat < 0 else fold_name(int(repeat), int(fold))}.tsv"
+        for selector, repeat, fold in keys.itertuples(index=False)
+    ]
+
+
+def read_unlabelled(folder: Path) -> pd.DataFrame:
+    """Count the predictions of a data set's own unlabelled sequences.
+
+    Parameters
+    ----------
+    folder : Path
+        The data set's results.
+
+    Returns
+    -------
+    DataFrame
+        Columns class, records (predicted to be of it), rejected (how many of them are flagged),
+        landmark_score (the median of their scores with the nearest landmark), the largest class
+        first; records that could not be classified are in a class of their own, the empty text.
+    """
+    text = ("label", "reject", "problem")
+    table = read_table(folder / "classified" / "unlabelled.tsv", text, text)
+    scores = pd.to_numeric(table["landmark_score"], errors="coerce")
+    counted = pd.DataFrame(
+        {
+            "records": table.groupby("label").size(),
+            "rejected": (table["reject"] == "yes").groupby(table["label"]).sum(),
+            "landmark_score": scores.groupby(table["label"]).median(),
+        }
+    )
+    counted = counted.rename_axis("class").reset_index()
+    return counted.sort_values(
+        ["records", "class"], ascending=[False, True], kind="stable", ignore_index=True
+    )

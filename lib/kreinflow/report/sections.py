@@ -1,0 +1,334 @@
+"""The tables of the report's sections, and the numbers in its sentences."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from kreinflow.automatic import fits
+from kreinflow.evaluation.choice import chosen_recipes
+from kreinflow.evaluation.metrics import INNER_CHOICE
+from kreinflow.report.reading import DatasetReport
+from kreinflow.report.tables import (
+    Table,
+    cells,
+    flags,
+    number,
+    numbers,
+    percent,
+    shares,
+    span,
+    table_of,
+)
+from kreinflow.report.times import MACHINE, times_by, times_by_stage
+
+
+def counts(statistics: Mapping[str, Any]) -> Table:
+    """Return the numbers of what was read."""
+    sizes = statistics["class_sizes"]
+    rows = [
+        ("records read", f"{statistics['records_read']:,}"),
+        ("records kept", f"{statistics['records_kept']:,}"),
+        ("distinct", f"{statistics['distinct']:,}"),
+        ("classes", f"{len(sizes):,}"),
+        ("smallest class", f"{min(sizes.values()):,}"),
+        ("largest class", f"{max(sizes.values()):,}"),
+    ]
+    if "unlabelled" in statistics:
+        rows.append(("without label, to be classified", f"{statistics['unlabelled']:,}"))
+    if "unknown" in statistics:
+        rows.append(("records held out as unknown", f"{sum(statistics['unknown'].values()):,}"))
+    rows += [
+        (f"length, {name.replace('_', ' ')}", f"{value:,.0f}")
+        for name, value in statistics["lengths"].items()
+    ]
+    if "several_labels" in statistics:
+        rows.append(("entries with several labels", f"{statistics['several_labels']:,}"))
+        if statistics["release"]:
+            rows.append(("release of the database", statistics["release"]))
+    if statistics.get("asymmetry") is not None:
+        rows.append(
+            ("largest asymmetry (share of the largest entry)", f"{statistics['asymmetry']:.2g}")
+        )
+    return Table(["what", "number"], rows)
+
+
+def dropped(reasons: Mapping[str, Any]) -> Table:
+    """Return how many records were dropped for each reason, and some of them."""
+    rows = []
+    for reason, what in reasons.items():
+        more = what["count"] - len(what["examples"])
+        which = ", ".join(map(str, what["examples"])) + (f" and {more:,} more" if more else "")
+        rows.append((reason, f"{what['count']:,}", which))
+    return Table(["reason", "records", "which"], rows, {0, 2}, wrapped=2)
+
+
+def alignments(done: Mapping[str, Any]) -> dict[str, str] | None:
+    """Return how many pairs were aligned, beside those of the full matrix."""
+    if not done["aligned"]:
+        return None
+    return {
+        "aligned": f"{done['aligned']:,}",
+        "full": f"{done['full_matrix']:,}",
+        "share": f"{100 * done['aligned'] / max(done['full_matrix'], 1):.1f}",
+        "self_scores": f"{done['self_scores']:,}",
+        "store": str(done["store"]),
+    }
+
+
+def landmarks(table: pd.DataFrame) -> Table:
+    """Return what each selector took in the outer folds."""
+    rows = []
+    for selector, part in table.groupby("selector", sort=False):
+        balls = part[np.isfinite(numbers(part["radius"]))]
+        reached = "no balls"
+        if len(balls):
+            keys = [balls["repeat"], balls["fold"], balls["class"]]
+            whole = flags(balls["reached"]).groupby(keys)
+            reached = f"{int(whole.all().sum()):,} of {whole.ngroups:,}"
+        rows.append(
+            (
+                str(selector),
+                span(part.groupby(["repeat", "fold"]).size()),
+                str(part["class"].nunique()),
+                span(part.groupby(["repeat", "fold", "class"]).size()),
+                reached,
+            )
+        )
+    head = ["selector", "landmarks of a fold", "classes with one", "a class and fold"]
+    return Table([*head, "balls reached"], rows)
+
+
+def factors(table: pd.DataFrame) -> Table:
+    """Return signature and misfit of each factor: means over the outer folds."""
+    rows = []
+    for key, part in table.groupby(["selector", "transform", "rank_wanted"], sort=False):
+        misfit = numbers(part["misfit"])
+        rows.append(
+            (
+                *map(str, key),
+                *(
+                    span(part[name])
+                    for name in ("landmarks", "rank", "positive", "negative", "zero")
+                ),
+                f"{100 * numbers(part['negative_fraction']).mean():.1f} %",
+                f"{np.nanmean(misfit):.3f} (at most {np.nanmax(misfit):.3f})",
+            )
+        )
+    head = ["selector", "transform", "rank asked for", "landmarks", "rank", "positive", "negative"]
+    return Table([*head, "zero", "negative eigen-fraction", "misfit"], rows, {0, 1, 2})
+
+
+def comparison(
+    compared: pd.DataFrame, summary: pd.DataFrame, cost: Mapping[str, float], unit: str
+) -> Table:
+    """Return the figures of each recipe, and how it stands to the best."""
+    names = compared["recipe"].astype(str).tolist()
+    figures = summary.set_axis(summary["recipe"].astype(str)).loc[names]
+    best, alike = flags(compared["best"]).tolist(), flags(compared["indistinguishable"]).tolist()
+    differences = cells(compared["difference"], "+.2f", 100)
+    adjusted = numbers(compared["p_holm"])
+    columns = {
+        "recipe": names,
+        "verdict": map(_verdict, names, best, alike, adjusted),
+        "accuracy": shares(figures, "accuracy"),
+        "points to best": ["" if b else d for b, d in zip(best, differences, strict=True)],
+        "p (Holm)": ["< 0.001" if p < 0.001 else number(p) for p in adjusted],
+        f"{unit} per query": [f"{cost[name]:,.0f}" if name in cost else "" for name in names],
+        "balanced accuracy": shares(figures, "balanced_accuracy"),
+        "macro F1": shares(figures, "macro_f1"),
+        "MCC": cells(figures["mcc_mean"], ".3f"),
+        "log loss": cells(figures["log_loss_mean"], ".3f"),
+        "Brier": cells(figures["brier_mean"], ".3f"),
+        "calibration error": cells(figures["calibration_error_mean"], ".3f"),
+    }
+    return table_of(columns, {0, 1}, {place for place, b in enumerate(best) if b})
+
+
+def _verdict(recipe: str, best: bool, alike: bool, p: float) -> str:
+    if best:
+        return "best"
+    if np.isnan(p):
+        return "honest figure" if recipe == INNER_CHOICE else "not tested"
+    return "not distinguishable" if alike else "worse"
+
+
+def recipes(models: pd.DataFrame) -> Table:
+    """Return what each recipe is, and what its training said: means over the outer folds."""
+    rows = []
+    for recipe, part in models.groupby("recipe", sort=False):
+        chosen = [text for text in part["hyper_parameters"].unique() if isinstance(text, str)]
+        basis, temperature, threshold, accuracy = (
+            float(numbers(part[name]).mean())
+            for name in ("basis_used", "temperature", "reject_threshold", "inner_accuracy")
+        )
+        rows.append(
+            (
+                str(recipe),
+                *map(str, part[["transform", "selector", "correction", "learner"]].iloc[0]),
+                span(part["landmarks"]),
+                span(part["rank"]),
+                f"{100 * basis:.1f} %",
+                span(part["iterations"]),
+                f"{int(flags(part['converged']).sum())} of {len(part)}",
+                ", ".join(sorted(chosen)),
+                number(temperature),
+                number(threshold),
+                percent(accuracy),
+            )
+        )
+    head = ["recipe", "transform", "selector", "correction", "learner", "landmarks", "rank"]
+    head += ["points used", "steps", "converged", "hyper-parameters", "temperature", "reject below"]
+    return Table([*head, "accuracy on inner folds"], rows, {0, 1, 2, 3, 4})
+
+
+def automatic(
+    data: DatasetReport,
+    config: Mapping[str, Any],
+    accuracies: Mapping[str, str],
+    cost: Mapping[str, float],
+    unit: str,
+) -> dict[str, Any] | None:
+    """Return what there is to say of the automatic choice: what was tried, and what it gave."""
+    listed = [r for r in config["recipes"] if r["name"] in data.settings["recipes"]]
+    final = data.models[numbers(data.models["repeat"]) < 0]
+    if len(listed) < 2 or final.empty:
+        return None
+    chosen = list(chosen_recipes(data.models, [recipe["name"] for recipe in listed]).values())
+    ranked = final.sort_values(
+        ["inner_accuracy", "inner_log_loss"], ascending=[False, True], kind="stable"
+    )
+    names = ranked["recipe"].astype(str).tolist()
+    columns = {
+        "recipe": names,
+        "inner accuracy": map(percent, numbers(ranked["inner_accuracy"])),
+        "inner log loss": cells(ranked["inner_log_loss"], ".3f"),
+        "chosen in outer folds": [f"{chosen.count(name)} of {len(chosen)}" for name in names],
+        "accuracy on outer folds": [accuracies[name] for name in names],
+        f"{unit} per query": [f"{cost[name]:,.0f}" for name in names],
+    }
+    marked = {place for place, name in enumerate(names) if name == data.final_recipe}
+    of_one = fits(listed, config["learners"], config["inner_folds"])
+    return {
+        "table": table_of(columns, marked=marked),
+        "alignments": f"{config['auto']['alignments']:,}",
+        "fits": f"{of_one * (len(chosen) + 1):,}",
+        "fits_of_one": f"{of_one:,}",
+        "recipes": len(listed),
+        "parts": len(chosen) + 1,
+    }
+
+
+def per_class(table: pd.DataFrame, recipe: str) -> Table:
+    """Return the figures of each class by one recipe."""
+    own = table[table["recipe"].astype(str) == recipe]
+    return table_of(
+        {
+            "class": own["class"],
+            "precision, %": cells(own["precision"], ".2f", 100),
+            "recall, %": cells(own["recall"], ".2f", 100),
+            "F1, %": cells(own["f1"], ".2f", 100),
+            "support": cells(own["support"], ",.0f"),
+        }
+    )
+
+
+def unknown(
+    tables: Mapping[str, pd.DataFrame], sizes: Mapping[str, int], best: str
+) -> dict[str, Any]:
+    """Return what there is to say of the classes held out as unknown."""
+    summary, families = tables["summary"], tables["families"]
+    recipes = summary["recipe"].astype(str).tolist()
+    known, rejected = (shares(summary, f"{name}_rejected") for name in ("known", "unknown"))
+    place = recipes.index(best)
+    families = families[families["recipe"].astype(str) == best]
+    return {
+        "records": f"{sum(sizes.values()):,}",
+        "classes": len(sizes),
+        "rejected": rejected[place],
+        "known": known[place],
+        "table": table_of(
+            {
+                "recipe": recipes,
+                "known rejected": known,
+                "errors of the others": shares(summary, "known_error"),
+                "unknown rejected": rejected,
+                "AUROC": cells(summary["auroc_mean"], ".3f"),
+            },
+            marked={place},
+        ),
+        "families": table_of(
+            {
+                "class": families["class"],
+                "records": cells(families["records"], ",.0f"),
+                "rejected": shares(families, "rejected"),
+                "most often taken for": families["taken_for"],
+                "share": map(percent, numbers(families["taken_share"])),
+            },
+            text={0, 3},
+        ),
+    }
+
+
+def unlabelled(counted: pd.DataFrame) -> dict[str, Any]:
+    """Return what there is to say of the sequences without a label."""
+    faulty = counted["class"] == ""
+    rows = counted[~faulty]
+    return {
+        "records": f"{int(counted['records'].sum()):,}",
+        "rejected": f"{int(counted['rejected'].sum()):,}",
+        "faults": f"{faults:,}" if (faults := int(counted.loc[faulty, "records"].sum())) else "",
+        "table": table_of(
+            {
+                "class": rows["class"],
+                "sequences": cells(rows["records"], ",.0f"),
+                "flagged": cells(rows["rejected"], ",.0f"),
+                "median landmark score": cells(rows["landmark_score"], ".3f"),
+            }
+        ),
+    }
+
+
+def stages(times: pd.DataFrame) -> Table:
+    """Return what the jobs of each stage took."""
+    table = times_by_stage(times)
+    return table_of(
+        {
+            "stage": table["stage"],
+            "jobs": table["jobs"],
+            "seconds": cells(table["seconds"], ",.1f"),
+            "share": cells(table["share"], ".1%"),
+            "processor seconds": cells(table["cpu_seconds"], ",.1f"),
+            "largest memory, MB": cells(table["max_rss_mb"], ",.0f"),
+        }
+    )
+
+
+def machines(times: pd.DataFrame) -> Table:
+    """Return where the jobs ran, with what, and for how long."""
+    table = times_by(times, MACHINE)
+    heads = ("host", "kreinflow", "numpy", "CPU kernel")
+    return table_of(
+        {
+            **{head: table[name] for head, name in zip(heads, MACHINE, strict=True)},
+            "jobs": table["jobs"],
+            "seconds": cells(table["seconds"], ",.1f"),
+            "processor seconds": cells(table["cpu_seconds"], ",.1f"),
+        },
+        text={0, 1, 2, 3},
+    )
+
+
+def shown_on_the_map(summary: Mapping[str, Any]) -> str:
+    """Return how many objects and landmarks the map shows."""
+    every = {"landmarks": summary["landmarks"]}
+    every["other objects"] = summary["distinct"] - summary["landmarks"]
+    shown = (summary["shown_landmarks"], summary["shown_objects"])
+    counts = [
+        f"{part:,} of {whole:,} {what}" if part < whole else f"all {whole:,} {what}"
+        for part, (what, whole) in zip(shown, every.items(), strict=True)
+    ]
+    sampled = sum(shown) < summary["distinct"]
+    which = " A hash of their ids says which." if sampled else ""
+    return f"It shows {' and '.join(counts)}.{which}"

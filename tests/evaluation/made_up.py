@@ -1,0 +1,27 @@
+"""Made-up predictions of outer folds."""
+
+import numpy as np
+import pandas as pd
+
+
+def made_up_predictions(classes, recipes, n, folds, repeats=1, seed=0):
+    """Return predictions of n records: the larger the number of a recipe, the more are right."""
+    rng = np.random.default_rng(seed)
+    share = rng.dirichlet(np.full(len(classes), 2.0))
+    others = rng.choice(len(classes), n - len(classes), p=share)
+    true = np.concatenate([np.arange(len(classes)), others])
+    parts = []
+    for recipe, quality in recipes.items():
+        for repeat in range(repeats):
+            decisions = rng.normal(size=(n, len(classes)))
+            decisions[np.arange(n), true] += quality
+            p = np.exp(decisions * 1.4)
+            p /= p.sum(axis=1, keepdims=True)
+            part = pd.DataFrame({"recipe": recipe, "repeat": repeat}, index=range(n))
+            part["fold"] = rng.permutation(n) % folds
+            part["id"] = [f"s{i}" for i in range(n)]
+            part["true"] = np.array(classes)[true]
+            part["predicted"] = np.array(classes)[p.argmax(axis=1)]
+            probabilities = pd.DataFrame(p, columns=[f"p_{name}" for name in classes])
+            parts.append(pd.concat([part, probabilities], axis=1))
+    return pd.concat(parts, ignore_index=True)

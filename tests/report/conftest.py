@@ -1,0 +1,8 @@
+import pytest
+
+from report.made_up import run_tables
+
+
+@pytest.fixture(scope="session")
+def tables():
+    return run_tables(n_classes=4, n_folds=3, n=160)

@@ -1,0 +1,74 @@
+import numpy as np
+import pandas as pd
+from scipy.stats import binomtest
+
+from kreinflow.evaluation.metrics import INNER_CHOICE
+from kreinflow.report.figures import PALE, STRESSED, figure_svg
+from kreinflow.report.figures import probabilities as p
+from kreinflow.report.tables import best_recipe
+from report.made_up import unknown_tables
+
+
+def legend_of(figure):
+    (legend,) = figure.legends
+    return [text.get_text().strip("\u200b") for text in legend.get_texts()]
+
+
+def test_of_many_recipes_the_best_few_and_the_inner_choice_have_a_colour():
+    names = [f"_r{i:02d}" for i in range(30)]  # matplotlib leaves out names that begin with "_"
+    comparison = pd.DataFrame({"recipe": [*names[:3], INNER_CHOICE, *names[3:]]})
+    assert p.stressed_recipes(comparison) == [*names[:STRESSED], INNER_CHOICE]
+    curve = pd.DataFrame(
+        [
+            (name, coverage, 0.01 * coverage * (coverage > 0.7))
+            for name in comparison["recipe"]
+            for coverage in (0.5, 0.75, 1.0)
+        ],
+        columns=["recipe", "coverage", "error"],
+    )
+    figure = p.reject_figure(curve, comparison)
+    (axes,) = figure.axes
+    assert len(axes.lines) == 31
+    assert sum(line.get_color() != PALE for line in axes.lines) == STRESSED + 1
+    assert axes.get_xlim() == (0.7, 1.0)
+    others = "24 other recipes (see the table)"
+    assert legend_of(figure) == ["_r00 (best)", *names[1:STRESSED], INNER_CHOICE, others]
+
+
+def test_unknown_has_a_line_for_each_recipe_and_a_marker_at_its_threshold(tables):
+    summary, _, curve = unknown_tables(tables)
+    comparison = tables["comparison"]
+    figure = p.unknown_figure(curve, summary, comparison)
+    svg = figure_svg(figure)
+    assert svg == figure_svg(p.unknown_figure(curve, summary, comparison))
+    drawn = figure.axes[0].lines[1:]
+    curves = [line for line in drawn if line.get_linestyle() != "None"]
+    markers = [line for line in drawn if line.get_linestyle() == "None"]
+    assert len(curves) == len(summary)
+    rows = summary.set_index("recipe")
+    stressed = p.stressed_recipes(comparison)
+    for name, line, marker in zip(stressed, curves, markers, strict=False):
+        assert (line.get_linewidth() > 2) == (name == best_recipe(comparison))
+        expected = curve[curve["recipe"] == name]
+        np.testing.assert_array_equal(line.get_xdata(), expected["known_rejected"])
+        np.testing.assert_array_equal(line.get_ydata(), expected["unknown_rejected"])
+        assert marker.get_xdata().tolist() == [rows.loc[name, "known_rejected_mean"]]
+        assert marker.get_ydata().tolist() == [rows.loc[name, "unknown_rejected_mean"]]
+    assert len(markers) == len(stressed)
+
+
+def test_the_inner_choice_stands_beside_the_best_recipe(tables):
+    best = best_recipe(tables["comparison"])
+    figure = p.calibration_figure(tables["calibration"], best)
+    assert legend_of(figure) == ["perfect", INNER_CHOICE, f"{best} (best)"]
+
+
+def test_intervals_are_those_of_wilson():
+    right, n = np.array([0, 1, 7, 10]), np.array([1, 1, 9, 10])
+    low, high = p._wilson(right / n, n.astype(float))
+    expected = [
+        binomtest(int(k), int(m), 0.5).proportion_ci(0.95, "wilson")
+        for k, m in zip(right, n, strict=True)
+    ]
+    np.testing.assert_allclose(low, [e.low for e in expected], atol=1e-6)
+    np.testing.assert_allclose(high, [e.high for e in expected], atol=1e-6)

@@ -1,0 +1,73 @@
+"""Sections that not all data sets have, and what the tables say of single cases."""
+
+import numpy as np
+import pandas as pd
+
+from kreinflow.report import sections
+from kreinflow.report.tables import best_recipe
+from report.made_up import config, report_page, unknown_tables
+
+
+def test_an_automatic_choice_has_a_section_with_the_runners_up(tables):
+    inner = dict(
+        zip(tables["models"]["recipe"].unique(), [0.91, 0.97, 0.96] + 6 * [0.9], strict=True)
+    )
+    models = tables["models"].assign(inner_accuracy=tables["models"]["recipe"].map(inner))
+    # In one fold another recipe is ahead.
+    swapped = (models["fold"] == 0) & (models["recipe"] == "ikfd-pooled-meb-normalised")
+    models.loc[swapped, "inner_accuracy"] = 0.98
+    whole = config() | {"auto": {"alignments": 5_000_000}}
+    _, page = report_page(tables, whole, models=models, final_recipe="ikfd-pooled-meb")
+    assert "data-1-automatic" in page.ids
+    text = page.all_text
+    assert "9 recipes were compared in 4 training parts" in text
+    # Four recipes with 9 ridges on 3 inner folds, five with nothing to choose, each once on all.
+    assert "with 132 fits in each, 528 in all" in text
+    assert "limited by 5,000,000 alignments" in text
+    assert "Nothing of a test fold was seen by a choice" in text
+    section = text[text.index("Recipes by their accuracy on the inner folds") :]
+    places = [
+        section.index(row)
+        for row in (
+            "ikfd-pooled-meb 97.00 % 0.200 2 of 3",
+            "ikfd-pooled-meb-normalised 96.00 % 0.200 1 of 3",
+            "ikfd-meb 91.00 % 0.200 0 of 3",
+        )
+    ]
+    assert places == sorted(places)
+
+
+def test_the_page_tells_how_many_of_the_unknown_were_rejected(tables):
+    summary, families, _ = unknown_tables(tables)
+    best = best_recipe(tables["comparison"])
+    statistics = tables["statistics"] | {"unknown": {"<i>odd</i>": 30, "new": 1200}}
+    unknown = {"summary": summary, "families": families}
+    _, page = report_page(tables, statistics=statistics, unknown=unknown)
+    assert "data-1-unknown" in page.ids
+    text = page.all_text
+    assert "1,230 records of 2 classes were held out" in text
+    assert "records held out as unknown 1,230" in text
+    share = 1 + list(summary["recipe"]).index(best)
+    assert f"{30 + share}.00 ± 0.50 % of the unknown were rejected by {best}" in text
+    assert f"beside {share}.00 ± 0.50 % of the known" in text
+    assert "at most 1 % errors among accepted predictions on inner folds, without them" in text
+    assert f"<i>odd</i> 30 {30 + share}.00 % {tables['classes'][0]} 90.00 %" in text
+
+
+def test_the_page_counts_the_sequences_without_a_label(tables):
+    rows = [("<b>", 3, 1, 0.3), ("", 1, 0, np.nan), ("01", 1, 1, 0.2)]
+    counts = pd.DataFrame(rows, columns=["class", "records", "rejected", "landmark_score"])
+    text = report_page(tables, unlabelled=counts)[1].all_text
+    assert "5 sequences have no label; 2 of them are flagged" in text
+    assert "and 1 could not be classified" in text
+    assert "<b> 3 1 0.300 01 1 1 0.200" in text
+    text = report_page(tables, unlabelled=counts[:0])[1].all_text
+    assert "0 sequences have no label; 0 of them are flagged." in text
+
+
+def test_it_says_how_many_objects_the_map_shows():
+    whole = {"distinct": 140, "landmarks": 32, "shown_objects": 108, "shown_landmarks": 32}
+    said = sections.shown_on_the_map(whole)
+    assert said == "It shows all 32 landmarks and all 108 other objects."
+    said = sections.shown_on_the_map(whole | {"distinct": 10_000, "shown_objects": 2000})
+    assert "all 32 landmarks and 2,000 of 9,968 other objects. A hash of their ids says" in said
