@@ -239,7 +239,6 @@ class DatasetPlan:
             ),
             *("evaluation", "final_model", "map"),
             *(("unknown_scores", "unknown") if self.settings["unknown"] else ()),
-            *((UNLABELLED,) if self.classifies_unlabelled else ()),
             *(f"classify.{Path(path).stem}" for path in self.classified),
         ]
 
