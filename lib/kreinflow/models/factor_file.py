@@ -88,7 +88,7 @@ def load_leading(
     embedding : CorrectedFactor
         Its ``values`` are the a_k, the largest magnitude first.
     total : float
-        The sum of all |a|.
+        The sum of all ``|a|``.
     """
     header, arrays = read_arrays(path, KIND)
     number = _number(header, transform, rank)
