@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 
 from kreinflow.errors import InputError
 from kreinflow.krein.correction import CorrectedFactor, embed
-from kreinflow.krein.eigen import Eigenpairs, eigenpairs
+from kreinflow.krein.eigen import Eigenpairs
 from kreinflow.krein.factor import KreinFactor, Rank
-from kreinflow.krein.landmark_kernel import TrainingPart, landmark_kernel
+from kreinflow.krein.landmark_kernel import TrainingPart, factor_of, landmark_kernel
 from kreinflow.learners.learner import Choice, Learner, Problem
 from kreinflow.models.calibration import (
     LOSS_DIGITS,
@@ -215,17 +215,10 @@ def _with_landmarks(
 
     def make() -> tuple[KreinFactor, Eigenpairs]:
         seen = np.setdiff1d(np.arange(len(part.rows)), held_out)
-        C = select(kernel.C, seen)
+        own = kernel.self_similarities[seen]
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)  # the factor of the fold says it
-            factor = KreinFactor.fit(
-                C,
-                kernel.W,
-                kernel.self_similarities[seen],
-                rank=rank,
-                centre=kernel.centring is not None,
-            )
-        return factor, eigenpairs(factor.rows(C), factor.signs)
+            return factor_of(replace(kernel, C=select(kernel.C, seen), self_similarities=own), rank)
 
     @cache
     def embedding() -> CorrectedFactor:
