@@ -2,6 +2,7 @@
 
 import os
 import re
+import runpy
 import subprocess
 import sys
 from html.parser import HTMLParser
@@ -86,3 +87,16 @@ def test_links_of_the_markdown_lead_to_files(name):
         parts = urlsplit(link)
         if not parts.scheme and parts.path:
             assert (path.parent / parts.path).exists(), link
+
+
+def test_the_picture_of_the_stages_is_what_its_script_draws():
+    script = runpy.run_path(str(DOCS / "draw_stages.py"))
+    assert (DOCS / "stages.svg").read_text(encoding="utf-8") == script["draw"]()
+
+
+def test_the_readme_is_short():
+    lines = (ROOT / "README.md").read_text().splitlines()
+    assert len(lines) <= 150
+    assert [
+        line for line in lines if len(line) > 100 and not line.startswith("python3 -m venv")
+    ] == []
