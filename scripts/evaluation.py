@@ -4,7 +4,7 @@ import pandas as pd
 
 from kreinflow.artifacts import read_table, write_table
 from kreinflow.console import logged
-from kreinflow.evaluation.choice import with_inner_choice
+from kreinflow.evaluation.inner_choice import with_inner_choice
 from kreinflow.evaluation.metrics import PREDICTION_COLUMNS
 from kreinflow.evaluation.tables import evaluation_tables
 

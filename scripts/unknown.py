@@ -6,7 +6,7 @@ import pandas as pd
 
 from kreinflow.artifacts import open_array, read_table, write_table
 from kreinflow.console import logged
-from kreinflow.evaluation.choice import with_inner_choice
+from kreinflow.evaluation.inner_choice import with_inner_choice
 from kreinflow.evaluation.unknown import (
     known_confidences,
     rejected_families,

@@ -7,7 +7,7 @@ import pytest
 
 from kreinflow import automatic
 from kreinflow.configuration import complete_configuration
-from kreinflow.evaluation.choice import chosen_recipes
+from kreinflow.evaluation.inner_choice import chosen_recipes
 from kreinflow.landmarks.registry import make_selector
 from kreinflow.landmarks.stage import LandmarkStage, training_parts
 from kreinflow.models.choice import choose_recipe

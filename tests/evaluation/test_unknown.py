@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from kreinflow.evaluation import unknown as u
-from kreinflow.evaluation.choice import with_inner_choice
+from kreinflow.evaluation.inner_choice import with_inner_choice
 from kreinflow.evaluation.metrics import INNER_CHOICE
 
 RECIPES = ["one", "two"]

@@ -7,8 +7,8 @@ import pandas as pd
 
 from kreinflow.competitors.registry import METHODS, OURS
 from kreinflow.competitors.run import FIGURES, FOLD_COLUMNS
-from kreinflow.evaluation.choice import chosen_recipes
 from kreinflow.evaluation.comparison import corrected_t_test, holm
+from kreinflow.evaluation.inner_choice import chosen_recipes
 
 COMPARE_COLUMNS = (
     "folds",

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 
-from kreinflow.evaluation.choice import chosen_recipes
+from kreinflow.evaluation.inner_choice import chosen_recipes
 from kreinflow.evaluation.metrics import INNER_CHOICE, PROBABILITY_PREFIX
 
 UNKNOWN_COLUMNS = ("recipe", "repeat", "fold", "id", "true", "predicted", "probability", "reject")

@@ -1,4 +1,4 @@
-"""From decisions to probabilities, and from probabilities to a threshold for rejection."""
+"""From decisions to probabilities: temperature scaling."""
 
 import numpy as np
 from scipy.special import log_softmax, softmax

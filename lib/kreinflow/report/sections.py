@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 
 from kreinflow.automatic import fits
-from kreinflow.evaluation.choice import chosen_recipes
+from kreinflow.evaluation.inner_choice import chosen_recipes
 from kreinflow.evaluation.metrics import INNER_CHOICE
 from kreinflow.report.reading import DatasetReport
 from kreinflow.report.tables import (
