@@ -251,6 +251,8 @@ def test_mistakes_are_named(content, path, value, message):
         ("seed: [1\n", "not YAML"),
         ("", "holds no keys"),
         ("- 1\n", "holds no keys"),
+        ("a: &x [*x]\n", "c.yaml: a part holds itself, or is nested too deeply"),
+        ("a: " + "[" * 1500, "c.yaml: a part holds itself, or is nested too deeply"),
         ("a: !!python/object/apply:os.system ['true']\n", "not YAML"),
     ],
 )

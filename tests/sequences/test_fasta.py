@@ -1,4 +1,6 @@
+import bz2
 import gzip
+import lzma
 import os
 import threading
 
@@ -93,11 +95,15 @@ def test_the_whole_header_is_kept(tmp_path):
         (b"\n \n", "x.fasta: holds no records"),
         (b"id\tlabel\n", r"x.fasta, line 1: not FASTA, .* with 'id\\tlabel'"),
         (b"\n;old\n>a\nMK\n", r"x.fasta, line 2: not FASTA"),
-        (b"\x89PNG\xff", "x.fasta, line 1: not FASTA"),
+        (b"\x89PNG\xff", r"x.fasta, line 1: not FASTA, .* this line with '\\x89PNG\\xff'"),
+        (bz2.compress(b">a\nMK\n"), "x.fasta: is packed with bzip2. Unpack it"),
+        (lzma.compress(b">a\nMK\n"), "x.fasta: is packed with xz. Unpack it"),
+        (b"PK\x03\x04>a\nMK\n", "x.fasta: is a zip archive"),
         (b">a\nMK\n>\nMK\n", r"x.fasta, record 2 \(line 3\): has no id"),
         (b">a\nMK\n>b\n>c\nMK\n", r"x.fasta, record 2 \(line 3\), b: has no residues"),
         (b">a\nMK\n>b\n", r"x.fasta, record 2 \(line 3\), b: has no residues"),
         (b">a\nMK\nV\xe4L\n", r"record 1 \(line 1\), a: residue 4 is not an ASCII letter"),
+        (b">e\0\nMK\n", r"record 1 \(line 1\), e\\x00: its id has a control character"),
         (b">\xe4\nMK\n", r"record 1 \(line 1\), \\xe4: its header is not UTF-8 text"),
         (gzip.compress(b"", mtime=0), "x.fasta: holds no records"),
     ],

@@ -9,6 +9,7 @@ import pytest
 
 from datasets import load
 from kreinflow.errors import InputError
+from small_inputs import write_matrix
 
 TABLE = {"table": "l.tsv", "id_column": "id", "label_column": "label"}
 K = np.array([[3.0, 1, 0, 0], [1, 3, 0, 0], [0, 0, 3, 1], [0, 0, 1, 3]])
@@ -79,12 +80,19 @@ def test_small_classes(folder):
     [
         ({"labels": {"lines": "short.txt"}}, r"short.txt: has 3 labels, but .*m.csv has 4 rows"),
         ({"labels": {"lines": "none.txt"}}, r"none.txt: no such file"),
+        (
+            {"labels": {"lines": "odd.txt"}},
+            r"odd.txt, line 3: the label 'a\\x04' has a control char",
+        ),
+        ({"matrix": "odd.csv"}, r"odd.csv, row 1: the id 'o\\x05' has a control character"),
         ({"matrix": "none.csv"}, r"none.csv: no such file"),
         ({"matrix": "l.xlsx"}, r"l.xlsx: the ending is not one of a table of numbers"),
     ],
 )
 def test_faults(folder, changes, message):
     (folder / "short.txt").write_text("1\n2\n1\n")
+    (folder / "odd.txt").write_text("1\n2\na\x04\n1\n")
+    write_matrix(folder / "odd.csv", K, ["o\x05", "x", "y", "z"])
     with pytest.raises(InputError, match=message):
         load(matrix(**changes), folder)
 

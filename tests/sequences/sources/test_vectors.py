@@ -89,3 +89,17 @@ def test_strings(folder):
     assert dataset.rows.tolist() == [0, 1, 2, 0, 3, 4]
     assert dataset.kind == "squared_dissimilarity"
     assert dataset.digests[2] == hashlib.sha256("Ångström".encode()).hexdigest()[:32]
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "kernel", "message"),
+    [
+        ("x.txt", "ab\n\ncd\n", "edit_distance", r"x\.txt, line 2: the string is empty"),
+        ("x.csv", "a,b\n", "ball", "x.csv: has a header, but no rows"),
+        ("x.csv", "1,2\n3,-4\n", "ball", r"x\.csv, row 2, column 2: -4 is negative"),
+    ],
+)
+def test_faults_of_an_object(folder, name, text, kernel, message):
+    (folder / name).write_text(text)
+    with pytest.raises(InputError, match=message):
+        load(vectors(name, kernel={"name": kernel}), folder)
