@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from datasets import assert_same_rows, content, load
+from data_sets import assert_same_rows, content, load
 from kreinflow.errors import InputError
 from kreinflow.sequences.dataset import read_dataset, write_dataset
 from kreinflow.sequences.payload import Matrix

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from datasets import assert_same_rows, dropped, load
+from data_sets import assert_same_rows, dropped, load
 from kreinflow.errors import InputError
 from kreinflow.sequences.unknown import is_unknown, without_unknown
 from small_inputs import families, matrix_of, points, write_fasta, write_matrix

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from datasets import LETTERS, dropped, load
+from data_sets import LETTERS, dropped, load
 from kreinflow.errors import InputError
 from kreinflow.sequences.dataset import write_unlabelled
 from kreinflow.sequences.sources.registry import make_source

@@ -4,7 +4,7 @@ import hashlib
 
 import pytest
 
-from datasets import LETTERS, dropped, load
+from data_sets import LETTERS, dropped, load
 from flat_files import ENTRIES, entry, labels_from, residues, write_flat_file
 from kreinflow.errors import InputError
 from kreinflow.sequences.sources.registry import make_source

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from datasets import load
+from data_sets import load
 from kreinflow.errors import InputError
 from small_inputs import write_matrix
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import scipy.io
 
-from datasets import content, load
+from data_sets import content, load
 from kreinflow.errors import InputError
 from small_inputs import write_matrix
 
