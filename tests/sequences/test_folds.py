@@ -306,11 +306,6 @@ def test_faults_of_the_users_table(tmp_path, lines, message):
         table_folds(tmp_path, lines)
 
 
-def test_missing_table(tmp_path):
-    with pytest.raises(InputError, match=r"none.tsv: no such file"):
-        count_folds(settings(method="table", table="none.tsv"), tmp_path)
-
-
 def test_dropped_records_may_stay_in_the_users_table(tmp_path):
     lines = ["s0 1", "s1 2", "s2 1", "s3 2", "s4 1", "s5 1", "t 3"]
     data = replace(SIX, dropped=("t",))

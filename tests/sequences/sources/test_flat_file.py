@@ -94,7 +94,6 @@ def test_organisms(folder):
     [
         (b"", r"x.dat: is empty"),
         (b">P00001 kinase\nMKV\n", r"x.dat, line 1: not a UniProtKB flat file, .*'>P00001 kinase'"),
-        (b"<!DOCTYPE html>\n", r"line 1: not a UniProtKB flat file"),
         (
             b"ID   X; SV 1; linear; mRNA; STD; PLN; 1859 BP.\n//\n",
             r"entry 1 \(line 1\): not an ent",
