@@ -7,7 +7,6 @@ from types import SimpleNamespace
 import numpy as np
 import pandas as pd
 
-from kreinflow.alignment.engine import align_pairs, pack
 from kreinflow.classify.model_file import final_model
 from kreinflow.configuration import complete_configuration
 from kreinflow.krein.landmark_kernel import landmark_kernel
@@ -19,9 +18,10 @@ from kreinflow.models.inner_folds import inner_partition
 from kreinflow.models.reject_threshold import RejectRule
 from kreinflow.models.run import Run
 from kreinflow.models.training import Training
-from kreinflow.scores import open_scores, read_scheme, transforms_of
+from kreinflow.scores import MatrixScores, open_scores, read_scheme, transforms_of
 from kreinflow.sequences.partition import ALL, Partition
 from kreinflow.sequences.sources.registry import make_source
+from sequence_pairs import rectangle
 
 PROTEIN, DNA = "ARNDCQEGHILKMFPSTWYV", "ACGT"
 
@@ -139,23 +139,6 @@ def configuration(source, transform="log", learner="ikfd", scoring=None, folds=N
     }
 
 
-class DenseScores:
-    """All scores of a data set's distinct sequences."""
-
-    def __init__(self, dataset, scheme):
-        n = len(dataset.sequences)
-        left, right = np.divmod(np.arange(n * n, dtype=np.int32), np.int32(n))
-        packed = pack(list(dataset.sequences))
-        self.values = align_pairs(packed, left, right, scheme, 1).reshape(n, n)
-        self.dtype = self.values.dtype
-
-    def rectangle(self, rows, columns):
-        return self.values[np.ix_(rows, columns)]
-
-    def self_scores(self):
-        return np.diagonal(self.values).astype(np.float64)
-
-
 def trained_recipe(config, data):
     """The config's one recipe, trained on all records of the data set by the workflow's pieces."""
     config = complete_configuration(config)
@@ -164,7 +147,11 @@ def trained_recipe(config, data):
     source = make_source(part["source"], data)
     dataset = source.load(source.alphabet(part["scoring"]), config["seed"])
     scheme = read_scheme(dataset, part["scoring"], data)
-    scores = DenseScores(dataset, scheme) if scheme else open_scores(dataset, None, data)
+    rows = np.arange(len(dataset.digests))
+    if scheme is None:
+        scores = open_scores(dataset, None, data)
+    else:
+        scores = MatrixScores(rectangle(dataset.sequences, rows, rows, scheme))
     selector = config["selectors"][recipe["selector"]]
     transforms = transforms_of(
         [recipe["transform"], selector.get("transform", "raw")], config["transforms"], scheme
@@ -172,13 +159,13 @@ def trained_recipe(config, data):
     table = LandmarkStage(dataset, scores, transforms, config["seed"]).select(
         make_selector(selector)
     )
-    rows = table["row"].to_numpy(np.int64)
-    columns = scores.rectangle(np.arange(len(dataset.digests)), rows)
+    landmark_rows = table["row"].to_numpy(np.int64)
+    columns = scores.rectangle(rows, landmark_rows)
     partition = Partition(dataset.rows, np.empty((0, len(dataset.ids)), dtype=np.int64))
-    run = Run(dataset, partition, columns, rows, scores.self_scores())
+    run = Run(dataset, partition, columns, landmark_rows, scores.self_scores())
     landmarks, training = run.landmarks(table), run.training_part(ALL)
     (entry,) = make_factors(landmarks, training, transforms, [recipe])
-    inner = inner_partition(rows, training, config["inner_folds"], config["seed"], ALL)
+    inner = inner_partition(landmark_rows, training, config["inner_folds"], config["seed"], ALL)
     reject = RejectRule(config["reject_error"])
     trained = Training(landmarks, training, inner, reject, config["seed"]).train(
         recipe,
@@ -192,7 +179,7 @@ def trained_recipe(config, data):
         dataset=dataset,
         scheme=scheme,
         source=part["source"],
-        rows=rows,
+        rows=landmark_rows,
         entry=entry,
         classifier=trained.classifier,
         figures={"recipe": recipe["name"]} | trained.figures,

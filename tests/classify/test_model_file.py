@@ -42,29 +42,9 @@ def test_read_back_as_it_was(tmp_path, learner, transform):
     assert again.classifier.reject_threshold == model.classifier.reject_threshold
 
 
-@pytest.mark.parametrize("learner", ["ikfd", "nearest"])
-@pytest.mark.parametrize("kind", KINDS)
-def test_a_model_of_a_matrix_has_no_landmarks_but_their_ids(tmp_path, kind, learner):
-    model, *_ = model_of(tmp_path, kind, learner=learner, seed=2)
-    model.save(tmp_path / "model.safetensors")
-    again = Model.load(tmp_path / "model.safetensors")
-    assert (again.landmarks, again.scheme, again.kernel) == (None, None, None)
-    assert (again.matrix_kind, again.landmark_ids) == (kind, model.landmark_ids)
-    assert (again.classifier.centring is None) == (kind == "similarity")
-
-
-@pytest.mark.parametrize("kernel", [{"name": "ball"}, {"name": "edit_distance"}])
-def test_a_model_of_a_kernel_has_its_landmarks(tmp_path, kernel):
-    model, *_ = model_of(tmp_path, kernel)
-    model.save(tmp_path / "model.safetensors")
-    again = Model.load(tmp_path / "model.safetensors")
-    assert again.kernel == model.kernel == kernel
-    assert (again.scheme, again.matrix_kind, again.molecule) == (None, None, None)
-    np.testing.assert_array_equal(again.landmarks, model.landmarks)
-    assert again.landmark_ids == model.landmark_ids
-
-
-@pytest.mark.parametrize("objects", ["sequences", {"name": "ball"}, {"name": "edit_distance"}])
+@pytest.mark.parametrize(
+    "objects", ["sequences", *KINDS, {"name": "ball"}, {"name": "edit_distance"}]
+)
 def test_the_same_model_is_the_same_bytes(tmp_path, objects):
     model, *_ = model_of(tmp_path, objects)
     for name in ("one", "two"):
