@@ -6,6 +6,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
+from Bio.Seq import Seq
 
 from kreinflow.classify.model_file import final_model
 from kreinflow.configuration import complete_configuration
@@ -38,6 +39,12 @@ def families(seed, classes=("a", "b", "c"), each=10, length=60, letters=PROTEIN,
             child[places] = rng.choice(list(letters), places.sum())
             records.append((f"{label}{number}", label, "".join(child)))
     return records
+
+
+def turned(record):
+    """A record of the other strand."""
+    id, label, residues = record
+    return id, label, str(Seq(residues).reverse_complement())
 
 
 def write_fasta(path, records, header="{id} family={label};"):

@@ -26,6 +26,7 @@ from small_inputs import (
     model_of,
     points,
     trained_model,
+    turned,
     write_fasta,
 )
 
@@ -171,11 +172,8 @@ def nucleotides(tmp_path):
 
 def test_the_better_strand(nucleotides, tmp_path):
     model, records = nucleotides()
-    turned = [
-        (i, label, str(Seq(s).reverse_complement()) if number % 3 == 0 else s)
-        for number, (i, label, s) in enumerate(records)
-    ]
-    new = write_fasta(tmp_path / "new.fasta", turned)
+    mixed = [r if n % 3 else turned(r) for n, r in enumerate(records)]
+    new = write_fasta(tmp_path / "new.fasta", mixed)
     table = classify_file(model, new, both_strands=True)
     assert tuple(table.columns) == (*COLUMNS[:-1], "strand", "problem")
     assert table["strand"].tolist() == ["-" if n % 3 == 0 else "+" for n in range(len(records))]
@@ -190,8 +188,7 @@ def test_a_landmark_that_scores_nothing_with_itself_hides_no_strand(nucleotides,
     own = model.classifier.landmark_self_scores.copy()
     own[0] = 0.0
     model = replace(model, classifier=replace(model.classifier, landmark_self_scores=own))
-    turned = [(i, label, str(Seq(s).reverse_complement())) for i, label, s in records]
-    new = write_fasta(tmp_path / "new.fasta", turned)
+    new = write_fasta(tmp_path / "new.fasta", map(turned, records))
     assert set(classify_file(model, new, both_strands=True)["strand"]) == {"-"}
 
 

@@ -3,7 +3,6 @@
 import gzip
 import hashlib
 import os
-import random
 import time
 from pathlib import Path
 
@@ -14,6 +13,7 @@ from data_sets import LETTERS, dropped, load
 from kreinflow.errors import InputError
 from kreinflow.sequences.dataset import write_unlabelled
 from kreinflow.sequences.sources.registry import make_source
+from small_inputs import BY_HEADER, DNA, families, turned, write_fasta
 
 TABLE = {"table": "l.tsv", "id_column": "id", "label_column": "label"}
 FASTA = b">a1 A x\nMKVL\n>b1 B x\nACDE\n>a2 A y\nMKVLL\n>b2 B y\nACDEE\n>a3 A z\nMKVL\n"
@@ -174,20 +174,11 @@ def test_nucleotides_that_are_called_proteins_are_refused(folder):
 
 
 def test_nucleotides_on_the_other_strand_are_counted_in_known_classes_alone(folder):
-    drawn, lines = random.Random(1), []
-    turn = bytes.maketrans(b"ACGT", b"TGCA")
-    for label in "abc":
-        first = drawn.choices("ACGT", k=200)
-        for copy in range(6):
-            other = [drawn.choice("ACGT") if drawn.random() < 0.05 else x for x in first]
-            residues = "".join(other).encode()
-            if (label, copy) in {("a", 2), ("c", 5)}:
-                residues = residues.translate(turn)[::-1]
-            lines.append(b">%s%d\n%s\n" % (label.encode(), copy, residues))
-    (folder / "x.fasta").write_bytes(b"".join(lines))
-    found = fasta(labels={"pattern": "^([abc])"}, molecule="nucleotide")
-    turned = load(found, folder).statistics["other_strand"]
-    assert turned == {"count": 2, "examples": ["a2", "c5"]}
+    records = families(1, each=6, letters=DNA, length=200, changed=0.05)
+    write_fasta(folder / "x.fasta", [turned(r) if r[0] in ("a2", "c5") else r for r in records])
+    found = fasta(labels=BY_HEADER, molecule="nucleotide")
+    other = load(found, folder).statistics["other_strand"]
+    assert other == {"count": 2, "examples": ["a2", "c5"]}
     held = load(found, folder, unknown=["c"]).statistics["other_strand"]
     assert held == {"count": 1, "examples": ["a2"]}
 
