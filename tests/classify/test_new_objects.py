@@ -5,7 +5,7 @@ import pytest
 
 from kreinflow.classify.classification import classify_file
 from kreinflow.errors import InputError
-from small_inputs import KINDS, families, matrix_of, model_of, points, write_fasta, write_matrix
+from small_inputs import KINDS, matrix_of, model_of, points, write_matrix
 
 KERNELS = {
     "gaussian": {"name": "gaussian", "width": 2.0},
@@ -116,8 +116,6 @@ def test_vectors_and_strings_that_do_not_fit_the_model(tmp_path):
     np.save(tmp_path / "nan.npy", np.array([[1.0, 2.0], [np.nan, 1.0]]))
     message = "nan.npy, row 2, column 1: nan is not a finite number"
     assert message in refused(model, tmp_path / "nan.npy")
-    new = write_fasta(tmp_path / "x.fasta", families(1))
-    assert "the ending is not one of a table of numbers" in refused(model, new)
     model, *_ = model_of(tmp_path, KERNELS["edit_distance"])
     write_matrix(tmp_path / "x.csv", np.ones((2, 2)), ["q", "r"])
     assert "compares strings. Give a .txt file" in refused(model, tmp_path / "x.csv")

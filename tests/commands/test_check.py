@@ -99,65 +99,47 @@ def test_the_data_folder_on_the_command_line(run, refused, tmp_path):
 # Other faults of each kind of file are in tests/sequences, with the same messages.
 
 
+UNIFORM = {"method": "uniform"}
+OTHER = {
+    "selectors": {
+        "meb": UNIFORM | {"budget": "other"},
+        "other": {"method": "meb", "transform": "log"},
+    },
+    "transform": "normalised",
+    "scoring": {"mode": "global", "gap_open": 11},
+}
+
+
 @pytest.mark.parametrize(
-    ("records", "message"),
+    ("more", "changes", "message"),
     [
         (
-            [*GOOD, ("e", "a\x01b", "MKV")],
+            [("e", "a\x01b", "MKV")],
+            {},
             r"x.fasta, record 31 (line 61): the label 'a\x01b' has a control character. Remove it.",
         ),
-        (GOOD[:22], "class 'c' has 2 different records"),
-        ([*GOOD, ("e", "a", "XXX")], "e: its 3 residues score 0 with themselves"),
-    ],
-)
-def test_bad_fasta(faulty, tmp_path, records, message):
-    write_fasta(tmp_path / "x.fasta", records)
-    source = fasta_source(labels={"pattern": "family=([^;]*);"})
-    assert message in faulty(configuration(source, folds={"k": 3}))
-
-
-UNIFORM = {"method": "uniform"}
-
-
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
+        (families(2, "d", each=2), {"folds": {"k": 3}}, "class 'd' has 2 different records"),
+        ([("e", "a", "XXX")], {}, "e: its 3 residues score 0 with themselves"),
         (
+            [],
             {"selectors": {"meb": UNIFORM | {"budget": 16}}},
             "selectors.meb.budget: 16 landmarks are more than the 15",
         ),
         (
-            {
-                "selectors": {
-                    "meb": UNIFORM | {"budget": "other"},
-                    "other": {"method": "meb", "transform": "log"},
-                },
-                "transform": "normalised",
-                "scoring": {"mode": "global", "gap_open": 11},
-            },
-            "the transform log of selector 'other' cannot take",
+            [],
+            {"selectors": {"meb": {"method": "given", "table": "l.tsv"}}},
+            "of the 2 landmarks. Name more of them",
         ),
-        ({"classify": {"new": {"dataset": "mine", "input": "new.fasta"}}}, "new.fasta: no such"),
+        ([], OTHER, "the transform log of selector 'other' cannot take"),
+        ([], {"classify": {"new": {"dataset": "mine", "input": "n.fa"}}}, "n.fa: no such file"),
+        ([], {"results": "x.fasta"}, "x.fasta: is a file where a folder is expected"),
+        ([], {"results": "x.fasta/deeper"}, "x.fasta: is a file where a folder is expected"),
+        ([], {"results": "x" * 300}, "cannot be used (File name too long). Set other 'results'."),
     ],
 )
-def test_bad_settings(faulty, tmp_path, changes, message):
-    write_fasta(tmp_path / "x.fasta", GOOD)
-    assert message in faulty(configuration(fasta_source(), **changes))
-
-
-def test_a_table_of_landmarks_that_folds_leave_empty(faulty, tmp_path):
-    write_fasta(tmp_path / "x.fasta", GOOD)
+def test_what_the_workflow_would_refuse(faulty, tmp_path, more, changes, message):
+    write_fasta(tmp_path / "x.fasta", [*GOOD, *more])
     (tmp_path / "l.tsv").write_text("id\na0\nb0\n")
-    given = {"meb": {"method": "given", "table": "l.tsv"}}
-    message = faulty(configuration(fasta_source(), selectors=given))
-    assert "of the 2 landmarks. Name more of them" in message
-
-
-def test_results_that_cannot_be_a_folder(faulty, tmp_path):
-    write_fasta(tmp_path / "x.fasta", GOOD)
-    for results, message in (
-        ("x.fasta", "x.fasta: is a file where a folder is expected"),
-        ("x.fasta/deeper", "x.fasta: is a file where a folder is expected"),
-        ("x" * 300, "cannot be used (File name too long). Set other 'results'."),
-    ):
-        assert message in faulty(configuration(fasta_source(), results=str(tmp_path / results)))
+    source = fasta_source(labels={"pattern": "family=([^;]*);"})
+    results = str(tmp_path / changes.get("results", "results"))
+    assert message in faulty(configuration(source, **changes | {"results": results}))

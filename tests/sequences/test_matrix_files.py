@@ -1,5 +1,4 @@
 import gzip
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -151,6 +150,7 @@ D = np.array([[0.0, 1.0, 2.0], [1.0, 0.0, 3.0], [2.0, 3.0, 0.0]])
         (K[:2], "similarity", r"m.csv: has 2 rows and 3 columns"),
         (K[:1, :1], "similarity", r"has 1 row\."),
         (0 * K, "similarity", r"m.csv: all entries are 0"),
+        (D, "similarity", r"m.csv: .*whole diagonal is 0.*Is this a dissimilarity"),
         (1e200 * K, "similarity", r"row 1, column 1: 1e\+200 is above 1e\+150 in size"),
         (1e80 * D, "dissimilarity", r"row 1, column 2: .*e\+80 is above 1e\+75 in size"),
         (changed(1, 2, np.nan), "similarity", r"row 2, column 3: nan is not a finite number"),
@@ -189,10 +189,3 @@ def test_dissimilarities_are_squared_once(tmp_path):
     np.testing.assert_array_equal(check_matrix(tmp_path, D, "dissimilarity", 0)[0], D**2)
     np.testing.assert_array_equal(check_matrix(tmp_path, D, "squared_dissimilarity", 0)[0], D)
     np.testing.assert_array_equal(check_matrix(tmp_path, K, "similarity", 0)[0], K)
-
-
-def test_a_similarity_whose_diagonal_is_zero_is_refused():
-    D = np.abs(np.subtract.outer(np.arange(4.0), np.arange(4.0)))
-    with pytest.raises(InputError, match="whole diagonal is 0.*Is this a dissimilarity"):
-        check_matrix(Path("d.npy"), D, "similarity", 1e-6)
-    check_matrix(Path("d.npy"), D, "dissimilarity", 1e-6)

@@ -75,13 +75,6 @@ def test_labels_from_names_of_files(tmp_path):
         make_source(files | {"fasta": "empty"}, tmp_path).check()
 
 
-def test_substitutions_are_counted(folder):
-    add(folder, b">u\nmuuO*\n", b"u\tA\n")
-    data = load(fasta(), folder)
-    assert data.sequences[-1] == b"MCCK"
-    assert data.statistics["substitutions"] == {"* at the end": 1, "O to K": 1, "U to C": 2}
-
-
 @pytest.mark.parametrize(
     ("records", "labels", "changes", "message"),
     [

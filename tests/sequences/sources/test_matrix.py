@@ -81,7 +81,6 @@ def test_small_classes(folder):
         ),
         ({"matrix": "odd.csv"}, r"odd.csv, row 1: the id 'o\\x05' has a control character"),
         ({"matrix": "none.csv"}, r"none.csv: no such file"),
-        ({"matrix": "l.xlsx"}, r"l.xlsx: the ending is not one of a table of numbers"),
     ],
 )
 def test_faults(folder, changes, message):
