@@ -1,7 +1,5 @@
 """``kreinflow check``: what it says of an input, and that it refuses what the workflow would."""
 
-from functools import partial
-
 import pytest
 import yaml
 
@@ -34,34 +32,18 @@ def checked(tmp_path):
     return check
 
 
-@pytest.fixture
-def check(checked, run):
-    """A function that checks a good config: all that is said."""
-
-    def command(config):
-        code, out, err = checked(run, config)
-        assert code == 0, err
-        return out + err
-
-    return command
-
-
-@pytest.fixture
-def faulty(checked, refused):
-    """A function that checks a config that is refused: the message."""
-    return partial(checked, refused)
-
-
 @pytest.mark.parametrize("labels", [BY_HEADER, {"table": "y.tsv"}])
-def test_a_line_for_each_data_set(check, tmp_path, labels):
+def test_a_line_for_each_data_set(run, checked, tmp_path, labels):
     write_fasta(tmp_path / "x.fasta", GOOD)
     write_labels(tmp_path / "y.tsv", GOOD)
-    assert check(configuration(fasta_source(labels=labels))) == (
-        "mine: 30 records (0 dropped), 30 distinct, 3 classes, 2 folds, 1 recipe: ready to run\n"
+    assert checked(run, configuration(fasta_source(labels=labels))) == (
+        0,
+        "mine: 30 records (0 dropped), 30 distinct, 3 classes, 2 folds, 1 recipe: ready to run\n",
+        "",
     )
 
 
-def test_what_is_left_out_is_counted(check, tmp_path):
+def test_what_is_left_out_is_counted(run, checked, tmp_path):
     records = [
         *GOOD,
         *families(2, classes="d", each=3),
@@ -74,16 +56,18 @@ def test_what_is_left_out_is_counted(check, tmp_path):
     drop = {"too_long": "drop", "illegal_residues": "drop", "max_length": 400}
     config = configuration(fasta_source(labels={"table": "y.tsv"}, unmatched="classify", **drop))
     config["datasets"]["mine"]["unknown"] = ["d"]
-    said = check(config)
+    code, out, _ = checked(run, config)
+    assert code == 0
     why = "2 dropped: 1 too long, 1 illegal residues, 3 held out as unknown, 1 to be classified"
-    assert f"30 records ({why}), 30 distinct" in said
+    assert f"30 records ({why}), 30 distinct" in out
 
 
-def test_what_looks_like_a_mistake_is_told(check, tmp_path):
+def test_what_looks_like_a_mistake_is_told(run, checked, tmp_path):
     records = families(3, letters=DNA, changed=0.02)
     renamed = [(id, "A", s) for id, _, s in records[2:4]]
     write_fasta(tmp_path / "x.fasta", [*map(turned, records[:2]), *renamed, *records[4:]])
-    said = check(configuration(fasta_source(molecule="nucleotide")))
+    code, _, said = checked(run, configuration(fasta_source(molecule="nucleotide")))
+    assert code == 0
     assert f"2 records look like the other strand of their class: {records[0][0]}, " in said
     assert "kreinflow: mine: the classes 'A' and 'a' differ in upper and lower case only" in said
 
@@ -137,9 +121,9 @@ OTHER = {
         ([], {"results": "x" * 300}, "cannot be used (File name too long). Set other 'results'."),
     ],
 )
-def test_what_the_workflow_would_refuse(faulty, tmp_path, more, changes, message):
+def test_what_the_workflow_would_refuse(refused, checked, tmp_path, more, changes, message):
     write_fasta(tmp_path / "x.fasta", [*GOOD, *more])
     (tmp_path / "l.tsv").write_text("id\na0\nb0\n")
     source = fasta_source(labels={"pattern": "family=([^;]*);"})
     results = str(tmp_path / changes.get("results", "results"))
-    assert message in faulty(configuration(source, **changes | {"results": results}))
+    assert message in checked(refused, configuration(source, **changes | {"results": results}))
