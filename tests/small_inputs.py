@@ -182,14 +182,20 @@ def trained_recipe(config, data):
     )
     own = landmarks.self_scores, landmarks.lengths
     seen = [array[dataset.rows] for array in (landmarks.scores, *own)]
+    (factor,) = factor_table([entry]).to_dict("records")
+    model = final_model(
+        dataset,
+        trained.classifier,
+        scheme,
+        part["source"],
+        {"recipe": recipe["name"]} | trained.figures,
+        factor,
+        landmark_rows.tolist(),
+    )
     return SimpleNamespace(
         dataset=dataset,
-        scheme=scheme,
-        source=part["source"],
         rows=landmark_rows,
-        entry=entry,
-        classifier=trained.classifier,
-        figures={"recipe": recipe["name"]} | trained.figures,
+        model=model,
         decisions=trained.classifier.decision_function(*seen),
         probabilities=trained.classifier.predict_proba(*seen),
     )
@@ -198,11 +204,7 @@ def trained_recipe(config, data):
 def trained_model(config, data):
     """The final model of the config's one recipe, with the probabilities of its training rows."""
     it = trained_recipe(config, data)
-    (factor,) = factor_table([it.entry]).to_dict("records")
-    model = final_model(
-        it.dataset, it.classifier, it.scheme, it.source, it.figures, factor, it.rows.tolist()
-    )
-    return model, it.dataset, it.probabilities
+    return it.model, it.dataset, it.probabilities
 
 
 def model_of(folder, objects="sequences", transform=None, learner="ikfd", **more):

@@ -135,7 +135,6 @@ TAMPERED = {
         _set("header", "molecule", to="plastic"),
         _set("header", "kernel", to={"name": "gaussian", "width": 1.0}),
         _set("header", "landmark_ids", 0, to="\x1b[31m"),
-        _set("header", "landmark_ids", to=["a"]),
         _set("header", "landmark_ids", to=None),
         _set("header", "classifier", "classes", to=["a", "b", "c\td"]),
         _set("header", "classifier", "classes", to=["a", "a", "b"]),

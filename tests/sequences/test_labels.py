@@ -81,7 +81,6 @@ def test_lines(tmp_path):
 @pytest.mark.parametrize(
     ("one", "other"),
     [
-        ("a b", "a  b"),
         ("a b", "a\u00a0b"),
         ("ab", "a\u200bb"),
         ("a", "a\ufeff"),
