@@ -6,8 +6,8 @@ from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
+from Bio.Seq import Seq
 
-from kreinflow.alignment.engine import align_pairs, pack
 from kreinflow.classify.model_file import final_model
 from kreinflow.configuration import complete_configuration
 from kreinflow.krein.landmark_kernel import landmark_kernel
@@ -19,9 +19,10 @@ from kreinflow.models.inner_folds import inner_partition
 from kreinflow.models.reject_threshold import RejectRule
 from kreinflow.models.run import Run
 from kreinflow.models.training import Training
-from kreinflow.scores import open_scores, read_scheme, transforms_of
+from kreinflow.scores import MatrixScores, open_scores, read_scheme, transforms_of
 from kreinflow.sequences.partition import ALL, Partition
 from kreinflow.sequences.sources.registry import make_source
+from sequence_pairs import rectangle
 
 PROTEIN, DNA = "ARNDCQEGHILKMFPSTWYV", "ACGT"
 
@@ -38,6 +39,12 @@ def families(seed, classes=("a", "b", "c"), each=10, length=60, letters=PROTEIN,
             child[places] = rng.choice(list(letters), places.sum())
             records.append((f"{label}{number}", label, "".join(child)))
     return records
+
+
+def turned(record):
+    """A record of the other strand."""
+    id, label, residues = record
+    return id, label, str(Seq(residues).reverse_complement())
 
 
 def write_fasta(path, records, header="{id} family={label};"):
@@ -139,23 +146,6 @@ def configuration(source, transform="log", learner="ikfd", scoring=None, folds=N
     }
 
 
-class DenseScores:
-    """All scores of a data set's distinct sequences."""
-
-    def __init__(self, dataset, scheme):
-        n = len(dataset.sequences)
-        left, right = np.divmod(np.arange(n * n, dtype=np.int32), np.int32(n))
-        packed = pack(list(dataset.sequences))
-        self.values = align_pairs(packed, left, right, scheme, 1).reshape(n, n)
-        self.dtype = self.values.dtype
-
-    def rectangle(self, rows, columns):
-        return self.values[np.ix_(rows, columns)]
-
-    def self_scores(self):
-        return np.diagonal(self.values).astype(np.float64)
-
-
 def trained_recipe(config, data):
     """The config's one recipe, trained on all records of the data set by the workflow's pieces."""
     config = complete_configuration(config)
@@ -164,7 +154,11 @@ def trained_recipe(config, data):
     source = make_source(part["source"], data)
     dataset = source.load(source.alphabet(part["scoring"]), config["seed"])
     scheme = read_scheme(dataset, part["scoring"], data)
-    scores = DenseScores(dataset, scheme) if scheme else open_scores(dataset, None, data)
+    rows = np.arange(len(dataset.digests))
+    if scheme is None:
+        scores = open_scores(dataset, None, data)
+    else:
+        scores = MatrixScores(rectangle(dataset.sequences, rows, rows, scheme))
     selector = config["selectors"][recipe["selector"]]
     transforms = transforms_of(
         [recipe["transform"], selector.get("transform", "raw")], config["transforms"], scheme
@@ -172,13 +166,13 @@ def trained_recipe(config, data):
     table = LandmarkStage(dataset, scores, transforms, config["seed"]).select(
         make_selector(selector)
     )
-    rows = table["row"].to_numpy(np.int64)
-    columns = scores.rectangle(np.arange(len(dataset.digests)), rows)
+    landmark_rows = table["row"].to_numpy(np.int64)
+    columns = scores.rectangle(rows, landmark_rows)
     partition = Partition(dataset.rows, np.empty((0, len(dataset.ids)), dtype=np.int64))
-    run = Run(dataset, partition, columns, rows, scores.self_scores())
+    run = Run(dataset, partition, columns, landmark_rows, scores.self_scores())
     landmarks, training = run.landmarks(table), run.training_part(ALL)
     (entry,) = make_factors(landmarks, training, transforms, [recipe])
-    inner = inner_partition(rows, training, config["inner_folds"], config["seed"], ALL)
+    inner = inner_partition(landmark_rows, training, config["inner_folds"], config["seed"], ALL)
     reject = RejectRule(config["reject_error"])
     trained = Training(landmarks, training, inner, reject, config["seed"]).train(
         recipe,
@@ -188,14 +182,20 @@ def trained_recipe(config, data):
     )
     own = landmarks.self_scores, landmarks.lengths
     seen = [array[dataset.rows] for array in (landmarks.scores, *own)]
+    (factor,) = factor_table([entry]).to_dict("records")
+    model = final_model(
+        dataset,
+        trained.classifier,
+        scheme,
+        part["source"],
+        {"recipe": recipe["name"]} | trained.figures,
+        factor,
+        landmark_rows.tolist(),
+    )
     return SimpleNamespace(
         dataset=dataset,
-        scheme=scheme,
-        source=part["source"],
-        rows=rows,
-        entry=entry,
-        classifier=trained.classifier,
-        figures={"recipe": recipe["name"]} | trained.figures,
+        rows=landmark_rows,
+        model=model,
         decisions=trained.classifier.decision_function(*seen),
         probabilities=trained.classifier.predict_proba(*seen),
     )
@@ -204,11 +204,7 @@ def trained_recipe(config, data):
 def trained_model(config, data):
     """The final model of the config's one recipe, with the probabilities of its training rows."""
     it = trained_recipe(config, data)
-    (factor,) = factor_table([it.entry]).to_dict("records")
-    model = final_model(
-        it.dataset, it.classifier, it.scheme, it.source, it.figures, factor, it.rows.tolist()
-    )
-    return model, it.dataset, it.probabilities
+    return it.model, it.dataset, it.probabilities
 
 
 def model_of(folder, objects="sequences", transform=None, learner="ikfd", **more):

@@ -26,6 +26,7 @@ from small_inputs import (
     model_of,
     points,
     trained_model,
+    turned,
     write_fasta,
 )
 
@@ -171,11 +172,8 @@ def nucleotides(tmp_path):
 
 def test_the_better_strand(nucleotides, tmp_path):
     model, records = nucleotides()
-    turned = [
-        (i, label, str(Seq(s).reverse_complement()) if number % 3 == 0 else s)
-        for number, (i, label, s) in enumerate(records)
-    ]
-    new = write_fasta(tmp_path / "new.fasta", turned)
+    mixed = [r if n % 3 else turned(r) for n, r in enumerate(records)]
+    new = write_fasta(tmp_path / "new.fasta", mixed)
     table = classify_file(model, new, both_strands=True)
     assert tuple(table.columns) == (*COLUMNS[:-1], "strand", "problem")
     assert table["strand"].tolist() == ["-" if n % 3 == 0 else "+" for n in range(len(records))]
@@ -190,8 +188,7 @@ def test_a_landmark_that_scores_nothing_with_itself_hides_no_strand(nucleotides,
     own = model.classifier.landmark_self_scores.copy()
     own[0] = 0.0
     model = replace(model, classifier=replace(model.classifier, landmark_self_scores=own))
-    turned = [(i, label, str(Seq(s).reverse_complement())) for i, label, s in records]
-    new = write_fasta(tmp_path / "new.fasta", turned)
+    new = write_fasta(tmp_path / "new.fasta", map(turned, records))
     assert set(classify_file(model, new, both_strands=True)["strand"]) == {"-"}
 
 
@@ -204,10 +201,11 @@ def test_a_negative_score_is_a_fault_of_its_record(tmp_path):
     new = write_fasta(tmp_path / "new.fasta", [("odd", "a", "W" * 60), records[0]])
     messages = []
     table = classify_file(model, new, on_fault=messages.append)
-    assert re.search(r"odd: its score with the landmark \w+ is negative, which .* log", messages[0])
+    assert re.search(
+        r"record 1 .line 1., odd: its score with the landmark \w+ is negative, which .* log",
+        messages[0],
+    )
     assert (len(messages), table["problem"][1]) == (1, "")
-    with pytest.raises(InputError, match="record 1 .line 1., odd: its score"):
-        classify_file(model, new)
 
 
 def test_a_record_that_cannot_be_turned_does_not_lose_the_others(nucleotides, tmp_path):
@@ -262,8 +260,6 @@ def test_decisions_that_overflow_are_no_prediction(tmp_path):
     table = classify_file(model, tmp_path / "x.fasta", on_fault=faults.append)
     assert "(line 1), a0: the model's decision for it is not finite" in faults[0]
     assert len(faults) == len(table) == table["problem"].str.contains("is not finite").sum()
-    with pytest.raises(InputError, match="a0: the model's decision for it is not finite"):
-        classify_file(model, tmp_path / "x.fasta")
 
 
 def test_a_prediction_below_the_threshold_is_flagged(tmp_path):

@@ -14,15 +14,15 @@ from kreinflow.sequences.objects import read_objects
 from small_inputs import model_of
 
 OBJECTS = {
-    "sequences": "sequences",
-    "matrix": "similarity",
-    "vectors": {"name": "gaussian"},
-    "strings": {"name": "edit_distance"},
+    "sequences": ("sequences", ["landmarks", "scheme", "molecule"]),
+    "matrix": ("similarity", ["matrix_kind"]),
+    "vectors": ({"name": "gaussian"}, ["landmarks", "kernel"]),
+    "strings": ({"name": "edit_distance"}, ["landmarks", "kernel"]),
 }
 
 
 def saved_and_loaded(kind, folder):
-    model, *_ = model_of(folder, OBJECTS[kind])
+    model, *_ = model_of(folder, OBJECTS[kind][0])
     model.save(folder / "model.safetensors")
     return Model.load(folder / "model.safetensors")
 
@@ -30,6 +30,8 @@ def saved_and_loaded(kind, folder):
 @pytest.mark.parametrize("kind", OBJECTS)
 def test_a_model_is_described(tmp_path, kind):
     model = saved_and_loaded(kind, tmp_path)
+    parts = ("landmarks", "scheme", "kernel", "matrix_kind", "molecule")
+    assert [part for part in parts if getattr(model, part) is not None] == OBJECTS[kind][1]
     content = describe_model(model)
     assert json.loads(json.dumps(content, allow_nan=False)) == content
     assert content["objects"] == kind

@@ -48,14 +48,13 @@ def classified(run):
 
 @pytest.fixture(scope="session")
 def trained(tmp_path_factory):
-    """A model and its file, the data it was trained on, and their probabilities."""
+    """A model and its file, and the data it was trained on."""
     folder = tmp_path_factory.mktemp("trained")
-    model, _, probabilities = model_of(folder, seed=7, changed=0.45)
+    model, *_ = model_of(folder, seed=7, changed=0.45)
     model.save(folder / "model.safetensors")
     return SimpleNamespace(
         path=folder / "model.safetensors",
         model=model,
         fasta=folder / "x.fasta",
         records=families(7, changed=0.45),
-        probabilities=probabilities,
     )

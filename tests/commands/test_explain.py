@@ -23,7 +23,6 @@ def test_the_first_landmarks_and_their_alignments(run, trained, tmp_path):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (("--id", "nobody"), "x.fasta: none of its 30 records has the id 'nobody'"),
         (("--id", "b3", "--show", 0), "--show 0: give at least 1"),
         (("--id", "b3", "--threads", 0), "--threads 0: give at least 1"),
         (("--id", "b3", "-o", "."), "-o .: is a folder"),

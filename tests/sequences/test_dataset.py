@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
-from datasets import assert_same_rows, content, load
+from data_sets import assert_same_rows, content, load
 from kreinflow.errors import InputError
 from kreinflow.sequences.dataset import read_dataset, write_dataset
 from kreinflow.sequences.payload import Matrix
-from small_inputs import write_fasta
+from small_inputs import fasta_source, matrix_source, vectors_source, write_fasta
 
 X = np.array([[1.0, 2.0], [3.0, 4.5], [0.0, 1e-300], [7.0, 8.0]])
 STRINGS = ["kitten", "sitting", "NA", 'a "quoted", one', "tab\tin it", "Ångström", "007", "#x"]
@@ -19,17 +19,17 @@ def made(kind, folder):
     """A small data set of each kind of payload, with odd ids, labels and strings."""
     if kind == "sequences":
         write_fasta(folder / "x.fasta", RECORDS, header="{id} OS=A b OX=1 family={label};")
-        labels = {"pattern": "family=(.+);"}
-        return load({"type": "fasta", "fasta": "x.fasta", "labels": labels}, folder)
-    np.save(folder / "x.npy", X @ X.T if kind == "matrix" else X)
+        return load(fasta_source(labels={"pattern": "family=(.+);"}), folder)
+    np.save(folder / "k.npy", X @ X.T)
+    np.save(folder / "x.npy", X)
     (folder / "x.txt").write_text("\n".join(STRINGS))
     (folder / "y.txt").write_text("a\nb\n" * (len(STRINGS if kind == "strings" else X) // 2))
-    settings = {
-        "matrix": {"type": "matrix", "matrix": "x.npy"},
-        "vectors": {"vectors": "x.npy", "kernel": {"name": "gaussian", "width": 2.0}},
-        "strings": {"vectors": "x.txt", "kernel": {"name": "edit_distance"}},
+    sources = {
+        "matrix": matrix_source(name="k.npy"),
+        "vectors": vectors_source(kernel={"name": "gaussian", "width": 2.0}),
+        "strings": vectors_source("x.txt", {"name": "edit_distance"}),
     }
-    return load({"type": "vectors", "labels": {"lines": "y.txt"}, **settings[kind]}, folder)
+    return load(sources[kind], folder)
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ from kreinflow.errors import InputError, KreinflowError
 from kreinflow.sequences.download import fetch
 
 CONTENT = bytes(range(256)) * 20_000  # 5 MB
+HALF = len(CONTENT) // 2
 
 
 @pytest.fixture
@@ -36,45 +37,30 @@ def test_a_file_is_downloaded_and_checked(server, tmp_path):
     assert target.read_bytes() == CONTENT
 
 
-def test_a_broken_connection_is_continued(server, tmp_path):
-    server.faults = ["drop", "drop"]
-    fetch(tmp_path / "x", settings(server), wait=0)
-    assert (tmp_path / "x").read_bytes() == CONTENT
-    half = len(CONTENT) // 2
-    assert server.asked == [None, f"bytes={half}-", f"bytes={half + half // 2}-"]
-
-
-def test_what_a_kill_left_is_continued(server, tmp_path):
-    (tmp_path / "x.part").write_bytes(CONTENT[:1_000_000])
-    fetch(tmp_path / "x", settings(server))
-    assert (tmp_path / "x").read_bytes() == CONTENT
-    assert server.asked == ["bytes=1000000-"]
-    (tmp_path / "y.part").write_bytes(CONTENT)  # killed before it was renamed
-    fetch(tmp_path / "y", settings(server))
-    assert (tmp_path / "y").read_bytes() == CONTENT
-    assert not (tmp_path / "y.part").exists()
-
-
-def test_a_server_without_ranges_begins_again(server, tmp_path):
-    server.faults = ["drop", "no ranges"]
-    fetch(tmp_path / "x", settings(server), wait=0)
-    assert (tmp_path / "x").read_bytes() == CONTENT
-
-
-def test_a_part_of_another_file_is_thrown_away(server, tmp_path):
-    (tmp_path / "x.part").write_bytes(b"another release" * 1000)
-    fetch(tmp_path / "x", settings(server))
-    assert (tmp_path / "x").read_bytes() == CONTENT
-    assert server.asked == ["bytes=15000-", None]
-
-
-def test_a_wrong_file_is_downloaded_once_more(server, tmp_path):
-    server.faults = ["wrong"]
+@pytest.mark.parametrize(
+    ("left", "faults", "asked"),
+    [
+        (b"", ["drop", "drop"], [None, f"bytes={HALF}-", f"bytes={HALF + HALF // 2}-"]),
+        (b"", ["drop", "no ranges"], [None, f"bytes={HALF}-"]),
+        (b"", ["wrong"], [None, None]),
+        (b"", [503, 429, "drop", 500], [None, None, None, f"bytes={HALF}-", f"bytes={HALF}-"]),
+        (CONTENT[:1_000_000], [], ["bytes=1000000-"]),
+        (CONTENT, [], [f"bytes={len(CONTENT)}-"]),  # killed before it was renamed
+        (b"another release" * 1000, [], ["bytes=15000-", None]),
+    ],
+)
+def test_what_a_kill_or_a_fault_left_is_continued_or_thrown_away(
+    server, tmp_path, left, faults, asked
+):
+    if left:
+        (tmp_path / "x.part").write_bytes(left)
+    server.faults = list(faults)
     said = []
-    fetch(tmp_path / "x", settings(server), said.append)
+    fetch(tmp_path / "x", settings(server), said.append, wait=0)
     assert (tmp_path / "x").read_bytes() == CONTENT
-    assert len(server.asked) == 2
-    assert "thrown away" in said[0]
+    assert server.asked == asked
+    assert [path.name for path in tmp_path.iterdir()] == ["x"]
+    assert ("thrown away" in said[0]) == ("wrong" in faults or left.startswith(b"another"))
 
 
 def test_a_file_that_stays_wrong_is_refused(server, tmp_path):
@@ -92,9 +78,6 @@ def test_what_the_server_refuses(server, tmp_path):
     with pytest.raises(InputError, match=r"sprot.dat.gz: the server says 404 Not Found\. Correct"):
         fetch(tmp_path / "x", settings(server))
     assert len(server.asked) == 1
-    server.faults = [503, 429, "drop", 500]
-    fetch(tmp_path / "x", settings(server), wait=0)
-    assert (tmp_path / "x").read_bytes() == CONTENT
 
 
 def test_a_server_that_cannot_be_reached(server, tmp_path):

@@ -70,11 +70,6 @@ def test_each_fault_of_a_table_has_its_message(tmp_path, name, text, message):
         read_pairs(write(tmp_path, text, name), "id", "label")
 
 
-def test_the_cheap_check_finds_a_missing_column(tmp_path):
-    with pytest.raises(InputError, match="column 'label' is missing"):
-        check_columns(write(tmp_path, "id\tclass\n"), "id", "label")
-
-
 def test_lines(tmp_path):
     assert read_lines(write(tmp_path, "1\r\nNA\n 2 \n\n")) == ["1", "NA", "2"]
     with pytest.raises(InputError, match=r"line 2: the label is empty"):
@@ -86,7 +81,6 @@ def test_lines(tmp_path):
 @pytest.mark.parametrize(
     ("one", "other"),
     [
-        ("a b", "a  b"),
         ("a b", "a\u00a0b"),
         ("ab", "a\u200bb"),
         ("a", "a\ufeff"),

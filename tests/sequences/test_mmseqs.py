@@ -8,6 +8,7 @@ from kreinflow.errors import InputError, KreinflowError
 from kreinflow.sequences.folds import check_groups, fold_summary
 from kreinflow.sequences.identity import identity_clusters
 from kreinflow.sequences.mmseqs import mmseqs_clusters, mmseqs_version
+from small_inputs import families
 
 # Stands for the program where it is missing: sequences with the same first letter are a cluster,
 # named after its last member.
@@ -74,15 +75,8 @@ def test_a_missing_or_failing_program(program, monkeypatch, tmp_path):
 
 @pytest.mark.skipif(shutil.which("mmseqs") is None, reason="MMseqs2 is not installed")
 def test_the_real_program_agrees_with_our_clusters():
-    random = np.random.default_rng(1)
-    letters = np.frombuffer(b"ACDEFGHIKLMNPQRSTVWY", dtype=np.uint8)
-    sequences = []
-    for _ in range(20):
-        ancestor = random.choice(letters, 150)
-        for _ in range(5):
-            child = ancestor.copy()
-            child[random.permutation(150)[:7]] = random.choice(letters, 7)
-            sequences.append(child.tobytes())
+    records = families(1, range(20), each=5, length=150, changed=0.03)
+    sequences = [s.encode() for _, _, s in records]
     np.testing.assert_array_equal(
         mmseqs_clusters(sequences, 0.8), identity_clusters(sequences, 0.8)
     )

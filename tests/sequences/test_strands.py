@@ -7,24 +7,18 @@ import pytest
 
 from kreinflow.classify.new_objects import reverse_complement
 from kreinflow.sequences.strands import on_other_strand
+from small_inputs import DNA, families
 
 LETTERS = "ACGTRYN"
 
 
-def family(drawn, size, length=400, changed=0.1):
-    """Copies of one sequence, of which some letters were changed."""
-    first = drawn.choices("ACGT", k=length)
-    return [
-        "".join(drawn.choice("ACGT") if drawn.random() < changed else c for c in first).encode()
-        for _ in range(size)
+def classes(seed, sizes, length=400, changed=0.1):
+    records = [
+        record
+        for i, size in enumerate(sizes)
+        for record in families(seed + 10 * i, [f"c{i}"], size, length, DNA, changed)
     ]
-
-
-def classes(seed, sizes, **settings):
-    drawn = random.Random(seed)
-    made = [family(drawn, size, **settings) for size in sizes]
-    labels = [f"c{i}" for i, own in enumerate(made) for _ in own]
-    return [s for own in made for s in own], labels
+    return [s.encode() for _, _, s in records], [label for _, label, _ in records]
 
 
 @pytest.mark.parametrize("letters", ["T", "U"])

@@ -1,13 +1,10 @@
 """The reader of UniProtKB flat files."""
 
-import gzip
 import tracemalloc
 
-import pytest
 from Bio import SwissProt
 
 from flat_files import ENTRIES, entry, labels_from, residues, write_flat_file
-from kreinflow.errors import InputError
 from kreinflow.sequences.swissprot import read_swissprot
 
 
@@ -44,10 +41,3 @@ def test_one_entry_at_a_time_is_in_memory(tmp_path):
     tracemalloc.stop()
     assert path.stat().st_size > 5_000_000
     assert peak < 500_000
-
-
-def test_a_truncated_file(tmp_path):
-    packed = gzip.compress("".join(ENTRIES * 50).encode())
-    (tmp_path / "x.dat").write_bytes(packed[: len(packed) // 2])
-    with pytest.raises(InputError, match=r"x.dat: truncated or damaged gzip file"):
-        list(read_swissprot(tmp_path / "x.dat", labels_from()))

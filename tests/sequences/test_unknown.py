@@ -1,12 +1,23 @@
 """Classes held out as unknown leave a data set as if they had never been in the input."""
 
+import re
+
 import numpy as np
 import pytest
 
-from datasets import assert_same_rows, dropped, load
+from data_sets import assert_same_rows, dropped, load
 from kreinflow.errors import InputError
 from kreinflow.sequences.unknown import is_unknown, without_unknown
-from small_inputs import families, matrix_of, points, write_fasta, write_matrix
+from small_inputs import (
+    families,
+    fasta_source,
+    matrix_of,
+    matrix_source,
+    points,
+    vectors_source,
+    write_fasta,
+    write_matrix,
+)
 
 CLASSES = ("a", "b", "c", "d")
 
@@ -36,18 +47,16 @@ def source_of(kind, folder, classes, shared=False):
     contents = [x for _, _, x in records]
     if kind == "sequences":
         write_fasta(folder / "x.fasta", records)
-        return {"type": "fasta", "fasta": "x.fasta", "labels": {"pattern": r"family=(\w+);"}}
+        return fasta_source()
     if kind == "matrix":
         ids = [id for id, _, _ in records]
         write_matrix(folder / "k.csv", matrix_of("similarity", np.array(contents), contents), ids)
-        given = {"type": "matrix", "matrix": "k.csv"}
-    elif kind == "vectors":
+        return matrix_source()
+    if kind == "vectors":
         np.save(folder / "x.npy", np.array(contents))
-        given = {"vectors": "x.npy", "kernel": {"name": "gaussian", "width": 1.0}}
-    else:
-        (folder / "x.txt").write_text("".join(f"{s}\n" for s in contents))
-        given = {"vectors": "x.txt", "kernel": {"name": "edit_distance"}}
-    return {"type": "vectors", "labels": {"lines": "y.txt"}, **given}
+        return vectors_source(kernel={"name": "gaussian", "width": 1.0})
+    (folder / "x.txt").write_text("".join(f"{s}\n" for s in contents))
+    return vectors_source("x.txt", {"name": "edit_distance"})
 
 
 def read(kind, folder, classes=CLASSES, unknown=(), shared=False):
@@ -99,14 +108,8 @@ def test_what_is_of_a_known_class_too_stays_there(tmp_path, kind, unknown, of_kn
 def test_organisms_that_only_the_unknown_lack_are_kept(tmp_path):
     source = source_of("sequences", tmp_path / "whole", CLASSES)
     path = tmp_path / "whole" / "x.fasta"
-    lines = path.read_text().splitlines()
-    named = [
-        f"{line} OS=Homo sapiens OX=9606"
-        if line.startswith(">") and "family=b" not in line
-        else line
-        for line in lines
-    ]
-    path.write_text("\n".join(named) + "\n")
+    named = re.sub(r"(?m)^(>.*family=[^b];)$", r"\1 OS=Homo sapiens OX=9606", path.read_text())
+    path.write_text(named)
     whole = load(source, tmp_path / "whole", ["b"])
     assert set(without_unknown(whole, ["b"]).organisms["taxonomy"]) == {"9606"}
     assert load(source, tmp_path / "whole").organisms == {}

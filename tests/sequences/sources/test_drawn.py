@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from datasets import content, load
+from data_sets import content, load
 from kreinflow.errors import InputError
 from kreinflow.kernels.generators import generate
 

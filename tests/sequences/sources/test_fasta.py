@@ -3,17 +3,17 @@
 import gzip
 import hashlib
 import os
-import random
 import time
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from datasets import LETTERS, dropped, load
+from data_sets import LETTERS, dropped, load
 from kreinflow.errors import InputError
 from kreinflow.sequences.dataset import write_unlabelled
 from kreinflow.sequences.sources.registry import make_source
+from small_inputs import BY_HEADER, DNA, families, turned, write_fasta
 
 TABLE = {"table": "l.tsv", "id_column": "id", "label_column": "label"}
 FASTA = b">a1 A x\nMKVL\n>b1 B x\nACDE\n>a2 A y\nMKVLL\n>b2 B y\nACDEE\n>a3 A z\nMKVL\n"
@@ -75,13 +75,6 @@ def test_labels_from_names_of_files(tmp_path):
         make_source(files | {"fasta": "empty"}, tmp_path).check()
 
 
-def test_substitutions_are_counted(folder):
-    add(folder, b">u\nmuuO*\n", b"u\tA\n")
-    data = load(fasta(), folder)
-    assert data.sequences[-1] == b"MCCK"
-    assert data.statistics["substitutions"] == {"* at the end": 1, "O to K": 1, "U to C": 2}
-
-
 @pytest.mark.parametrize(
     ("records", "labels", "changes", "message"),
     [
@@ -92,7 +85,6 @@ def test_substitutions_are_counted(folder):
             r"x.fasta, record 6 \(line 11\): id 'a1' stands twice, first in .*record 1 \(line 1\)",
         ),
         (b">c\nMM\n", b"", {}, r"l.tsv: no label for 1 of 6 ids: c"),
-        (b"", b"c\tA\n", {}, r"l.tsv: no sequence for 1 of 6 labels: c"),
         (b">c\nMK?L\n", b"c\tA\n", {}, r"record 6 \(line 11\), c: residue 3 is '\?'"),
         (b">c\nM-K\n", b"c\tA\n", {}, r"c: residue 2 is '-'.*'illegal_residues: drop'\.$"),
         (b">c\n***\n", b"c\tA\n", {}, r"c: has no residues but stops or gaps"),
@@ -113,18 +105,14 @@ def test_each_fault_has_its_message(folder, records, labels, changes, message):
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"fasta": "none.fasta"}, "none.fasta: no such file"),
-        ({"fasta": "empty.fasta"}, "empty.fasta: is empty"),
         ({"fasta": "l.tsv"}, "l.tsv, line 1: not FASTA"),
         ({"fasta": ["x.fasta", "none.fasta"]}, "none.fasta: no such file"),
         ({"labels": TABLE | {"table": "none.tsv"}}, "none.tsv: no such file"),
         ({"labels": TABLE | {"label_column": "family"}}, "column 'family' is missing"),
-        ({"labels": TABLE | {"table": "x.fasta"}}, "ending '.fasta' is not one of a table"),
         ({"labels": {"pattern": "("}}, "not a regular expression"),
     ],
 )
 def test_the_cheap_check_gives_the_same_message(folder, changes, message):
-    (folder / "empty.fasta").touch()
     source = make_source(fasta(**changes), folder)
     with pytest.raises(InputError, match=message):
         source.check()
@@ -179,20 +167,11 @@ def test_nucleotides_that_are_called_proteins_are_refused(folder):
 
 
 def test_nucleotides_on_the_other_strand_are_counted_in_known_classes_alone(folder):
-    drawn, lines = random.Random(1), []
-    turn = bytes.maketrans(b"ACGT", b"TGCA")
-    for label in "abc":
-        first = drawn.choices("ACGT", k=200)
-        for copy in range(6):
-            other = [drawn.choice("ACGT") if drawn.random() < 0.05 else x for x in first]
-            residues = "".join(other).encode()
-            if (label, copy) in {("a", 2), ("c", 5)}:
-                residues = residues.translate(turn)[::-1]
-            lines.append(b">%s%d\n%s\n" % (label.encode(), copy, residues))
-    (folder / "x.fasta").write_bytes(b"".join(lines))
-    found = fasta(labels={"pattern": "^([abc])"}, molecule="nucleotide")
-    turned = load(found, folder).statistics["other_strand"]
-    assert turned == {"count": 2, "examples": ["a2", "c5"]}
+    records = families(1, each=6, letters=DNA, length=200, changed=0.05)
+    write_fasta(folder / "x.fasta", [turned(r) if r[0] in ("a2", "c5") else r for r in records])
+    found = fasta(labels=BY_HEADER, molecule="nucleotide")
+    other = load(found, folder).statistics["other_strand"]
+    assert other == {"count": 2, "examples": ["a2", "c5"]}
     held = load(found, folder, unknown=["c"]).statistics["other_strand"]
     assert held == {"count": 1, "examples": ["a2"]}
 

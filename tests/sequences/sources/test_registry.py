@@ -64,7 +64,6 @@ def test_a_file_that_is_not_there(line, tmp_path):
     ("changes", "message"),
     [
         ({"width": 0}, "source.width: 0 is not more than 0 .of the kernel"),
-        ({"widht": 1}, "unknown key 'widht'; did you mean 'width'"),
         ({"type": "lime"}, "'lime' is none of .*; did you mean 'line'"),
         ({"numbers": "x{1}.txt"}, "source.numbers: .* has a brace"),
     ],

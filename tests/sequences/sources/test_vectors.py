@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import scipy.io
 
-from datasets import content, load
+from data_sets import content, load
 from kreinflow.errors import InputError
 from small_inputs import write_matrix
 
@@ -43,17 +43,13 @@ def test_identical_vectors_share_a_row_and_a_zero_has_no_sign(folder):
     assert dataset.lengths.tolist() == [0] * 4
 
 
-@pytest.mark.parametrize("name", ["x.npy", "x.mat", "x.tsv", "x.csv.gz"])
-def test_every_ending_gives_the_same_vectors(folder, name):
-    if name == "x.npy":
-        np.save(folder / name, X)
-    elif name == "x.mat":
-        scipy.io.savemat(folder / name, {"X": X, "Y": X[:3]})
-    else:
-        write_matrix(folder / name, X, IDS, ["height", "width"])
-    dataset = load(vectors(name, variable="X"), folder)
-    assert dataset.ids == (tuple("123456") if name in ("x.npy", "x.mat") else tuple(IDS))
-    np.testing.assert_array_equal(content(dataset.payload), X[[0, 1, 2, 5]])
+def test_vectors_of_other_endings(folder):
+    scipy.io.savemat(folder / "x.mat", {"X": X, "Y": X[:3]})
+    write_matrix(folder / "x.tsv.gz", X, IDS, ["height", "width"])
+    for name, ids in (("x.mat", tuple("123456")), ("x.tsv.gz", tuple(IDS))):
+        dataset = load(vectors(name, variable="X"), folder)
+        assert dataset.ids == ids
+        np.testing.assert_array_equal(content(dataset.payload), X[[0, 1, 2, 5]])
 
 
 @pytest.mark.parametrize("header", ["", "height\n"])
@@ -62,21 +58,10 @@ def test_one_feature_needs_no_header(folder, header):
     assert content(load(vectors(), folder).payload)[:, 0].tolist() == [1.5, 2.5, 3, 4, 5, 6]
 
 
-def test_labels_of_a_table_are_matched_by_id(folder):
-    write_matrix(folder / "x.csv", X, IDS, ["height", "width"])
-    lines = [f"{i},{label}" for i, label in zip(IDS, LABELS, strict=True)]
-    (folder / "y.csv").write_text("\n".join(["name,kind", *lines[::-1]]))
-    labels = {"table": "y.csv", "id_column": "name", "label_column": "kind"}
-    dataset = load(vectors(labels=labels), folder)
-    assert [dataset.classes[code] for code in dataset.labels] == LABELS
-
-
 def test_identical_vectors_with_other_labels(folder):
     np.save(folder / "x.npy", np.vstack([X, [[7.0, 8.0]]]))
     (folder / "y.txt").write_text("\n".join(["a", "b", "a", "b", "a", "b", "a"]))
-    dataset = load(vectors("x.npy"), folder)
-    assert dataset.dropped == ("1", "4")
-    assert dataset.statistics["dropped"]["identical vectors with different labels"]["count"] == 2
+    assert load(vectors("x.npy"), folder).dropped == ("1", "4")
     with pytest.raises(InputError, match="'1' and '4' are the same vector with the labels 'a'"):
         load(vectors("x.npy", conflicting_labels="refuse"), folder)
 
@@ -89,3 +74,17 @@ def test_strings(folder):
     assert dataset.rows.tolist() == [0, 1, 2, 0, 3, 4]
     assert dataset.kind == "squared_dissimilarity"
     assert dataset.digests[2] == hashlib.sha256("Ångström".encode()).hexdigest()[:32]
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "kernel", "message"),
+    [
+        ("x.txt", "ab\n\ncd\n", "edit_distance", r"x\.txt, line 2: the string is empty"),
+        ("x.csv", "a,b\n", "ball", "x.csv: has a header, but no rows"),
+        ("x.csv", "1,2\n3,-4\n", "ball", r"x\.csv, row 2, column 2: -4 is negative"),
+    ],
+)
+def test_faults_of_an_object(folder, name, text, kernel, message):
+    (folder / name).write_text(text)
+    with pytest.raises(InputError, match=message):
+        load(vectors(name, kernel={"name": kernel}), folder)
