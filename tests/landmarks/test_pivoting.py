@@ -54,10 +54,3 @@ def test_the_mean_error_keeps_the_bound():
             Q, _ = np.linalg.qr(kernel[:, J])
             errors.append(np.linalg.norm(kernel - Q @ (Q.T @ kernel)) ** 2)
         assert np.mean(errors) <= (k + 1) * np.sum(sketch.eigenvalues[k:] ** 2)
-
-
-def test_more_landmarks_than_the_rank_of_the_sketch():
-    sketch = sketch_of(indefinite_kernel(30, 3, 2))
-    chosen = AdaptivePivoting({"budget": 12}).choose(sketch, 12, keys_of(30))
-    assert len(set(chosen.tolist())) == 12
-    assert np.linalg.matrix_rank(sketch.eigenvectors[chosen[:5]]) == 5
