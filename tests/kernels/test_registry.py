@@ -31,36 +31,29 @@ def test_an_entry_depends_on_its_two_objects_alone(kernel):
     assert K.dtype == np.float64
     assert np.isfinite(K).all()
     np.testing.assert_array_equal(kernel.columns(Y, X), K.T)
-    for rows, columns in ((slice(5, 6), slice(9, 10)), (slice(299, 301), slice(None, None, 3))):
+    for rows, columns in (
+        (slice(5, 6), slice(9, 10)),
+        (slice(300, 301), slice(128, 129)),
+        (slice(299, 301), slice(None, None, 3)),
+    ):
         np.testing.assert_array_equal(kernel.columns(X[rows], Y[columns]), K[rows, columns])
-    for i, j in ((0, 0), (150, 256), (300, 128)):
-        assert kernel.columns(X[[i]], Y[[j]]) == K[i, j]
     np.testing.assert_array_equal(kernel.columns(np.asfortranarray(X), Y), K)
     assert kernel.columns(X[:0], Y).shape == (0, 257)
 
 
-def test_the_diagonal_is_that_of_the_columns(kernel):
+def test_the_diagonal_is_that_of_the_columns_and_zero_of_dissimilarities(kernel):
     X = objects(kernel, 70)
-    np.testing.assert_array_equal(kernel.diagonal(X), np.diagonal(kernel.columns(X, X)))
-
-
-def test_dissimilarities_are_dissimilarities(kernel):
-    X = objects(kernel, 40)
     D = kernel.columns(X, X)
+    np.testing.assert_array_equal(kernel.diagonal(X), np.diagonal(D))
     assert kernel.kind in ("similarity", "squared_dissimilarity")
     if kernel.kind == "squared_dissimilarity":
         assert (D >= 0).all()
         assert not np.diagonal(D).any()
 
 
-def test_defaults_are_filled_in_and_described(kernel):
+def test_defaults_are_filled_in_and_good_objects_have_no_fault(kernel):
     assert set(kernel.settings) == set(kernel.settings_schema)
-    for part in kernel.settings_schema.values():
-        assert part["description"]
     assert kernel.describe().strip(". ") == kernel.describe()
-
-
-def test_good_objects_have_no_fault(kernel):
     assert kernel.first_fault(objects(kernel, 9)) is None
 
 

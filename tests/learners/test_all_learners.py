@@ -2,12 +2,13 @@
 
 import numpy as np
 import pytest
-from threadpoolctl import threadpool_limits
 
 from krein_problems import labelled_rows, learned, learner_problem, mixture_rows
 from kreinflow.configuration import complete_configuration
 from kreinflow.errors import InputError
 from kreinflow.learners.registry import LEARNERS, make_learner
+from registries import one_recipe
+from threads import same_with_threads
 
 LAMBDAS = {"lambda_plus": 1e-2, "lambda_minus": 1e-4}
 SETTINGS = [
@@ -128,11 +129,7 @@ def test_the_methods_paragraph_says_how_hyper_parameters_were_chosen(method):
 def test_same_bytes_whatever_the_number_of_threads_over_more_rows_than_a_tile(method):
     settings = next(settings for settings in SETTINGS if settings["method"] == method)
     Z, signs, y = mixture_rows(5000, 0.8, r=40, n_classes=3, negative=0, seed=3)
-    found = []
-    for threads in (1, 2):
-        with threadpool_limits(threads):
-            found.append(learned(settings, Z, signs, y).decision.weights.tobytes())
-    assert found[0] == found[1]
+    assert same_with_threads(lambda: learned(settings, Z, signs, y).decision.weights.tobytes())
 
 
 @pytest.mark.parametrize(
@@ -157,11 +154,5 @@ def test_same_bytes_whatever_the_number_of_threads_over_more_rows_than_a_tile(me
     ],
 )
 def test_the_config_refuses_what_learners_cannot_do(settings, message):
-    content = {
-        "datasets": {"demo": {"source": {"type": "simulated"}}},
-        "selectors": {"meb": {"method": "meb"}},
-        "learners": {"it": settings},
-        "recipes": [{"name": "it", "selector": "meb", "learner": "it", "correction": "flip"}],
-    }
     with pytest.raises(InputError, match=f"learners.it.{message}"):
-        complete_configuration(content)
+        complete_configuration(one_recipe(learner=settings, correction="flip"))
