@@ -52,6 +52,16 @@ def embedding_of(K, correction, landmarks=None):
     return embed(factor, eigenpairs(factor.transform(C), factor.signs), correction)
 
 
+def scale_of(Z):
+    """Return t, the mean variance of the columns."""
+    return Z.var(axis=0).mean()
+
+
+def weighted(Z, signs, plus, minus):
+    """Return the penalties t Lambda of two signs as a matrix."""
+    return scale_of(Z) * np.diag(np.where(signs > 0, plus, minus))
+
+
 def learner_problem(n=90, m=12, n_classes=3, correction="none", seed=0):
     """Return the problem of an indefinite similarity of clusters; the first m are landmarks."""
     rng = np.random.default_rng(seed)

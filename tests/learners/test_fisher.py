@@ -18,13 +18,17 @@ def problem(n, r, n_classes, seed=0, separation=1.5, smallest=1e-2):
     return Z, signs, y
 
 
-def dense_ikfd(K, positive, K_new, rcond):
-    """Recipe of schleif2018 (eq. 3, 15) on an N x N matrix: alpha = pinv(within)(mu+ - mu-)."""
+def dense_ikfd(K, positive, K_new, shares=(1, 1)):
+    """Recipe of schleif2018 (eq. 3, 15) on an N x N matrix: alpha = pinv(within)(mu+ - mu-).
+
+    Returns the decisions, and the eigenvalues of ``within``, the largest first.
+    """
     plus, minus = K[:, positive], K[:, ~positive]
-    within = np.cov(plus, bias=True) + np.cov(minus, bias=True)
+    within = shares[0] * np.cov(plus, bias=True) + shares[1] * np.cov(minus, bias=True)
     mu_plus, mu_minus = plus.mean(axis=1), minus.mean(axis=1)
-    alpha = np.linalg.pinv(within, rcond=rcond, hermitian=True) @ (mu_plus - mu_minus)
-    return K_new @ alpha - alpha @ (mu_plus + mu_minus) / 2
+    alpha = np.linalg.pinv(within, rcond=1e-10, hermitian=True) @ (mu_plus - mu_minus)
+    values = np.sort(np.linalg.eigvalsh(within))[::-1]
+    return K_new @ alpha - alpha @ (mu_plus + mu_minus) / 2, values
 
 
 @pytest.mark.parametrize(
@@ -32,40 +36,28 @@ def dense_ikfd(K, positive, K_new, rcond):
     # `condition` bounds that of `within` on its range; the tolerance is a part of f's range.
     [
         (60, 12, 1e-2, 1e9, 1e-7),
-        (60, 30, 0.3, 1e5, 1e-10),
+        (60, 30, 0.3, 1e6, 1e-10),
         (40, 38, 0.5, 1e10, 1e-6),  # the most columns of a regular scatter
         (40, 39, 0.5, 1e9, 1e-7),
         (40, 40, 0.5, 1e9, 1e-7),  # m = N
         (40, 60, 0.5, 1e8, 1e-8),
     ],
 )
+@pytest.mark.parametrize("copies", [0, 2])  # columns that stand there twice
 def test_equals_the_dense_recipe_up_to_m_equal_to_n_and_beyond(
-    n, r, smallest, condition, tolerance
+    n, r, smallest, condition, tolerance, copies
 ):
     Z, signs, y = problem(n, r, 3, seed=r, smallest=smallest)
     new = problem(25, r, 3, seed=r + 100, smallest=smallest)[0]
+    Z, new, signs = (np.hstack([part, part[..., :copies]]) for part in (Z, new, signs))
     K, K_new = (Z * signs) @ Z.T, (new * signs) @ Z.T
     fisher = NystroemFisher().fit(Z, signs, y, 3)
-    assert fisher.singular_ == (r > n - 2)
+    assert fisher.singular_ == (r > n - 2 or copies > 0)
     decisions = fisher.decision_function(new)
     for c in range(3):
-        within = np.cov(K[:, y == c], bias=True) + np.cov(K[:, y != c], bias=True)
-        values = np.sort(np.linalg.eigvalsh(within))[::-1]
+        expected, values = dense_ikfd(K, y == c, K_new)
         assert values[0] / values[min(r, n - 2) - 1] < condition
-        expected = dense_ikfd(K, y == c, K_new, rcond=1e-10)
         assert np.abs(decisions[:, c] - expected).max() < tolerance * np.ptp(expected)
-
-
-def test_duplicate_columns_make_it_singular_and_equal_the_dense_recipe():
-    Z, signs, y = problem(50, 6, 2)
-    Z, signs = np.hstack([Z, Z[:, :2]]), np.append(signs, signs[:2])
-    fisher = NystroemFisher().fit(Z, signs, y, 2)
-    K = (Z * signs) @ Z.T
-    expected = dense_ikfd(K, y == 1, K, rcond=1e-10)
-    assert fisher.singular_
-    np.testing.assert_allclose(
-        fisher.decision_function(Z)[:, 1], expected, atol=1e-6 * np.ptp(expected)
-    )
 
 
 def test_signs_do_not_matter_when_regular_but_do_in_the_pseudo_inverse():
@@ -147,12 +139,8 @@ def test_pooled_singular_equals_the_pseudo_inverse_class_by_class(r):
     assert fisher.singular_
     K = (Z * signs) @ Z.T
     for c in range(3):
-        plus, minus = K[:, y == c], K[:, y != c]
         p = np.mean(y == c)
-        within = p * np.cov(plus, bias=True) + (1 - p) * np.cov(minus, bias=True)
-        mu_plus, mu_minus = plus.mean(axis=1), minus.mean(axis=1)
-        alpha = np.linalg.pinv(within, rcond=1e-10, hermitian=True) @ (mu_plus - mu_minus)
-        expected = K @ alpha - alpha @ (mu_plus + mu_minus) / 2
+        expected, _ = dense_ikfd(K, y == c, K, shares=(p, 1 - p))
         found = fisher.decision_function(Z)[:, c]
         np.testing.assert_allclose(found, expected, atol=1e-5 * np.ptp(expected))
 

@@ -5,7 +5,7 @@ import pytest
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import LinearSVC
 
-from krein_problems import labelled_rows, learned
+from krein_problems import labelled_rows, learned, scale_of, weighted
 from kreinflow.learners import krein_svm
 from kreinflow.learners.decisions import LinearDecision
 from kreinflow.learners.krein_svm import _Machine, _Rows
@@ -26,11 +26,6 @@ def machine(plus, minus, Z, signs, y):
     return learned(settings, Z, signs, y)
 
 
-def weighted(plus, minus, Z, signs):
-    """t Lambda as a matrix."""
-    return Z.var(axis=0).mean() * np.diag(np.where(signs > 0, plus, minus))
-
-
 @pytest.mark.parametrize("n_classes", [2, 4])
 @pytest.mark.parametrize("penalty", [1.0, 1e-2, 1e-4])
 def test_equal_penalties_are_the_squared_hinge_of_liblinear(penalty, n_classes):
@@ -38,7 +33,7 @@ def test_equal_penalties_are_the_squared_hinge_of_liblinear(penalty, n_classes):
     f = machine(penalty, penalty, Z, signs, y).decision.decide(Z)
     for c in range(n_classes):
         other = LinearSVC(
-            C=1.0 / (2.0 * len(Z) * penalty * Z.var(axis=0).mean()),
+            C=1.0 / (2.0 * len(Z) * penalty * scale_of(Z)),
             loss="squared_hinge",
             dual=False,
             tol=1e-11,
@@ -56,7 +51,7 @@ def test_it_is_the_optimum(plus, minus, n_classes):
     Z, signs, y = labelled_rows(n_classes=n_classes, separation=0.6)
     fitted = machine(plus, minus, Z, signs, y)
     assert fitted.converged
-    Lam = weighted(plus, minus, Z, signs)
+    Lam = weighted(Z, signs, plus, minus)
     zero = LinearDecision(np.zeros((10, n_classes)), np.zeros(n_classes))
     for c in range(n_classes):
         scale = np.abs(gradient(zero, c, Z, y, Lam)).max()
@@ -94,7 +89,7 @@ def test_more_rows_than_a_tile_and_classes_of_very_unequal_size():
     y[100:4500] = 0
     fitted = machine(1e-3, 1e-5, Z, signs, y)
     assert fitted.converged
-    Lam = weighted(1e-3, 1e-5, Z, signs)
+    Lam = weighted(Z, signs, 1e-3, 1e-5)
     for c in range(5):
         found = gradient(fitted.decision, c, Z, y, Lam)
         np.testing.assert_allclose(found, 0.0, atol=1e-13)

@@ -5,7 +5,7 @@ import pytest
 from sklearn.base import BaseEstimator
 from sklearn.discriminant_analysis import QuadraticDiscriminantAnalysis
 
-from krein_problems import learned, problem_of
+from krein_problems import learned, problem_of, scale_of
 from kreinflow.errors import InputError
 from kreinflow.krein.factor import Embedding
 from kreinflow.learners.decisions import QuadraticDecision
@@ -26,10 +26,6 @@ def problem(n_classes=3, n=120, r=6, negative=2, seed=0):
 def decision(ridge, Z, y):
     """The discriminant of rows Z; the signs of the factor play no part."""
     return learned({"method": "ikqd", "ridge": ridge}, Z, np.ones(Z.shape[1]), y).decision
-
-
-def penalty(Z, ridge):
-    return ridge * Z.var(axis=0).mean()
 
 
 @pytest.mark.parametrize("n_classes", [2, 4])
@@ -67,7 +63,7 @@ class Ridge(BaseEstimator):
 def test_it_is_the_quadratic_discriminant_of_scikit_learn_on_the_rows(ridge):
     Z, _, y = problem()
     theirs = QuadraticDiscriminantAnalysis(
-        solver="eigen", tol=1e-9, covariance_estimator=Ridge(penalty(Z, ridge))
+        solver="eigen", tol=1e-9, covariance_estimator=Ridge(ridge * scale_of(Z))
     ).fit(Z, y)
     ours = decision(ridge, Z, y).decide(Z)
     np.testing.assert_allclose(ours, theirs.decision_function(Z), rtol=1e-9)
