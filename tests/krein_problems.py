@@ -11,13 +11,13 @@ from kreinflow.learners.learner import Problem
 from kreinflow.learners.registry import make_learner
 
 
-def labelled_rows(n=120, r=10, n_classes=3, negative=4, seed=0, separation=1.0):
+def labelled_rows(n=120, r=10, n_classes=3, negative=4, seed=0, separation=1.0, smallest=0.05):
     """Return (Z, signs, y): columns of different size, the origin far from the mean."""
     rng = np.random.default_rng(seed)
     y = rng.integers(0, n_classes, n)
     y[: 2 * n_classes] = np.arange(n_classes).repeat(2)
     Z = 3.0 + rng.normal(size=(n, r)) + separation * rng.normal(size=(n_classes, r))[y]
-    Z *= np.geomspace(1.0, 0.05, r)
+    Z *= np.geomspace(1.0, smallest, r)
     signs = np.ones(r)
     signs[rng.permutation(r)[:negative]] = -1.0
     return Z, signs, y
@@ -32,6 +32,17 @@ def mixture_rows(n, noise, r=12, n_classes=2, share=None, negative=3, seed=0):
     signs = np.ones(r)
     signs[r - negative :] = -1.0
     return Z, signs, y
+
+
+MIXTURES = {
+    "two classes": {"n_classes": 2},
+    "three classes": {"n_classes": 3},
+    "unbalanced": {"n_classes": 3, "share": [0.06, 0.04, 0.9]},
+    "half of the signs negative": {"n_classes": 3, "negative": 6, "seed": 2},
+    "positive definite": {"n_classes": 2, "negative": 0, "seed": 1},
+    "more columns than rows": {"n": 40, "r": 60, "n_classes": 2, "negative": 20},
+    "few columns": {"r": 5, "n_classes": 2, "negative": 2, "seed": 6},
+}
 
 
 def indefinite_kernel(n, n_new=20, rank=12, n_classes=2, seed=0):

@@ -9,7 +9,7 @@ from scipy.optimize import minimize
 from scipy.special import expit, log_expit
 from sklearn.linear_model import LogisticRegression
 
-from krein_problems import mixture_rows, problem_of
+from krein_problems import MIXTURES, mixture_rows, problem_of
 from kreinflow.errors import InputError
 from kreinflow.learners.epcvm import (
     EPCVMLearner,
@@ -162,22 +162,11 @@ class Dense:
                 return tried, kinds
 
 
-CASES = {
-    "two classes": {"n_classes": 2},
-    "three classes": {"n_classes": 3},
-    "unbalanced": {"n_classes": 3, "share": [0.06, 0.04, 0.9]},
-    "half of the signs negative": {"n_classes": 3, "negative": 6, "seed": 2},
-    "positive definite": {"n_classes": 2, "negative": 0, "seed": 1},
-    "more columns than rows": {"n": 40, "r": 60, "n_classes": 2, "negative": 20},
-    "products instead of columns": {"r": 5, "n_classes": 2, "negative": 2, "seed": 6},
-}
-
-
 def chosen(case, basis):
     """Return Z, signs, y, the rows of the basis, and the classes that are fitted."""
-    Z, signs, y = problem(**CASES[case])
+    Z, signs, y = problem(**MIXTURES[case])
     rows = np.arange(len(y)) if basis == "all" else np.arange(0, len(y), 3)
-    n_classes = CASES[case]["n_classes"]
+    n_classes = MIXTURES[case]["n_classes"]
     return Z, signs, y, rows, [1] if n_classes == 2 else range(n_classes)
 
 
@@ -202,7 +191,7 @@ def machine_of(dense, Z, signs, rows):
     return replace(start, members=members, mode=mode)
 
 
-@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("case", MIXTURES)
 @pytest.mark.parametrize("basis", ["landmarks", "all"])
 def test_whole_runs_equal_the_definitions(case, basis):
     Z, signs, y, rows, classes = chosen(case, basis)
@@ -276,7 +265,7 @@ def test_factor_that_is_all_rounding_error_is_zero():
     assert gains[2] == 0.0
 
 
-@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("case", MIXTURES)
 @pytest.mark.parametrize("basis", ["landmarks", "all"])
 def test_factors_and_gains_equal_their_definitions(case, basis):
     Z, signs, y, rows, classes = chosen(case, basis)

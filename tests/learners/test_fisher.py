@@ -4,18 +4,12 @@ import numpy as np
 import pytest
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 
+from krein_problems import labelled_rows
 from kreinflow.learners.fisher import SCATTERS, NystroemFisher
 
 
-def problem(n, r, n_classes, seed=0, separation=1.5, smallest=1e-2):
-    rng = np.random.default_rng(seed)
-    y = np.concatenate([np.arange(n_classes).repeat(4), rng.integers(0, n_classes, n)])[-n:]
-    y[: 2 * n_classes] = np.arange(n_classes).repeat(2)
-    # columns of very different size, as a Krein factor has them
-    Z = rng.normal(size=(n, r)) + separation * rng.normal(size=(n_classes, r))[y]
-    Z *= np.geomspace(1.0, smallest, r)
-    signs = np.where(np.arange(r) % 3 == 2, -1.0, 1.0)
-    return Z, signs, y
+def problem(n, r, n_classes, **shape):
+    return labelled_rows(n, r, n_classes, negative=r // 3, separation=1.5, **shape)
 
 
 def dense_ikfd(K, positive, K_new, shares=(1, 1)):
@@ -35,7 +29,7 @@ def dense_ikfd(K, positive, K_new, shares=(1, 1)):
     ("n", "r", "smallest", "condition", "tolerance"),
     # `condition` bounds that of `within` on its range; the tolerance is a part of f's range.
     [
-        (60, 12, 1e-2, 1e9, 1e-7),
+        (60, 12, 1e-2, 1e10, 1e-7),
         (60, 30, 0.3, 1e6, 1e-10),
         (40, 38, 0.5, 1e10, 1e-6),  # the most columns of a regular scatter
         (40, 39, 0.5, 1e9, 1e-7),
