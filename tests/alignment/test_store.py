@@ -223,16 +223,13 @@ def at_the_same_time(folder, calls):
     return counters
 
 
-def test_blocks_filled_at_the_same_time(tmp_path):
-    counters = at_the_same_time(tmp_path, [(OVERLAPPING, block, 4) for block in range(4)])
+def test_filled_at_the_same_time(tmp_path):
+    counters = at_the_same_time(tmp_path / "a", [(OVERLAPPING, block, 4) for block in range(4)])
     assert max(sum((c.pairs for c in counters), Counter()).values()) == 1
     for rectangle_ in OVERLAPPING:
-        assert_gathered(open_store(tmp_path), *rectangle_)
-
-
-def test_one_writer_a_block(tmp_path):
-    counters = at_the_same_time(tmp_path, [(COLUMNS,), (COLUMNS,)])
-    # the second waited, and found all there
+        assert_gathered(open_store(tmp_path / "a"), *rectangle_)
+    counters = at_the_same_time(tmp_path / "b", [(COLUMNS,), (COLUMNS,)])
+    # A block has one writer: the second waited, and found all there.
     assert sorted(counting.others for counting in counters) == [0, len(wanted_pairs(COLUMNS))]
 
 

@@ -67,6 +67,17 @@ def test_two_classes_are_mirror_images_whatever_their_order(settings):
 
 
 @parametrised()
+def test_decisions_come_back_from_arrays_and_do_not_depend_on_other_rows(settings):
+    Z, signs, y = rows_for(settings, 3)
+    decision = learned(settings, Z, signs, y).decision
+    new = np.random.default_rng(9).normal(size=(4500, Z.shape[1]))
+    together = decision.decide(new)
+    again = type(decision).from_arrays(decision.to_arrays(), Z.shape[1], 3)
+    for rows in (slice(0, 1), slice(77, 80), slice(4200, None)):
+        np.testing.assert_array_equal(again.decide(new[rows]), together[rows])
+
+
+@parametrised()
 @pytest.mark.parametrize("unit", [1e-3, 1e3])
 def test_the_unit_of_the_scores_does_not_matter(settings, unit):
     Z, signs, y = rows_for(settings, 3)
