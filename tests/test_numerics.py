@@ -10,7 +10,7 @@ import pytest
 from threadpoolctl import threadpool_info, threadpool_limits
 
 import kreinflow
-from kreinflow.numerics import TILE, limited, tile_map, tiled_product, tiles
+from kreinflow.numerics import TILE, limited, tile_map, tiled_product
 
 
 def test_rows_do_not_depend_on_their_neighbours_or_the_threads_of_blas():
@@ -33,12 +33,6 @@ def test_blas_has_one_thread_in_every_tile(n, threads):
         assert blas_threads(None) == {2}
         assert all(found == {1} for found in tile_map(blas_threads, n))
         assert blas_threads(None) == {2}
-
-
-def test_tiles_cover_all_rows_once():
-    for n in (0, 1, TILE, TILE + 1, 3 * TILE - 1):
-        covered = [i for rows in tiles(n) for i in range(rows.start, rows.stop)]
-        assert covered == list(range(n))
 
 
 def test_a_library_that_is_loaded_later_is_held_to_one_thread_too():

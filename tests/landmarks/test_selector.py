@@ -51,10 +51,6 @@ def test_a_budget_smaller_than_the_classes_is_refused(method):
         select(method, budget=2)
 
 
-def test_all_takes_everything():
-    assert select("all", budget=None)["row"].tolist() == list(range(N))
-
-
 @pytest.mark.parametrize("method", CHOOSING)
 def test_the_order_of_rows_does_not_matter(method):
     """Also in a fold; that no other row is looked at is checked for the stage of landmarks."""

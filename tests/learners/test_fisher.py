@@ -91,39 +91,23 @@ def test_least_squares_bias_is_exactly_least_squares(scatter, ridge, n_classes):
         np.testing.assert_allclose(fisher.intercept_[c], b, rtol=1e-8, atol=1e-9)
 
 
-def test_pooled_log_prior_is_linear_discriminant_analysis():
-    Z, signs, y = problem(300, 8, 4)
-    fisher = NystroemFisher("pooled", "log_prior").fit(Z, signs, y, 4)
-    decisions = fisher.decision_function(Z)
-    for c in range(4):
-        lda = LinearDiscriminantAnalysis(solver="lsqr").fit(Z, y == c)
-        np.testing.assert_allclose(decisions[:, c], lda.decision_function(Z), atol=1e-9)
-
-
-def test_balanced_midpoint_is_half_of_linear_discriminant_analysis_with_equal_priors():
-    """The scatter of the paper is a sum, not the mean."""
-    Z, signs, y = problem(300, 8, 2)
-    y[30:250] = 0
-    fisher = NystroemFisher().fit(Z, signs, y, 2)
-    lda = LinearDiscriminantAnalysis(solver="lsqr", priors=[0.5, 0.5]).fit(Z, y)
-    np.testing.assert_allclose(
-        2 * fisher.decision_function(Z)[:, 1], lda.decision_function(Z), rtol=1e-7
-    )
-
-
-def test_log_prior_and_midpoint_differ_as_stated():
+@pytest.mark.parametrize("scatter", SCATTERS)
+@pytest.mark.parametrize("bias", ["log_prior", "midpoint"])
+def test_regular_scatter_is_linear_discriminant_analysis(scatter, bias):
+    """The balanced scatter weighs both classes the same; that of the paper is a sum, not a mean."""
     Z, signs, y = problem(300, 8, 4)
     y[30:200] = 2
-    n_plus = np.bincount(y)
-    for scatter, factor in (("balanced", 2.0), ("pooled", 1.0)):
-        prior = NystroemFisher(scatter, "log_prior").fit(Z, signs, y, 4)
-        middle = NystroemFisher(scatter, "midpoint").fit(Z, signs, y, 4)
-        np.testing.assert_allclose(prior.coef_, factor * middle.coef_)
-        np.testing.assert_allclose(
-            prior.intercept_ - factor * middle.intercept_,
-            np.log(n_plus / (len(y) - n_plus)),
-            atol=1e-10,
-        )
+    decisions = NystroemFisher(scatter, bias).fit(Z, signs, y, 4).decision_function(Z)
+    for c in range(4):
+        p = np.mean(y == c)
+        shares = [0.5, 0.5] if scatter == "balanced" else [1 - p, p]
+        lda = LinearDiscriminantAnalysis(solver="lsqr", priors=shares).fit(Z, y == c)
+        expected = lda.decision_function(Z) - np.log(shares[1] / shares[0])
+        if bias == "log_prior":
+            expected += np.log(p / (1 - p))
+        elif scatter == "balanced":
+            expected /= 2
+        np.testing.assert_allclose(decisions[:, c], expected, atol=1e-9)
 
 
 @pytest.mark.parametrize("r", [29, 45])  # with 29 of 30 the total scatter is regular
