@@ -57,6 +57,26 @@ def test_defaults_are_filled_in_and_good_objects_have_no_fault(kernel):
     assert kernel.first_fault(objects(kernel, 9)) is None
 
 
+@pytest.mark.parametrize(
+    ("settings", "least"),
+    [
+        ({"name": "difference_of_gaussians"}, 0.5 - 1e-12),
+        ({"name": "gaussian_combination"}, 0.05),
+        ({"name": "epanechnikov", "width": 3.0}, 0.05),
+        ({"name": "multiquadric"}, 0.05),
+        ({"name": "thin_plate_spline"}, 0.5 - 1e-12),
+        ({"name": "sigmoid"}, 0.05),
+    ],
+)
+def test_the_indefinite_kernels_are_indefinite(settings, least):
+    X = np.random.default_rng(6).standard_normal((120, 2))
+    values = np.linalg.eigvalsh(make_kernel(settings).columns(X, X))
+    fraction = -values[values < 0].sum() / np.abs(values).sum()
+    assert least <= fraction <= 0.51 or settings["name"] == "multiquadric"
+    assert values[-1] > 1e-3
+    assert values[0] < -1e-3
+
+
 def test_features_must_agree():
     X = np.ones((3, 2))
     with pytest.raises(ValueError, match="2 and 3 features"):
