@@ -6,7 +6,7 @@ from kreinflow.alignment.transforms import make_transform
 from kreinflow.krein.correction import CorrectedFactor, embed
 from kreinflow.krein.eigen import eigenpairs
 from kreinflow.krein.factor import KreinFactor
-from kreinflow.krein.landmark_kernel import LandmarkKernel, Landmarks, TrainingPart
+from kreinflow.krein.landmark_kernel import LandmarkKernel, Landmarks, TrainingPart, landmark_kernel
 from kreinflow.learners.learner import Problem
 from kreinflow.learners.registry import make_learner
 
@@ -79,13 +79,18 @@ def learner_problem(n=90, m=12, n_classes=3, correction="none", seed=0):
     y = np.arange(n) % n_classes
     X = 1.5 * rng.normal(size=(n_classes, 6))[y] + rng.normal(size=(n, 6))
     K = (X * [1, 1, 1, 1, -1, -1]) @ X.T + 2.0
-    rows = np.arange(m)
-    C, W, own = K[:, :m], K[:m, :m], np.diagonal(K).copy()
-    embedding = embedding_of(K, correction, rows)
-    landmarks = Landmarks(C, own, np.ones(n), rows, y[:m], "similarity")
-    part = TrainingPart(np.arange(n), y, np.arange(n), tuple("abcdefgh"[:n_classes]))
-    kernel = LandmarkKernel(make_transform("raw"), None, C, W, own, None)
-    return Problem.of(embedding, kernel, landmarks, part, seed=1)
+    return problem_of_scores(K[:, :m], np.diagonal(K).copy(), y, np.arange(n), correction)
+
+
+def problem_of_scores(C, own, y, rows, correction="none", kind="similarity", rank=1.0):
+    """Return the problem of some rows of scores with the first records, as the workflow has it."""
+    n, m = C.shape
+    landmarks = Landmarks(C, own, np.full(n, 100.0), np.arange(m), y[:m], kind)
+    part = TrainingPart(rows, y[rows], rows, tuple("abcdefgh"[: y.max() + 1]))
+    kernel = landmark_kernel(landmarks, part, make_transform("raw"))
+    factor = KreinFactor.fit(kernel.C, kernel.W, kernel.self_similarities, rank=rank)
+    pairs = eigenpairs(factor.rows(kernel.C), factor.signs)
+    return Problem.of(embed(factor, pairs, correction), kernel, landmarks, part, seed=1)
 
 
 def problem_of(Z, signs, y, n_classes=None, basis=None, own=None):
