@@ -207,36 +207,27 @@ def test_functions_at_all_records_are_held_in_memory_and_the_workflow_knows():
     assert not PCVMLearner({"basis": "all"}).by_tiles
 
 
-SMALL = np.array([[2.0, 1.0, -1.0], [1.0, -1.0, 1.0], [-1.0, 1.0, 0.0]])
-"""Indefinite, its |k_ii| of mean 1."""
-
-
-def after_on(K, steps, y, rows):
-    """What is found with functions of a kernel itself, and the decisions for its points."""
-    embedding = embedding_of(K, "none")
-    Z, own = embedding.transform(K), np.diag(K).copy()
-    found = after(steps, Z, embedding.signs, y, "landmarks", rows, own=own, accelerate=False)
-    return found, Z @ found.coef + found.intercept
-
-
 def test_first_steps_of_pcvm_with_one_basis_function_by_hand():
     """The function of the first point is (2, 1, -1), the targets (1, 1, -1), w = 1, b = 1.
 
     With h = 5 y = (5, 5, -5) and M^2 = 2: w = 2 (2, 1, -1)(4, 4, -6)' / (1 + 2 * 6) = 36/13; then
     with t^2 = 2: b = 2/(1 + 2 * 3) * (5 - 2 * 36/13) = -2/13.
     """
-    y = np.array([1, 1, 0])
-    found, decisions = after_on(SMALL, 1, y, [0])
+    K = np.array([[2.0, 1.0, -1.0], [1.0, -1.0, 1.0], [-1.0, 1.0, 0.0]])  # |k_ii| of mean 1
+    y, embedding, own = np.array([1, 1, 0]), embedding_of(K, "none"), np.diag(K).copy()
+    Z, signs = embedding.transform(K), embedding.signs
+    found, again = (
+        after(steps, Z, signs, y, "landmarks", [0], own=own, accelerate=False) for steps in (1, 2)
+    )
     assert found.weights[0] == pytest.approx([36 / 13], rel=1e-12)
     assert found.intercept[0] == pytest.approx(-2 / 13, rel=1e-12)
     f = np.array([70, 34, -38]) / 13
-    np.testing.assert_allclose(decisions[:, 0], f, rtol=1e-12)
+    np.testing.assert_allclose((Z @ found.coef + found.intercept)[:, 0], f, rtol=1e-12)
     # The second step: h is the mean of a unit Gaussian about f on the side of the target.
     targets = np.array([1, 1, -1])
     h = f + targets * norm.pdf(f) / norm.cdf(targets * f)
     squares = 2 * (36 / 13) ** 2, 2 * (2 / 13) ** 2
-    w = squares[0] * (SMALL[0] @ (h + 2 / 13)) / (1 + squares[0] * 6)
+    w = squares[0] * (K[0] @ (h + 2 / 13)) / (1 + squares[0] * 6)
     b = squares[1] / (1 + squares[1] * 3) * (h.sum() - 2 * w)
-    found, _ = after_on(SMALL, 2, y, [0])
-    assert found.weights[0] == pytest.approx([w], rel=1e-10)
-    assert found.intercept[0] == pytest.approx(b, rel=1e-10)
+    assert again.weights[0] == pytest.approx([w], rel=1e-10)
+    assert again.intercept[0] == pytest.approx(b, rel=1e-10)
