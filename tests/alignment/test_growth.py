@@ -162,6 +162,7 @@ def test_with_landmarks_kept_n_added_sequences_cost_n_times_m_alignments(study):
     lines = ["id,class", *(f"{i},x" for i in ids), f"{ids[0]},x"]  # one of them twice
     (study.folder / "kept.csv").write_text("\n".join(lines))
     kept = {"method": "given", "table": "kept.csv"}
+    assert len(given_landmarks(study.dataset, kept, study.folder)) == len(union)
     assert study.run(kept) == (set(), union)
 
     added = [(f"new{i}", label, text) for i, label, text in families(42, each=7)]
