@@ -1,10 +1,13 @@
 """What all kernels promise: entries that know their two objects alone, and a true diagonal."""
 
+import re
+
 import numpy as np
 import pytest
 
 from kreinflow.kernels.registry import KERNELS, known_kernel, make_kernel
 
+SPECTRA = {"name": "spectral_information_divergence"}
 SETTINGS = {"pseudo_euclidean": {"positive": 2}, "polynomial": {"degree": 3}}
 
 
@@ -75,6 +78,24 @@ def test_the_indefinite_kernels_are_indefinite(settings, least):
     assert least <= fraction <= 0.51 or settings["name"] == "multiquadric"
     assert values[-1] > 1e-3
     assert values[0] < -1e-3
+
+
+@pytest.mark.parametrize(
+    ("settings", "X", "message"),
+    [
+        ({"name": "ball"}, [[1, 2, 0.5], [1, 2, -0.5]], "row 2, column 3: -0.5 is negative."),
+        ({"name": "ball"}, [[1.0]], ".*has 1 column"),
+        (SPECTRA, [[1, 2], [1, -3.5]], "row 2, column 2: -3.5 is negative. A spectrum"),
+        (SPECTRA, [[1, 0], [0, 0]], "row 2: is 0 everywhere"),
+        (
+            {"name": "pseudo_euclidean", "positive": 3},
+            [[1.0, 1.0]],
+            ".*has 2 coordinates, fewer than positive = 3",
+        ),
+    ],
+)
+def test_objects_that_a_kernel_cannot_compare(settings, X, message):
+    assert re.match(message, make_kernel(settings).first_fault(np.array(X)))
 
 
 def test_features_must_agree():

@@ -40,22 +40,10 @@ def test_folded_weights_are_the_decision_of_the_embedded_rows():
     np.testing.assert_allclose(decision.decide(C), expected, atol=1e-12)
 
 
-def test_arrays_that_are_no_decision_are_refused():
-    decision = LinearDecision(np.arange(6.0).reshape(3, 2), np.ones(2))
-    arrays = decision.to_arrays()
-    with pytest.raises(ValueError, match=r"weights is float64 \(3, 2\), not of shape \(4, 2\)"):
-        LinearDecision.from_arrays(arrays, 4, 2)
-    with pytest.raises(ValueError, match="not finite"):
-        LinearDecision.from_arrays(arrays | {"intercept": np.array([1.0, np.nan])}, 3, 2)
-    with pytest.raises(KeyError):
-        LinearDecision.from_arrays({"weights": arrays["weights"]}, 3, 2)
-    with pytest.raises(ValueError, match="complex"):
-        LinearDecision.from_arrays(arrays | {"intercept": np.ones(2, complex)}, 3, 2)
-
-
 def test_no_array_of_a_file_breaks_the_reading_of_another_kind_or_shape():
     """Whatever stands in an array, it is refused by one of the errors that readers expect."""
     arrays = {
+        "linear": {"weights": np.ones((3, 2)), "intercept": np.ones(2)},
         "quadratic": {
             "matrix": np.ones((3, 2)),
             "axes": np.ones((2, 2, 2)),
@@ -73,12 +61,17 @@ def test_no_array_of_a_file_breaks_the_reading_of_another_kind_or_shape():
     }
     for kind, parts in arrays.items():
         KINDS[kind].from_arrays(parts, 3, 2)
+        with pytest.raises(ValueError, match=r"is float64 \(.*, not of shape \("):
+            KINDS[kind].from_arrays(parts, 4, 2)
         for name, array in parts.items():
+            with pytest.raises(KeyError):
+                KINDS[kind].from_arrays({key: parts[key] for key in parts if key != name}, 3, 2)
             for other in (
                 np.ones(()),
                 array[:0],
                 array[..., None],
                 array.astype(int),
+                array.astype(complex),
                 np.full_like(array, np.inf),
             ):
                 with pytest.raises((KeyError, IndexError, ValueError)):
