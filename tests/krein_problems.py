@@ -6,18 +6,18 @@ from kreinflow.alignment.transforms import make_transform
 from kreinflow.krein.correction import CorrectedFactor, embed
 from kreinflow.krein.eigen import eigenpairs
 from kreinflow.krein.factor import KreinFactor
-from kreinflow.krein.landmark_kernel import LandmarkKernel, Landmarks, TrainingPart
+from kreinflow.krein.landmark_kernel import LandmarkKernel, Landmarks, TrainingPart, landmark_kernel
 from kreinflow.learners.learner import Problem
 from kreinflow.learners.registry import make_learner
 
 
-def labelled_rows(n=120, r=10, n_classes=3, negative=4, seed=0, separation=1.0):
+def labelled_rows(n=120, r=10, n_classes=3, negative=4, seed=0, separation=1.0, smallest=0.05):
     """Return (Z, signs, y): columns of different size, the origin far from the mean."""
     rng = np.random.default_rng(seed)
     y = rng.integers(0, n_classes, n)
     y[: 2 * n_classes] = np.arange(n_classes).repeat(2)
     Z = 3.0 + rng.normal(size=(n, r)) + separation * rng.normal(size=(n_classes, r))[y]
-    Z *= np.geomspace(1.0, 0.05, r)
+    Z *= np.geomspace(1.0, smallest, r)
     signs = np.ones(r)
     signs[rng.permutation(r)[:negative]] = -1.0
     return Z, signs, y
@@ -32,6 +32,17 @@ def mixture_rows(n, noise, r=12, n_classes=2, share=None, negative=3, seed=0):
     signs = np.ones(r)
     signs[r - negative :] = -1.0
     return Z, signs, y
+
+
+MIXTURES = {
+    "two classes": {"n_classes": 2},
+    "three classes": {"n_classes": 3},
+    "unbalanced": {"n_classes": 3, "share": [0.06, 0.04, 0.9]},
+    "half of the signs negative": {"n_classes": 3, "negative": 6, "seed": 2},
+    "positive definite": {"n_classes": 2, "negative": 0, "seed": 1},
+    "more columns than rows": {"n": 40, "r": 60, "n_classes": 2, "negative": 20},
+    "few columns": {"r": 5, "n_classes": 2, "negative": 2, "seed": 6},
+}
 
 
 def indefinite_kernel(n, n_new=20, rank=12, n_classes=2, seed=0):
@@ -52,19 +63,34 @@ def embedding_of(K, correction, landmarks=None):
     return embed(factor, eigenpairs(factor.transform(C), factor.signs), correction)
 
 
+def scale_of(Z):
+    """Return t, the mean variance of the columns."""
+    return Z.var(axis=0).mean()
+
+
+def weighted(Z, signs, plus, minus):
+    """Return the penalties t Lambda of two signs as a matrix."""
+    return scale_of(Z) * np.diag(np.where(signs > 0, plus, minus))
+
+
 def learner_problem(n=90, m=12, n_classes=3, correction="none", seed=0):
     """Return the problem of an indefinite similarity of clusters; the first m are landmarks."""
     rng = np.random.default_rng(seed)
     y = np.arange(n) % n_classes
     X = 1.5 * rng.normal(size=(n_classes, 6))[y] + rng.normal(size=(n, 6))
     K = (X * [1, 1, 1, 1, -1, -1]) @ X.T + 2.0
-    rows = np.arange(m)
-    C, W, own = K[:, :m], K[:m, :m], np.diagonal(K).copy()
-    embedding = embedding_of(K, correction, rows)
-    landmarks = Landmarks(C, own, np.ones(n), rows, y[:m], "similarity")
-    part = TrainingPart(np.arange(n), y, np.arange(n), tuple("abcdefgh"[:n_classes]))
-    kernel = LandmarkKernel(make_transform("raw"), None, C, W, own, None)
-    return Problem.of(embedding, kernel, landmarks, part, seed=1)
+    return problem_of_scores(K[:, :m], np.diagonal(K).copy(), y, np.arange(n), correction)
+
+
+def problem_of_scores(C, own, y, rows, correction="none", kind="similarity", rank=1.0):
+    """Return the problem of some rows of scores with the first records, as the workflow has it."""
+    n, m = C.shape
+    landmarks = Landmarks(C, own, np.full(n, 100.0), np.arange(m), y[:m], kind)
+    part = TrainingPart(rows, y[rows], rows, tuple("abcdefgh"[: y.max() + 1]))
+    kernel = landmark_kernel(landmarks, part, make_transform("raw"))
+    factor = KreinFactor.fit(kernel.C, kernel.W, kernel.self_similarities, rank=rank)
+    pairs = eigenpairs(factor.rows(kernel.C), factor.signs)
+    return Problem.of(embed(factor, pairs, correction), kernel, landmarks, part, seed=1)
 
 
 def problem_of(Z, signs, y, n_classes=None, basis=None, own=None):

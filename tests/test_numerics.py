@@ -10,16 +10,17 @@ import pytest
 from threadpoolctl import threadpool_info, threadpool_limits
 
 import kreinflow
-from kreinflow.numerics import TILE, limited, tile_map, tiled_product, tiles
+from kreinflow.numerics import TILE, limited, tile_map, tiled_product
 
 
-def test_rows_do_not_depend_on_their_neighbours():
+def test_rows_do_not_depend_on_their_neighbours_or_the_threads_of_blas():
     rng = np.random.default_rng(0)
-    A, B = rng.normal(size=(TILE + 37, 61)), rng.normal(size=(61, 5))
-    whole = tiled_product(A, B)
-    np.testing.assert_allclose(whole, A @ B, rtol=1e-12, atol=1e-12)
-    for rows in (slice(0, 1), slice(5, 8), slice(TILE - 1, TILE + 2), slice(TILE, None)):
-        np.testing.assert_array_equal(tiled_product(A[rows], B), whole[rows])
+    A, B = rng.normal(size=(TILE + 37, 1000)), rng.normal(size=(1000, 30))
+    with threadpool_limits(2, "blas"):
+        whole = tiled_product(A, B)
+        np.testing.assert_allclose(whole, A @ B, rtol=1e-12, atol=1e-11)
+        for rows in (slice(0, 1), slice(5, 105), slice(TILE - 1, TILE + 2), slice(TILE, None)):
+            np.testing.assert_array_equal(tiled_product(A[rows], B), whole[rows])
 
 
 @pytest.mark.parametrize("threads", [1, 2])
@@ -32,20 +33,6 @@ def test_blas_has_one_thread_in_every_tile(n, threads):
         assert blas_threads(None) == {2}
         assert all(found == {1} for found in tile_map(blas_threads, n))
         assert blas_threads(None) == {2}
-
-
-def test_rows_do_not_depend_on_the_threads_of_blas():
-    rng = np.random.default_rng(0)
-    A, B = rng.normal(size=(TILE + 5, 1000)), rng.normal(size=(1000, 30))
-    with threadpool_limits(2, "blas"):
-        short, whole = tiled_product(A[:100], B), tiled_product(A, B)
-    np.testing.assert_array_equal(short, whole[:100])
-
-
-def test_tiles_cover_all_rows_once():
-    for n in (0, 1, TILE, TILE + 1, 3 * TILE - 1):
-        covered = [i for rows in tiles(n) for i in range(rows.start, rows.stop)]
-        assert covered == list(range(n))
 
 
 def test_a_library_that_is_loaded_later_is_held_to_one_thread_too():

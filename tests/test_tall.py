@@ -5,14 +5,8 @@ import numpy as np
 import pytest
 
 import kreinflow.tall
-from krein_problems import labelled_rows
-from kreinflow.alignment.transforms import make_transform
+from krein_problems import labelled_rows, problem_of_scores
 from kreinflow.errors import InputError
-from kreinflow.krein.correction import embed
-from kreinflow.krein.eigen import eigenpairs
-from kreinflow.krein.factor import KreinFactor
-from kreinflow.krein.landmark_kernel import Landmarks, TrainingPart, landmark_kernel
-from kreinflow.learners.learner import Problem
 from kreinflow.learners.registry import LEARNERS, make_learner
 from kreinflow.models.inner_folds import choose
 from kreinflow.numerics import limited
@@ -116,15 +110,8 @@ def problem_of(kind, n=9000, m=24, correction="none"):
     if kind == "squared_dissimilarity":
         K = own[:, None] + own[:m] - 2 * K
         own = np.zeros(n)
-    landmarks = Landmarks(
-        K.astype(np.int32), own, np.full(n, 100.0), np.arange(m), y[:m].astype(np.int64), kind
-    )
     rows = np.random.default_rng(1).permutation(n)[: n - 500]
-    part = TrainingPart(rows, y[rows], rows, tuple("abcd"))
-    kernel = landmark_kernel(landmarks, part, make_transform("raw"))
-    factor = KreinFactor.fit(kernel.C, kernel.W, kernel.self_similarities, rank=6)
-    pairs = eigenpairs(factor.rows(kernel.C), factor.signs)
-    return Problem.of(embed(factor, pairs, correction), kernel, landmarks, part, seed=1)
+    return problem_of_scores(K.astype(np.int32), own, y, rows, correction, kind, rank=6)
 
 
 @pytest.mark.parametrize("kind", ["similarity", "squared_dissimilarity"])

@@ -11,22 +11,6 @@ from kreinflow.errors import InputError
 from sequence_pairs import scheme_of
 
 
-@pytest.mark.parametrize(
-    ("name", "rate", "K"),
-    [  # the ungapped values of NCBI's blast_stat.c
-        ("blosum45", 0.2291, 0.0924),
-        ("blosum50", 0.2318, 0.112),
-        ("blosum62", 0.3176, 0.134),
-        ("blosum90", 0.3346, 0.190),
-        ("pam30", 0.3400, 0.283),
-        ("pam70", 0.3345, 0.229),
-    ],
-)
-def test_ungapped_constants_are_the_published_ones(name, rate, K):
-    found = ungapped_constants(load_substitution_matrix(name))
-    assert found == pytest.approx((rate, K), rel=0.01)
-
-
 def nucleotides(match, mismatch):
     scores = np.full((4, 4), mismatch, dtype=np.int32)
     np.fill_diagonal(scores, match)
@@ -34,12 +18,25 @@ def nucleotides(match, mismatch):
 
 
 @pytest.mark.parametrize(
-    ("match", "mismatch", "rate", "K"),
-    [(1, -2, 1.33, 0.621), (1, -3, 1.374, 0.711), (2, -3, 0.634, 0.408), (1, -1, 1.099, 0.333)],
+    ("matrix", "rate", "K"),
+    [  # the ungapped values of NCBI's blast_stat.c
+        ("blosum45", 0.2291, 0.0924),
+        ("blosum50", 0.2318, 0.112),
+        ("blosum62", 0.3176, 0.134),
+        ("blosum90", 0.3346, 0.190),
+        ("pam30", 0.3400, 0.283),
+        ("pam70", 0.3345, 0.229),
+        ((1, -2), 1.33, 0.621),
+        ((1, -3), 1.374, 0.711),
+        ((2, -3), 0.634, 0.408),
+        ((1, -1), 1.099, 0.333),
+    ],
 )
-def test_ungapped_constants_of_nucleotides(match, mismatch, rate, K):
-    found = ungapped_constants(nucleotides(match, mismatch))
-    assert found == pytest.approx((rate, K), rel=0.02)
+def test_ungapped_constants_are_the_published_ones(matrix, rate, K):
+    proteins = isinstance(matrix, str)
+    loaded = load_substitution_matrix(matrix) if proteins else nucleotides(*matrix)
+    found = ungapped_constants(loaded)
+    assert found == pytest.approx((rate, K), rel=0.01 if proteins else 0.02)
 
 
 def test_the_unit_of_the_scores_does_not_matter():

@@ -173,35 +173,25 @@ def test_a_full_disk_loses_no_segment_and_the_next_call_goes_on(tmp_path, monkey
 
 
 KILLED = """
-import os, sys, hashlib
-from pathlib import Path
-from kreinflow.alignment import filling, segments, store
-from kreinflow.alignment.engine import align_pairs
-from kreinflow.alignment.scoring import ScoringScheme, load_substitution_matrix
+import os, sys
+from alignment.test_store import ALL, Counting, filling, open_store, segments
+
+class Killed(Counting):
+    def __call__(self, *arguments):
+        if self.calls == 0:
+            os.kill(os.getpid(), 9)
+        return super().__call__(*arguments)
 
 segments._SECONDS_PER_SEGMENT, filling._CELLS_PER_CALL = 0.0, 10_000
-folder, calls, *sequences = sys.argv[1:]
-left = int(calls)
-
-def backend(*arguments):
-    global left
-    if left == 0:
-        os.kill(os.getpid(), 9)
-    left -= 1
-    return align_pairs(*arguments)
-
-sequences = [sequence.encode() for sequence in sequences]
-digests = [hashlib.sha256(sequence).hexdigest() for sequence in sequences]
-scheme = ScoringScheme(load_substitution_matrix("blosum62"))
-rows = range(len(sequences))
-store.ScoreStore(Path(folder), scheme, sequences, digests, backend).fill([(rows, [3, 50, 8])])
+open_store(sys.argv[1], backend=Killed(6)).fill([(ALL, [3, 50, 8])])
 """
 
 
 def test_resumption_after_sigkill_which_lets_go_of_the_lock(tmp_path):
     columns = np.array([3, 50, 8])
-    command = [sys.executable, "-c", KILLED, tmp_path, "6", *map(bytes.decode, SEQUENCES)]
-    assert subprocess.run(command, check=False).returncode == -9
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
+    command = [sys.executable, "-c", KILLED, tmp_path]
+    assert subprocess.run(command, check=False, env=environment).returncode == -9
     report = open_store(tmp_path).fill([(ALL, columns)])
     assert report.reused > 0
     assert report.aligned > 0
@@ -233,16 +223,13 @@ def at_the_same_time(folder, calls):
     return counters
 
 
-def test_blocks_filled_at_the_same_time(tmp_path):
-    counters = at_the_same_time(tmp_path, [(OVERLAPPING, block, 4) for block in range(4)])
+def test_filled_at_the_same_time(tmp_path):
+    counters = at_the_same_time(tmp_path / "a", [(OVERLAPPING, block, 4) for block in range(4)])
     assert max(sum((c.pairs for c in counters), Counter()).values()) == 1
     for rectangle_ in OVERLAPPING:
-        assert_gathered(open_store(tmp_path), *rectangle_)
-
-
-def test_one_writer_a_block(tmp_path):
-    counters = at_the_same_time(tmp_path, [(COLUMNS,), (COLUMNS,)])
-    # the second waited, and found all there
+        assert_gathered(open_store(tmp_path / "a"), *rectangle_)
+    counters = at_the_same_time(tmp_path / "b", [(COLUMNS,), (COLUMNS,)])
+    # A block has one writer: the second waited, and found all there.
     assert sorted(counting.others for counting in counters) == [0, len(wanted_pairs(COLUMNS))]
 
 

@@ -38,6 +38,8 @@ def entry(name, s, si, sj, n, m):
 
 @pytest.mark.parametrize("name", NAMES)
 def test_each_entry_is_that_of_the_formula(name, block):
+    if name in ("raw", "normalised"):  # the others refuse it
+        block[0][4, 2] = -1
     found = make_transform(name, SCHEME).apply(*block)
     scores, row_self, column_self, n, m = (part.tolist() for part in block)
     expected = [
@@ -79,12 +81,6 @@ def test_negative_scores_are_refused(name, block):
     numbers = np.arange(100, 157), np.arange(200, 211)
     with pytest.raises(InputError, match=r"the score of rows 104 and 202 of the data set \(rec"):
         make_transform(name, SCHEME).apply(*block, numbers)
-
-
-@pytest.mark.parametrize("name", ["raw", "normalised"])
-def test_negative_scores_pass(name, block):
-    block[0][4, 2] = -1
-    assert make_transform(name).apply(*block)[4, 2] < 0
 
 
 @pytest.mark.parametrize("name", ["normalised", "sqrt", "log", "evalue"])

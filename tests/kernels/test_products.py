@@ -62,14 +62,3 @@ def test_pseudo_euclidean_has_the_signature_that_was_asked_for(pair, positive):
     np.testing.assert_allclose(kernel.columns(X, Y), X @ J @ Y.T, atol=1e-14)
     values = np.linalg.eigvalsh(kernel.columns(X, X))
     assert (np.sum(values > 1e-10), np.sum(values < -1e-10)) == (positive, 4 - positive)
-
-
-def test_pseudo_euclidean_wants_its_positive_coordinates():
-    kernel = make_kernel({"name": "pseudo_euclidean", "positive": 3})
-    assert "has 2 coordinates, fewer than positive = 3" in kernel.first_fault(np.ones((4, 2)))
-
-
-def test_sigmoid_is_indefinite(pair):
-    X, _ = pair
-    values = np.linalg.eigvalsh(make_kernel({"name": "sigmoid"}).columns(X, X))
-    assert values[0] < -0.1 * values[-1]

@@ -11,11 +11,6 @@ def kernel_of(spectrum, rng):
     return (Q * spectrum) @ Q.T
 
 
-def low_rank(n, p, q, rng):
-    X = rng.standard_normal((n, p + q))
-    return (X * np.repeat([1.0, -1.0], [p, q])) @ X.T
-
-
 def fit(K, landmarks, **options):
     C = K[:, landmarks]
     factor = KreinFactor.fit(C, C[landmarks], np.diag(K).copy(), **options)

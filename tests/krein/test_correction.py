@@ -148,18 +148,6 @@ def test_landmark_basis_gives_the_coordinates_of_the_landmark_factor(example):
     )
 
 
-def test_landmark_mds_is_the_positive_part(example):
-    factor, train, new = example
-    pairs = eigenpairs(factor.transform(train), factor.signs)
-    kept = embed(factor, pairs, "landmark_mds")
-    positive = factor.signs > 0
-    assert 0 < positive.sum() < len(positive)
-    np.testing.assert_allclose(
-        kept.transform(new), factor.transform(new)[:, positive], rtol=1e-13, atol=1e-13
-    )
-    assert (kept.signs == 1).all()
-
-
 def test_same_bytes_whatever_the_number_of_threads():
     rng = np.random.default_rng(2)
     C = rng.standard_normal((5000, 220))

@@ -35,12 +35,6 @@ def sketch_of(K, count=None, kind="similarity", seed=1, digests=None):
     return Sketch(np.arange(len(K)), order, columns, np.diag(K).copy(), kind)
 
 
-def members_problem(members, digests=None, seed=1, fold="0", **options):
-    """The problem of a selector that looks at no score: the rows of each class."""
-    classes = [ClassScores.without_scores(label, np.array(rows)) for label, rows in members.items()]
-    return SelectionProblem(classes, digests or digests_of(300), seed, fold, **options)
-
-
 def problem_of(K, labels, budget=None, sketch=None, seed=1, digests=None, rows=None):
     """The problem of some rows of K, exact inside each class."""
     digests = digests or digests_of(len(K))

@@ -49,13 +49,9 @@ def test_nothing_is_drawn():
     assert EnclosingBalls({}).select(problem).equals(EnclosingBalls({}).select(other))
 
 
-def test_a_budget_of_the_natural_number_changes_nothing():
+def test_the_natural_number_is_kept_by_its_own_budget_and_below_a_limit():
     natural = select()
     assert select(len(natural)).equals(natural)
-
-
-def test_a_budget_that_is_a_limit_is_not_filled():
-    natural = select()
     assert select(len(natural) + 20, grow=False).equals(natural)
     assert select(len(natural) - 3, grow=False).equals(select(len(natural) - 3))
     assert "shrunk, where they are more, to 9 of" in EnclosingBalls(

@@ -27,27 +27,22 @@ def gram(F):
     return F @ F.T
 
 
-@pytest.mark.parametrize("candidates", [range(20), np.random.default_rng(1).permutation(30)[:20]])
-def test_some_candidates_do_not_show_that_a_class_is_psd(candidates):
-    K = kernel(30, 6, 0)
-    np.testing.assert_allclose(gram(class_features(scores_of(K, candidates))), K @ K, atol=1e-8)
-
-
-def test_psd_class_kernel_from_all_members_in_any_order():
-    K = kernel(30, 6, 0)
-    order = np.random.default_rng(2).permutation(30)
-    F = class_features(scores_of(K, order))
-    assert F.shape == (30, 6)
-    np.testing.assert_allclose(gram(F), K, atol=1e-11)
-
-
-def test_indefinite_class_kernel_gives_its_square():
-    K = kernel(30, 5, 3)
-    exact = class_features(scores_of(K, np.random.default_rng(3).permutation(30)))
-    np.testing.assert_allclose(gram(exact), K @ K, atol=1e-10)
-    sampled = class_features(scores_of(K, range(12)))
-    assert sampled.shape == (30, 8)
-    np.testing.assert_allclose(gram(sampled), K @ K, atol=1e-8)
+@pytest.mark.parametrize("kind", ["similarity", "squared_dissimilarity"])
+@pytest.mark.parametrize("count", [12, 20, 30])
+@pytest.mark.parametrize(("p", "q"), [(6, 0), (5, 3)])
+def test_features_are_of_the_kernel_or_of_its_square(p, q, count, kind):
+    """Of the kernel if all members show that it is psd; dissimilarities are centred on some."""
+    K = kernel(30, p, q)
+    D = np.diag(K)[:, None] + np.diag(K) - 2 * K
+    for order in (np.arange(30), np.random.default_rng(2).permutation(30)):
+        candidates = order[:count]
+        F = class_features(scores_of(K if kind == "similarity" else D, candidates, kind))
+        assert F.shape == (30, p + q) or (q and count == 30)
+        J = np.eye(30)
+        J[:, candidates] -= 1 / count
+        S = K if kind == "similarity" else -J @ D @ J.T / 2
+        exact = count == 30 and q == 0
+        np.testing.assert_allclose(gram(F), S if exact else S @ S, atol=1e-10 if exact else 1e-8)
 
 
 @pytest.mark.parametrize("count", [12, 30])
@@ -71,18 +66,6 @@ def test_sampled_features_are_those_of_the_factor_not_of_the_columns():
     at_rank = class_features(scores_of(K, range(90)))
     assert cosine(gram(at_rank)) > 0.999
     assert cosine(gram(K[:, :90])) < 0.98
-
-
-@pytest.mark.parametrize("count", [12, 30])
-@pytest.mark.parametrize(("p", "q"), [(4, 0), (4, 2)])
-def test_dissimilarities_are_centred_on_the_candidates(count, p, q):
-    K = kernel(30, p, q)
-    D = np.diag(K)[:, None] + np.diag(K) - 2 * K
-    J = np.eye(30) - np.r_[np.full(count, 1 / count), np.zeros(30 - count)]
-    S = -J @ D @ J.T / 2
-    F = class_features(scores_of(D, range(count), "squared_dissimilarity"))
-    expected = S if q == 0 and count == 30 else S @ S
-    np.testing.assert_allclose(gram(F), expected, atol=1e-8)
 
 
 def test_zero_class_kernel():

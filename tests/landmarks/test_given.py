@@ -2,12 +2,16 @@ import numpy as np
 import pytest
 
 from kreinflow.errors import InputError
+from kreinflow.landmarks.features import ClassScores
 from kreinflow.landmarks.given import Given
-from landmarks.made_up import members_problem
+from kreinflow.landmarks.selector import SelectionProblem
+from landmarks.made_up import digests_of
 
 
 def select(members, given):
-    return Given({"table": "x.tsv"}).select(members_problem(members, fold="r0f1", given=given))
+    classes = [ClassScores.without_scores(label, np.array(rows)) for label, rows in members.items()]
+    problem = SelectionProblem(classes, digests_of(9), 1, "r0f1", given=given)
+    return Given({"table": "x.tsv"}).select(problem)
 
 
 def test_those_in_the_training_part_are_taken():

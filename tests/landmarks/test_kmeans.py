@@ -11,17 +11,13 @@ def draw(F, count, seed, name):
     return kmeans_plus_plus(F, count, keys_of(len(F), name, seed))
 
 
-def test_all_rows_can_be_drawn_even_if_they_coincide():
-    for F in (np.zeros((6, 2)), np.repeat(np.eye(3), 2, axis=0)):
-        drawn = draw(F, 6, 1, "all")
-        assert sorted(drawn.tolist()) == list(range(6))
-
-
-def test_distinct_points_come_before_their_copies():
-    F = np.repeat(np.arange(4.0)[:, None], 5, axis=0)
+@pytest.mark.parametrize("distinct", [1, 4])
+def test_all_rows_are_drawn_and_distinct_points_come_before_their_copies(distinct):
+    F = np.repeat(np.arange(distinct)[:, None], 5, axis=0)
     for seed in range(20):
-        drawn = draw(F, 4, seed, "copies")
-        assert sorted(F[drawn, 0].tolist()) == [0, 1, 2, 3]
+        drawn = draw(F, len(F), seed, "copies")
+        assert sorted(drawn.tolist()) == list(range(len(F)))
+        assert sorted(F[drawn[:distinct], 0].tolist()) == list(range(distinct))
 
 
 def test_second_draw_follows_the_squared_distance():

@@ -104,14 +104,8 @@ def test_core_set_covers_all_within_epsilon(seed, epsilon):
     check_optimal(F, ball, epsilon)
     exact = minimum_enclosing_ball(F, 0)
     assert ball.radius <= exact.radius <= ball.radius * (1 + epsilon)
-    assert len(ball.support) <= len(ball.core) <= 2 / epsilon + 2
-
-
-def test_support_are_the_weights_above_the_threshold():
-    F = np.random.default_rng(5).standard_normal((100, 5))
-    ball = minimum_enclosing_ball(F)
     assert np.array_equal(ball.support, np.flatnonzero(ball.weights > 1e-6))
-    assert len(ball.support) <= 6
+    assert len(ball.support) <= len(ball.core) <= 2 / epsilon + 2
 
 
 def test_same_ball_wherever_it_starts():
@@ -133,13 +127,6 @@ def test_ball_not_reached_is_said(monkeypatch):
     ball = minimum_enclosing_ball(np.random.default_rng(7).standard_normal((90, 40)))
     assert not ball.reached
     assert len(ball.core) == 4
-
-
-def test_misprinted_dual_is_not_used():
-    """With K_ii^2, as printed, the weights would sit on the long points of a shifted set."""
-    F = np.array([[10.0, 0.0], [12.0, 0.0], [11.0, 0.9]])
-    ball = minimum_enclosing_ball(F)
-    np.testing.assert_allclose(ball.centre, [11, 0])
 
 
 def test_bad_arguments():

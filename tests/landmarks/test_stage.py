@@ -31,13 +31,7 @@ def test_selectors_look_at_no_record_that_is_tested(method, kind):
     others = np.where(tested, 1 - codes, codes)
 
     settings = {"method": method, "transform": "raw", "candidates": 6, "sketch": 9, "budget": 8}
-    selector = make_selector(
-        {
-            key: settings[key]
-            for key in ("method", *SELECTORS[method].settings_schema)
-            if key in settings
-        }
-    )
+    selector = make_selector(settings)
     tables = []
     for matrix, labels in ((K, codes), (scrambled, others)):
         dataset = dataset_of(labels, Matrix(matrix, kind=kind))

@@ -2,12 +2,13 @@
 
 import numpy as np
 import pytest
-from threadpoolctl import threadpool_limits
 
 from krein_problems import labelled_rows, learned, learner_problem, mixture_rows
 from kreinflow.configuration import complete_configuration
 from kreinflow.errors import InputError
 from kreinflow.learners.registry import LEARNERS, make_learner
+from registries import one_recipe
+from threads import same_with_threads
 
 LAMBDAS = {"lambda_plus": 1e-2, "lambda_minus": 1e-4}
 SETTINGS = [
@@ -63,6 +64,17 @@ def test_two_classes_are_mirror_images_whatever_their_order(settings):
         other = learned(settings, Z, signs, 1 - y).decision.decide(Z)
         tolerance = 1e-4 if settings["method"] in ("svc", "linear_svc") else 1e-8
         np.testing.assert_allclose(other[:, ::-1], f, rtol=0, atol=tolerance * np.abs(f).max())
+
+
+@parametrised()
+def test_decisions_come_back_from_arrays_and_do_not_depend_on_other_rows(settings):
+    Z, signs, y = rows_for(settings, 3)
+    decision = learned(settings, Z, signs, y).decision
+    new = np.random.default_rng(9).normal(size=(4500, Z.shape[1]))
+    together = decision.decide(new)
+    again = type(decision).from_arrays(decision.to_arrays(), Z.shape[1], 3)
+    for rows in (slice(0, 1), slice(77, 80), slice(4200, None)):
+        np.testing.assert_array_equal(again.decide(new[rows]), together[rows])
 
 
 @parametrised()
@@ -128,11 +140,7 @@ def test_the_methods_paragraph_says_how_hyper_parameters_were_chosen(method):
 def test_same_bytes_whatever_the_number_of_threads_over_more_rows_than_a_tile(method):
     settings = next(settings for settings in SETTINGS if settings["method"] == method)
     Z, signs, y = mixture_rows(5000, 0.8, r=40, n_classes=3, negative=0, seed=3)
-    found = []
-    for threads in (1, 2):
-        with threadpool_limits(threads):
-            found.append(learned(settings, Z, signs, y).decision.weights.tobytes())
-    assert found[0] == found[1]
+    assert same_with_threads(lambda: learned(settings, Z, signs, y).decision.weights.tobytes())
 
 
 @pytest.mark.parametrize(
@@ -157,11 +165,5 @@ def test_same_bytes_whatever_the_number_of_threads_over_more_rows_than_a_tile(me
     ],
 )
 def test_the_config_refuses_what_learners_cannot_do(settings, message):
-    content = {
-        "datasets": {"demo": {"source": {"type": "simulated"}}},
-        "selectors": {"meb": {"method": "meb"}},
-        "learners": {"it": settings},
-        "recipes": [{"name": "it", "selector": "meb", "learner": "it", "correction": "flip"}],
-    }
     with pytest.raises(InputError, match=f"learners.it.{message}"):
-        complete_configuration(content)
+        complete_configuration(one_recipe(learner=settings, correction="flip"))

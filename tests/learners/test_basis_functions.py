@@ -49,3 +49,21 @@ def test_step_limit_warns_once_and_says_what_to_do(method, n_classes):
     assert len(caught) == 1
     assert not limited.converged
     assert limited.iterations == 2
+
+
+@MACHINES
+def test_labels_that_say_nothing_leave_few_functions(method):
+    rng = np.random.default_rng(6)
+    Z, y = rng.normal(size=(200, 5)), rng.integers(0, 2, 200)
+    learner = make_learner({"method": method, "basis": "all", "max_iter": 3000})
+    found = learner.solve(problem_of(Z, np.ones(5), y))
+    assert found.converged.all()
+    assert np.isfinite(found.coef).all()
+    assert method == "ny_pcvm" or len(found.weights[0]) <= 3
+
+
+@MACHINES
+def test_a_kernel_of_zeros_is_refused(method):
+    Z, signs, y = mixture_rows(90, 0.5, n_classes=3)
+    with pytest.raises(InputError, match="all similarities are zero|zero for all basis functions"):
+        make_learner({"method": method, "basis": "all"}).solve(problem_of(Z * 0, signs, y))

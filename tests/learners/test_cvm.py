@@ -5,20 +5,17 @@ import pytest
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import LinearSVC
 
-from krein_problems import learned
+from krein_problems import learned, mixture_rows
 from kreinflow.errors import InputError
 from kreinflow.landmarks.meb import minimum_enclosing_ball
 from kreinflow.learners.cvm import EPSILON, LinearRows, core_vector_path
 from kreinflow.learners.one_against_rest import fitted_classes
 
 
-def problem(n=300, r=12, n_classes=2, share=None, distance=1.0, seed=0):
+def problem(n=300, noise=1.0, **shape):
     """Rows with lengths that differ, so that the diagonal of the kernel is not constant."""
-    rng = np.random.default_rng(seed)
-    y = rng.choice(n_classes, size=n, p=share)
-    y[:n_classes] = np.arange(n_classes)
-    Z = rng.normal(size=(n, r)) + distance * rng.normal(size=(n_classes, r))[y]
-    return Z * rng.uniform(0.5, 2.0, size=(n, 1)), np.ones(r), y
+    Z, signs, y = mixture_rows(n, noise, negative=0, **shape)
+    return Z * np.random.default_rng(1).uniform(0.5, 2.0, size=(n, 1)), signs, y
 
 
 def dual(Z, signs, y, n_classes, penalty, epsilon=EPSILON):
@@ -54,7 +51,7 @@ def dense_kernel(Z, positive, penalty):
 
 CASES = {
     "overlapping": {},
-    "separable": {"distance": 4.0},
+    "separable": {"noise": 0.25},
     "unbalanced": {"share": [0.95, 0.05]},
     "more columns than rows": {"n": 60, "r": 100},
     "three classes": {"n_classes": 3},
@@ -90,7 +87,7 @@ def test_small_epsilon_gives_the_function_of_scikit_learn(case):
 
 def test_the_default_epsilon_is_fine_enough_where_labels_are_wrong():
     """That of the authors stops at the rows with wrong labels, which come first."""
-    Z, signs, y = problem(n=4000, r=20, distance=2.0)
+    Z, signs, y = problem(n=4000, r=20, noise=0.5)
     t = np.where(np.random.default_rng(1).uniform(size=len(y)) < 0.25, 1 - y, y)
     best = optimum(Z, t == 1, 1000.0)[0]
     values = {}

@@ -20,19 +20,14 @@ def nearest(landmark_classes, n_classes):
     return NearestDecision(members)
 
 
-def test_nearest_neighbour_is_the_class_of_the_best_landmark():
-    C, landmark_classes = scores(3)
-    decisions = nearest(landmark_classes, 3).decide(C)
-    np.testing.assert_array_equal(decisions.argmax(axis=1), landmark_classes[C.argmax(axis=1)])
-    assert decisions[5, 1] == C[5, landmark_classes == 1].max()
-
-
-def test_class_without_landmarks_never_wins_whatever_the_other_rows():
+def test_nearest_neighbour_is_the_class_of_the_best_landmark_whatever_the_other_rows():
     C, landmark_classes = scores(3)
     C = -C  # negative scores too
     decision = nearest(landmark_classes, 5)
     decisions = decision.decide(C)
-    assert (decisions[:, 3:] < C.min(axis=1, keepdims=True)).all()
+    np.testing.assert_array_equal(decisions.argmax(axis=1), landmark_classes[C.argmax(axis=1)])
+    assert decisions[5, 1] == C[5, landmark_classes == 1].max()
+    assert (decisions[:, 3:] < C.min(axis=1, keepdims=True)).all(), "classes without landmarks"
     np.testing.assert_array_equal(decision.decide(C[40:41]), decisions[40:41])
 
 
@@ -45,24 +40,10 @@ def test_folded_weights_are_the_decision_of_the_embedded_rows():
     np.testing.assert_allclose(decision.decide(C), expected, atol=1e-12)
 
 
-def test_arrays_come_back_and_others_are_refused():
-    decision = LinearDecision(np.arange(6.0).reshape(3, 2), np.ones(2))
-    arrays = decision.to_arrays()
-    again = LinearDecision.from_arrays(arrays, 3, 2)
-    np.testing.assert_array_equal(again.weights, decision.weights)
-    with pytest.raises(ValueError, match=r"weights is float64 \(3, 2\), not of shape \(4, 2\)"):
-        LinearDecision.from_arrays(arrays, 4, 2)
-    with pytest.raises(ValueError, match="not finite"):
-        LinearDecision.from_arrays(arrays | {"intercept": np.array([1.0, np.nan])}, 3, 2)
-    with pytest.raises(KeyError):
-        LinearDecision.from_arrays({"weights": arrays["weights"]}, 3, 2)
-    with pytest.raises(ValueError, match="complex"):
-        LinearDecision.from_arrays(arrays | {"intercept": np.ones(2, complex)}, 3, 2)
-
-
 def test_no_array_of_a_file_breaks_the_reading_of_another_kind_or_shape():
     """Whatever stands in an array, it is refused by one of the errors that readers expect."""
     arrays = {
+        "linear": {"weights": np.ones((3, 2)), "intercept": np.ones(2)},
         "quadratic": {
             "matrix": np.ones((3, 2)),
             "axes": np.ones((2, 2, 2)),
@@ -80,12 +61,17 @@ def test_no_array_of_a_file_breaks_the_reading_of_another_kind_or_shape():
     }
     for kind, parts in arrays.items():
         KINDS[kind].from_arrays(parts, 3, 2)
+        with pytest.raises(ValueError, match=r"is float64 \(.*, not of shape \("):
+            KINDS[kind].from_arrays(parts, 4, 2)
         for name, array in parts.items():
+            with pytest.raises(KeyError):
+                KINDS[kind].from_arrays({key: parts[key] for key in parts if key != name}, 3, 2)
             for other in (
                 np.ones(()),
                 array[:0],
                 array[..., None],
                 array.astype(int),
+                array.astype(complex),
                 np.full_like(array, np.inf),
             ):
                 with pytest.raises((KeyError, IndexError, ValueError)):

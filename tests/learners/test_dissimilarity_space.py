@@ -13,8 +13,6 @@ from kreinflow.kernels.products import ELMKernel
 from kreinflow.learners import dissimilarity_space
 from kreinflow.learners.decisions import ELMDecision
 
-KERNELS = ("linear", "elm")
-
 
 def machine(kernel, penalty, D, y):
     settings = {"method": "dissimilarity_space", "kernel": kernel, "penalty": penalty}
@@ -67,16 +65,6 @@ def test_elm_is_the_dense_solution_of_its_kernel(n_classes):
         np.testing.assert_allclose(decisions[:, c], k @ a + a.sum(), atol=5e-3)
     assert isinstance(decision, ELMDecision)
     assert len(decision.support) < len(y)
-
-
-@pytest.mark.parametrize("kernel", KERNELS)
-def test_decisions_come_back_from_arrays_and_do_not_depend_on_other_rows(kernel):
-    D, y = board(n=4500, m=10)
-    decision = machine(kernel, 1.0, D[:150], y[:150]).decision
-    together = decision.decide(D)
-    again = type(decision).from_arrays(decision.to_arrays(), 10, 2)
-    for row in (0, 77, 4200):
-        np.testing.assert_array_equal(again.decide(D[row : row + 1]), together[row : row + 1])
 
 
 def test_no_more_of_the_elm_kernel_is_made_than_a_core_set(monkeypatch):

@@ -9,7 +9,7 @@ from scipy.optimize import minimize
 from scipy.special import expit, log_expit
 from sklearn.linear_model import LogisticRegression
 
-from krein_problems import mixture_rows, problem_of
+from krein_problems import MIXTURES, mixture_rows, problem_of
 from kreinflow.errors import InputError
 from kreinflow.learners.epcvm import (
     EPCVMLearner,
@@ -82,45 +82,44 @@ class Dense:
         determinants = np.log(alpha).sum() - np.linalg.slogdet(self.hessian(self.w))[1]
         return likelihood - alpha @ self.w**2 / 2 + determinants / 2
 
-    def marginal(self, j, alpha_j):
-        """Log marginal likelihood of the quadratic model at w, with another precision of j.
+    def expansion(self, members, j):
+        """The quadratic model of some functions at w, in which j has no truncation.
 
         The logistic terms and the truncation of all other weights are replaced by their second
-        order expansions at w; j has no truncation. The integral over the weights is Gaussian.
+        order expansions. Returns Psi, B, the gradient of the likelihood plus B f, the linear
+        term of the weights, and minus the Hessian but for the precisions.
         """
-        members = [i for i in self.alpha if i != j] + ([j] if np.isfinite(alpha_j) else [])
         w = dict(zip(self.alpha, self.w, strict=True))
         now = np.array([w.get(i, 0.0) for i in members])
-        alpha = np.array([alpha_j if i == j else self.alpha[i] for i in members])
         f = self.Psi[:, list(self.alpha)] @ self.w
         B = expit(f) * (1 - expit(f))
+        pseudo = B * f + (1 + self.y) / 2 - expit(f)
         e = expit(BETA * now)
         truncated = np.array([i not in (0, j) for i in members])
         k, D = BETA * (1 - e) * truncated, BETA**2 * e * (1 - e) * truncated
         Psi = self.Psi[:, members]
-        linear = Psi.T @ (B * f + (1 + self.y) / 2 - expit(f)) + D * now + k
-        H = Psi.T @ (B[:, None] * Psi) + np.diag(alpha + D)
+        return Psi, B, pseudo, Psi.T @ pseudo + D * now + k, Psi.T @ (B[:, None] * Psi) + np.diag(D)
+
+    def marginal(self, j, alpha_j):
+        """Log marginal likelihood of the quadratic model at w, with another precision of j.
+
+        The integral over the weights is Gaussian.
+        """
+        members = [i for i in self.alpha if i != j] + ([j] if np.isfinite(alpha_j) else [])
+        alpha = np.array([alpha_j if i == j else self.alpha[i] for i in members])
+        *_, linear, H = self.expansion(members, j)
+        H = H + np.diag(alpha)
         quadratic = linear @ np.linalg.solve(H, linear)
         return (np.log(alpha).sum() - np.linalg.slogdet(H)[1] + quadratic) / 2
 
     def factors(self, j):
         """Return s and q of j with all others in the model, at fixed B."""
         without = [i for i in self.alpha if i != j]
-        f = self.Psi[:, list(self.alpha)] @ self.w
-        B = expit(f) * (1 - expit(f))
-        w = dict(zip(self.alpha, self.w, strict=True))
-        now = np.array([w[i] for i in without])
-        e = expit(BETA * now)
-        k, D = BETA * (1 - e), BETA**2 * e * (1 - e)
-        if 0 in without:
-            k[without.index(0)] = D[without.index(0)] = 0
-        Psi, psi = self.Psi[:, without], self.Psi[:, j]
-        pseudo = B * f + (1 + self.y) / 2 - expit(f)
-        Sigma = np.linalg.inv(
-            Psi.T @ (B[:, None] * Psi) + np.diag([self.alpha[i] for i in without] + D)
-        )
-        mean = Sigma @ (Psi.T @ pseudo + D * now + k)
+        Psi, B, pseudo, linear, H = self.expansion(without, j)
+        psi = self.Psi[:, j]
+        Sigma = np.linalg.inv(H + np.diag([self.alpha[i] for i in without]))
         crossed = psi @ (B[:, None] * Psi)
+        mean = Sigma @ linear
         return psi @ (B * psi) - crossed @ Sigma @ crossed, psi @ pseudo - crossed @ mean
 
     def actions(self):
@@ -163,22 +162,11 @@ class Dense:
                 return tried, kinds
 
 
-CASES = {
-    "two classes": {"n_classes": 2},
-    "three classes": {"n_classes": 3},
-    "unbalanced": {"n_classes": 3, "share": [0.06, 0.04, 0.9]},
-    "half of the signs negative": {"n_classes": 3, "negative": 6, "seed": 2},
-    "positive definite": {"n_classes": 2, "negative": 0, "seed": 1},
-    "more columns than rows": {"n": 40, "r": 60, "n_classes": 2, "negative": 20},
-    "products instead of columns": {"r": 5, "n_classes": 2, "negative": 2, "seed": 6},
-}
-
-
 def chosen(case, basis):
     """Return Z, signs, y, the rows of the basis, and the classes that are fitted."""
-    Z, signs, y = problem(**CASES[case])
+    Z, signs, y = problem(**MIXTURES[case])
     rows = np.arange(len(y)) if basis == "all" else np.arange(0, len(y), 3)
-    n_classes = CASES[case]["n_classes"]
+    n_classes = MIXTURES[case]["n_classes"]
     return Z, signs, y, rows, [1] if n_classes == 2 else range(n_classes)
 
 
@@ -203,7 +191,7 @@ def machine_of(dense, Z, signs, rows):
     return replace(start, members=members, mode=mode)
 
 
-@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("case", MIXTURES)
 @pytest.mark.parametrize("basis", ["landmarks", "all"])
 def test_whole_runs_equal_the_definitions(case, basis):
     Z, signs, y, rows, classes = chosen(case, basis)
@@ -277,7 +265,7 @@ def test_factor_that_is_all_rounding_error_is_zero():
     assert gains[2] == 0.0
 
 
-@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("case", MIXTURES)
 @pytest.mark.parametrize("basis", ["landmarks", "all"])
 def test_factors_and_gains_equal_their_definitions(case, basis):
     Z, signs, y, rows, classes = chosen(case, basis)
@@ -369,14 +357,6 @@ def test_probabilities_are_those_of_logistic_regression():
     assert np.abs(probabilities - true).mean() < 0.02
 
 
-def test_labels_that_say_nothing_leave_few_functions():
-    rng = np.random.default_rng(6)
-    Z, y = rng.normal(size=(200, 5)), rng.integers(0, 2, 200)
-    found = solved(Z, np.ones(5), y)
-    assert len(found.weights[0]) <= 3
-    assert np.isfinite(found.coef).all()
-
-
 def test_kernel_against_the_labels_leaves_the_bias_alone():
     y = np.arange(30) % 2
     Z = np.column_stack([2.0 * y - 1.0, np.zeros(30)])
@@ -409,9 +389,7 @@ def test_functions_that_are_zero_are_left_out():
     np.testing.assert_array_equal(everything.coef, proper.coef)
 
 
-def test_a_kernel_that_is_zero_or_not_finite_is_refused():
+def test_a_kernel_that_is_not_finite_is_refused():
     Z, signs, y = problem(n_classes=3)
-    with pytest.raises(InputError, match="zero for all basis functions"):
-        solved(Z * 0, signs, y)
     with pytest.raises(InputError, match="not finite"):
         solved(np.where(Z[3, 3] == Z, np.nan, Z), signs, y)

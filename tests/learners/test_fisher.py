@@ -4,68 +4,54 @@ import numpy as np
 import pytest
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 
+from krein_problems import labelled_rows
 from kreinflow.learners.fisher import SCATTERS, NystroemFisher
 
 
-def problem(n, r, n_classes, seed=0, separation=1.5, smallest=1e-2):
-    rng = np.random.default_rng(seed)
-    y = np.concatenate([np.arange(n_classes).repeat(4), rng.integers(0, n_classes, n)])[-n:]
-    y[: 2 * n_classes] = np.arange(n_classes).repeat(2)
-    # columns of very different size, as a Krein factor has them
-    Z = rng.normal(size=(n, r)) + separation * rng.normal(size=(n_classes, r))[y]
-    Z *= np.geomspace(1.0, smallest, r)
-    signs = np.where(np.arange(r) % 3 == 2, -1.0, 1.0)
-    return Z, signs, y
+def problem(n, r, n_classes, **shape):
+    return labelled_rows(n, r, n_classes, negative=r // 3, separation=1.5, **shape)
 
 
-def dense_ikfd(K, positive, K_new, rcond):
-    """Recipe of schleif2018 (eq. 3, 15) on an N x N matrix: alpha = pinv(within)(mu+ - mu-)."""
+def dense_ikfd(K, positive, K_new, shares=(1, 1)):
+    """Recipe of schleif2018 (eq. 3, 15) on an N x N matrix: alpha = pinv(within)(mu+ - mu-).
+
+    Returns the decisions, and the eigenvalues of ``within``, the largest first.
+    """
     plus, minus = K[:, positive], K[:, ~positive]
-    within = np.cov(plus, bias=True) + np.cov(minus, bias=True)
+    within = shares[0] * np.cov(plus, bias=True) + shares[1] * np.cov(minus, bias=True)
     mu_plus, mu_minus = plus.mean(axis=1), minus.mean(axis=1)
-    alpha = np.linalg.pinv(within, rcond=rcond, hermitian=True) @ (mu_plus - mu_minus)
-    return K_new @ alpha - alpha @ (mu_plus + mu_minus) / 2
+    alpha = np.linalg.pinv(within, rcond=1e-10, hermitian=True) @ (mu_plus - mu_minus)
+    values = np.sort(np.linalg.eigvalsh(within))[::-1]
+    return K_new @ alpha - alpha @ (mu_plus + mu_minus) / 2, values
 
 
 @pytest.mark.parametrize(
     ("n", "r", "smallest", "condition", "tolerance"),
     # `condition` bounds that of `within` on its range; the tolerance is a part of f's range.
     [
-        (60, 12, 1e-2, 1e9, 1e-7),
-        (60, 30, 0.3, 1e5, 1e-10),
+        (60, 12, 1e-2, 1e10, 1e-7),
+        (60, 30, 0.3, 1e6, 1e-10),
         (40, 38, 0.5, 1e10, 1e-6),  # the most columns of a regular scatter
         (40, 39, 0.5, 1e9, 1e-7),
         (40, 40, 0.5, 1e9, 1e-7),  # m = N
         (40, 60, 0.5, 1e8, 1e-8),
     ],
 )
+@pytest.mark.parametrize("copies", [0, 2])  # columns that stand there twice
 def test_equals_the_dense_recipe_up_to_m_equal_to_n_and_beyond(
-    n, r, smallest, condition, tolerance
+    n, r, smallest, condition, tolerance, copies
 ):
     Z, signs, y = problem(n, r, 3, seed=r, smallest=smallest)
     new = problem(25, r, 3, seed=r + 100, smallest=smallest)[0]
+    Z, new, signs = (np.hstack([part, part[..., :copies]]) for part in (Z, new, signs))
     K, K_new = (Z * signs) @ Z.T, (new * signs) @ Z.T
     fisher = NystroemFisher().fit(Z, signs, y, 3)
-    assert fisher.singular_ == (r > n - 2)
+    assert fisher.singular_ == (r > n - 2 or copies > 0)
     decisions = fisher.decision_function(new)
     for c in range(3):
-        within = np.cov(K[:, y == c], bias=True) + np.cov(K[:, y != c], bias=True)
-        values = np.sort(np.linalg.eigvalsh(within))[::-1]
+        expected, values = dense_ikfd(K, y == c, K_new)
         assert values[0] / values[min(r, n - 2) - 1] < condition
-        expected = dense_ikfd(K, y == c, K_new, rcond=1e-10)
         assert np.abs(decisions[:, c] - expected).max() < tolerance * np.ptp(expected)
-
-
-def test_duplicate_columns_make_it_singular_and_equal_the_dense_recipe():
-    Z, signs, y = problem(50, 6, 2)
-    Z, signs = np.hstack([Z, Z[:, :2]]), np.append(signs, signs[:2])
-    fisher = NystroemFisher().fit(Z, signs, y, 2)
-    K = (Z * signs) @ Z.T
-    expected = dense_ikfd(K, y == 1, K, rcond=1e-10)
-    assert fisher.singular_
-    np.testing.assert_allclose(
-        fisher.decision_function(Z)[:, 1], expected, atol=1e-6 * np.ptp(expected)
-    )
 
 
 def test_signs_do_not_matter_when_regular_but_do_in_the_pseudo_inverse():
@@ -105,39 +91,23 @@ def test_least_squares_bias_is_exactly_least_squares(scatter, ridge, n_classes):
         np.testing.assert_allclose(fisher.intercept_[c], b, rtol=1e-8, atol=1e-9)
 
 
-def test_pooled_log_prior_is_linear_discriminant_analysis():
-    Z, signs, y = problem(300, 8, 4)
-    fisher = NystroemFisher("pooled", "log_prior").fit(Z, signs, y, 4)
-    decisions = fisher.decision_function(Z)
-    for c in range(4):
-        lda = LinearDiscriminantAnalysis(solver="lsqr").fit(Z, y == c)
-        np.testing.assert_allclose(decisions[:, c], lda.decision_function(Z), atol=1e-9)
-
-
-def test_balanced_midpoint_is_half_of_linear_discriminant_analysis_with_equal_priors():
-    """The scatter of the paper is a sum, not the mean."""
-    Z, signs, y = problem(300, 8, 2)
-    y[30:250] = 0
-    fisher = NystroemFisher().fit(Z, signs, y, 2)
-    lda = LinearDiscriminantAnalysis(solver="lsqr", priors=[0.5, 0.5]).fit(Z, y)
-    np.testing.assert_allclose(
-        2 * fisher.decision_function(Z)[:, 1], lda.decision_function(Z), rtol=1e-7
-    )
-
-
-def test_log_prior_and_midpoint_differ_as_stated():
+@pytest.mark.parametrize("scatter", SCATTERS)
+@pytest.mark.parametrize("bias", ["log_prior", "midpoint"])
+def test_regular_scatter_is_linear_discriminant_analysis(scatter, bias):
+    """The balanced scatter weighs both classes the same; that of the paper is a sum, not a mean."""
     Z, signs, y = problem(300, 8, 4)
     y[30:200] = 2
-    n_plus = np.bincount(y)
-    for scatter, factor in (("balanced", 2.0), ("pooled", 1.0)):
-        prior = NystroemFisher(scatter, "log_prior").fit(Z, signs, y, 4)
-        middle = NystroemFisher(scatter, "midpoint").fit(Z, signs, y, 4)
-        np.testing.assert_allclose(prior.coef_, factor * middle.coef_)
-        np.testing.assert_allclose(
-            prior.intercept_ - factor * middle.intercept_,
-            np.log(n_plus / (len(y) - n_plus)),
-            atol=1e-10,
-        )
+    decisions = NystroemFisher(scatter, bias).fit(Z, signs, y, 4).decision_function(Z)
+    for c in range(4):
+        p = np.mean(y == c)
+        shares = [0.5, 0.5] if scatter == "balanced" else [1 - p, p]
+        lda = LinearDiscriminantAnalysis(solver="lsqr", priors=shares).fit(Z, y == c)
+        expected = lda.decision_function(Z) - np.log(shares[1] / shares[0])
+        if bias == "log_prior":
+            expected += np.log(p / (1 - p))
+        elif scatter == "balanced":
+            expected /= 2
+        np.testing.assert_allclose(decisions[:, c], expected, atol=1e-9)
 
 
 @pytest.mark.parametrize("r", [29, 45])  # with 29 of 30 the total scatter is regular
@@ -147,12 +117,8 @@ def test_pooled_singular_equals_the_pseudo_inverse_class_by_class(r):
     assert fisher.singular_
     K = (Z * signs) @ Z.T
     for c in range(3):
-        plus, minus = K[:, y == c], K[:, y != c]
         p = np.mean(y == c)
-        within = p * np.cov(plus, bias=True) + (1 - p) * np.cov(minus, bias=True)
-        mu_plus, mu_minus = plus.mean(axis=1), minus.mean(axis=1)
-        alpha = np.linalg.pinv(within, rcond=1e-10, hermitian=True) @ (mu_plus - mu_minus)
-        expected = K @ alpha - alpha @ (mu_plus + mu_minus) / 2
+        expected, _ = dense_ikfd(K, y == c, K, shares=(p, 1 - p))
         found = fisher.decision_function(Z)[:, c]
         np.testing.assert_allclose(found, expected, atol=1e-5 * np.ptp(expected))
 

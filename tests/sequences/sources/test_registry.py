@@ -1,8 +1,6 @@
 """A source is one file and one line: the one of the documentation, from config to scores."""
 
 import re
-import types
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -10,24 +8,17 @@ import pytest
 from kreinflow.configuration import complete_configuration
 from kreinflow.errors import InputError
 from kreinflow.report.methods import methods_text
-from kreinflow.schema import schema
 from kreinflow.scores import open_scores
 from kreinflow.sequences.dataset import read_dataset, write_dataset
 from kreinflow.sequences.sources.registry import SOURCES, make_source
+from registries import documented
 from small_inputs import configuration
 
-PAGE = Path(__file__).parents[3] / "docs" / "a-method-of-your-own.md"
 
-
-@pytest.fixture
-def line(monkeypatch):
-    code = re.findall(r"```python\n(.*?)```", PAGE.read_text(), re.DOTALL)[-1]
-    module = types.ModuleType("line")
-    exec(code, module.__dict__)
-    monkeypatch.setitem(SOURCES, "line", module.LineSource)
-    schema.cache_clear()
-    yield module.LineSource
-    schema.cache_clear()
+@pytest.fixture(autouse=True)
+def line():
+    with documented(SOURCES, "line", "LineSource") as source:
+        yield source
 
 
 @pytest.fixture
@@ -55,7 +46,7 @@ def test_from_the_config_to_scores(line, settings, tmp_path, monkeypatch):
     assert re.fullmatch(rf"Numbers &lt; 9 \[{link}, {link}\]\.", described)
 
 
-def test_a_file_that_is_not_there(line, tmp_path):
+def test_a_file_that_is_not_there(tmp_path):
     with pytest.raises(InputError, match="x.txt: no such file"):
         make_source({"type": "line", "numbers": "x.txt"}, tmp_path).check()
 
@@ -68,13 +59,13 @@ def test_a_file_that_is_not_there(line, tmp_path):
         ({"numbers": "x{1}.txt"}, "source.numbers: .* has a brace"),
     ],
 )
-def test_its_settings_are_checked(line, settings, changes, message):
+def test_its_settings_are_checked(settings, changes, message):
     settings["datasets"]["mine"]["source"] |= changes
     with pytest.raises(InputError, match=message):
         complete_configuration(settings)
 
 
-def test_numbers_are_not_grouped_by_identity(line, settings):
+def test_numbers_are_not_grouped_by_identity(settings):
     settings["datasets"]["mine"]["folds"] = {"method": "grouped"}
     with pytest.raises(InputError, match="numbers: no sequences to group by identity"):
         complete_configuration(settings)
