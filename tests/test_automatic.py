@@ -7,7 +7,6 @@ import pytest
 
 from kreinflow import automatic
 from kreinflow.configuration import complete_configuration
-from kreinflow.evaluation.choice import chosen_recipes
 from kreinflow.landmarks.registry import make_selector
 from kreinflow.landmarks.stage import LandmarkStage, training_parts
 from kreinflow.models.choice import choose_recipe
@@ -148,13 +147,3 @@ def test_there_are_landmarks_for_every_size_within_the_alignments(n, k):
     assert spent <= config["auto"]["alignments"]
     if n * (n - 1) / 2 <= 0.5 * config["auto"]["alignments"]:
         assert wanted["many"] == min(training, 4000)
-
-
-def test_the_recipe_of_each_fold_is_that_of_its_own_inner_folds():
-    import pandas as pd
-
-    models = pd.DataFrame(
-        [("x", 0, 0, 0.9), ("y", 0, 0, 0.8), ("x", 0, 1, 0.7), ("y", 0, 1, 0.8), ("x", -1, -1, 1)],
-        columns=["recipe", "repeat", "fold", "inner_accuracy"],
-    ).assign(inner_log_loss=0.1)
-    assert chosen_recipes(models, ["x", "y"]) == {(0, 0): "x", (0, 1): "y"}
