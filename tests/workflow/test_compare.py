@@ -8,7 +8,7 @@ import pytest
 from kreinflow.artifacts import read_table
 from kreinflow.competitors.registry import COMPETITORS, OURS
 from kreinflow.competitors.run import TESTS_NOTHING
-from small_inputs import configuration, families, write_fasta, write_labels
+from small_inputs import configuration, families, fasta_source, write_fasta, write_labels
 
 
 def test_each_method_meets_both_kinds_of_folds(workflow, small_config):
@@ -29,8 +29,7 @@ def test_each_method_meets_both_kinds_of_folds(workflow, small_config):
 
 def test_a_kind_of_folds_that_tests_nothing_does_not_end_the_run(workflow):
     """Two families of one cluster each, all of which the homology-aware folds learn from."""
-    source = {"type": "fasta", "fasta": "x.fasta", "labels": {"table": "x.tsv"}}
-    run = workflow(configuration(source) | {"data": "data"})
+    run = workflow(configuration(fasta_source(labels={"table": "x.tsv"}), data="data"))
     records = families(1, classes=("a", "b"), each=12, changed=0.2)
     write_fasta(run.folder / "data" / "x.fasta", records)
     write_labels(run.folder / "data" / "x.tsv", records)

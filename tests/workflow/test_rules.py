@@ -6,13 +6,13 @@ import os
 import shutil
 import subprocess
 import sys
+import zipfile
 from pathlib import Path
 
 import pytest
 
-from small_inputs import configuration, families, write_fasta, write_labels
-
-ROOT = Path(__file__).parents[2]
+from small_inputs import configuration, families, fasta_source, write_fasta, write_labels
+from workflow.conftest import ROOT
 
 
 def test_named_targets_reach_their_stage_only(workflow, small_config):
@@ -138,33 +138,22 @@ def test_a_changed_residue_reaches_the_scores_if_the_dataset_was_read_by_itself(
     assert jobs["select_landmarks"] == jobs["train_models"] == 6
 
 
-def test_a_mistake_in_the_config_ends_with_code_two_before_any_job(workflow, small_config):
-    config = copy.deepcopy(small_config)
-    config["recipies"] = config.pop("recipes")
-    run = workflow(config)
-    done = run.run(check=False)
-    assert done.returncode == 2
-    assert "unknown key 'recipies'; did you mean 'recipes'?" in done.stderr
-    run.configure(small_config)
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("recipies: []", "unknown key 'recipies'; did you mean 'recipes'?"),
+        ("seed: 4", "config.yaml: not YAML: key 'seed' stands twice"),
+        ("data: nowhere", "nowhere/x.fasta: no such file"),
+    ],
+)
+def test_a_mistake_ends_with_code_two_before_any_job(workflow, text, said):
+    run = workflow(configuration(fasta_source()))
     with (run.folder / "config.yaml").open("a") as file:
-        file.write("seed: 4\n")
+        file.write(f"{text}\n")
     done = run.run(check=False)
     assert done.returncode == 2
-    assert "config.yaml: not YAML: key 'seed' stands twice" in done.stderr
+    assert said in done.stderr
     assert not (run.folder / "results").exists()
-
-
-def test_a_missing_input_ends_with_code_two_before_any_job(workflow, small_config):
-    config = copy.deepcopy(small_config)
-    config["datasets"]["small"]["source"] = {
-        "type": "fasta",
-        "fasta": "nowhere.fasta",
-        "labels": {"pattern": "OS=(.)"},
-    }
-    run = workflow(config)
-    done = run.run(check=False)
-    assert done.returncode == 2
-    assert "nowhere.fasta: no such file" in done.stderr
 
 
 @pytest.mark.parametrize("target", ["all", "compare"])
@@ -174,14 +163,12 @@ def test_a_missing_input_ends_with_code_two_before_any_job(workflow, small_confi
 def test_the_groups_of_the_profile_for_slurm_have_no_cycle(workflow, unknown, unmatched, target):
     """No group waits for a rule outside of it that waits for the group. No Slurm is needed."""
     pytest.importorskip("snakemake_executor_plugin_slurm")
-    source = {"type": "fasta", "fasta": "x.fasta", "labels": {"table": "x.tsv"}}
-    if unmatched:
-        source["unmatched"] = "classify"
-    config = configuration(source)
+    more = {"unmatched": "classify"} if unmatched else {}
+    config = configuration(fasta_source(labels={"table": "x.tsv"}, **more), data="data")
     if unknown:
         config["datasets"]["mine"]["unknown"] = ["c"]
     config["classify"] = {"again": {"dataset": "mine", "input": "x.fasta"}}
-    run = workflow(config | {"data": "data"})
+    run = workflow(config)
     records = families(1)
     write_fasta(run.folder / "data" / "x.fasta", records)
     write_labels(run.folder / "data" / "x.tsv", records[:-1] if unmatched else records)
@@ -211,8 +198,6 @@ def test_the_report_of_snakemake_has_the_items(workflow, small_config, reference
     run, path = workflow(small_config), tmp_path / "report.zip"
     run.start_from(reference)
     run.run("--report", str(path))
-    import zipfile
-
     names = " ".join(zipfile.ZipFile(path).namelist())
     assert "report" in names
     assert path.stat().st_size > 10_000
