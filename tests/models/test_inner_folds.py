@@ -68,6 +68,12 @@ def whole(landmarks, part, correction):
     return Problem.of(*embedded(landmarks, part, correction), landmarks, part, 1)
 
 
+def held_decisions(learner, landmarks, part, inner):
+    """The decisions of inner folds, with the hyper-parameters that they choose."""
+    problem = whole(landmarks, part, "flip" if learner in PSD_ONLY else "none")
+    return choose(registry.make_learner(LEARNERS[learner]), problem, inner, "misfit")[1]
+
+
 @pytest.mark.filterwarnings("ignore:the factor misses")
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("learner", ["pooled", "pcvm", "cvm", "sf-lsm", "svc", "nearest"])
@@ -165,8 +171,7 @@ def test_what_is_held_out_with_nearly_all_landmarks_is_not_measured_by_them(lear
     rows = np.r_[landmarks.rows[:4], part.rows[-1]]
     few = replace(landmarks, scores=full[:, rows], rows=rows, classes=np.r_[[0] * 4, 2])
     inner = np.where(np.isin(part.rows, rows[:4]), 0, 1 + np.arange(len(part.rows)) % 2)
-    machine = registry.make_learner(LEARNERS[learner])
-    _, held, _ = choose(machine, whole(few, part, "none"), inner, "misfit")
+    held = held_decisions(learner, few, part, inner)
     assert (held[inner == 0] == 0).all()
     assert (held[inner != 0] != 0).any(axis=1).all()
 
@@ -180,8 +185,7 @@ def test_landmarks_that_tell_nothing_apart_without_those_held_out_decide_nothing
     full[np.ix_(seen, seen)] = score
     same = replace(landmarks, scores=full[:, landmarks.rows], self_scores=np.diagonal(full))
     inner = np.where(seen[part.rows], 1 + np.arange(len(part.rows)) % 2, 0)
-    machine = registry.make_learner(LEARNERS[learner])
-    _, held, _ = choose(machine, whole(same, part, "none"), inner, "misfit")
+    held = held_decisions(learner, same, part, inner)
     assert (held[inner == 0] == 0).all()
     assert (held[inner != 0] != 0).any()
 
@@ -190,8 +194,7 @@ def test_landmarks_that_tell_nothing_apart_without_those_held_out_decide_nothing
 @pytest.mark.parametrize("learner", LEARNERS)
 def test_all_learners_can_be_chosen_where_all_are_landmarks(learner):
     landmarks, part, inner = all_landmarks("sequences")
-    problem_ = whole(landmarks, part, "flip" if learner in PSD_ONLY else "none")
-    _, held, _ = choose(registry.make_learner(LEARNERS[learner]), problem_, inner, "misfit")
+    held = held_decisions(learner, landmarks, part, inner)
     assert np.mean(held.argmax(axis=1) == part.labels) > 0.8
 
 
@@ -253,15 +256,13 @@ def test_a_group_that_is_held_out_has_no_word_in_its_own_decisions():
     """Scores with its landmarks are scrambled, and the decisions stay what they were."""
     landmarks, part, inner = grouped_problem("sequences")
     assert (inner[np.isin(part.rows, landmarks.rows)] >= 0).any()
-    learner = registry.make_learner({"method": "nearest_landmark"})
     found = []
     for change in (False, True):
         scores = landmarks.scores.copy()
         if change:
             same = part.groups[:, None] == landmarks.rows // 3
             scores[np.ix_(part.rows, np.arange(M))] = np.where(same, 1, scores[part.rows])
-        own = replace(landmarks, scores=scores)
-        found.append(choose(learner, whole(own, part, "none"), inner, "misfit")[1])
+        found.append(held_decisions("nearest", replace(landmarks, scores=scores), part, inner))
     np.testing.assert_array_equal(*found)
 
 

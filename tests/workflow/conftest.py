@@ -1,5 +1,6 @@
 """Small runs of the whole workflow, in folders of their own."""
 
+import copy
 import fcntl
 import hashlib
 import os
@@ -127,9 +128,10 @@ def fold_model(results, selector, recipe):
     )
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture
 def small_config():
-    return SMALL
+    """The small config, for a test to change."""
+    return copy.deepcopy(SMALL)
 
 
 @pytest.fixture(scope="session")
@@ -154,3 +156,16 @@ def reference(tmp_path_factory):
 def workflow(tmp_path):
     """A function that makes a workflow in a new folder."""
     return lambda config, name="run", **more: Workflow(tmp_path / name, config, **more)
+
+
+@pytest.fixture
+def run(workflow, small_config):
+    """The small config in a new folder."""
+    return workflow(small_config)
+
+
+@pytest.fixture
+def finished(run, reference):
+    """The small config in a new folder, with all that the undisturbed run left behind."""
+    run.start_from(reference)
+    return run

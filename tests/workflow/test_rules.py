@@ -1,6 +1,5 @@
 """The rules: targets, reruns, lint, and what must not leak."""
 
-import copy
 import json
 import os
 import shutil
@@ -15,8 +14,7 @@ from small_inputs import configuration, families, fasta_source, write_fasta, wri
 from workflow.conftest import ROOT
 
 
-def test_named_targets_reach_their_stage_only(workflow, small_config):
-    run = workflow(small_config)
+def test_named_targets_reach_their_stage_only(run):
     jobs = run.jobs("landmarks")
     assert jobs["select_landmarks"] == 6  # 2 selectors, 2 folds and all
     assert "train_models" not in jobs
@@ -110,29 +108,23 @@ def test_changed_content_reruns_and_a_time_stamp_does_not(
     assert untouched.isdisjoint(jobs)
 
 
-def test_a_changed_setting_reruns_what_depends_on_it(workflow, small_config, reference):
-    config = copy.deepcopy(small_config)
-    config["learners"]["pcvm"]["max_iter"] = 101
-    run = workflow(config)
-    run.start_from(reference)
-    jobs = run.jobs()
+def test_a_changed_setting_reruns_what_depends_on_it(finished, small_config):
+    small_config["learners"]["pcvm"]["max_iter"] = 101
+    finished.configure(small_config)
+    jobs = finished.jobs()
     assert jobs["train_models"] == 3  # of the selector meb; uniform has no PCVM
     assert "make_factor" not in jobs
 
 
-def test_a_changed_residue_reaches_the_scores_if_the_dataset_was_read_by_itself(
-    workflow, small_config, reference
-):
+def test_a_changed_residue_reaches_the_scores_if_the_dataset_was_read_by_itself(finished):
     # `snakemake dataset`, or a kill after it: the records (id, label, row) are what they were.
-    run = workflow(small_config)
-    run.start_from(reference)
-    assert run.jobs() == {}
-    distinct = run.folder / "results" / "small" / "dataset" / "distinct.tsv"
+    assert finished.jobs() == {}
+    distinct = finished.folder / "results" / "small" / "dataset" / "distinct.tsv"
     lines = distinct.read_text().splitlines(keepends=True)
     digest, length, residues = lines[1].split("\t")
     lines[1] = "\t".join(["0" * len(digest), length, "W" + residues[1:]])
     distinct.write_text("".join(lines))
-    jobs = run.jobs()
+    jobs = finished.jobs()
     for rule in ("assign_folds", "align_class_scores", "align_columns", "gather_columns"):
         assert rule in jobs
     assert jobs["select_landmarks"] == jobs["train_models"] == 6
@@ -194,10 +186,9 @@ def test_lint_and_format():
     assert formatted.returncode == 0, formatted.stderr
 
 
-def test_the_report_of_snakemake_has_the_items(workflow, small_config, reference, tmp_path):
-    run, path = workflow(small_config), tmp_path / "report.zip"
-    run.start_from(reference)
-    run.run("--report", str(path))
+def test_the_report_of_snakemake_has_the_items(finished, tmp_path):
+    path = tmp_path / "report.zip"
+    finished.run("--report", str(path))
     names = " ".join(zipfile.ZipFile(path).namelist())
     assert "report" in names
     assert path.stat().st_size > 10_000

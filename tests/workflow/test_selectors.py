@@ -8,12 +8,12 @@ import pandas as pd
 import pytest
 
 from kreinflow.sequences.sources.registry import make_source
-from workflow.conftest import Workflow
+from workflow.conftest import SMALL, Workflow
 
 
 @pytest.fixture(scope="module")
-def run(tmp_path_factory, small_config):
-    config, folder = copy.deepcopy(small_config), tmp_path_factory.mktemp("selectors")
+def run(tmp_path_factory):
+    config, folder = copy.deepcopy(SMALL), tmp_path_factory.mktemp("selectors")
     config["datasets"]["small"]["source"]["sequences"] = 40
     source = config["datasets"]["small"]["source"] | {"min_class_size": 2}
     ids = make_source(source).load("ARNDCQEGHILKMFPSTWYV", config["seed"]).ids[::3]

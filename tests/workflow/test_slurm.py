@@ -60,8 +60,7 @@ def test_the_demonstration_on_two_nodes_gives_the_bytes_of_a_local_run(workflow,
     assert {line.split("\t")[host] for line in times[1:]} == set(NODES)
 
 
-def test_a_node_that_dies_costs_its_jobs_and_nothing_else(workflow, small_config, reference, slurm):
-    run = workflow(small_config)
+def test_a_node_that_dies_costs_its_jobs_and_nothing_else(run, reference, slurm):
     before = len(slurm.jobs())
     process = subprocess.Popen(
         run.command(*SITE, "--group-components", "landmarks=2", "models=2"),
@@ -85,10 +84,7 @@ def test_a_node_that_dies_costs_its_jobs_and_nothing_else(workflow, small_config
     slurm.wait_for(lambda: slurm.states() == {"idle"}, "the node to be back")
 
 
-def test_a_job_that_exceeds_its_memory_is_submitted_with_more(
-    workflow, small_config, reference, slurm
-):
-    run = workflow(small_config)
+def test_a_job_that_exceeds_its_memory_is_submitted_with_more(run, reference, slurm):
     # Snakemake and the script take about 400 MB; a rule's own request grows in the same way.
     jobs = run_and_tell(run, slurm, "--set-resources", "gather_columns:mem_mb=250 * attempt")
     asked = [job for job in jobs if "mem=250M" in job["Tres"] or "mem=500M" in job["Tres"]]
