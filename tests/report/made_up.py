@@ -269,9 +269,7 @@ VERSIONS = {"python": "3.11", "kreinflow": "0.1.0"}
 def report_page(tables, whole=None, **changes):
     """Return the page of these tables, as HTML and read."""
     html = render_report([dataset_report(tables, **changes)], whole or config(), VERSIONS)
-    page = Page(html)
-    assert page.faults == page.open == []
-    return html, page
+    return html, Page(html).checked()
 
 
 VOID = {"meta", "img", "br", "link", "input", "hr"}
@@ -297,6 +295,22 @@ class Page(HTMLParser):
 
     def handle_data(self, data):
         self.text.append(data)
+
+    def checked(self):
+        """Tags are closed in order, ids are unique, links lead somewhere, and nothing is loaded."""
+        assert self.faults == self.open == []
+        assert len(self.ids) == len(set(self.ids))
+        for tag, attrs in self.elements:
+            assert tag not in ("link", "iframe", "object", "embed", "base")
+            for name in ("src", "srcset", "poster", "data"):
+                assert attrs.get(name, "data:").startswith("data:")
+            if tag == "script":
+                assert attrs == {}
+            if "href" in attrs:
+                assert tag == "a"
+                inside = attrs["href"].removeprefix("#") in self.ids
+                assert inside or attrs["href"].startswith("https://doi.org/")
+        return self
 
     @property
     def all_text(self):
