@@ -52,6 +52,12 @@ def write_labels(path, records):
     return path
 
 
+def write_folds(path, ids, tested):
+    """A fixed split: ``tested`` are the ids that nothing is learned from."""
+    lines = [f"{i}\t{'test' if i in tested else 'train'}\n" for i in ids]
+    path.write_text("id\tfold\n" + "".join(lines))
+
+
 def points(seed, classes=("a", "b", "c"), each=10):
     """Points in the plane around a centre a class, and their labels."""
     rng = np.random.default_rng(seed)

@@ -27,6 +27,7 @@ from small_inputs import (
     points,
     vectors_source,
     write_fasta,
+    write_folds,
     write_labels,
     write_matrix,
 )
@@ -55,10 +56,7 @@ def write_inputs(data):
     write_fasta(data / "strangers.fasta", strangers)
     write_labels(data / "proteins.tsv", [*proteins, *extra])
     tested = {f"{label}{i}" for label in ("one", "two", "three") for i in (3, 6, 9)}
-    (data / "folds.tsv").write_text(
-        "id\tfold\n"
-        + "".join(f"{r[0]}\t{'test' if r[0] in tested else 'train'}\n" for r in [*proteins, *extra])
-    )
+    write_folds(data / "folds.tsv", [r[0] for r in [*proteins, *extra]], tested)
     # Each class has four groups of three near-identical sequences.
     rng = np.random.default_rng(13)
     dna = []
@@ -205,15 +203,6 @@ def test_only_the_test_records_of_the_users_table_are_predicted(run):
     assert not set(records.loc[records["row"].isin(landmarks), "id"]) & tested
 
 
-def test_near_identical_sequences_share_a_fold(run):
-    folds = read(result(run, "dna", "folds.tsv"))
-    families_ = folds["id"].str.split(".").str[0]
-    assert (folds.groupby(families_)["fold"].nunique() == 1).all()
-    assert folds["group"].nunique() == 12
-    assert sorted(folds["fold"].unique()) == [0, 1]
-    assert statistics(run, "dna")["substitutions"]["U to T"] > 0
-
-
 def test_scores_are_those_of_the_mode_and_matrix_asked_for(run):
     scores = np.load(result(run, "dna", "columns", "scores.npy"))
     distinct = read(result(run, "dna", "dataset", "distinct.tsv"))["sequence"]
@@ -335,10 +324,7 @@ def test_test_records_change_nothing_that_is_learned(workflow, tmp_path):
     for i, label in zip(tested, labels[5:] + labels[:5], strict=True):
         length = int(rng.integers(40, 90))
         scrambled[i] = (plain[i][0], label, "".join(rng.choice(list(PROTEIN), length)))
-    (tmp_path / "f.tsv").write_text(
-        "id\tfold\n"
-        + "".join(f"{r[0]}\t{'train' if i % 3 else 'test'}\n" for i, r in enumerate(plain))
-    )
+    write_folds(tmp_path / "f.tsv", [r[0] for r in plain], {plain[i][0] for i in tested})
     datasets = {}
     for name, records in (("plain", plain), ("scrambled", scrambled)):
         write_fasta(tmp_path / f"{name}.fasta", records)

@@ -13,6 +13,7 @@ from small_inputs import (
     matrix_source,
     points,
     write_fasta,
+    write_folds,
     write_matrix,
 )
 from workflow.conftest import Workflow, fold_model, read
@@ -56,12 +57,10 @@ def write_inputs(data):
     data.mkdir()
     for kind in SELECTORS:
         known = np.cumsum(~np.array(held[kind]))
-        folds = [
-            f"{id}\t{'train' if n % 3 else 'test'}\n" for id, n in zip(ids, known, strict=True)
-        ]
-        (data / f"{kind}.plain.tsv").write_text("id\tfold\n" + "".join(folds))
-        left = [line for line, out in zip(folds, held[kind], strict=True) if not out]
-        (data / f"{kind}.lacking.tsv").write_text("id\tfold\n" + "".join(left))
+        tested = {id for id, n in zip(ids, known, strict=True) if n % 3 == 0}
+        write_folds(data / f"{kind}.plain.tsv", ids, tested)
+        left = [id for id, out in zip(ids, held[kind], strict=True) if not out]
+        write_folds(data / f"{kind}.lacking.tsv", left, tested)
     noise = np.where(held["matrix"][:, None], 3 * rng.normal(size=X.shape), X)
     for version in VERSIONS:
         lacking = version == "lacking"
