@@ -59,6 +59,12 @@ def write_labels(path, records):
     return path
 
 
+def write_folds(path, ids, tested):
+    """A fixed split: ``tested`` are the ids that nothing is learned from."""
+    lines = [f"{i}\t{'test' if i in tested else 'train'}\n" for i in ids]
+    path.write_text("id\tfold\n" + "".join(lines))
+
+
 def points(seed, classes=("a", "b", "c"), each=10):
     """Points in the plane around a centre a class, and their labels."""
     rng = np.random.default_rng(seed)
@@ -90,13 +96,13 @@ def fasta_source(name="x.fasta", labels=None, **more):
     return {"type": "fasta", "fasta": name, "labels": labels or BY_HEADER, **more}
 
 
-def matrix_source(kind="similarity", name="k.csv"):
-    return {"type": "matrix", "matrix": name, "kind": kind, "labels": {"lines": "y.txt"}}
+def matrix_source(kind="similarity", name="k.csv", labels="y.txt"):
+    return {"type": "matrix", "matrix": name, "kind": kind, "labels": {"lines": labels}}
 
 
-def vectors_source(name="x.npy", kernel=None):
+def vectors_source(name="x.npy", kernel=None, labels="y.txt"):
     kernel = kernel or {"name": "gaussian"}
-    return {"type": "vectors", "vectors": name, "kernel": kernel, "labels": {"lines": "y.txt"}}
+    return {"type": "vectors", "vectors": name, "kernel": kernel, "labels": {"lines": labels}}
 
 
 def write_input(folder, objects="sequences", seed=4, changed=0.3):
@@ -146,14 +152,24 @@ def configuration(source, transform="log", learner="ikfd", scoring=None, folds=N
     }
 
 
+def training_on(table, union, dataset, scores, partition, fold, config):
+    """The training of a fold with a table of landmarks; ``union`` are those of all selectors."""
+    rows = table["row"].to_numpy(np.int64)
+    columns = scores.rectangle(np.arange(len(dataset.digests)), rows)
+    run = Run(dataset, partition, columns, rows, scores.self_scores())
+    landmarks, part = run.landmarks(table), run.training_part(fold)
+    inner = inner_partition(union, part, config["inner_folds"], config["seed"], fold)
+    return Training(landmarks, part, inner, RejectRule(config["reject_error"]), config["seed"])
+
+
 def trained_recipe(config, data):
     """The config's one recipe, trained on all records of the data set by the workflow's pieces."""
     config = complete_configuration(config)
-    part, recipe = config["datasets"]["mine"], config["recipes"][0]
+    mine, recipe = config["datasets"]["mine"], config["recipes"][0]
     data = Path(data)
-    source = make_source(part["source"], data)
-    dataset = source.load(source.alphabet(part["scoring"]), config["seed"])
-    scheme = read_scheme(dataset, part["scoring"], data)
+    source = make_source(mine["source"], data)
+    dataset = source.load(source.alphabet(mine["scoring"]), config["seed"])
+    scheme = read_scheme(dataset, mine["scoring"], data)
     rows = np.arange(len(dataset.digests))
     if scheme is None:
         scores = open_scores(dataset, None, data)
@@ -167,18 +183,15 @@ def trained_recipe(config, data):
         make_selector(selector)
     )
     landmark_rows = table["row"].to_numpy(np.int64)
-    columns = scores.rectangle(rows, landmark_rows)
     partition = Partition(dataset.rows, np.empty((0, len(dataset.ids)), dtype=np.int64))
-    run = Run(dataset, partition, columns, landmark_rows, scores.self_scores())
-    landmarks, training = run.landmarks(table), run.training_part(ALL)
-    (entry,) = make_factors(landmarks, training, transforms, [recipe])
-    inner = inner_partition(landmark_rows, training, config["inner_folds"], config["seed"], ALL)
-    reject = RejectRule(config["reject_error"])
-    trained = Training(landmarks, training, inner, reject, config["seed"]).train(
+    training = training_on(table, landmark_rows, dataset, scores, partition, ALL, config)
+    landmarks, part = training.landmarks, training.part
+    (entry,) = make_factors(landmarks, part, transforms, [recipe])
+    trained = training.train(
         recipe,
         config["learners"][recipe["learner"]],
         entry.corrected[recipe["correction"]],
-        landmark_kernel(landmarks, training, transforms[recipe["transform"]]),
+        landmark_kernel(landmarks, part, transforms[recipe["transform"]]),
     )
     own = landmarks.self_scores, landmarks.lengths
     seen = [array[dataset.rows] for array in (landmarks.scores, *own)]
@@ -187,7 +200,7 @@ def trained_recipe(config, data):
         dataset,
         trained.classifier,
         scheme,
-        part["source"],
+        mine["source"],
         {"recipe": recipe["name"]} | trained.figures,
         factor,
         landmark_rows.tolist(),

@@ -1,31 +1,30 @@
 """The automatic choice: what it may cost, and that it looks at no record that is tested."""
 
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
 import pytest
 
+from data_sets import dataset_of
 from kreinflow import automatic
 from kreinflow.configuration import complete_configuration
-from kreinflow.evaluation.inner_choice import chosen_recipes
+from kreinflow.landmarks.budgets import landmarks_wanted, pairs_with
 from kreinflow.landmarks.registry import make_selector
 from kreinflow.landmarks.stage import LandmarkStage, training_parts
+from kreinflow.learners.registry import LEARNERS
 from kreinflow.models.choice import choose_recipe
 from kreinflow.models.factors import embedding_of, make_factors
-from kreinflow.models.inner_folds import inner_partition
-from kreinflow.models.reject_threshold import RejectRule
-from kreinflow.models.run import Run
-from kreinflow.models.training import Training
 from kreinflow.scores import MatrixScores, transforms_of
-from kreinflow.sequences.dataset import Dataset
 from kreinflow.sequences.partition import Partition
 from kreinflow.sequences.payload import Sequences
+from small_inputs import training_on
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # tiny factors miss self-scores, and say so
 
 N = 96
-CLASSES = ("a", "b", "c", "d")
-SOURCE = {"type": "simulated"}
+CONFIG = complete_configuration({"datasets": {"mine": {"source": {"type": "simulated"}}}})
+PARTITION = Partition(groups=np.arange(N), folds=np.arange(N)[None, :] % 3)
 
 
 def made_up(seed, spread=0.7):
@@ -38,47 +37,28 @@ def made_up(seed, spread=0.7):
     return K, codes
 
 
-def dataset_of(codes):
-    return Dataset(
-        ids=tuple(f"s{i}" for i in range(N)),
-        labels=codes,
-        classes=CLASSES,
-        rows=np.arange(N),
-        digests=tuple(f"{i:032x}" for i in range(N)),
-        payload=Sequences(tuple(b"M" * 80 for _ in range(N))),
-    )
-
-
-def inner_figures(K, codes, partition, fold):
+def inner_figures(K, codes, fold):
     """What the training part of a fold says of each recipe, and the landmarks of all."""
-    config = complete_configuration({"datasets": {"mine": {"source": SOURCE}}})
-    dataset = dataset_of(codes)
+    dataset = replace(dataset_of(codes, Sequences((b"M" * 80,) * N)), classes=("a", "b", "c", "d"))
     scores = MatrixScores(K)
-    transforms = transforms_of(["log", "sqrt", "normalised"], config["transforms"], None)
-    seed, training, parts = config["seed"], partition.training(fold), training_parts(partition)
+    transforms = transforms_of(["log", "sqrt", "normalised"], CONFIG["transforms"], None)
+    seed, training, parts = CONFIG["seed"], PARTITION.training(fold), training_parts(PARTITION)
     stage = LandmarkStage(dataset, scores, transforms, seed, training, fold, parts)
     tables = {
         name: stage.select(make_selector(settings))
-        for name, settings in config["selectors"].items()
+        for name, settings in CONFIG["selectors"].items()
     }
-    rows = {name: table["row"].to_numpy(np.int64) for name, table in tables.items()}
-    union = np.unique(np.concatenate(list(rows.values())))
+    union = np.unique(np.concatenate([table["row"] for table in tables.values()]))
     figures = []
     for name, table in tables.items():
-        columns = scores.rectangle(np.arange(N), rows[name])
-        run = Run(dataset, partition, columns, rows[name], scores.self_scores())
-        landmarks, part = run.landmarks(table), run.training_part(fold)
-        inner = inner_partition(union, part, config["inner_folds"], config["seed"], fold)
-        own = [recipe for recipe in config["recipes"] if recipe["selector"] == name]
-        entries = make_factors(landmarks, part, transforms, own)
-        training = Training(
-            landmarks, part, inner, RejectRule(config["reject_error"]), config["seed"]
-        )
+        training = training_on(table, union, dataset, scores, PARTITION, fold, CONFIG)
+        own = [recipe for recipe in CONFIG["recipes"] if recipe["selector"] == name]
+        entries = make_factors(training.landmarks, training.part, transforms, own)
         recipes = training.train_recipes(
-            own, config["learners"], transforms, partial(embedding_of, entries)
+            own, CONFIG["learners"], transforms, partial(embedding_of, entries)
         )
         figures += [{"recipe": r["name"], **trained.figures} for r, trained in recipes]
-    order = [recipe["name"] for recipe in config["recipes"]]
+    order = [recipe["name"] for recipe in CONFIG["recipes"]]
     return tables, figures, choose_recipe(figures, order)
 
 
@@ -86,15 +66,14 @@ def test_the_choice_is_the_same_when_the_tested_records_are_scrambled():
     """Their scores and labels are others; landmarks, inner figures and recipe stay."""
     K, codes = made_up(1)
     random = np.random.default_rng(3)
-    partition = Partition(groups=np.arange(N), folds=np.arange(N)[None, :] % 3)
-    tested = partition.testing("r0f1")
+    tested = PARTITION.testing("r0f1")
     noise, _ = made_up(5, spread=3.0)
     scrambled = np.where(tested[:, None] | tested, noise, K)
     np.fill_diagonal(scrambled, np.diagonal(K))
     others = np.where(tested, random.permutation(codes), codes)
     assert (others != codes).any()
     plain, again = (
-        inner_figures(scores, labels, partition, "r0f1")
+        inner_figures(scores, labels, "r0f1")
         for scores, labels in ((K, codes), (scrambled, others))
     )
     for name, table in plain[0].items():
@@ -107,15 +86,9 @@ def test_the_choice_is_the_same_when_the_tested_records_are_scrambled():
 
 def test_fits_are_counted_as_they_are_made(monkeypatch):
     """A training part costs what the report says."""
-    from kreinflow.learners import baselines, fisher, similarity_features
-
     made = []
-    for learner in (
-        fisher.FisherLearner,
-        similarity_features.SimilarityFeaturesLearner,
-        baselines.LinearSVCLearner,
-        baselines.NearestLandmarkLearner,
-    ):
+    for method in {settings["method"] for settings in CONFIG["learners"].values()}:
+        learner = LEARNERS[method]
         original = learner.fit
 
         def counting(self, problem, choices, original=original):
@@ -123,38 +96,22 @@ def test_fits_are_counted_as_they_are_made(monkeypatch):
             return original(self, problem, choices)
 
         monkeypatch.setattr(learner, "fit", counting)
-    K, codes = made_up(1)
-    partition = Partition(groups=np.arange(N), folds=np.arange(N)[None, :] % 3)
-    inner_figures(K, codes, partition, "r0f0")
-    config = complete_configuration({"datasets": {"mine": {"source": SOURCE}}})
-    inner = config["inner_folds"]
-    assert sum(made) == automatic.fits(config["recipes"], config["learners"], inner)
+    inner_figures(*made_up(1), "r0f0")
+    inner = CONFIG["inner_folds"]
+    assert sum(made) == automatic.fits(CONFIG["recipes"], CONFIG["learners"], inner)
 
 
 @pytest.mark.parametrize("n", [100, 3000, 17_321, 17_322, 100_000])
 @pytest.mark.parametrize("k", [5, 10])
 def test_there_are_landmarks_for_every_size_within_the_alignments(n, k):
-    from kreinflow.landmarks.budgets import landmarks_wanted, pairs_with
-
-    config = complete_configuration({"datasets": {"mine": {"source": SOURCE}}})
     training, parts = n * (k - 1) // k, k + 1
     wanted = {
         name: landmarks_wanted(selector["budget"], training, classes=50, objects=n, parts=parts)
-        for name, selector in config["selectors"].items()
+        for name, selector in CONFIG["selectors"].items()
     }
     assert min(wanted.values()) >= 50
     assert wanted["some"] <= wanted["many"] <= training
     spent = sum(pairs_with(min(count * parts, n), n) for count in wanted.values())
-    assert spent <= config["auto"]["alignments"]
-    if n * (n - 1) / 2 <= 0.5 * config["auto"]["alignments"]:
+    assert spent <= CONFIG["auto"]["alignments"]
+    if n * (n - 1) / 2 <= 0.5 * CONFIG["auto"]["alignments"]:
         assert wanted["many"] == min(training, 4000)
-
-
-def test_the_recipe_of_each_fold_is_that_of_its_own_inner_folds():
-    import pandas as pd
-
-    models = pd.DataFrame(
-        [("x", 0, 0, 0.9), ("y", 0, 0, 0.8), ("x", 0, 1, 0.7), ("y", 0, 1, 0.8), ("x", -1, -1, 1)],
-        columns=["recipe", "repeat", "fold", "inner_accuracy"],
-    ).assign(inner_log_loss=0.1)
-    assert chosen_recipes(models, ["x", "y"]) == {(0, 0): "x", (0, 1): "y"}

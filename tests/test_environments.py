@@ -2,12 +2,15 @@
 
 import ast
 import re
+import sys
 import tomllib
 from pathlib import Path
 
 import pytest
 import yaml
 from packaging.requirements import Requirement
+
+from kreinflow import provenance
 
 ROOT = Path(__file__).parents[1]
 CONDA_NAMES = {"parasail-python": "parasail", "matplotlib-base": "matplotlib"}
@@ -67,10 +70,6 @@ def imported_packages(path):
 
 def test_environments_hold_what_their_scripts_import_and_no_more():
     """The packages of an environment are those that its rules' scripts reach, by whatever way."""
-    import sys
-
-    from kreinflow import provenance
-
     names = {"Bio": "biopython", "yaml": "pyyaml", "sklearn": "scikit-learn"}
     names["llvmlite"] = "numba"  # which pins its version
     names["scoring_matrices"] = "scoring-matrices"

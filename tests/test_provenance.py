@@ -1,11 +1,13 @@
 """The digest of code follows the content of what a script imports, and nothing else."""
 
 import os
+import platform
 import shutil
 import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from kreinflow.provenance import code_digest, job_record, package_versions
@@ -67,10 +69,6 @@ def test_versions_name_what_matters():
 
 
 def test_a_record_says_where_a_job_ran_and_what_it_took(monkeypatch):
-    import platform
-
-    import numpy as np
-
     block = np.ones(30_000_000)  # 240 MB
     monkeypatch.delenv("SLURMD_NODENAME", raising=False)
     record = job_record()

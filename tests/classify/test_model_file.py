@@ -9,8 +9,6 @@ import safetensors.numpy
 
 from kreinflow.classify.model_file import Model
 from kreinflow.errors import InputError
-from kreinflow.models.choice import choose_recipe
-from kreinflow.models.fold_models import load_fold_model, save_fold_models
 from small_inputs import (
     DNA,
     KINDS,
@@ -188,41 +186,6 @@ def test_parts_that_do_not_fit_are_named(saved, tmp_path):
     assert "its kind of matrix, 'gossip', is unknown" in refused(path)
     tampered(saved["matrix"], path, _set("header", "landmark_ids", to=["o1"]))
     assert "ids and landmarks differ in number" in refused(path)
-
-
-def test_models_of_a_fold_by_recipe(tmp_path):
-    one, two = (model_of(tmp_path, learner=name)[0].classifier for name in ("ikfd", "pcvm"))
-    path = tmp_path / "fold.safetensors"
-    save_fold_models(path, {"one": one, "one-more": two})
-    for name, model in (("one", one), ("one-more", two)):
-        again = load_fold_model(path, name)
-        np.testing.assert_array_equal(again.decision.weights, model.decision.weights)
-    with pytest.raises(InputError, match="holds no recipe 'two'"):
-        load_fold_model(path, "two")
-    assert "holds a 'kreinflow fold models 1' where a 'kreinflow" in refused(path)
-
-
-def test_the_final_recipe_is_the_inner_choice():
-    figures = [
-        {"recipe": "a", "inner_accuracy": 0.9, "inner_log_loss": 0.1},
-        {"recipe": "b", "inner_accuracy": 0.95, "inner_log_loss": 0.9},
-        {"recipe": "c", "inner_accuracy": 0.95, "inner_log_loss": 0.3},
-        {"recipe": "d", "inner_accuracy": 0.95, "inner_log_loss": 0.3},
-    ]
-    assert choose_recipe(figures, ["a", "b", "c", "d"]) == "c"
-    assert choose_recipe(figures, ["d", "c", "b", "a"]) == "d"
-    assert choose_recipe(figures, ["a", "b"]) == "b"
-    assert choose_recipe(figures, ["a", "b", "c", "d"], "a") == "a"
-
-
-def test_of_losses_that_differ_by_rounding_the_first_recipe_is_taken():
-    """Where all inner predictions are right, all recipes have the same loss."""
-    figures = [
-        {"recipe": "few", "inner_accuracy": 1.0, "inner_log_loss": 0.0017 + 3e-12},
-        {"recipe": "many", "inner_accuracy": 1.0, "inner_log_loss": 0.0017},
-    ]
-    assert choose_recipe(figures, ["few", "many"]) == "few"
-    assert choose_recipe(figures, ["many", "few"]) == "many"
 
 
 def test_the_landmarks_of_a_collapsed_sequence_have_the_first_id(tmp_path):

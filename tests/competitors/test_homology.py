@@ -1,14 +1,19 @@
 """Kinds of folds, and folds between which no sequences are alike."""
 
+from dataclasses import replace
+
+import numpy as np
 import pytest
 
+from data_sets import dataset_of
 from kreinflow.competitors.homology import homology_folds
 from kreinflow.competitors.kinds import HOMOLOGY, kind_of_folds, twins_of
 from kreinflow.errors import InputError
 from kreinflow.preflight import check_budgets
 from kreinflow.sequences.folds import assign_folds
 from kreinflow.sequences.partition import partition_of
-from kreinflow.sequences.sources.registry import make_source
+from kreinflow.sequences.payload import Sequences
+from small_inputs import families
 
 OTHERS = {"k": 3, "repeats": 2, "identity": 0.9, "column": None, "table": None}
 OTHERS |= {"clustering": "kmer"}
@@ -39,37 +44,25 @@ def test_a_name_that_a_twin_has_is_refused():
         twins_of({"a": PART, "a+homology-aware": PART})
 
 
-def clustered(tmp_path, clusters_of):
+def clustered(clusters_of):
     """Classes of so many clusters, of three sequences each."""
-    import random
-
-    drawn = random.Random(1)
-    lines, labels = [], ["id\tlabel\n"]
-    for name, clusters in clusters_of.items():
-        for cluster in range(clusters):
-            first = drawn.choices("ACDEFGHIKLMNPQRSTVWY", k=60)
-            for copy in range(3):
-                other = first.copy()
-                other[10 * copy + 5] = "W"
-                lines.append(f">{name}{cluster}{copy}\n{''.join(other)}\n")
-                labels.append(f"{name}{cluster}{copy}\t{name}\n")
-    (tmp_path / "x.fasta").write_text("".join(lines))
-    (tmp_path / "x.tsv").write_text("".join(labels))
-    source = {"type": "fasta", "fasta": "x.fasta", "molecule": "protein", "min_class_size": 2}
-    source |= {"unmatched": "refuse", "conflicting_labels": "drop", "max_length": 100}
-    source |= {"too_long": "refuse", "invalid_residues": "refuse"}
-    source |= {"labels": {"table": "x.tsv", "id_column": "id", "label_column": "label"}}
-    return make_source(source, tmp_path).load("ARNDCQEGHILKMFPSTWYVBZX*", 1)
+    names = [f"{name}{i}" for name, clusters in clusters_of.items() for i in range(clusters)]
+    records = families(1, names, each=3, changed=0.1)
+    classes = tuple(clusters_of)
+    codes = np.array([classes.index(cluster[0]) for _, cluster, _ in records])
+    payload = Sequences(tuple(residues.encode() for _, _, residues in records))
+    ids = tuple(id for id, _, _ in records)
+    return replace(dataset_of(codes, payload), ids=ids, classes=classes)
 
 
 @pytest.fixture
-def dataset(tmp_path):
+def dataset():
     """Two classes of three clusters each, one of a single cluster, one of two."""
-    return clustered(tmp_path, {"a": 3, "b": 3, "c": 1, "d": 2})
+    return clustered({"a": 3, "b": 3, "c": 1, "d": 2})
 
 
-def test_two_classes_of_one_cluster_each_are_never_tested(tmp_path):
-    dataset = clustered(tmp_path, {"a": 1, "b": 1})
+def test_two_classes_of_one_cluster_each_are_never_tested():
+    dataset = clustered({"a": 1, "b": 1})
     table = homology_folds(dataset, 2, 2, 1)
     assert set(table["fold"]) == {-1}
     check_budgets(dataset, partition_of(table, dataset), {"all": {"budget": 6}})
@@ -91,8 +84,5 @@ def test_clusters_share_a_fold_and_each_class_is_known_where_it_is_tested(datase
         assert by_class["a"] == by_class["b"] == [0, 1, 2]
         assert by_class["c"] == [-1]
         assert len(by_class["d"]) == 2
-    assert table.equals(
-        homology_folds(dataset, 3, 2, 1).assign(
-            cluster=table["cluster"], **{"class": table["class"]}
-        )
-    )
+    again = homology_folds(dataset, 3, 2, 1)
+    assert table[again.columns].equals(again)

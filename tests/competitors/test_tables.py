@@ -21,6 +21,7 @@ from kreinflow.competitors.tables import (
 )
 from kreinflow.sequences.partition import partition_of
 from kreinflow.sequences.sources.registry import make_source
+from report.made_up import Page
 
 SCHEME = ScoringScheme(load_substitution_matrix("BLOSUM62"))
 FOLDS = {"method": "stratified", "k": 2, "repeats": 1}
@@ -279,6 +280,7 @@ def test_the_figure_has_a_point_for_each_method_that_ran():
 def test_the_page_shows_each_row_and_escapes_what_it_prints():
     budgets = made_up_budgets().assign(selector="<i>few</i>")
     page = render_page({"a & b": compare_table(made_up(), RECORDS)}, {"a & b": budgets}, 1)
+    Page(page).checked()
     assert "a &amp; b" in page
     assert "95.00 ± 7.07" in page
     assert "not run: &lt;b&gt;missing&lt;/b&gt;" in page

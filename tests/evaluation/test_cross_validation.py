@@ -18,6 +18,7 @@ from kreinflow.scores import open_scores
 from kreinflow.sequences.folds import assign_folds
 from kreinflow.sequences.partition import Partition, partition_of
 from kreinflow.sequences.sources.registry import make_source
+from small_inputs import matrix_source
 
 SELECTORS = {
     "all": {"method": "all"},
@@ -72,8 +73,7 @@ def write(folder, kind, each=20, seed=3):
 
 
 def config(kind, recipes=RECIPES):
-    source = {"type": "matrix", "matrix": "scores.npy", "kind": kind}
-    source["labels"] = {"lines": "labels.txt"}
+    source = matrix_source(kind, "scores.npy", "labels.txt")
     return {
         "datasets": {"mine": {"source": source, "folds": {"k": 4, "repeats": 2}}},
         "selectors": SELECTORS,
@@ -84,6 +84,7 @@ def config(kind, recipes=RECIPES):
 
 
 def opened(folder, kind):
+    """The data set of what was written, its folds, and the whole config."""
     whole = complete_configuration(config(kind))
     settings = whole["datasets"]["mine"]
     dataset = make_source(settings["source"], folder).load(None, 2)

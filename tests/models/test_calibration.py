@@ -7,20 +7,14 @@ from sklearn.metrics import log_loss
 
 from kreinflow.errors import InputError
 from kreinflow.models.calibration import TemperatureCalibrator
-
-
-def noisy_decisions(n=400, k=5, scale=1.0, seed=0):
-    rng = np.random.default_rng(seed)
-    y = np.concatenate([np.arange(k), rng.integers(0, k, n - k)])
-    decisions = rng.normal(size=(n, k))
-    decisions[np.arange(n), y] += 1.5
-    return decisions * scale, y
+from models.trainings import noisy_decisions
 
 
 @pytest.mark.parametrize("scale", [1e-3, 1.0, 1e4])
 @pytest.mark.parametrize("k", [2, 5])
 def test_equals_brute_force_and_scikit_learn(k, scale):
-    decisions, y = noisy_decisions(k=k, scale=scale)
+    decisions, y = noisy_decisions(k=k)
+    decisions *= scale
     calibrator = TemperatureCalibrator().fit(decisions, y)
     grid = calibrator.temperature_ * np.exp(np.linspace(-0.2, 0.2, 401))
     losses = []

@@ -6,7 +6,6 @@ import pytest
 from kreinflow.alignment.transforms import make_transform
 from kreinflow.errors import InputError
 from kreinflow.krein.correction import LANDMARK_COORDINATES
-from kreinflow.krein.landmark_kernel import Landmarks, TrainingPart
 from kreinflow.models.factor_file import (
     factor_table,
     load_embedding,
@@ -14,17 +13,12 @@ from kreinflow.models.factor_file import (
     spectrum_table,
 )
 from kreinflow.models.factors import make_factors
+from models.trainings import kernel_problem
 
 
 def entries_of(choices):
-    rng = np.random.default_rng(3)
-    X = rng.normal(size=(30, 5))
-    K = (X * [1, 1, 1, -1, -1]) @ X.T
-    rows = np.arange(6)
-    landmarks = Landmarks(
-        K[:, rows], np.diag(K).copy(), np.zeros(30), rows, np.arange(6) % 2, "similarity"
-    )
-    part = TrainingPart(np.arange(30), np.arange(30) % 2, np.arange(30), ("a", "b"))
+    X = np.random.default_rng(3).normal(size=(30, 5))
+    _, landmarks, part = kernel_problem(X, [1, 1, 1, -1, -1], np.arange(6))
     recipes = [
         {"transform": "raw", "rank": rank, "correction": correction} for rank, correction in choices
     ]

@@ -22,7 +22,18 @@ from kreinflow.models.inner_folds import (
 from kreinflow.models.reject_threshold import RejectRule
 from kreinflow.models.training import Training
 from kreinflow.numerics import limited
-from models.trainings import CLASSES, KINDS, LEARNERS, PSD_ONLY, M, N, fitted, problem
+from models.trainings import (
+    CLASSES,
+    KINDS,
+    LEARNERS,
+    PSD_ONLY,
+    M,
+    N,
+    assert_same,
+    embedded,
+    fitted,
+    problem,
+)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -54,12 +65,13 @@ def all_landmarks(kind):
 
 def whole(landmarks, part, correction):
     """The problem of a factor that all records of a training part make."""
-    name = "log" if landmarks.kind == "sequences" else "raw"
-    transform = make_transform(name)
-    recipe = {"transform": name, "rank": "misfit", "correction": correction}
-    (entry,) = make_factors(landmarks, part, {name: transform}, [recipe])
-    kernel = landmark_kernel(landmarks, part, transform)
-    return Problem.of(entry.corrected[correction], kernel, landmarks, part, 1)
+    return Problem.of(*embedded(landmarks, part, correction), landmarks, part, 1)
+
+
+def held_decisions(learner, landmarks, part, inner):
+    """The decisions of inner folds, with the hyper-parameters that they choose."""
+    problem = whole(landmarks, part, "flip" if learner in PSD_ONLY else "none")
+    return choose(registry.make_learner(LEARNERS[learner]), problem, inner, "misfit")[1]
 
 
 @pytest.mark.filterwarnings("ignore:the factor misses")
@@ -148,10 +160,7 @@ def test_recipes_share_the_factors_of_inner_folds(monkeypatch, memory_mb, made_o
     assert (fits, fewer) == (15, made_of_15)
     assert [recipe for recipe, _ in together] == recipes
     for one, (_, other) in zip(alone, together, strict=True):
-        assert one.figures == other.figures
-        same = other.classifier.decision.to_arrays()
-        for name, array in one.classifier.decision.to_arrays().items():
-            np.testing.assert_array_equal(array, same[name])
+        assert_same(one, other)
 
 
 @pytest.mark.filterwarnings("ignore:the factor misses")
@@ -162,21 +171,21 @@ def test_what_is_held_out_with_nearly_all_landmarks_is_not_measured_by_them(lear
     rows = np.r_[landmarks.rows[:4], part.rows[-1]]
     few = replace(landmarks, scores=full[:, rows], rows=rows, classes=np.r_[[0] * 4, 2])
     inner = np.where(np.isin(part.rows, rows[:4]), 0, 1 + np.arange(len(part.rows)) % 2)
-    machine = registry.make_learner(LEARNERS[learner])
-    _, held, _ = choose(machine, whole(few, part, "none"), inner, "misfit")
+    held = held_decisions(learner, few, part, inner)
     assert (held[inner == 0] == 0).all()
     assert (held[inner != 0] != 0).any(axis=1).all()
 
 
 @pytest.mark.filterwarnings("ignore:the factor misses")
-def test_landmarks_that_score_nothing_without_those_held_out_decide_nothing():
+@pytest.mark.parametrize(("score", "learner"), [(0, "pooled"), (7, "sf-lsm")])
+def test_landmarks_that_tell_nothing_apart_without_those_held_out_decide_nothing(score, learner):
+    """Scores of 0 make no factor; where all rows are the same, SF-LSM has no variance to fit."""
     landmarks, part, full = problem("similarity")
-    silent = ~np.isin(np.arange(N), landmarks.rows[:3])
-    full[np.ix_(silent, silent)] = 0
-    blank = replace(landmarks, scores=full[:, landmarks.rows], self_scores=np.diagonal(full))
-    inner = np.where(silent[part.rows], 1 + np.arange(len(part.rows)) % 2, 0)
-    machine = registry.make_learner(LEARNERS["pooled"])
-    _, held, _ = choose(machine, whole(blank, part, "none"), inner, "misfit")
+    seen = ~np.isin(np.arange(N), landmarks.rows[:3])
+    full[np.ix_(seen, seen)] = score
+    same = replace(landmarks, scores=full[:, landmarks.rows], self_scores=np.diagonal(full))
+    inner = np.where(seen[part.rows], 1 + np.arange(len(part.rows)) % 2, 0)
+    held = held_decisions(learner, same, part, inner)
     assert (held[inner == 0] == 0).all()
     assert (held[inner != 0] != 0).any()
 
@@ -185,8 +194,7 @@ def test_landmarks_that_score_nothing_without_those_held_out_decide_nothing():
 @pytest.mark.parametrize("learner", LEARNERS)
 def test_all_learners_can_be_chosen_where_all_are_landmarks(learner):
     landmarks, part, inner = all_landmarks("sequences")
-    problem_ = whole(landmarks, part, "flip" if learner in PSD_ONLY else "none")
-    _, held, _ = choose(registry.make_learner(LEARNERS[learner]), problem_, inner, "misfit")
+    held = held_decisions(learner, landmarks, part, inner)
     assert np.mean(held.argmax(axis=1) == part.labels) > 0.8
 
 
@@ -198,13 +206,17 @@ def test_too_few_records_for_inner_folds_are_refused():
         inner_partition(landmarks.rows, part, 3, 1, "r0f0")
 
 
+def grouped_problem(kind):
+    """Groups of three neighbouring rows, of which a landmark is in many, and their inner folds."""
+    landmarks, part, _ = problem(kind)
+    part = replace(part, groups=part.rows // 3)
+    return landmarks, part, inner_partition(landmarks.rows, part, 3, 1, "r0f0")
+
+
 def test_groups_share_an_inner_fold():
-    landmarks, part, _ = problem("similarity")
-    groups = part.rows // 3
-    grouped = TrainingPart(part.rows, part.labels, groups, CLASSES)
-    inner = inner_partition(landmarks.rows, grouped, 3, 1, "r0f0")
-    for group in np.unique(groups):
-        assert len(set(inner[groups == group]) - {-1}) <= 1
+    _, part, inner = grouped_problem("similarity")
+    for group in np.unique(part.groups):
+        assert len(set(inner[part.groups == group]) - {-1}) <= 1
 
 
 def test_a_group_is_trained_on_whole_where_another_fold_would_not_know_a_class_of_it():
@@ -240,44 +252,17 @@ def test_torn_groups_that_are_too_few_records_are_refused():
         inner_partition(np.array([0]), part, 2, 1, "r0f0")
 
 
-def test_an_inner_fold_whose_landmarks_tell_nothing_apart_ends_no_run():
-    """Without those held out all rows of scores are the same: SF-LSM has no variance to fit."""
-    landmarks, part, full = problem("similarity")
-    seen = ~np.isin(np.arange(N), landmarks.rows[:3])
-    full[np.ix_(seen, seen)] = 7
-    same = replace(landmarks, scores=full[:, landmarks.rows], self_scores=np.diagonal(full))
-    inner = np.where(seen[part.rows], 1 + np.arange(len(part.rows)) % 2, 0)
-    machine = registry.make_learner(LEARNERS["sf-lsm"])
-    _, held, _ = choose(machine, whole(same, part, "none"), inner, "misfit")
-    assert (held[inner == 0] == 0).all()
-    assert (held[inner != 0] != 0).any()
-
-
-def grouped_problem():
-    """Groups of three neighbouring rows, of which a landmark is in many."""
-    landmarks, part, full = problem("sequences")
-    groups = part.rows // 3
-    return landmarks, TrainingPart(part.rows, part.labels, groups, CLASSES), full
-
-
 def test_a_group_that_is_held_out_has_no_word_in_its_own_decisions():
     """Scores with its landmarks are scrambled, and the decisions stay what they were."""
-    landmarks, part, _ = grouped_problem()
-    inner = inner_partition(landmarks.rows, part, 3, 1, "r0f0")
+    landmarks, part, inner = grouped_problem("sequences")
     assert (inner[np.isin(part.rows, landmarks.rows)] >= 0).any()
-    recipe = {"name": "it", "transform": "log", "rank": "misfit", "correction": "none"}
-    learner = registry.make_learner({"method": "nearest_landmark"})
     found = []
     for change in (False, True):
         scores = landmarks.scores.copy()
         if change:
             same = part.groups[:, None] == landmarks.rows // 3
             scores[np.ix_(part.rows, np.arange(M))] = np.where(same, 1, scores[part.rows])
-        own = Landmarks(**{**vars(landmarks), "scores": scores})
-        (entry,) = make_factors(own, part, {"log": make_transform("log")}, [recipe])
-        kernel = landmark_kernel(own, part, make_transform("log"))
-        whole = Problem.of(entry.corrected["none"], kernel, own, part, 1)
-        found.append(choose(learner, whole, inner, "misfit")[1])
+        found.append(held_decisions("nearest", replace(landmarks, scores=scores), part, inner))
     np.testing.assert_array_equal(*found)
 
 

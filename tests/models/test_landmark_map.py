@@ -1,31 +1,30 @@
 """The plane of the landmark map against dense eigenvectors, and the order of similar classes."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import scipy.cluster.hierarchy
 
 from kreinflow.alignment.transforms import make_transform
 from kreinflow.errors import InputError
-from kreinflow.krein.landmark_kernel import Landmarks, TrainingPart, landmark_kernel
+from kreinflow.krein.landmark_kernel import TrainingPart, landmark_kernel
 from kreinflow.models import landmark_map
 from kreinflow.models.factor_file import load_leading, save_factors
 from kreinflow.models.factors import make_factors
 from kreinflow.models.landmark_map import map_points, similar_classes
+from models.trainings import kernel_problem
 
 N = 40
 LANDMARKS = np.array([3, 8, 11, 20, 29, 35])
 
 
-def problem(tmp_path, signs=(1, 1, -1), rank="misfit"):
+def problem(tmp_path, signs=(1, 1, -1)):
     rng = np.random.default_rng(5)
     X = rng.normal(size=(N, len(signs))) * [3.0, 0.5, 1.5][: len(signs)]
-    K = (X * signs) @ X.T
-    landmarks = Landmarks(
-        K[:, LANDMARKS], np.diag(K).copy(), np.zeros(N), LANDMARKS, LANDMARKS % 2, "similarity"
-    )
-    part = TrainingPart(np.arange(N), np.arange(N) % 2, np.arange(N), ("a", "b"))
+    K, landmarks, part = kernel_problem(X, signs, LANDMARKS)
     raw = make_transform("raw")
-    recipes = [{"transform": "raw", "rank": rank, "correction": "flip"}]
+    recipes = [{"transform": "raw", "rank": "misfit", "correction": "flip"}]
     path = tmp_path / "factors.safetensors"
     save_factors(path, make_factors(landmarks, part, {"raw": raw}, recipes))
     return K, part, landmark_kernel(landmarks, part, raw), path
@@ -83,8 +82,7 @@ def test_identical_objects_are_one_point(tmp_path):
     embedding, _ = load_leading(path, "raw", "misfit", 2)
     rows = part.rows.copy()
     rows[10:20] = rows[0]
-    same = TrainingPart(rows, part.labels, part.groups, part.classes)
-    points = map_points(kernel, same, ids_of(N), LANDMARKS, embedding, seed=1)
+    points = map_points(kernel, replace(part, rows=rows), ids_of(N), LANDMARKS, embedding, seed=1)
     assert points["id"].tolist() == [f"s{i}" for i in range(N) if not 10 <= i < 20]
 
 

@@ -1,4 +1,6 @@
-"""Recipes on synthetic scores, for the tests of inner folds and training."""
+"""Recipes on synthetic scores, their decisions and their factors."""
+
+from dataclasses import replace
 
 import numpy as np
 
@@ -69,22 +71,31 @@ def problem(kind, seed=3, each=30):
     return landmarks, TrainingPart(everything, codes[everything], everything, CLASSES), full
 
 
-def fitted(kind, learner, correction=None, seed=3, **changes):
-    correction = correction or ("flip" if learner in PSD_ONLY else "none")
-    landmarks, part, full = problem(kind, seed)
-    landmarks = Landmarks(**{**vars(landmarks), **changes})
-    recipe = {
+def recipe_for(kind, correction, learner):
+    return {
         "name": "it",
         "transform": "log" if kind == "sequences" else "raw",
         "rank": "misfit",
         "correction": correction,
         "learner": learner,
     }
+
+
+def embedded(landmarks, part, correction):
+    """The corrected factor of a training part, and its kernel."""
+    recipe = recipe_for(landmarks.kind, correction, None)
     transform = make_transform(recipe["transform"])
     (entry,) = make_factors(landmarks, part, {recipe["transform"]: transform}, [recipe])
-    kernel = landmark_kernel(landmarks, part, transform)
+    return entry.corrected[correction], landmark_kernel(landmarks, part, transform)
+
+
+def fitted(kind, learner, correction=None, seed=3, **changes):
+    correction = correction or ("flip" if learner in PSD_ONLY else "none")
+    landmarks, part, full = problem(kind, seed)
+    landmarks = replace(landmarks, **changes)
+    recipe = recipe_for(kind, correction, learner)
+    embedding, kernel = embedded(landmarks, part, correction)
     inner = inner_partition(landmarks.rows, part, 3, 1, "r0f0")
-    embedding = entry.corrected[correction]
     training = Training(landmarks, part, inner, RejectRule(0.05), seed=1)
     trained = training.train(recipe, LEARNERS[learner], embedding, kernel)
     return trained, landmarks, part, kernel, embedding, inner, full
@@ -94,3 +105,29 @@ def decisions(classifier, landmarks, rows):
     return classifier.decision_function(
         landmarks.scores[rows], landmarks.self_scores[rows], landmarks.lengths[rows]
     )
+
+
+def assert_same(one, other):
+    """Two trainings have the same figures, and bit for bit the same decisions."""
+    assert one.figures == other.figures
+    arrays, same = (trained.classifier.decision.to_arrays() for trained in (one, other))
+    for name, array in arrays.items():
+        np.testing.assert_array_equal(array, same[name])
+
+
+def noisy_decisions(n=400, k=5, seed=0):
+    """Decisions that are right more often than not, and the true classes."""
+    rng = np.random.default_rng(seed)
+    y = np.concatenate([np.arange(k), rng.integers(0, k, n - k)])
+    decisions = rng.normal(size=(n, k))
+    decisions[np.arange(n), y] += 1.5
+    return decisions, y
+
+
+def kernel_problem(X, signs, rows):
+    """An indefinite kernel of two classes, its landmarks, and all of it as a training part."""
+    n, K = len(X), (X * signs) @ X.T
+    landmarks = Landmarks(
+        K[:, rows], np.diag(K).copy(), np.zeros(n), rows, np.asarray(rows) % 2, "similarity"
+    )
+    return K, landmarks, TrainingPart(np.arange(n), np.arange(n) % 2, np.arange(n), ("a", "b"))

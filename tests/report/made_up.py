@@ -61,17 +61,17 @@ def class_labels(n_classes):
     return sorted(names)
 
 
-def run_tables(n_classes=30, n_folds=10, repeats=1, n=1500, n_recipes=9, seed=0):
+def run_tables(n_classes, n_folds, n, n_recipes=9):
     """Return the tables of a data set by name, and what the page needs beside them."""
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(0)
     classes = class_labels(n_classes)
     recipes = many_recipes(n_recipes)
     qualities = {name: 4.6 - 2.25 * r / max(n_recipes, 9) for r, (name, *_) in enumerate(recipes)}
-    predictions = made_up_predictions(classes, qualities, n, n_folds, repeats, seed)
+    predictions = made_up_predictions(classes, qualities, n, n_folds)
     chosen = predictions[predictions["recipe"] == recipes[1][0]].assign(recipe=INNER_CHOICE)
     true = predictions["true"][:n]
-    places = [(repeat, fold) for repeat in range(repeats) for fold in range(n_folds)] + [(-1, -1)]
-    places = pd.DataFrame(places, columns=["repeat", "fold"])
+    places = pd.DataFrame({"repeat": 0, "fold": range(n_folds)})
+    places.loc[n_folds] = -1
     budget = {selector: 8 * n_classes + 3 * i for i, selector in enumerate(SELECTORS)}
     models = made_up_models(places, recipes, budget)
     factors, spectrum = made_up_factors(places, models, n, rng)
@@ -269,9 +269,7 @@ VERSIONS = {"python": "3.11", "kreinflow": "0.1.0"}
 def report_page(tables, whole=None, **changes):
     """Return the page of these tables, as HTML and read."""
     html = render_report([dataset_report(tables, **changes)], whole or config(), VERSIONS)
-    page = Page(html)
-    assert page.faults == page.open == []
-    return html, page
+    return html, Page(html).checked()
 
 
 VOID = {"meta", "img", "br", "link", "input", "hr"}
@@ -297,6 +295,22 @@ class Page(HTMLParser):
 
     def handle_data(self, data):
         self.text.append(data)
+
+    def checked(self):
+        """Tags are closed in order, ids are unique, links lead somewhere, and nothing is loaded."""
+        assert self.faults == self.open == []
+        assert len(self.ids) == len(set(self.ids))
+        for tag, attrs in self.elements:
+            assert tag not in ("link", "iframe", "object", "embed", "base")
+            for name in ("src", "srcset", "poster", "data"):
+                assert attrs.get(name, "data:").startswith("data:")
+            if tag == "script":
+                assert attrs == {}
+            if "href" in attrs:
+                assert tag == "a"
+                inside = attrs["href"].removeprefix("#") in self.ids
+                assert inside or attrs["href"].startswith("https://doi.org/")
+        return self
 
     @property
     def all_text(self):

@@ -54,24 +54,31 @@ def test_given_landmarks_may_have_seen_the_tested_records():
     assert "optimistic" in text
 
 
-def test_classes_that_differ_in_case_alone():
+@pytest.mark.parametrize(
+    ("part", "said"),
+    [
+        (
+            {"class_sizes": {"Kinase": 20, "globin": 20, "kinase": 20}},
+            "upper and lower case only: Kinase and kinase. ",
+        ),
+        (
+            {"class_sizes": {f"c{i}": i + 1 for i in range(12)}},
+            "c0 (1), c1 (2), c2 (3), c3 (4), c4 (5) and 4 more",
+        ),
+        (
+            {"other_strand": {"count": 7, "examples": list("abcdefg")}},
+            "7 records look like the other strand of their class: a, b, c, d, e and 2 more.",
+        ),
+    ],
+)
+def test_what_the_statistics_tell(part, said):
     tables = sound()
-    tables["statistics"] = {"class_sizes": {"Kinase": 20, "globin": 20, "kinase": 20}}
+    tables["statistics"] |= part
     (text,) = warnings_of(**tables)
-    assert "upper and lower case only: Kinase and kinase. " in text
+    assert said in text
 
 
-def test_records_on_the_other_strand_are_named():
+def test_no_record_on_the_other_strand_is_no_trouble():
     tables = sound()
     tables["statistics"]["other_strand"] = {"count": 0, "examples": []}
     assert warnings_of(**tables) == []
-    tables["statistics"]["other_strand"] = {"count": 7, "examples": list("abcdefg")}
-    (text,) = warnings_of(**tables)
-    assert "7 records look like the other strand of their class: a, b, c, d, e and 2 more." in text
-
-
-def test_small_classes_are_counted():
-    tables = sound()
-    tables["statistics"] = {"class_sizes": {f"c{i}": i + 1 for i in range(12)}}
-    (text,) = warnings_of(**tables)
-    assert "c0 (1), c1 (2), c2 (3), c3 (4), c4 (5) and 4 more" in text

@@ -34,12 +34,8 @@ def test_two_data_sets_with_unique_ids_and_links_that_lead_somewhere(tables):
     figures = dataset_figures(tables)
     assert {*figures, "unknown"} == set(CAPTIONS)
     parts = [dataset_report(tables, name, figures=figures) for name in ("one", "two")]
-    page = Page(render_report(parts, config(), VERSIONS))
-    assert page.faults == page.open == []
-    assert len(page.ids) == len(set(page.ids))
+    page = Page(render_report(parts, config(), VERSIONS)).checked()
     assert {"data-1", "data-2"} <= set(page.ids)
-    inside = {a["href"] for tag, a in page.elements if tag == "a" and a["href"].startswith("#")}
-    assert inside <= {f"#{name}" for name in page.ids}
 
 
 def test_all_sections_and_figures_are_there(html):
@@ -58,16 +54,7 @@ def test_all_sections_and_figures_are_there(html):
 
 
 def test_nothing_is_loaded_from_anywhere(html):
-    page = Page(html)
-    for tag, attrs in page.elements:
-        assert tag not in ("link", "iframe", "object", "embed", "base")
-        for name in ("src", "srcset", "poster", "data"):
-            assert attrs.get(name, "data:").startswith("data:")
-        if tag == "script":
-            assert attrs == {}
-        if "href" in attrs:
-            assert tag == "a"
-            assert attrs["href"].startswith(("#", "https://doi.org/"))
+    page = Page(html).checked()
     assert "@import" not in html
     assert "url(" not in html.replace("url(#", "")
     (policy,) = [a["content"] for _, a in page.elements if "http-equiv" in a]
@@ -87,7 +74,6 @@ def test_hostile_labels_are_text(tables):
         final_recipe=recipe,
     )
     assert not any(tag == "b" and "onerror" in str(attrs) for tag, attrs in page.elements)
-    assert all(attrs.get("src", "data:").startswith("data:") for _, attrs in page.elements)
     assert '<b>&"' not in html
     for text in (label, recipe, "<i>bad</i>"):  # the last is an id that was dropped
         assert text in page.all_text

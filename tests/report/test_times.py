@@ -22,8 +22,8 @@ def test_benchmarks_and_records_are_joined_by_the_name_of_the_job(tmp_path):
     assert table.loc[1, "host"] == ""
 
 
-def times():
-    return pd.DataFrame(
+def test_times_are_added_by_stage_and_by_machine():
+    times = pd.DataFrame(
         {
             "stage": ["a", "b", "a"],
             "job": ["1", "", "2"],
@@ -36,19 +36,13 @@ def times():
             "cpu_kernel": ["Haswell", "Zen", "Haswell"],
         }
     )
-
-
-def test_times_are_added_by_stage():
-    stages = t.times_by_stage(times())
+    stages = t.times_by_stage(times)
     assert stages["stage"].tolist() == ["b", "a"]
     assert stages["jobs"].tolist() == [1, 2]
     assert stages["seconds"].tolist() == [5.0, 3.0]
     assert stages["share"].tolist() == [5 / 8, 3 / 8]
     assert stages["max_rss_mb"].iloc[1] == 300
-
-
-def test_times_are_added_by_machine():
-    machines = t.times_by(times(), t.MACHINE)
+    machines = t.times_by(times, t.MACHINE)
     assert machines["host"].tolist() == ["n1", "n2"]
     assert machines["cpu_kernel"].tolist() == ["Haswell", "Zen"]
     assert machines["jobs"].tolist() == [2, 1]

@@ -1,5 +1,6 @@
 """Small runs of the whole workflow, in folders of their own."""
 
+import copy
 import fcntl
 import hashlib
 import os
@@ -7,14 +8,20 @@ import re
 import shutil
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
+import pandas as pd
 import pytest
 import yaml
 
+from kreinflow.classify.model_file import Model
+from kreinflow.models.fold_models import load_fold_model
+from small_inputs import configuration
+
 ROOT = Path(__file__).parents[2]
 
-SMALL = {
+SMALL = configuration({}) | {
     "seed": 3,
     "alignment": {"blocks": 2, "threads": 2},
     "datasets": {
@@ -26,16 +33,6 @@ SMALL = {
     "selectors": {
         "meb": {"method": "meb", "epsilon": 0.1},
         "uniform": {"method": "uniform", "budget": "meb"},
-    },
-    "learners": {
-        "ikfd": {
-            "method": "ny_ikfd",
-            "scatter": "pooled",
-            "bias": "least_squares",
-            "ridge": "inner",
-        },
-        "pcvm": {"method": "ny_pcvm", "max_iter": 100},
-        "nearest": {"method": "nearest_landmark"},
     },
     "recipes": [
         {"name": "ikfd", "selector": "meb", "learner": "ikfd"},
@@ -103,10 +100,38 @@ class Workflow:
             found[name] = hashlib.sha256(data).hexdigest()
         return found
 
+    def assert_same(self, reference, *part):
+        """All results have another run's bytes; ``part`` names some, if only a part was run."""
+        ours, theirs = self.digests(), reference.digests()
+        if not part:
+            assert sorted(ours) == sorted(theirs)
+        names = {name.rpartition("/")[2] for name in ours}
+        assert set(part or ["report.html", "model.safetensors"]) <= names
+        assert {name for name in ours if ours[name] != theirs.get(name)} == set()
+        assert list((self.folder / "results").rglob("*.part")) == []
 
-@pytest.fixture(scope="session")
+
+def read(path):
+    return pd.read_csv(path, sep="\t", dtype={"id": str, "true": str, "predicted": str})
+
+
+def fold_model(results, selector, recipe):
+    """The final model's file with the model of a fold in it, to which tested records are new."""
+    ids = read(results / "dataset" / "records.tsv").drop_duplicates("row").set_index("row")["id"]
+    distinct = read(results / "dataset" / "distinct.tsv")["sequence"]
+    rows = read(results / "landmarks" / selector / "r0f0.tsv")["row"].tolist()
+    return replace(
+        Model.load(results / "model.safetensors"),
+        classifier=load_fold_model(results / "models" / selector / "r0f0.safetensors", recipe),
+        landmark_ids=tuple(ids[rows]),
+        landmarks=tuple(distinct[row].encode() for row in rows),
+    )
+
+
+@pytest.fixture
 def small_config():
-    return SMALL
+    """The small config, for a test to change."""
+    return copy.deepcopy(SMALL)
 
 
 @pytest.fixture(scope="session")
@@ -131,3 +156,16 @@ def reference(tmp_path_factory):
 def workflow(tmp_path):
     """A function that makes a workflow in a new folder."""
     return lambda config, name="run", **more: Workflow(tmp_path / name, config, **more)
+
+
+@pytest.fixture
+def run(workflow, small_config):
+    """The small config in a new folder."""
+    return workflow(small_config)
+
+
+@pytest.fixture
+def finished(run, reference):
+    """The small config in a new folder, with all that the undisturbed run left behind."""
+    run.start_from(reference)
+    return run

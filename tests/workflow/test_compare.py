@@ -1,27 +1,23 @@
 """The target ``compare``: what it makes, and that our row is that of the run."""
 
-import copy
-
 import numpy as np
 import pytest
 
 from kreinflow.artifacts import read_table
 from kreinflow.competitors.registry import COMPETITORS, OURS
 from kreinflow.competitors.run import TESTS_NOTHING
-from small_inputs import configuration, families, write_fasta, write_labels
+from small_inputs import configuration, families, fasta_source, write_fasta, write_labels
 
 
-def test_each_method_meets_both_kinds_of_folds(workflow, small_config):
-    run = workflow(small_config)
+def test_each_method_meets_both_kinds_of_folds(run, small_config):
     jobs = run.jobs("compare")
     assert jobs["run_competitor"] == len(COMPETITORS) * 2 * 2  # kinds, folds
     assert jobs["measure_ours"] == 2 * 2
     assert jobs["read_dataset"] == 2
     assert jobs["assign_folds"] == jobs["assign_homology_folds"] == 1
     assert jobs["write_comparison_page"] == jobs["tabulate_comparison"] == 1
-    config = copy.deepcopy(small_config)
-    config["datasets"]["small"]["folds"] |= {"method": "grouped", "identity": 0.4}
-    run.configure(config)
+    small_config["datasets"]["small"]["folds"] |= {"method": "grouped", "identity": 0.4}
+    run.configure(small_config)
     jobs = run.jobs("compare")
     assert jobs["assign_folds"] == 2  # the run's own, and random ones
     assert jobs["assign_homology_folds"] == 1
@@ -29,8 +25,7 @@ def test_each_method_meets_both_kinds_of_folds(workflow, small_config):
 
 def test_a_kind_of_folds_that_tests_nothing_does_not_end_the_run(workflow):
     """Two families of one cluster each, all of which the homology-aware folds learn from."""
-    source = {"type": "fasta", "fasta": "x.fasta", "labels": {"table": "x.tsv"}}
-    run = workflow(configuration(source) | {"data": "data"})
+    run = workflow(configuration(fasta_source(labels={"table": "x.tsv"}), data="data"))
     records = families(1, classes=("a", "b"), each=12, changed=0.2)
     write_fasta(run.folder / "data" / "x.fasta", records)
     write_labels(run.folder / "data" / "x.tsv", records)
@@ -45,20 +40,18 @@ def test_a_kind_of_folds_that_tests_nothing_does_not_end_the_run(workflow):
         assert read_table(folder / "evaluation" / f"{name}.tsv", ["recipe"]).empty
 
 
-def test_our_row_is_the_inner_choice_of_the_run(workflow, small_config, reference):
-    run = workflow(small_config)
-    run.start_from(reference)
-    assert run.jobs() == {}
-    before = (run.folder / "results/small/columns/alignments.json").read_bytes()
+def test_our_row_is_the_inner_choice_of_the_run(finished):
+    assert finished.jobs() == {}
+    before = (finished.folder / "results/small/columns/alignments.json").read_bytes()
     wanted = [f"results/small/compare/{name}/r0f1.tsv" for name in ("kreinflow", "smith_waterman")]
-    done = run.run("--", *wanted)
+    done = finished.run("--", *wanted)
     assert "measure_ours" in done.stdout + done.stderr
     ours, neighbour = (
-        read_table(run.folder / path, ["accuracy", "reason"], ["reason", "version"]).iloc[0]
+        read_table(finished.folder / path, ["accuracy", "reason"], ["reason", "version"]).iloc[0]
         for path in wanted
     )
     metrics = read_table(
-        run.folder / "results/small/evaluation/metrics.tsv", ["recipe", "accuracy"], ["recipe"]
+        finished.folder / "results/small/evaluation/metrics.tsv", ["recipe", "accuracy"], ["recipe"]
     )
     (honest,) = metrics[(metrics["recipe"] == "inner choice") & (metrics["fold"] == 1)].to_dict(
         "records"
@@ -73,5 +66,5 @@ def test_our_row_is_the_inner_choice_of_the_run(workflow, small_config, referenc
     ]
     assert np.isfinite(seconds).all()
     # Nothing of the run has changed by it.
-    assert run.jobs() == {}
-    assert (run.folder / "results/small/columns/alignments.json").read_bytes() == before
+    assert finished.jobs() == {}
+    assert (finished.folder / "results/small/columns/alignments.json").read_bytes() == before

@@ -10,31 +10,34 @@ import sys
 
 import numpy as np
 import pandas as pd
+import parasail
 import pytest
 
 from kreinflow.classify.model_file import Model
 from kreinflow.cli import main
-from kreinflow.models.fold_models import load_fold_model
+from kreinflow.kernels.registry import make_kernel
 from small_inputs import (
     DNA,
     PROTEIN,
     configuration,
     families,
+    fasta_source,
     matrix_of,
+    matrix_source,
     points,
+    vectors_source,
     write_fasta,
+    write_folds,
     write_labels,
     write_matrix,
 )
+from workflow.conftest import Workflow, fold_model, read
 
 OTHER_STRAND = str.maketrans("ACGU", "UGCA")
 SUBSTITUTIONS = "# match 3, mismatch -2\n   A  C  G  T\nA  3 -2 -2 -2\nC -2  3 -2 -2\n" + (
     "G -2 -2  3 -2\nT -2 -2 -2  3\n"
 )
-
-
-def read(path):
-    return pd.read_csv(path, sep="\t", dtype={"id": str, "true": str, "predicted": str})
+GAUSSIANS = {"name": "difference_of_gaussians", "width": 2.0, "subtracted_width": 9.0}
 
 
 def write_inputs(data):
@@ -53,10 +56,7 @@ def write_inputs(data):
     write_fasta(data / "strangers.fasta", strangers)
     write_labels(data / "proteins.tsv", [*proteins, *extra])
     tested = {f"{label}{i}" for label in ("one", "two", "three") for i in (3, 6, 9)}
-    (data / "folds.tsv").write_text(
-        "id\tfold\n"
-        + "".join(f"{r[0]}\t{'test' if r[0] in tested else 'train'}\n" for r in [*proteins, *extra])
-    )
+    write_folds(data / "folds.tsv", [r[0] for r in [*proteins, *extra]], tested)
     # Each class has four groups of three near-identical sequences.
     rng = np.random.default_rng(13)
     dna = []
@@ -82,59 +82,34 @@ def write_inputs(data):
     )
     return {
         "proteins": {
-            "source": {
-                "type": "fasta",
-                "fasta": "proteins.fasta.gz",
-                "labels": {"table": "proteins.tsv"},
-                "unmatched": "classify",
-                "min_class_size": 5,
-            },
+            "source": fasta_source(
+                "proteins.fasta.gz",
+                {"table": "proteins.tsv"},
+                unmatched="classify",
+                min_class_size=5,
+            ),
             "folds": {"method": "table", "table": "folds.tsv"},
             "recipes": ["log"],
         },
         "dna": {
-            "source": {
-                "type": "fasta",
-                "fasta": "dna",
-                "molecule": "nucleotide",
-                "labels": {"from_file_names": True},
-            },
+            "source": fasta_source("dna", {"from_file_names": True}, molecule="nucleotide"),
             "scoring": {"matrix": "mine.txt", "gap_open": 5, "gap_extend": 2, "mode": "global"},
             "folds": {"method": "grouped", "k": 2, "identity": 0.9},
             "recipes": ["normalised"],
         },
         "distances": {
-            "source": {
-                "type": "matrix",
-                "matrix": "distances.csv.gz",
-                "kind": "dissimilarity",
-                "labels": {"lines": "distances.txt"},
-            },
+            "source": matrix_source("dissimilarity", "distances.csv.gz", "distances.txt"),
             "folds": {"k": 2},
             "recipes": ["raw"],
         },
         "vectors": {
-            "source": {
-                "type": "vectors",
-                "vectors": "vectors.tsv",
-                "kernel": {
-                    "name": "difference_of_gaussians",
-                    "width": 2.0,
-                    "subtracted_width": 9.0,
-                },
-                "labels": {"lines": "distances.txt"},
-            },
+            "source": vectors_source("vectors.tsv", GAUSSIANS, "distances.txt"),
             "folds": {"k": 2},
             "recipes": ["raw", "raw-pcvm"],
             "unknown": ["b"],
         },
         "strings": {
-            "source": {
-                "type": "vectors",
-                "vectors": "strings.txt",
-                "kernel": {"name": "edit_distance"},
-                "labels": {"lines": "families.txt"},
-            },
+            "source": vectors_source("strings.txt", {"name": "edit_distance"}, "families.txt"),
             "folds": {"k": 2},
             "recipes": ["raw"],
         },
@@ -159,8 +134,6 @@ def write_inputs(data):
 @pytest.fixture(scope="module")
 def run(tmp_path_factory):
     """One run over six data sets, each of another kind of input."""
-    from workflow.conftest import Workflow
-
     folder = tmp_path_factory.mktemp("inputs")
     datasets, requests = write_inputs(folder / "data")
     config = configuration({}) | {
@@ -220,13 +193,6 @@ def test_drops_are_counted_in_the_summary_and_in_the_report(run):
     assert re.search(r"identical sequences with different labels\s+2\s+clash1, clash2", page)
 
 
-def test_identical_sequences_share_a_row_a_fold_and_their_prediction(run):
-    records = read(result(run, "proteins", "dataset", "records.tsv")).set_index("id")
-    folds = read(result(run, "proteins", "folds.tsv")).set_index("id")
-    assert records.loc["twin", "row"] == records.loc["one0", "row"]
-    assert folds.loc["twin", "fold"] == folds.loc["one0", "fold"]
-
-
 def test_only_the_test_records_of_the_users_table_are_predicted(run):
     table = read(run.folder / "data" / "folds.tsv")
     tested = set(table.loc[table["fold"] == "test", "id"])
@@ -237,18 +203,7 @@ def test_only_the_test_records_of_the_users_table_are_predicted(run):
     assert not set(records.loc[records["row"].isin(landmarks), "id"]) & tested
 
 
-def test_near_identical_sequences_share_a_fold(run):
-    folds = read(result(run, "dna", "folds.tsv"))
-    families_ = folds["id"].str.split(".").str[0]
-    assert (folds.groupby(families_)["fold"].nunique() == 1).all()
-    assert folds["group"].nunique() == 12
-    assert sorted(folds["fold"].unique()) == [0, 1]
-    assert statistics(run, "dna")["substitutions"]["U to T"] > 0
-
-
 def test_scores_are_those_of_the_mode_and_matrix_asked_for(run):
-    import parasail
-
     scores = np.load(result(run, "dna", "columns", "scores.npy"))
     distinct = read(result(run, "dna", "dataset", "distinct.tsv"))["sequence"]
     union = read(result(run, "dna", "columns", "landmarks.tsv"))["row"]
@@ -261,15 +216,13 @@ def test_scores_are_those_of_the_mode_and_matrix_asked_for(run):
 
 
 def test_columns_are_the_kernel_of_the_vectors(run):
-    from kreinflow.kernels.registry import make_kernel
-
     vectors = np.load(result(run, "vectors", "dataset", "vectors.npy"))
     table = pd.read_csv(run.folder / "data" / "vectors.tsv", sep="\t", index_col=0)
     labels = (run.folder / "data" / "distances.txt").read_text().split()
     table = table[[label != "b" for label in labels]]  # b is held out as unknown
     np.testing.assert_array_equal(vectors, table)
     union = read(result(run, "vectors", "columns", "landmarks.tsv"))["row"]
-    kernel = make_kernel({"name": "difference_of_gaussians", "width": 2.0, "subtracted_width": 9.0})
+    kernel = make_kernel(GAUSSIANS)
     columns = np.load(result(run, "vectors", "columns", "scores.npy"))
     np.testing.assert_array_equal(columns, kernel.columns(vectors, vectors[union]))
     factors = read(result(run, "vectors", "factors", "raw", "all.tsv"))
@@ -312,20 +265,7 @@ def test_classified_in_the_workflow_as_on_the_command_line(run, tmp_path):
 
 def test_classify_gives_the_predictions_of_the_workflow(run, tmp_path):
     """The tested records, classified as new ones by the model of their fold."""
-    from dataclasses import replace
-
-    records = read(result(run, "proteins", "dataset", "records.tsv")).drop_duplicates("row")
-    distinct = read(result(run, "proteins", "dataset", "distinct.tsv"))["sequence"]
-    rows = read(result(run, "proteins", "landmarks", "log", "r0f0.tsv"))["row"].tolist()
-    model = replace(
-        Model.load(result(run, "proteins", "model.safetensors")),
-        classifier=load_fold_model(
-            result(run, "proteins", "models", "log", "r0f0.safetensors"), "log"
-        ),
-        landmark_ids=tuple(records.set_index("row").loc[rows, "id"]),
-        landmarks=tuple(distinct[row].encode() for row in rows),
-    )
-    model.save(tmp_path / "fold.safetensors")
+    fold_model(result(run, "proteins"), "log", "log").save(tmp_path / "fold.safetensors")
     out = tmp_path / "out.tsv"
     new = run.folder / "data" / "new.fasta"
     assert main(["classify", str(tmp_path / "fold.safetensors"), str(new), "-o", str(out)]) == 0
@@ -384,21 +324,12 @@ def test_test_records_change_nothing_that_is_learned(workflow, tmp_path):
     for i, label in zip(tested, labels[5:] + labels[:5], strict=True):
         length = int(rng.integers(40, 90))
         scrambled[i] = (plain[i][0], label, "".join(rng.choice(list(PROTEIN), length)))
-    (tmp_path / "f.tsv").write_text(
-        "id\tfold\n"
-        + "".join(f"{r[0]}\t{'train' if i % 3 else 'test'}\n" for i, r in enumerate(plain))
-    )
+    write_folds(tmp_path / "f.tsv", [r[0] for r in plain], {plain[i][0] for i in tested})
     datasets = {}
     for name, records in (("plain", plain), ("scrambled", scrambled)):
         write_fasta(tmp_path / f"{name}.fasta", records)
-        datasets[name] = {
-            "source": {
-                "type": "fasta",
-                "fasta": f"{name}.fasta",
-                "labels": {"pattern": r"family=(\w+);"},
-            },
-            "folds": {"method": "table", "table": "f.tsv"},
-        }
+        folds = {"method": "table", "table": "f.tsv"}
+        datasets[name] = {"source": fasta_source(f"{name}.fasta"), "folds": folds}
     config = configuration({}) | {"data": str(tmp_path), "datasets": datasets}
     config["selectors"]["sampled"] = {"method": "kmeans++", "budget": 9, "candidates": 5}
     config["selectors"]["sketched"] = {"method": "leverage", "budget": 9, "sketch": 10}
@@ -446,8 +377,7 @@ def test_test_records_change_nothing_that_is_learned(workflow, tmp_path):
 def test_bad_records_end_the_run_with_their_name(workflow, tmp_path):
     """A fault that only reading finds: the job fails, with the message of `kreinflow check`."""
     write_fasta(tmp_path / "x.fasta", [*families(1), ("odd", "a", "MK1V")])
-    source = {"type": "fasta", "fasta": "x.fasta", "labels": {"pattern": r"family=(\w+);"}}
-    run = workflow(configuration(source, data=str(tmp_path)))
+    run = workflow(configuration(fasta_source(), data=str(tmp_path)))
     done = run.run(check=False)
     command = [sys.executable, "-m", "kreinflow.cli", "check", str(run.folder / "config.yaml")]
     checked = subprocess.run(command, capture_output=True, text=True)

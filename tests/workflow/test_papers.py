@@ -16,8 +16,7 @@ FIGURE = "results/paper/figures/spectra.png"
 TABLE = f"results/paper/experiments/{EXPERIMENT}.tsv"
 
 
-def test_an_experiment_runs_through_the_workflow(workflow, small_config):
-    run = workflow(small_config)
+def test_an_experiment_runs_through_the_workflow(run, small_config):
     run.run("--keep-going", TABLE)
     found = read_table(run.folder / TABLE, ["recipe", "accuracy"], ["recipe"])
     experiment = load_experiments()[EXPERIMENT]
@@ -30,8 +29,7 @@ def test_an_experiment_runs_through_the_workflow(workflow, small_config):
 
 
 @pytest.mark.filterwarnings("ignore:the factor misses:UserWarning")
-def test_a_figure_is_drawn_through_the_workflow(workflow, small_config):
-    run = workflow(small_config)
+def test_a_figure_is_drawn_through_the_workflow(run, small_config):
     run.run("--keep-going", FIGURE)
     assert (run.folder / FIGURE).read_bytes().startswith(b"\x89PNG")
     found = (run.folder / FIGURE).with_suffix(".tsv").read_text()

@@ -1,22 +1,20 @@
 """The rules: targets, reruns, lint, and what must not leak."""
 
-import copy
 import json
 import os
 import shutil
 import subprocess
 import sys
+import zipfile
 from pathlib import Path
 
 import pytest
 
-from small_inputs import configuration, families, write_fasta, write_labels
+from small_inputs import configuration, families, fasta_source, write_fasta, write_labels
+from workflow.conftest import ROOT
 
-ROOT = Path(__file__).parents[2]
 
-
-def test_named_targets_reach_their_stage_only(workflow, small_config):
-    run = workflow(small_config)
+def test_named_targets_reach_their_stage_only(run):
     jobs = run.jobs("landmarks")
     assert jobs["select_landmarks"] == 6  # 2 selectors, 2 folds and all
     assert "train_models" not in jobs
@@ -110,61 +108,44 @@ def test_changed_content_reruns_and_a_time_stamp_does_not(
     assert untouched.isdisjoint(jobs)
 
 
-def test_a_changed_setting_reruns_what_depends_on_it(workflow, small_config, reference):
-    config = copy.deepcopy(small_config)
-    config["learners"]["pcvm"]["max_iter"] = 101
-    run = workflow(config)
-    run.start_from(reference)
-    jobs = run.jobs()
+def test_a_changed_setting_reruns_what_depends_on_it(finished, small_config):
+    small_config["learners"]["pcvm"]["max_iter"] = 101
+    finished.configure(small_config)
+    jobs = finished.jobs()
     assert jobs["train_models"] == 3  # of the selector meb; uniform has no PCVM
     assert "make_factor" not in jobs
 
 
-def test_a_changed_residue_reaches_the_scores_if_the_dataset_was_read_by_itself(
-    workflow, small_config, reference
-):
+def test_a_changed_residue_reaches_the_scores_if_the_dataset_was_read_by_itself(finished):
     # `snakemake dataset`, or a kill after it: the records (id, label, row) are what they were.
-    run = workflow(small_config)
-    run.start_from(reference)
-    assert run.jobs() == {}
-    distinct = run.folder / "results" / "small" / "dataset" / "distinct.tsv"
+    assert finished.jobs() == {}
+    distinct = finished.folder / "results" / "small" / "dataset" / "distinct.tsv"
     lines = distinct.read_text().splitlines(keepends=True)
     digest, length, residues = lines[1].split("\t")
     lines[1] = "\t".join(["0" * len(digest), length, "W" + residues[1:]])
     distinct.write_text("".join(lines))
-    jobs = run.jobs()
+    jobs = finished.jobs()
     for rule in ("assign_folds", "align_class_scores", "align_columns", "gather_columns"):
         assert rule in jobs
     assert jobs["select_landmarks"] == jobs["train_models"] == 6
 
 
-def test_a_mistake_in_the_config_ends_with_code_two_before_any_job(workflow, small_config):
-    config = copy.deepcopy(small_config)
-    config["recipies"] = config.pop("recipes")
-    run = workflow(config)
-    done = run.run(check=False)
-    assert done.returncode == 2
-    assert "unknown key 'recipies'; did you mean 'recipes'?" in done.stderr
-    run.configure(small_config)
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("recipies: []", "unknown key 'recipies'; did you mean 'recipes'?"),
+        ("seed: 4", "config.yaml: not YAML: key 'seed' stands twice"),
+        ("data: nowhere", "nowhere/x.fasta: no such file"),
+    ],
+)
+def test_a_mistake_ends_with_code_two_before_any_job(workflow, text, said):
+    run = workflow(configuration(fasta_source()))
     with (run.folder / "config.yaml").open("a") as file:
-        file.write("seed: 4\n")
+        file.write(f"{text}\n")
     done = run.run(check=False)
     assert done.returncode == 2
-    assert "config.yaml: not YAML: key 'seed' stands twice" in done.stderr
+    assert said in done.stderr
     assert not (run.folder / "results").exists()
-
-
-def test_a_missing_input_ends_with_code_two_before_any_job(workflow, small_config):
-    config = copy.deepcopy(small_config)
-    config["datasets"]["small"]["source"] = {
-        "type": "fasta",
-        "fasta": "nowhere.fasta",
-        "labels": {"pattern": "OS=(.)"},
-    }
-    run = workflow(config)
-    done = run.run(check=False)
-    assert done.returncode == 2
-    assert "nowhere.fasta: no such file" in done.stderr
 
 
 @pytest.mark.parametrize("target", ["all", "compare"])
@@ -174,14 +155,12 @@ def test_a_missing_input_ends_with_code_two_before_any_job(workflow, small_confi
 def test_the_groups_of_the_profile_for_slurm_have_no_cycle(workflow, unknown, unmatched, target):
     """No group waits for a rule outside of it that waits for the group. No Slurm is needed."""
     pytest.importorskip("snakemake_executor_plugin_slurm")
-    source = {"type": "fasta", "fasta": "x.fasta", "labels": {"table": "x.tsv"}}
-    if unmatched:
-        source["unmatched"] = "classify"
-    config = configuration(source)
+    more = {"unmatched": "classify"} if unmatched else {}
+    config = configuration(fasta_source(labels={"table": "x.tsv"}, **more), data="data")
     if unknown:
         config["datasets"]["mine"]["unknown"] = ["c"]
     config["classify"] = {"again": {"dataset": "mine", "input": "x.fasta"}}
-    run = workflow(config | {"data": "data"})
+    run = workflow(config)
     records = families(1)
     write_fasta(run.folder / "data" / "x.fasta", records)
     write_labels(run.folder / "data" / "x.tsv", records[:-1] if unmatched else records)
@@ -207,12 +186,9 @@ def test_lint_and_format():
     assert formatted.returncode == 0, formatted.stderr
 
 
-def test_the_report_of_snakemake_has_the_items(workflow, small_config, reference, tmp_path):
-    run, path = workflow(small_config), tmp_path / "report.zip"
-    run.start_from(reference)
-    run.run("--report", str(path))
-    import zipfile
-
+def test_the_report_of_snakemake_has_the_items(finished, tmp_path):
+    path = tmp_path / "report.zip"
+    finished.run("--report", str(path))
     names = " ".join(zipfile.ZipFile(path).namelist())
     assert "report" in names
     assert path.stat().st_size > 10_000

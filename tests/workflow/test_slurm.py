@@ -45,21 +45,13 @@ def run_and_tell(run, slurm, *arguments):
     return jobs
 
 
-def assert_same(run, reference):
-    ours, theirs = run.digests(), reference.digests()
-    assert sorted(ours) == sorted(theirs)
-    assert {name for name in ours if ours[name] != theirs[name]} == set()
-    assert "report.html" in ours
-    assert list((run.folder / "results").rglob("*.part")) == []
-
-
 def test_the_demonstration_on_two_nodes_gives_the_bytes_of_a_local_run(workflow, slurm):
     config = yaml.safe_load((ROOT / "config.yaml").read_text())
     local = workflow(config, "local")
     local.run()
     run = workflow(config)
     jobs = run_and_tell(run, slurm)
-    assert_same(run, local)
+    run.assert_same(local)
     assert {job["JobState"] for job in jobs} == {"COMPLETED"}
     assert {job["NodeList"] for job in jobs} == set(NODES)
     assert len(jobs) <= 16  # of 68 rules: the groups of the profile
@@ -68,8 +60,7 @@ def test_the_demonstration_on_two_nodes_gives_the_bytes_of_a_local_run(workflow,
     assert {line.split("\t")[host] for line in times[1:]} == set(NODES)
 
 
-def test_a_node_that_dies_costs_its_jobs_and_nothing_else(workflow, small_config, reference, slurm):
-    run = workflow(small_config)
+def test_a_node_that_dies_costs_its_jobs_and_nothing_else(run, reference, slurm):
     before = len(slurm.jobs())
     process = subprocess.Popen(
         run.command(*SITE, "--group-components", "landmarks=2", "models=2"),
@@ -88,19 +79,16 @@ def test_a_node_that_dies_costs_its_jobs_and_nothing_else(workflow, small_config
         process.kill()
     states = [job["JobState"] for job in slurm.jobs()[before:]]
     assert "NODE_FAIL" in states
-    assert_same(run, reference)
+    run.assert_same(reference)
     assert run.jobs() == {}
     slurm.wait_for(lambda: slurm.states() == {"idle"}, "the node to be back")
 
 
-def test_a_job_that_exceeds_its_memory_is_submitted_with_more(
-    workflow, small_config, reference, slurm
-):
-    run = workflow(small_config)
+def test_a_job_that_exceeds_its_memory_is_submitted_with_more(run, reference, slurm):
     # Snakemake and the script take about 400 MB; a rule's own request grows in the same way.
     jobs = run_and_tell(run, slurm, "--set-resources", "gather_columns:mem_mb=250 * attempt")
     asked = [job for job in jobs if "mem=250M" in job["Tres"] or "mem=500M" in job["Tres"]]
     assert [job["JobState"] == "COMPLETED" for job in asked] == [False, True]
     (log,) = run.folder.glob(f".snakemake/slurm_logs/rule_gather_columns/*/{asked[0]['JobId']}.log")
     assert "exceeded memory limit" in log.read_text()
-    assert_same(run, reference)
+    run.assert_same(reference)

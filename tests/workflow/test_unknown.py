@@ -1,24 +1,22 @@
 """Classes held out as unknown: nothing that is learned depends on them."""
 
-from dataclasses import replace
-
 import numpy as np
-import pandas as pd
 import pytest
-import yaml
 
-from kreinflow.classify.model_file import Model
 from kreinflow.cli import main
-from kreinflow.models.fold_models import load_fold_model
 from small_inputs import (
     PROTEIN,
     configuration,
     families,
+    fasta_source,
     matrix_of,
+    matrix_source,
     points,
     write_fasta,
+    write_folds,
     write_matrix,
 )
+from workflow.conftest import Workflow, fold_model, read
 
 CLASSES = ("a", "b", "c", "d", "e")
 UNKNOWN = ["d", "b"]
@@ -47,10 +45,6 @@ def learned(kind):
     ]
 
 
-def read(path):
-    return pd.read_csv(path, sep="\t", dtype={"id": str, "true": str, "predicted": str})
-
-
 def write_inputs(data):
     """Sequences as they are, with the unknown ones scrambled, and without them; so a matrix."""
     rng = np.random.default_rng(19)
@@ -63,12 +57,10 @@ def write_inputs(data):
     data.mkdir()
     for kind in SELECTORS:
         known = np.cumsum(~np.array(held[kind]))
-        folds = [
-            f"{id}\t{'train' if n % 3 else 'test'}\n" for id, n in zip(ids, known, strict=True)
-        ]
-        (data / f"{kind}.plain.tsv").write_text("id\tfold\n" + "".join(folds))
-        left = [line for line, out in zip(folds, held[kind], strict=True) if not out]
-        (data / f"{kind}.lacking.tsv").write_text("id\tfold\n" + "".join(left))
+        tested = {id for id, n in zip(ids, known, strict=True) if n % 3 == 0}
+        write_folds(data / f"{kind}.plain.tsv", ids, tested)
+        left = [id for id, out in zip(ids, held[kind], strict=True) if not out]
+        write_folds(data / f"{kind}.lacking.tsv", left, tested)
     noise = np.where(held["matrix"][:, None], 3 * rng.normal(size=X.shape), X)
     for version in VERSIONS:
         lacking = version == "lacking"
@@ -90,18 +82,9 @@ def write_inputs(data):
         (data / f"{version}.txt").write_text("".join(f"{labels[i]}\n" for i in shown))
     return {
         f"{kind}-{version}": {
-            "source": {
-                "type": "fasta",
-                "fasta": f"{version}.fasta",
-                "labels": {"pattern": r"family=(\w+);"},
-            }
+            "source": fasta_source(f"{version}.fasta")
             if kind == "sequences"
-            else {
-                "type": "matrix",
-                "matrix": f"{version}.csv",
-                "kind": "dissimilarity",
-                "labels": {"lines": f"{version}.txt"},
-            },
+            else matrix_source("dissimilarity", f"{version}.csv", f"{version}.txt"),
             "folds": {
                 "method": "table",
                 "table": f"{kind}.{'lacking' if version == 'lacking' else 'plain'}.tsv",
@@ -116,8 +99,6 @@ def write_inputs(data):
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory):
-    from workflow.conftest import Workflow
-
     folder = tmp_path_factory.mktemp("unknown")
     datasets = write_inputs(folder / "data")
     config = configuration({}, "raw") | {"data": str(folder / "data"), "datasets": datasets}
@@ -176,16 +157,7 @@ def test_they_are_aligned_with_the_landmarks_alone(run):
 def test_the_predictions_are_those_of_classify(run, tmp_path):
     """The records held out, classified as new ones by the model of a fold."""
     folder = run.folder / "results" / "sequences-plain"
-    records = read(folder / "dataset" / "records.tsv").set_index("row")
-    distinct = read(folder / "dataset" / "distinct.tsv")["sequence"]
-    rows = read(folder / "landmarks" / "meb" / "r0f0.tsv")["row"].tolist()
-    model = replace(
-        Model.load(folder / "model.safetensors"),
-        classifier=load_fold_model(folder / "models" / "meb" / "r0f0.safetensors", "log"),
-        landmark_ids=tuple(records.loc[rows, "id"]),
-        landmarks=tuple(distinct[row].encode() for row in rows),
-    )
-    model.save(tmp_path / "fold.safetensors")
+    fold_model(folder, "meb", "log").save(tmp_path / "fold.safetensors")
     new, out = str(run.folder / "data" / "plain.fasta"), str(tmp_path / "out.tsv")
     assert main(["classify", str(tmp_path / "fold.safetensors"), new, "-o", out]) == 0
     ours = read(folder / "unknown" / "predictions.tsv.gz")
@@ -196,11 +168,3 @@ def test_the_predictions_are_those_of_classify(run, tmp_path):
     assert ours["probability"].tolist() == theirs["probability"].tolist()
     assert ours["reject"].tolist() == theirs["reject"].tolist()
     assert set(ours["predicted"]) <= {"a", "c", "e"}
-
-
-def test_a_class_that_is_not_there_is_refused(run, capsys):
-    config = yaml.safe_load((run.folder / "config.yaml").read_text())
-    config["datasets"]["matrix-plain"]["unknown"] = ["f"]
-    (run.folder / "wrong.yaml").write_text(yaml.safe_dump(config))
-    assert main(["check", str(run.folder / "wrong.yaml")]) == 2
-    assert "unknown: the data have no class 'f'" in capsys.readouterr().err

@@ -1,0 +1,22 @@
+"""The models of a fold: each recipe gives back its own."""
+
+import numpy as np
+import pytest
+
+from kreinflow.classify.model_file import Model
+from kreinflow.errors import InputError
+from kreinflow.models.fold_models import load_fold_model, save_fold_models
+from small_inputs import model_of
+
+
+def test_models_of_a_fold_by_recipe(tmp_path):
+    one, two = (model_of(tmp_path, learner=name)[0].classifier for name in ("ikfd", "pcvm"))
+    path = tmp_path / "fold.safetensors"
+    save_fold_models(path, {"one": one, "one-more": two})
+    for name, model in (("one", one), ("one-more", two)):
+        again = load_fold_model(path, name)
+        np.testing.assert_array_equal(again.decision.weights, model.decision.weights)
+    with pytest.raises(InputError, match="holds no recipe 'two'"):
+        load_fold_model(path, "two")
+    with pytest.raises(InputError, match="holds a 'kreinflow fold models 1' where a 'kreinflow"):
+        Model.load(path)
