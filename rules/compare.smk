@@ -6,7 +6,8 @@
 #        compare/compare.tsv (means), compare/budgets.tsv (our selectors one by one),
 #        RESULTS/compare.html
 
-from kreinflow.competitors.registry import COMPETITORS, OURS, version_or_reason
+from kreinflow.competitors.methods import OURS
+from kreinflow.competitors.registry import COMPETITORS, version_or_reason
 
 KINDS = {
     name: {twin: kind_of_folds(PLANS[twin].settings["folds"]) for twin in [name, *twins]}

@@ -18,6 +18,7 @@ from kreinflow.competitors.competitor import (
     program_version,
     run_program,
 )
+from kreinflow.competitors.methods import METHODS, OURS
 from kreinflow.competitors.registry import COMPETITORS, version_or_reason
 from kreinflow.sequences.simulation import simulate_families
 
@@ -47,6 +48,10 @@ def made(name, folder, families, threads=1):
     competitor.load()
     competitor.fit(families[0], folder, threads)
     return competitor
+
+
+def test_each_has_a_name_for_people_in_the_order_of_the_tables():
+    assert list(METHODS) == [OURS, *COMPETITORS]
 
 
 @pytest.mark.parametrize("name", COMPETITORS)

@@ -8,9 +8,9 @@ from scipy import stats
 from kreinflow.alignment.scoring import ScoringScheme, load_substitution_matrix
 from kreinflow.competitors.competitor import Competitor, UnavailableError
 from kreinflow.competitors.figures import cost_figure
+from kreinflow.competitors.methods import OURS
 from kreinflow.competitors.ours import Ours, run_ours, training_alignments
 from kreinflow.competitors.page import render_page
-from kreinflow.competitors.registry import OURS
 from kreinflow.competitors.run import FOLD_COLUMNS, TESTS_NOTHING, quality, run_competitor
 from kreinflow.competitors.tables import (
     BUDGET_COLUMNS,

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from kreinflow.artifacts import read_table
-from kreinflow.competitors.registry import COMPETITORS, OURS
+from kreinflow.competitors.methods import OURS
+from kreinflow.competitors.registry import COMPETITORS
 from kreinflow.competitors.run import TESTS_NOTHING
 from small_inputs import configuration, families, fasta_source, write_fasta, write_labels
 

@@ -89,7 +89,6 @@ class Blast(BestHit):
     """NCBI BLAST+: blastp, or blastn for nucleotides."""
 
     name = "blast"
-    title = "BLAST, best hit"
 
     @classmethod
     def version(cls) -> str:
@@ -115,7 +114,6 @@ class Diamond(BestHit):
     """DIAMOND blastp in its most sensitive mode."""
 
     name = "diamond"
-    title = "DIAMOND, best hit"
     proteins_only = True
 
     @classmethod
@@ -142,7 +140,6 @@ class MMseqs2(BestHit):
     """MMseqs2 search at its highest documented sensitivity."""
 
     name = "mmseqs2"
-    title = "MMseqs2, best hit"
     proteins_only = True
 
     @classmethod

@@ -40,7 +40,6 @@ class Competitor(ABC):
     """
 
     name: ClassVar[str]
-    title: ClassVar[str]
     """What people call it."""
     proteins_only: ClassVar[bool] = False
 

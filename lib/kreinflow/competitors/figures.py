@@ -8,7 +8,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter, NullLocator
 
-from kreinflow.competitors.registry import METHODS, OURS
+from kreinflow.competitors.methods import METHODS, OURS
 from kreinflow.numerics import FloatArray
 from kreinflow.report.figures import BLACK, BLUE, MARKERS, PALETTE, canvas, drawing_style
 from kreinflow.report.tables import numbers

@@ -16,7 +16,6 @@ class KmerSvm(Competitor):
     """
 
     name = "kmer_svm"
-    title = "k-mers, linear SVM"
 
     @classmethod
     def version(cls) -> str:

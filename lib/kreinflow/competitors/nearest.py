@@ -20,7 +20,6 @@ class SmithWaterman(Competitor):
     """
 
     name = "smith_waterman"
-    title = "Smith-Waterman, nearest neighbour"
 
     @classmethod
     def version(cls) -> str:

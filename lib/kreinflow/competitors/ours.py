@@ -11,7 +11,7 @@ from kreinflow import __version__
 from kreinflow.classify.classification import classify_file
 from kreinflow.classify.model_file import Model
 from kreinflow.competitors.competitor import Competitor, Records, size_of, write_fasta
-from kreinflow.competitors.registry import OURS
+from kreinflow.competitors.methods import OURS
 from kreinflow.competitors.run import run_competitor
 from kreinflow.errors import KreinflowError
 from kreinflow.sequences.dataset import Dataset

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from kreinflow.competitors.figures import cost_figure
-from kreinflow.competitors.registry import METHODS, OURS
+from kreinflow.competitors.methods import METHODS, OURS
 from kreinflow.report.figures import figure_svg
 from kreinflow.report.html import image, page_environment
 from kreinflow.report.tables import Table, cells, pairs, table_of

@@ -22,7 +22,6 @@ class ProfileHmm(Competitor):
     """
 
     name = "profile_hmm"
-    title = "one profile HMM a class"
     proteins_only = True  # so is FAMSA
 
     @classmethod

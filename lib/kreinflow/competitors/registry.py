@@ -1,4 +1,4 @@
-"""All methods of the comparison by name. Nothing slow is imported: the rules ask for the names."""
+"""The competitors by name. Nothing slow is imported: the rules ask for the names."""
 
 from kreinflow.competitors.best_hit import Blast, Diamond, MMseqs2
 from kreinflow.competitors.competitor import Competitor, UnavailableError
@@ -6,17 +6,11 @@ from kreinflow.competitors.kmers import KmerSvm
 from kreinflow.competitors.nearest import SmithWaterman
 from kreinflow.competitors.profiles import ProfileHmm
 
-OURS = "kreinflow"
-
 COMPETITORS: dict[str, type[Competitor]] = {
     competitor.name: competitor
     for competitor in (Blast, Diamond, MMseqs2, ProfileHmm, KmerSvm, SmithWaterman)
 }
-
-METHODS = {OURS: "kreinflow, chosen on inner folds"} | {
-    name: competitor.title for name, competitor in COMPETITORS.items()
-}
-"""Their names for people, in the order of the tables."""
+"""In the order of :data:`kreinflow.competitors.methods.METHODS`."""
 
 
 def version_or_reason(name: str) -> str:

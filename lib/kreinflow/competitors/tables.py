@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import pandas as pd
 
-from kreinflow.competitors.registry import METHODS, OURS
+from kreinflow.competitors.methods import METHODS, OURS
 from kreinflow.competitors.run import FIGURES, FOLD_COLUMNS
 from kreinflow.evaluation.comparison import corrected_t_test, holm
 from kreinflow.evaluation.inner_choice import chosen_recipes
