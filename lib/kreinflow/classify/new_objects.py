@@ -10,8 +10,10 @@ from numpy.typing import NDArray
 
 from kreinflow.alignment.alphabet import ResidueAlphabet
 from kreinflow.alignment.engine import Backend, align_pairs, pack
+from kreinflow.alignment.scoring import ScoringScheme
 from kreinflow.classify.model_file import Model
 from kreinflow.errors import InputError
+from kreinflow.kernels.kernel import Kernel, Objects
 from kreinflow.kernels.registry import make_kernel
 from kreinflow.numerics import TILE, FloatArray, tiles
 from kreinflow.sequences.fasta import FastaRecord, read_any_fasta
@@ -93,13 +95,17 @@ def score_new(
             "--strand both: the model is not one of nucleotides, so its objects have no other "
             "strand. Leave it out."
         )
-    if model.scheme is not None:
-        for records in _record_batches(model, path, both_strands):
-            yield _aligned(model, records, threads, both_strands, backend)
+    landmarks = model.landmarks
+    if model.scheme is not None and isinstance(landmarks, tuple):
+        aligner = _Aligner(model, model.scheme, landmarks, threads, both_strands, backend)
+        yield from map(aligner.align, aligner.batches(path))
         return
     if path == STANDARD_INPUT:
         raise InputError("standard input is read for models of sequences only. Name a file.")
-    ids, rows = _compared(model, path) if model.kernel is not None else _measured(model, path)
+    if model.kernel is not None and isinstance(landmarks, np.ndarray):
+        ids, rows = _compared(make_kernel(model.kernel), landmarks, path)
+    else:
+        ids, rows = _measured(model, path)
     for part, scores in rows:
         names = ids[part]
         nothing = np.zeros(len(names))
@@ -114,26 +120,82 @@ def score_new(
         )
 
 
-def _record_batches(model: Model, path: Path, both_strands: bool) -> Iterator[list[FastaRecord]]:
-    """Yield the records of a file with their residues as they are aligned, and their faults."""
-    assert model.scheme is not None
-    alphabet = ResidueAlphabet(model.scheme.matrix.alphabet, model.molecule or "protein")
-    # Large enough for all threads, and small in memory whatever the landmarks and the lengths.
-    most = min(TILE, max(256, _PAIRS // model.classifier.n_landmarks))
-    batch: list[FastaRecord] = []
-    total = 0
-    for record in read_any_fasta(path):
-        residues = alphabet.clean(record.residues)
-        fault = record.fault or _fault(residues, alphabet, model.scheme.matrix.name)
-        if fault is None and both_strands:
-            fault = _strand_fault(residues, model.scheme.matrix.alphabet)
-        batch.append(record._replace(residues=residues, fault=fault))
-        total += len(residues) if fault is None else 0
-        if len(batch) == most or total >= _RESIDUES:
+@dataclass(frozen=True, eq=False)
+class _Aligner:
+    """New sequences against the landmarks of a model."""
+
+    model: Model
+    scheme: ScoringScheme
+    landmarks: tuple[bytes, ...]
+    threads: int
+    both_strands: bool
+    backend: Backend
+
+    def batches(self, path: Path) -> Iterator[list[FastaRecord]]:
+        """Yield the records of a file with their residues as they are aligned, and their faults."""
+        matrix = self.scheme.matrix
+        alphabet = ResidueAlphabet(matrix.alphabet, self.model.molecule or "protein")
+        # Large enough for all threads, and small in memory whatever the landmarks and the lengths.
+        most = min(TILE, max(256, _PAIRS // len(self.landmarks)))
+        batch: list[FastaRecord] = []
+        total = 0
+        for record in read_any_fasta(path):
+            residues = alphabet.clean(record.residues)
+            fault = record.fault or _fault(residues, alphabet, matrix.name)
+            if fault is None and self.both_strands:
+                fault = _strand_fault(residues, matrix.alphabet)
+            batch.append(record._replace(residues=residues, fault=fault))
+            total += len(residues) if fault is None else 0
+            if len(batch) == most or total >= _RESIDUES:
+                yield batch
+                batch, total = [], 0
+        if batch:
             yield batch
-            batch, total = [], 0
-    if batch:
-        yield batch
+
+    def align(self, records: Sequence[FastaRecord]) -> Batch:
+        """Align a batch, leaving out the sequences that the transform cannot take."""
+        sequences = [record.residues for record in records if record.fault is None]
+        n = len(sequences)
+        if self.both_strands:
+            letters = self.scheme.matrix.alphabet
+            sequences = [*sequences, *(reverse_complement(s, letters) for s in sequences)]
+        scores, own = self._scores(sequences)
+        strands = None
+        if self.both_strands:
+            normalised = np.nan_to_num(normalised_scores(self.model, scores, own), nan=-np.inf)
+            best = normalised.max(axis=1, initial=-np.inf)
+            other = best[n:] > best[:n]
+            chosen = np.arange(n) + n * other
+            strands = np.where(other, "-", "+")
+            sequences = [sequences[i] for i in chosen]
+            scores, own = scores[chosen], own[chosen]
+        lengths = np.array([len(sequence) for sequence in sequences], dtype=np.float64)
+        places = np.flatnonzero([record.fault is None for record in records])
+        unusable = _unusable(self.model, scores, own, lengths)
+        faults = {i: record.fault for i, record in enumerate(records) if record.fault is not None}
+        faults |= {int(places[row]): fault for row, fault in unusable.items()}
+        kept = np.delete(np.arange(n), list(unusable))
+        return Batch(
+            [record.id for record in records],
+            [record.named for record in records],
+            faults,
+            places[kept],
+            np.ascontiguousarray(scores[kept]),
+            own[kept],
+            lengths[kept],
+            strands[kept] if strands is not None else None,
+            [sequences[row] for row in kept],
+        )
+
+    def _scores(self, sequences: Sequence[bytes]) -> tuple[NDArray[np.int32], FloatArray]:
+        """Return the scores of sequences with the landmarks and with themselves, by one call."""
+        m, n = len(self.landmarks), len(sequences)
+        own = np.arange(m, m + n, dtype=np.int32)
+        left = np.concatenate([np.repeat(np.arange(m, dtype=np.int32), n), own])
+        right = np.concatenate([np.tile(own, m), own])
+        packed = pack([*self.landmarks, *sequences])
+        scores = self.backend(packed, left, right, self.scheme, self.threads)
+        return scores[: m * n].reshape(m, n).T, scores[m * n :].astype(np.float64)
 
 
 def _fault(residues: bytes, alphabet: ResidueAlphabet, matrix: str) -> str | None:
@@ -145,49 +207,6 @@ def _fault(residues: bytes, alphabet: ResidueAlphabet, matrix: str) -> str | Non
             "Correct or remove it."
         )
     return None if residues else "has no residues. Remove the record."
-
-
-def _aligned(
-    model: Model,
-    records: Sequence[FastaRecord],
-    threads: int,
-    both_strands: bool,
-    backend: Backend,
-) -> Batch:
-    """Align a batch, leaving out the sequences that the transform cannot take."""
-    assert model.scheme is not None
-    sequences = [record.residues for record in records if record.fault is None]
-    n = len(sequences)
-    if both_strands:
-        letters = model.scheme.matrix.alphabet
-        sequences = [*sequences, *(reverse_complement(s, letters) for s in sequences)]
-    scores, own = _align(model, sequences, threads, backend)
-    strands = None
-    if both_strands:
-        normalised = np.nan_to_num(normalised_scores(model, scores, own), nan=-np.inf)
-        best = normalised.max(axis=1, initial=-np.inf)
-        other = best[n:] > best[:n]
-        chosen = np.arange(n) + n * other
-        strands = np.where(other, "-", "+")
-        sequences = [sequences[i] for i in chosen]
-        scores, own = scores[chosen], own[chosen]
-    lengths = np.array([len(sequence) for sequence in sequences], dtype=np.float64)
-    places = np.flatnonzero([record.fault is None for record in records])
-    unusable = _unusable(model, scores, own, lengths)
-    faults = {i: record.fault for i, record in enumerate(records) if record.fault is not None}
-    faults |= {int(places[row]): fault for row, fault in unusable.items()}
-    kept = np.delete(np.arange(n), list(unusable))
-    return Batch(
-        [record.id for record in records],
-        [record.named for record in records],
-        faults,
-        places[kept],
-        np.ascontiguousarray(scores[kept]),
-        own[kept],
-        lengths[kept],
-        strands[kept] if strands is not None else None,
-        [sequences[row] for row in kept],
-    )
 
 
 def _unusable(
@@ -208,21 +227,6 @@ def _unusable(
             f"(transform {transform.name}). Remove the record."
         )
     return faults
-
-
-def _align(
-    model: Model, sequences: Sequence[bytes], threads: int, backend: Backend
-) -> tuple[NDArray[np.int32], FloatArray]:
-    """Return the scores of sequences with the landmarks and with themselves, by one call."""
-    assert model.scheme is not None
-    assert isinstance(model.landmarks, tuple)
-    m, n = len(model.landmarks), len(sequences)
-    own = np.arange(m, m + n, dtype=np.int32)
-    left = np.concatenate([np.repeat(np.arange(m, dtype=np.int32), n), own])
-    right = np.concatenate([np.tile(own, m), own])
-    packed = pack([*model.landmarks, *sequences])
-    scores = backend(packed, left, right, model.scheme, threads)
-    return scores[: m * n].reshape(m, n).T, scores[m * n :].astype(np.float64)
 
 
 def normalised_scores(model: Model, scores: NDArray[Any], self_scores: FloatArray) -> FloatArray:
@@ -281,11 +285,10 @@ def _strand_fault(sequence: bytes, letters: str) -> str | None:
     return None
 
 
-def _compared(model: Model, path: Path) -> tuple[list[str], Iterator[tuple[slice, FloatArray]]]:
+def _compared(
+    kernel: Kernel, landmarks: Objects, path: Path
+) -> tuple[list[str], Iterator[tuple[slice, FloatArray]]]:
     """Read vectors or strings; their kernel with the landmarks, tile by tile."""
-    assert model.kernel is not None
-    assert isinstance(model.landmarks, np.ndarray)
-    kernel, landmarks = make_kernel(model.kernel), model.landmarks
     read = read_objects(path, kernel)
     objects, n = read.objects, len(read.objects)
     if objects.shape[1:] != landmarks.shape[1:]:
