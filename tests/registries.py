@@ -1,4 +1,4 @@
-"""The methods that the page "A method of your own" makes up, and a config that names one."""
+"""The methods that a page of the documentation makes up, and a config that names one."""
 
 import re
 import types
@@ -9,13 +9,13 @@ import pytest
 
 from kreinflow.schema import schema
 
-PAGE = (Path(__file__).parents[1] / "docs" / "a-method-of-your-own.md").read_text()
+DOCS = Path(__file__).parents[1] / "docs"
 
 
 @contextmanager
-def documented(registry, name, class_name):
-    """Run the code of the page that defines a class, which then stands in the registry."""
-    blocks = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
+def documented(page, registry, name, class_name):
+    """Run the code of a page that defines a class, which then stands in the registry."""
+    blocks = re.findall(r"```python\n(.*?)```", (DOCS / page).read_text(), re.DOTALL)
     (code,) = (block for block in blocks if f"class {class_name}(" in block)
     module = types.ModuleType(name)
     exec(code, module.__dict__)

@@ -10,10 +10,12 @@ from kreinflow.report.methods import methods_text
 from landmarks.made_up import problem_of
 from registries import documented, one_recipe
 
+PAGE = "a-method-of-your-own.md"
+
 
 @pytest.fixture(autouse=True)
 def outliers():
-    with documented(SELECTORS, "outliers", "Outliers") as selector:
+    with documented(PAGE, SELECTORS, "outliers", "Outliers") as selector:
         yield selector
 
 

@@ -10,12 +10,14 @@ from krein_problems import problem_of
 from kreinflow.configuration import complete_configuration
 from kreinflow.errors import InputError
 from kreinflow.learners.registry import LEARNERS, make_learner
-from registries import PAGE, documented, one_recipe
+from registries import DOCS, documented, one_recipe
+
+PAGE = "a-method-of-your-own.md"
 
 
 @pytest.fixture(autouse=True)
 def nearest_mean():
-    with documented(LEARNERS, "nearest_mean", "NearestMeanLearner") as learner:
+    with documented(PAGE, LEARNERS, "nearest_mean", "NearestMeanLearner") as learner:
         yield learner
 
 
@@ -34,7 +36,7 @@ def test_the_config_accepts_it_with_its_settings():
 
 def test_the_recipe_of_the_page_is_accepted():
     selectors = {"selectors": {"meb": {"method": "meb"}}}
-    (text,) = re.findall(r"```yaml\n(.*?)```", PAGE, re.DOTALL)
+    (text,) = re.findall(r"```yaml\n(.*?)```", (DOCS / PAGE).read_text(), re.DOTALL)
     config = complete_configuration(configuration() | selectors | yaml.safe_load(text))
     assert config["learners"]["means"]["shrinkage"] == "inner"
     assert [recipe["name"] for recipe in config["recipes"]] == ["means-meb"]

@@ -14,10 +14,12 @@ from kreinflow.sequences.sources.registry import SOURCES, make_source
 from registries import documented
 from small_inputs import configuration
 
+PAGE = "a-method-of-your-own.md"
+
 
 @pytest.fixture(autouse=True)
 def line():
-    with documented(SOURCES, "line", "LineSource") as source:
+    with documented(PAGE, SOURCES, "line", "LineSource") as source:
         yield source
 
 
