@@ -139,7 +139,7 @@ def _transform(folder: Path) -> Any:
     from kreinflow.alignment.transforms import make_transform
 
     sequences = (folder / "test.npy").exists()
-    return make_transform("log", {"log": {"a": 20.0}}) if sequences else make_transform("raw")
+    return make_transform("log", a=20.0) if sequences else make_transform("raw")
 
 
 def _problem(folder: Path) -> Any:
