@@ -222,9 +222,11 @@ def test_columns_that_make_no_folds(tmp_path):
 
 
 def test_groups_from_a_column_of_the_labels_table(tmp_path):
+    """The table has short forms of the ids, as it may for the labels."""
     sequences, _ = random_data(24)
-    data = dataset(sequences, list("AABB") * 6)
-    lines = [f"s{i}\tL\t{'xyzw'[i % 4]}" for i in range(24)]
+    ids = tuple(f"sp|P{i:05d}|N{i}_HUMAN" for i in range(24))
+    data = replace(dataset(sequences, list("AABB") * 6), ids=ids)
+    lines = [f"P{i:05d}\tL\t{'xyzw'[i % 4]}" for i in range(24)]
     (tmp_path / "l.tsv").write_text("\n".join(["id\tlabel\tplace", *lines, "spare\tL\tx"]) + "\n")
     source = {"labels": {"table": "l.tsv", "id_column": "id"}}
     part = settings(method="grouped", column="place", k=2)
