@@ -1,7 +1,7 @@
 """kreinflow: sparse, probabilistic classifiers from indefinite similarities.
 
-The rooms of the house stand in the order of the data. Each imports from those before it, or from
-others on its own line. ``docs/architecture.md`` shows the way of a landmark column through them:
+The packages stand in the order of the data. Each imports from those before it, or from others on
+its own line. ``docs/architecture.md`` shows the way of a landmark column through them:
 
 * ``errors, settings, randomness, numerics, tall, artifacts, provenance, compiled, references``:
   what all share.
