@@ -194,18 +194,7 @@ def _parse(path: Path, rows: Iterator[list[str]], square: bool, delimiter: str) 
             )
         if has_ids:
             ids.append(row[0].strip())
-        try:
-            numbers = np.array(row[has_ids:], dtype=np.float64)
-            if any("_" in field for field in row[has_ids:]):
-                raise ValueError("an underscore between digits")
-            lines.append(numbers)
-        except ValueError as error:
-            j = next(j for j, field in enumerate(row[has_ids:]) if not _is_number(field))
-            field = row[has_ids + j]
-            why = f" Separate fields by {separator}, with decimal points." if ";" in field else ""
-            raise InputError(
-                f"{path}, row {i}, column {j + 1}: {field!r} is not a number.{why}"
-            ) from error
+        lines.append(_numbers(f"{path}, row {i}", row[has_ids:], separator))
     if has_ids and not corner_left_out:
         names = names[1:]
     if square and names and ids and names != ids:
@@ -219,6 +208,19 @@ def _parse(path: Path, rows: Iterator[list[str]], square: bool, delimiter: str) 
         _check_ids(path, names, "column")
     _check_ids(path, ids, "row")
     return ReadMatrix(np.vstack(lines), tuple(ids) or None, tuple(names) or None)
+
+
+def _numbers(place: str, fields: list[str], separator: str) -> FloatArray:
+    """Return a row as numbers; ``separator`` is what fields are separated by, in words."""
+    try:
+        numbers = np.array(fields, dtype=np.float64)
+        if any("_" in field for field in fields):
+            raise ValueError("an underscore between digits")
+    except ValueError as error:
+        j, field = next((j, field) for j, field in enumerate(fields) if not _is_number(field))
+        why = f" Separate fields by {separator}, with decimal points." if ";" in field else ""
+        raise InputError(f"{place}, column {j + 1}: {field!r} is not a number.{why}") from error
+    return numbers
 
 
 def _check_ids(path: Path, ids: list[str], what: str) -> None:
