@@ -39,7 +39,7 @@ from kreinflow.landmarks.registry import make_selector
 from kreinflow.landmarks.stage import LandmarkStage, training_parts
 from kreinflow.models.choice import choose_recipe
 from kreinflow.models.factors import embedding_of, make_factors
-from kreinflow.models.inner_folds import inner_partition
+from kreinflow.models.inner_folds import InnerFits, inner_partition
 from kreinflow.models.reject_threshold import RejectRule
 from kreinflow.models.run import Run, predict_fold
 from kreinflow.models.training import Training
@@ -124,16 +124,15 @@ def learned(
         name: stage.select(make_selector(settings))
         for name, settings in config["selectors"].items()
     }
-    union = np.unique(np.concatenate([table["row"] for table in tables.values()]))
     for name, table in tables.items():
         rows = table["row"].to_numpy(np.int64)
         columns = scores.rectangle(np.arange(len(dataset.ids)), rows)
         run = Run(dataset, partition, columns, rows, scores.self_scores())
         landmarks, part = run.landmarks(table), run.training_part(fold)
-        inner = inner_partition(union, part, config["inner_folds"], seed, fold)
+        fits = InnerFits(inner_partition(part, config["inner_folds"], seed, fold))
         own = [recipe for recipe in config["recipes"] if recipe["selector"] == name]
         entries = make_factors(landmarks, part, transforms, own)
-        training = Training(landmarks, part, inner, RejectRule(config["reject_error"]), seed)
+        training = Training(landmarks, part, fits, RejectRule(config["reject_error"]), seed)
         recipes = training.train_recipes(
             own, config["learners"], transforms, partial(embedding_of, entries)
         )

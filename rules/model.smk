@@ -8,7 +8,6 @@ rule train_models:
         unpack(column_files),
         landmarks=f"{HERE}/landmarks/{{selector}}/{{fold}}.tsv",
         factors=f"{HERE}/factors/{{selector}}/{{fold}}.safetensors",
-        landmarks_of_all=of_this_fold("landmarks", "tsv"),
     output:
         models=f"{HERE}/models/{{selector}}/{{fold}}.safetensors",
         table=f"{HERE}/models/{{selector}}/{{fold}}.tsv",
@@ -31,6 +30,10 @@ rule train_models:
             recipe["learner"]: CONFIG["learners"][recipe["learner"]]
             for recipe in plan(wildcards).recipes(wildcards.selector)
         },
+        selector=lambda wildcards: CONFIG["selectors"][wildcards.selector],
+        transforms=CONFIG["transforms"],
+        scoring=setting("scoring"),
+        data=str(DATA),
         inner_folds=CONFIG["inner_folds"],
         reject_error=CONFIG["reject_error"],
         reject_coverage=CONFIG["reject_coverage"],

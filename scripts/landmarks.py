@@ -6,8 +6,7 @@ from kreinflow.artifacts import write_table
 from kreinflow.console import logged
 from kreinflow.landmarks.registry import make_selector
 from kreinflow.landmarks.selector import count_landmarks
-from kreinflow.landmarks.stage import LandmarkStage, given_landmarks, training_parts
-from kreinflow.scores import open_scores, read_scheme, transforms_of
+from kreinflow.landmarks.stage import LandmarkStage, given_landmarks
 from kreinflow.sequences.dataset import read_dataset
 from kreinflow.sequences.partition import read_partition
 
@@ -16,18 +15,18 @@ with logged(snakemake.log[0]) as console:
     folder = Path(snakemake.input.records).parent
     dataset = read_dataset(folder)
     partition = read_partition(snakemake.input.folds, dataset)
-    scheme = read_scheme(dataset, params.scoring, params.data)
     selector = make_selector(params.selector)
-    name = selector.settings.get("transform", "raw")
     match = snakemake.input.match
-    stage = LandmarkStage(
+    stage = LandmarkStage.of_fold(
+        folder.parent,
         dataset,
-        open_scores(dataset, scheme, folder.parent / "scores"),
-        transforms_of([name], params.transforms, scheme),
-        params.seed,
-        partition.training(fold),
+        partition,
         fold,
-        training_parts(partition),
+        selector.settings.get("transform", "raw"),
+        constants=params.transforms,
+        scoring=params.scoring,
+        data=params.data,
+        seed=params.seed,
     )
     table = stage.select(
         selector,

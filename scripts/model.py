@@ -1,15 +1,18 @@
 """Trains all recipes of one selector on the training part of a fold, and predicts the rest."""
 
+from pathlib import Path
+
 import pandas as pd
 
 from kreinflow.artifacts import write_table
 from kreinflow.console import logged
 from kreinflow.costs import rows_mb
+from kreinflow.landmarks.registry import make_selector
 from kreinflow.landmarks.selector import count_landmarks
-from kreinflow.landmarks.stage import read_union
+from kreinflow.landmarks.stage import LandmarkStage
 from kreinflow.models.factor_file import load_embedding, load_transforms
 from kreinflow.models.fold_models import save_fold_models
-from kreinflow.models.inner_folds import inner_partition
+from kreinflow.models.inner_folds import InnerFits, inner_partition
 from kreinflow.models.reject_threshold import RejectRule
 from kreinflow.models.run import open_run, predict_fold, read_landmark_table
 from kreinflow.models.training import Training
@@ -23,11 +26,24 @@ with logged(snakemake.log[0]) as console, limited(snakemake.threads, memory_mb):
     run = open_run(files)
     landmarks = run.landmarks(read_landmark_table(files.landmarks))
     part = run.training_part(fold)
-    inner = inner_partition(
-        run.alike(read_union(files.landmarks_of_all)), part, params.inner_folds, params.seed, fold
+    selector = make_selector(params.selector)
+    stage = LandmarkStage.of_fold(
+        Path(files.records).parent.parent,
+        run.dataset,
+        run.partition,
+        fold,
+        selector.settings.get("transform", "raw"),
+        constants=params.transforms,
+        scoring=params.scoring,
+        data=params.data,
+        seed=params.seed,
+    )
+    fits = InnerFits(
+        inner_partition(part, params.inner_folds, params.seed, fold),
+        run.choose_again(stage, selector, len(landmarks.rows)),
     )
     reject = RejectRule(params.reject_error, params.reject_coverage)
-    recipes = Training(landmarks, part, inner, reject, params.seed).train_recipes(
+    recipes = Training(landmarks, part, fits, reject, params.seed).train_recipes(
         params.recipes,
         params.learners,
         load_transforms(files.factors),

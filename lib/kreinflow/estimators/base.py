@@ -23,7 +23,7 @@ from kreinflow.krein.landmark_kernel import (
     landmark_kernel,
 )
 from kreinflow.learners.registry import LEARNERS
-from kreinflow.models.inner_folds import inner_partition
+from kreinflow.models.inner_folds import ChooseAgain, InnerFits, inner_partition
 from kreinflow.models.reject_threshold import RejectRule
 from kreinflow.models.training import Training
 from kreinflow.numerics import FloatArray
@@ -139,7 +139,12 @@ class LandmarkDecisions(ClassifierMixin, LandmarkFactor):  # type: ignore[misc]
     def _class_names(self) -> tuple[str, ...]:
         return tuple(map(str, self.classes_))
 
-    def _train(self, landmarks: Landmarks, part: TrainingPart) -> None:
+    def _train(
+        self,
+        landmarks: Landmarks,
+        part: TrainingPart,
+        choose_again: ChooseAgain | None = None,
+    ) -> None:
         """Train the recipe that the parameters are, as the workflow trains a final model."""
         content = {**(self.learner_params or {}), "method": self.learner}
         settings = complete_method(LEARNERS, content, "learner", type(self).__name__)
@@ -148,14 +153,14 @@ class LandmarkDecisions(ClassifierMixin, LandmarkFactor):  # type: ignore[misc]
         folds = self._checked_number("inner_folds", 2)
         seed = self._checked_number("random_state", 0)
         kernel, _, embedding = self._fit_factor(landmarks, part)
-        inner = inner_partition(landmarks.rows, part, folds, seed, ALL)
+        fits = InnerFits(inner_partition(part, folds, seed, ALL), choose_again)
         recipe = {
             "name": self.learner,
             "transform": "raw",
             "correction": self.correction,
             "rank": self._rank(),
         }
-        training = Training(landmarks, part, inner, RejectRule(REJECT_ERROR), seed)
+        training = Training(landmarks, part, fits, RejectRule(REJECT_ERROR), seed)
         trained = training.train(recipe, settings, embedding, kernel)
         self.landmark_classifier_ = trained.classifier
         self.training_ = trained.figures

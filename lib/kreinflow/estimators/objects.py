@@ -25,6 +25,7 @@ from kreinflow.krein.landmark_kernel import Landmarks, TrainingPart
 from kreinflow.landmarks.given import Given
 from kreinflow.landmarks.registry import SELECTORS
 from kreinflow.landmarks.stage import LandmarkStage
+from kreinflow.models.inner_folds import ChooseAgain
 from kreinflow.models.run import Run
 from kreinflow.numerics import FloatArray, tiles
 from kreinflow.schema import complete_method, nearest
@@ -129,8 +130,10 @@ class LandmarkChoice(LandmarkFactor):
 
     def _choose(
         self, X: Any, codes: NDArray[np.int64], classes: tuple[str, ...]
-    ) -> tuple[Landmarks, TrainingPart]:
+    ) -> tuple[Landmarks, TrainingPart, ChooseAgain | None]:
         """Choose the landmarks, and return them with the scores of all training objects.
+
+        The third is :meth:`kreinflow.models.run.Run.choose_again`.
 
         Parameters
         ----------
@@ -150,7 +153,8 @@ class LandmarkChoice(LandmarkFactor):
         stage = LandmarkStage(
             dataset, scores, {"raw": make_transform("raw")}, self._checked_number("random_state", 0)
         )
-        table = stage.select(CHOSEN[settings["method"]](settings))
+        selector = CHOSEN[settings["method"]](settings)
+        table = stage.select(selector)
         rows = table["row"].to_numpy(np.int64)
         columns = scores.rectangle(np.arange(len(dataset.digests)), rows)
         partition = Partition(dataset.rows, np.empty((0, len(codes)), dtype=np.int64))
@@ -158,7 +162,8 @@ class LandmarkChoice(LandmarkFactor):
         first = np.unique(dataset.rows, return_index=True)[1]
         self.landmark_indices_ = first[rows]
         self._landmarks = dataset.payload.take(rows)
-        return run.landmarks(table), run.training_part(ALL)
+        again = run.choose_again(stage, selector, len(table))
+        return run.landmarks(table), run.training_part(ALL), again
 
     def _landmark_scores(self, X: Any) -> FloatArray:
         """Return the scores of new objects with the landmarks, dissimilarities squared."""
@@ -410,7 +415,7 @@ class KreinNystroem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, LandmarkC
         if labels is None:
             labels = np.zeros(len(objects), dtype=np.int64)
         classes, codes = np.unique(labels, return_inverse=True)
-        landmarks, part = self._choose(objects, codes, tuple(map(str, classes)))
+        landmarks, part, _ = self._choose(objects, codes, tuple(map(str, classes)))
         kernel, pairs, self._embedding = self._fit_factor(landmarks, part)
         self._centring = kernel.centring
         self.eigenvalues_, self.signs_ = pairs.values, self._embedding.signs

@@ -5,8 +5,9 @@ hyper-parameters and learners see the training part of a fold alone.
 """
 
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cache, partial
 from typing import Any, Literal
 
 import numpy as np
@@ -25,7 +26,7 @@ from kreinflow.landmarks.stage import LandmarkStage
 from kreinflow.learners.learner import Fitted, Learner, Problem
 from kreinflow.learners.registry import make_learner
 from kreinflow.models.factors import factor_key
-from kreinflow.models.inner_folds import choose, inner_partition
+from kreinflow.models.inner_folds import ChooseAgain, InnerFits, choose, inner_partition
 from kreinflow.models.run import Run
 from kreinflow.models.training import said, shown
 from kreinflow.scores import Scores, transforms_of
@@ -132,21 +133,6 @@ class _Fold:
     def lines(self) -> Iterator[dict[str, Any]]:
         """Yield what is measured of each recipe, selector by selector and factor by factor."""
         everyone, own = np.arange(len(self.dataset.digests)), self.scores.self_scores()
-        for selector, (table, seconds) in self._landmark_tables().items():
-            rows = table["row"].to_numpy(np.int64)
-            columns = self.scores.rectangle(everyone, rows)
-            run = Run(self.dataset, self.partition, columns, rows, own)
-            alike: dict[tuple[str, str, bool], list[Settings]] = {}
-            for recipe in self.recipes:
-                if recipe["selector"] == selector:
-                    key = factor_key(recipe["transform"], recipe["rank"])
-                    alike.setdefault((*key, self._centres(recipe)), []).append(recipe)
-            for recipes in alike.values():
-                yield from self._with_one_factor(run, recipes, run.landmarks(table), seconds)
-
-    def _landmark_tables(self) -> dict[str, tuple[pd.DataFrame, float]]:
-        """Return the landmarks of each selector of a recipe, and the seconds they took."""
-        found: dict[str, tuple[pd.DataFrame, float]] = {}
         stage = LandmarkStage(
             self.dataset,
             self.scores,
@@ -156,6 +142,24 @@ class _Fold:
             self.name,
             parts=len(self.partition.names),
         )
+        for name, (table, seconds) in self._landmark_tables(stage).items():
+            rows = table["row"].to_numpy(np.int64)
+            columns = self.scores.rectangle(everyone, rows)
+            run = Run(self.dataset, self.partition, columns, rows, own)
+            selector = make_selector(self.selectors[name])
+            again = run.choose_again(stage, selector, len(table))
+            alike: dict[tuple[str, str, bool], list[Settings]] = {}
+            for recipe in self.recipes:
+                if recipe["selector"] == name:
+                    key = factor_key(recipe["transform"], recipe["rank"])
+                    alike.setdefault((*key, self._centres(recipe)), []).append(recipe)
+            for recipes in alike.values():
+                landmarks = run.landmarks(table)
+                yield from self._with_one_factor(run, recipes, landmarks, again, seconds)
+
+    def _landmark_tables(self, stage: LandmarkStage) -> dict[str, tuple[pd.DataFrame, float]]:
+        """Return the landmarks of each selector of a recipe, and the seconds they took."""
+        found: dict[str, tuple[pd.DataFrame, float]] = {}
 
         def find(name: str) -> tuple[pd.DataFrame, float]:
             if name not in found:
@@ -174,19 +178,35 @@ class _Fold:
         return self.centre_factor and recipe["correction"] != "landmark_mds"
 
     def _with_one_factor(
-        self, run: Run, recipes: Sequence[Settings], landmarks: Landmarks, seconds: float
+        self,
+        run: Run,
+        recipes: Sequence[Settings],
+        landmarks: Landmarks,
+        choose_again: ChooseAgain | None,
+        seconds: float,
     ) -> Iterator[dict[str, Any]]:
         """Yield what is measured of recipes that share their landmarks and their factor."""
         training, testing = run.training_part(self.name), run.testing_part(self.name)
         repeat, number = fold_numbers(self.name)
         transform, centred = self.transforms[recipes[0]["transform"]], self._centres(recipes[0])
+
         # What is centred later goes into the factor as it is, as similarities do.
-        given = replace(landmarks, kind="similarity") if centred else landmarks
+        def given(chosen: Landmarks) -> Landmarks:
+            return replace(chosen, kind="similarity") if centred else chosen
+
+        again = choose_again and (lambda held_out: given(choose_again(held_out)))
+        landmarks = given(landmarks)
+
+        @cache
+        def fits() -> InnerFits:
+            inner = inner_partition(training, self.inner_folds, self.seed, self.name)
+            return InnerFits(inner, again, partial(_factor, centred=centred))
+
         with _Watch() as built:
-            known = landmark_kernel(given, training, transform)
+            known = landmark_kernel(landmarks, training, transform)
             factor, pairs = _factor(known, recipes[0]["rank"], centred)
         with _Watch() as scored:
-            unseen = landmark_kernel(given, testing, transform)
+            unseen = landmark_kernel(landmarks, testing, transform)
         positive, negative, _ = pairs.signature
         for recipe in recipes:
             trained, tested = _Watch(), _Watch()
@@ -195,7 +215,7 @@ class _Fold:
                 with trained:
                     embedding = embed(factor, pairs, recipe["correction"])
                     problem = Problem.of(embedding, known, landmarks, training, self.seed)
-                    learner, fitted, figures = self._fit(recipe, problem)
+                    learner, fitted, figures = self._fit(recipe, problem, fits)
                 with tested:
                     others = Problem.of(embedding, unseen, landmarks, testing, self.seed)
                     predicted = learner.decide(fitted, others).argmax(axis=1)
@@ -218,17 +238,14 @@ class _Fold:
                 "failure": failure,
             }
 
-    def _fit(self, recipe: Settings, problem: Problem) -> tuple[Learner, Fitted, dict[str, Any]]:
+    def _fit(
+        self, recipe: Settings, problem: Problem, fits: Callable[[], InnerFits]
+    ) -> tuple[Learner, Fitted, dict[str, Any]]:
         """Return a recipe's learner, fitted to the training part, and what its training said."""
         learner = make_learner(self.learners[recipe["learner"]])
         choice = learner.choices()[0]
         if len(learner.choices()) > 1:
-            inner = inner_partition(
-                problem.landmarks.rows, problem.part, self.inner_folds, self.seed, self.name
-            )
-            # Without the rank: one factor for all, so landmarks that an inner fold holds out stay
-            # in its fits, unlike in the workflow. Only ridges and penalties are chosen here.
-            choice, _, _ = choose(learner, problem, inner)
+            choice, _, _ = choose(learner, problem, fits(), recipe["rank"])
         (fitted,) = learner.fit(problem, [choice])
         share = problem.n_landmarks / len(problem.part.rows)
         figures = {

@@ -1,7 +1,7 @@
 """The landmarks of a fold: what the selector may look at, and what it chooses."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -25,7 +25,7 @@ from kreinflow.landmarks.sampled import Kind
 from kreinflow.landmarks.selector import SelectionProblem, Selector
 from kreinflow.landmarks.sketch import Sketch
 from kreinflow.numerics import FloatArray, IntArray
-from kreinflow.scores import Scores
+from kreinflow.scores import Scores, open_scores, read_scheme, transforms_of
 from kreinflow.sequences.dataset import Dataset
 from kreinflow.sequences.files import first_few
 from kreinflow.sequences.labels import read_columns
@@ -152,6 +152,52 @@ class LandmarkStage:
     training: NDArray[np.bool_] | None = None
     fold: str = ALL
     parts: int = 1
+
+    @classmethod
+    def of_fold(
+        cls,
+        folder: Path,
+        dataset: Dataset,
+        partition: Partition,
+        fold: str,
+        transform: str,
+        *,
+        constants: Mapping[str, Any],
+        scoring: Mapping[str, Any],
+        data: Path,
+        seed: int,
+    ) -> "LandmarkStage":
+        """Return the stage of a fold of a run, for selectors of one transform.
+
+        Parameters
+        ----------
+        folder : Path
+            Of the data set's results, where its score stores are.
+        dataset, partition, fold, seed
+            Of the run.
+        transform : str
+        constants, scoring : mapping
+            Of the config: constants of transforms by name, and how sequences are aligned.
+        data : Path
+            Where relative paths start.
+        """
+        scheme = read_scheme(dataset, scoring, data)
+        return cls(
+            dataset,
+            open_scores(dataset, scheme, folder / "scores"),
+            transforms_of([transform], constants, scheme),
+            seed,
+            partition.training(fold),
+            fold,
+            training_parts(partition),
+        )
+
+    def without(self, records: IntArray) -> "LandmarkStage":
+        """Return the stage of a training part that lacks some records, given by their places."""
+        mask = np.ones(len(self.dataset.rows), bool) if self.training is None else self.training
+        training = np.zeros_like(mask)
+        training[np.delete(np.flatnonzero(mask), records)] = True
+        return replace(self, training=training)
 
     def select(
         self, selector: Selector, matched: int | None = None, given: IntArray | None = None

@@ -1,10 +1,11 @@
 """Inner folds of a training part: hyper-parameters are chosen on them, and nothing else is seen."""
 
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from functools import cache
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,36 +13,35 @@ from numpy.typing import NDArray
 from kreinflow.errors import InputError
 from kreinflow.krein.correction import CorrectedFactor, embed
 from kreinflow.krein.eigen import Eigenpairs
-from kreinflow.krein.factor import KreinFactor, Rank
-from kreinflow.krein.landmark_kernel import TrainingPart, factor_of, landmark_kernel
-from kreinflow.learners.learner import Choice, Learner, Problem
-from kreinflow.models.calibration import (
-    LOSS_DIGITS,
-    TemperatureCalibrator,
+from kreinflow.krein.factor import Embedding, Rank
+from kreinflow.krein.landmark_kernel import (
+    LandmarkKernel,
+    Landmarks,
+    TrainingPart,
+    factor_of,
+    landmark_kernel,
 )
+from kreinflow.learners.learner import Choice, Learner, Problem
+from kreinflow.models.calibration import LOSS_DIGITS, TemperatureCalibrator
 from kreinflow.models.factors import factor_key
 from kreinflow.numerics import FloatArray, IntArray, current_limits
 from kreinflow.sequences.folds import inner_folds
-from kreinflow.tall import select
+from kreinflow.tall import Tall, select
+
+T = TypeVar("T")
+Factored = tuple[Embedding, Eigenpairs]
+ChooseAgain = Callable[[IntArray], Landmarks]
+"""Returns the landmarks that are chosen if some records, by their places in the training part, are
+not there."""
 
 
-def inner_partition(
-    landmark_rows: IntArray, part: TrainingPart, k: int, seed: int, fold: str
-) -> IntArray:
+def inner_partition(part: TrainingPart, k: int, seed: int, fold: str) -> IntArray:
     """Return the inner fold of each training record; -1 is always trained on.
 
-    A record that is a landmark knows itself: its column of C holds its own score, its own label
-    stands in the basis. A new object never does, so landmarks are trained on and not measured,
-    unless that would leave fewer than half of the records to measure, or a group has several
-    distinct rows, which then are held out together: a landmark of the group that was trained on
-    would know them. Then all are measured, each by a fit that lacks the landmarks of its inner
-    fold, see :func:`choose`. Groups with a class that is in one inner fold alone are trained on.
+    Groups with a class that is in one inner fold alone are trained on.
 
     Parameters
     ----------
-    landmark_rows : ndarray
-        Distinct rows that are a landmark of any selector in this fold, so that the recipes of all
-        selectors are measured on the same records and can be compared.
     part : TrainingPart
     k : int
         Inner folds wanted; see :func:`~kreinflow.sequences.folds.inner_folds`.
@@ -55,16 +55,12 @@ def inner_partition(
         If there are not two folds left.
     """
     inner = inner_folds(part.groups, part.labels, k, seed, fold)
-    plain = ~np.isin(part.rows, landmark_rows)
-    grouped = len(np.unique(part.groups)) < len(np.unique(part.rows))
-    if not grouped and 2 * np.count_nonzero(plain & (inner >= 0)) >= len(inner):
-        inner = np.where(plain, inner, -1)
     for label in range(len(part.classes)):
         own = part.labels == label
         if np.unique(inner[own]).size == 1:  # all in one fold: its fit would not know the class
             inner = np.where(np.isin(part.groups, part.groups[own]), -1, inner)
     if np.unique(inner[inner >= 0]).size < 2:
-        if grouped:
+        if len(np.unique(part.groups)) < len(np.unique(part.rows)):
             warnings.warn(
                 f"fold {fold}: too few groups of records to hold whole ones out in inner folds. "
                 "Single records are held out in their place, so the choice, the probabilities "
@@ -72,11 +68,10 @@ def inner_partition(
                 UserWarning,
                 stacklevel=2,
             )
-            single = replace(part, groups=part.rows)
-            return inner_partition(landmark_rows, single, k, seed, fold)
+            return inner_partition(replace(part, groups=part.rows), k, seed, fold)
         raise InputError(
-            "inner folds: too few records are left to choose and calibrate on. Use fewer "
-            "landmarks, or leave out classes with fewer than three records (min_class_size)."
+            "inner folds: too few records are left to choose and calibrate on. Leave out classes "
+            "with fewer than two records (min_class_size)."
         )
     return inner.astype(np.int64)
 
@@ -89,42 +84,134 @@ def whole_groups(groups: NDArray[Any], inner: IntArray) -> bool:
     return bool((inner == lowest[unit_of]).all())
 
 
-class InnerFactors:
-    """The factors of the fits of inner folds, for recipes that share landmarks and inner folds.
+class InnerFits:
+    """What the fits of inner folds may know: records, landmarks, kernel and factor of each.
 
-    They are kept while an eighth of what is allowed suffices; a factor that does not fit is made
-    again for each recipe, and has the same bits.
+    A record that is a landmark knows itself: its column of C holds its own score, its own label
+    stands in the basis. A new object never does. And landmarks of a class were chosen with the
+    labels of all its records, so what is no landmark is nearer to those of its own class than a
+    new object is. So the fit that an inner fold measures does without that fold's landmarks; and
+    where scores cost nothing its landmarks are chosen again, from its own training records.
+
+    Kernels and factors are shared by recipes. They are kept while an eighth of the memory that is
+    allowed suffices. What does not fit is made again for each recipe, and has the same bits.
+
+    Parameters
+    ----------
+    inner : ndarray of shape (n,)
+        See :func:`inner_partition`.
+    choose_again : callable, optional
+        See :data:`ChooseAgain`. Without it the landmarks of a fit are those of the training part,
+        less those that are held out.
+    make_factor : callable
+        Returns the factor of a kernel and a rank, and its eigenpairs.
     """
 
+    def __init__(
+        self,
+        inner: IntArray,
+        choose_again: ChooseAgain | None = None,
+        make_factor: Callable[[LandmarkKernel, Rank], Factored] = factor_of,
+    ) -> None:
+        self.inner = inner
+        self._choose_again = choose_again
+        self._make_factor = make_factor
+        self._landmarks: dict[int, Landmarks] = {}
+        self._kernels = _Kept[LandmarkKernel]()
+        self._factors = _Kept[Factored]()
+
+    @property
+    def measured(self) -> IntArray:
+        """The places of the records that are held out once."""
+        return np.flatnonzero(self.inner >= 0)
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(np.unique(self.inner[self.measured]).tolist())
+
+    def problem(self, problem: Problem, fold: int, rank: Rank) -> Problem | None:
+        """Return the problem of all records with what the fit of an inner fold may know.
+
+        Parameters
+        ----------
+        problem : Problem
+            The whole training part, with its landmarks and its factor.
+        fold : int
+        rank : "misfit", int or float
+            Of the factor.
+
+        Returns
+        -------
+        Problem or None
+            None if fewer than two landmarks are left.
+        """
+        held_out = np.flatnonzero(self.inner == fold)
+        part, transform = problem.part, problem.everything.transform
+        if fold not in self._landmarks:
+            self._landmarks[fold] = self._of_fit(problem, held_out)
+        landmarks = self._landmarks[fold]
+        if landmarks is problem.landmarks:
+            return problem
+        if len(landmarks.rows) < 2:
+            return None
+        kernel = self._kernels.get(
+            (fold, transform.name),
+            lambda: landmark_kernel(landmarks, part, transform),
+            lambda kernel: [kernel.C],
+        )
+
+        def factored() -> Factored:
+            seen = np.setdiff1d(np.arange(len(part.rows)), held_out)
+            own = kernel.self_similarities[seen]
+            known = replace(kernel, C=select(kernel.C, seen), self_similarities=own)
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", UserWarning)  # the factor of the fold says it
+                return self._make_factor(known, rank)
+
+        @cache
+        def embedding() -> CorrectedFactor:
+            factor, pairs = self._factors.get(
+                (fold, *factor_key(transform.name, rank)),
+                factored,
+                lambda made: [made[0].matrix, made[1].map, made[1].triangle],
+            )
+            return embed(factor, pairs, problem.embedding.method)
+
+        return Problem(embedding, kernel, landmarks, part, problem.chosen, problem.seed)
+
+    def _of_fit(self, problem: Problem, held_out: IntArray) -> Landmarks:
+        """Return the landmarks that the fit of an inner fold may have."""
+        if self._choose_again is not None:
+            # A budget that the fewer records do not allow, say.
+            with suppress(InputError):
+                return self._choose_again(held_out)
+        landmarks = problem.landmarks
+        kept = ~np.isin(landmarks.rows, problem.part.rows[held_out])
+        return landmarks if kept.all() else landmarks.some(kept)
+
+
+class _Kept(Generic[T]):
+    """What was made, by its key, while there is room for it."""
+
     def __init__(self) -> None:
-        self._kept: dict[tuple[int, str, str], tuple[KreinFactor, Eigenpairs]] = {}
+        self._made: dict[tuple[Any, ...], T] = {}
         self._bytes = 0
 
     def get(
-        self,
-        fold: int,
-        transform: str,
-        rank: Rank,
-        make: Callable[[], tuple[KreinFactor, Eigenpairs]],
-    ) -> tuple[KreinFactor, Eigenpairs]:
-        """Return the factor of the fit that an inner fold measures, and its eigenpairs."""
-        key = fold, *factor_key(transform, rank)
-        if key in self._kept:
-            return self._kept[key]
-        factor, pairs = make()
-        size = factor.matrix.nbytes + pairs.map.nbytes + pairs.triangle.nbytes
+        self, key: tuple[Any, ...], make: Callable[[], T], arrays: Callable[[T], Sequence[Tall]]
+    ) -> T:
+        """Return what has the key: as it was kept, else made, and kept if its arrays have room."""
+        if key in self._made:
+            return self._made[key]
+        made = make()
+        size = sum(array.nbytes for array in arrays(made) if isinstance(array, np.ndarray))
         if 8 * (self._bytes + size) <= current_limits().memory:
-            self._kept[key] = factor, pairs
+            self._made[key] = made
             self._bytes += size
-        return factor, pairs
+        return made
 
 
 def choose(
-    learner: Learner,
-    problem: Problem,
-    inner: IntArray,
-    rank: Rank | None = None,
-    shared: InnerFactors | None = None,
+    learner: Learner, problem: Problem, fits: InnerFits, rank: Rank
 ) -> tuple[Choice, FloatArray, TemperatureCalibrator]:
     """Choose the hyper-parameters of a learner on inner folds.
 
@@ -136,13 +223,10 @@ def choose(
     learner : Learner
     problem : Problem
         The whole training part.
-    inner : ndarray of shape (n,)
-        Inner fold of each training record; -1 is always trained on.
-    rank : optional
-        Of the factor. If given, landmarks that an inner fold holds out are no landmarks of its fit:
-        what it measures are new objects. If not, they stay.
-    shared : InnerFactors, optional
-        Of the same landmarks, training part and inner folds.
+    fits : InnerFits
+        Of the same training part.
+    rank : "misfit", int or float
+        Of the factor.
 
     Returns
     -------
@@ -154,8 +238,8 @@ def choose(
         Fitted to these.
     """
     choices = learner.choices()
-    truth = problem.labels[inner >= 0]
-    decisions = _held_out_decisions(learner, problem, choices, inner, rank, shared)
+    truth = problem.labels[fits.measured]
+    decisions = _held_out_decisions(learner, problem, choices, fits, rank)
     errors = [int((decision.argmax(axis=1) != truth).sum()) for decision in decisions]
     fewest = [i for i, count in enumerate(errors) if count == min(errors)]
     calibrators = {i: TemperatureCalibrator().fit(decisions[i], truth) for i in fewest}
@@ -164,12 +248,7 @@ def choose(
 
 
 def _held_out_decisions(
-    learner: Learner,
-    problem: Problem,
-    choices: Sequence[Choice],
-    inner: IntArray,
-    rank: Rank | None,
-    shared: InnerFactors | None = None,
+    learner: Learner, problem: Problem, choices: Sequence[Choice], fits: InnerFits, rank: Rank
 ) -> list[FloatArray]:
     """Return the decisions of each choice for the records that are held out once, and no others.
 
@@ -177,53 +256,21 @@ def _held_out_decisions(
     landmarks that an inner fold leaves are too few to learn from, or score nothing, all classes
     have the same decision, 0: nothing is known, and records are the same for all recipes.
     """
-    measured = np.flatnonzero(inner >= 0)
+    measured = fits.measured
     decisions = [np.zeros((len(measured), problem.n_classes)) for _ in choices]
-    for fold in np.unique(inner[measured]).tolist():
-        held_out = np.flatnonzero(inner == fold)
+    for fold in fits:
+        held_out = np.flatnonzero(fits.inner == fold)
         places = np.searchsorted(measured, held_out)
-        known = problem
-        if rank is not None:
-            kept = ~np.isin(problem.landmarks.rows, problem.part.rows[held_out])
-            if np.count_nonzero(kept) < 2:
-                continue
-            if not kept.all():
-                known = _with_landmarks(problem, kept, held_out, rank, fold, shared)
+        known = fits.problem(problem, fold, rank)
+        if known is None:
+            continue
         try:
-            fits = learner.fit(known.on(np.flatnonzero(inner != fold)), choices)
+            fitted = learner.fit(known.on(np.flatnonzero(fits.inner != fold)), choices)
         except InputError:
             if known is problem:
                 raise
             continue
         unseen = known.on(held_out)
-        for decision, fitted in zip(decisions, fits, strict=True):
-            decision[places] = learner.decide(fitted, unseen)
+        for decision, fit in zip(decisions, fitted, strict=True):
+            decision[places] = learner.decide(fit, unseen)
     return decisions
-
-
-def _with_landmarks(
-    problem: Problem,
-    kept: NDArray[np.bool_],
-    held_out: IntArray,
-    rank: Rank,
-    fold: int,
-    shared: InnerFactors | None,
-) -> Problem:
-    """Return the problem with some of its landmarks, and the factor of records not held out."""
-    part, landmarks = problem.part, problem.landmarks.some(kept)
-    kernel = landmark_kernel(landmarks, part, problem.everything.transform)
-
-    def make() -> tuple[KreinFactor, Eigenpairs]:
-        seen = np.setdiff1d(np.arange(len(part.rows)), held_out)
-        own = kernel.self_similarities[seen]
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", UserWarning)  # the factor of the fold says it
-            return factor_of(replace(kernel, C=select(kernel.C, seen), self_similarities=own), rank)
-
-    @cache
-    def embedding() -> CorrectedFactor:
-        name = kernel.transform.name
-        factor, pairs = shared.get(fold, name, rank, make) if shared is not None else make()
-        return embed(factor, pairs, problem.embedding.method)
-
-    return Problem(embedding, kernel, landmarks, part, problem.chosen, problem.seed)

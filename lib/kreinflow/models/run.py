@@ -11,11 +11,15 @@ from numpy.typing import NDArray
 
 from kreinflow.artifacts import open_array, read_table
 from kreinflow.krein.landmark_kernel import Landmarks, TrainingPart
+from kreinflow.landmarks.selector import Selector
+from kreinflow.landmarks.stage import LandmarkStage
 from kreinflow.models.classifier import LandmarkClassifier
+from kreinflow.models.inner_folds import ChooseAgain
 from kreinflow.numerics import FloatArray, IntArray, tile_map
+from kreinflow.scores import Scores
 from kreinflow.sequences.dataset import Dataset, read_dataset
 from kreinflow.sequences.partition import Partition, fold_numbers, read_partition
-from kreinflow.tall import TallMatrix
+from kreinflow.tall import Tall, TallMatrix
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,15 +32,29 @@ class Run:
     union: IntArray
     self_scores: FloatArray
 
-    def landmarks(self, table: pd.DataFrame) -> Landmarks:
-        """Return the landmarks of one fold, with the scores of all distinct rows."""
+    def landmarks(self, table: pd.DataFrame, scores: Scores | None = None) -> Landmarks:
+        """Return the landmarks of one fold, with the scores of all distinct rows.
+
+        Parameters
+        ----------
+        table : DataFrame
+            See :meth:`~kreinflow.landmarks.selector.Selector.select`.
+        scores : Scores, optional
+            Where the scores are, if they are not among the columns of the run.
+        """
         rows = table["row"].to_numpy(np.int64)
         codes = {label: code for code, label in enumerate(self.dataset.classes)}
-        every = np.array_equal(rows, self.union)  # then nothing needs to be copied
-        return Landmarks(
-            scores=TallMatrix.mapped(
+        columns: Tall | NDArray[Any]
+        if scores is not None:
+            shape = len(self.dataset.digests), len(rows)
+            columns = TallMatrix(shape, lambda places: scores.rectangle(places, rows))
+        else:
+            every = np.array_equal(rows, self.union)  # then nothing needs to be copied
+            columns = TallMatrix.mapped(
                 self.scores, None if every else np.searchsorted(self.union, rows)
-            ),
+            )
+        return Landmarks(
+            scores=columns,
             self_scores=self.self_scores,
             lengths=self.dataset.lengths.astype(np.float64),
             rows=self.alike(rows),
@@ -59,6 +77,34 @@ class Run:
         _, first, group = np.unique(self.partition.groups, return_index=True, return_inverse=True)
         names = np.array([self.dataset.digests[row] for row in self.dataset.rows[first]])
         return names[group]
+
+    def choose_again(
+        self, stage: LandmarkStage, selector: Selector, count: int
+    ) -> ChooseAgain | None:
+        """Return how the landmarks of a fold are chosen without some of its training records.
+
+        Parameters
+        ----------
+        stage : LandmarkStage
+            Of the fold.
+        selector : Selector
+        count : int
+            The landmarks that it chose from all training records.
+
+        Returns
+        -------
+        callable or None
+            Takes places in the training part, and returns the landmarks. None if other landmarks
+            would cost alignments, or the user named them.
+        """
+        if not stage.scores.free or selector.needs == "table":
+            return None
+
+        def chosen(held_out: IntArray) -> Landmarks:
+            table = stage.without(held_out).select(selector, matched=count)
+            return self.landmarks(table, stage.scores)
+
+        return chosen
 
     def training_part(self, fold: str) -> TrainingPart:
         """Return the records that a fold learns from."""

@@ -4,7 +4,7 @@ Nothing here looks at a record outside the training part of the fold.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -16,9 +16,8 @@ from kreinflow.krein.landmark_kernel import LandmarkKernel, Landmarks, TrainingP
 from kreinflow.learners.learner import Choice, Fitted, Problem
 from kreinflow.learners.registry import make_learner
 from kreinflow.models.classifier import LandmarkClassifier
-from kreinflow.models.inner_folds import InnerFactors, choose, whole_groups
+from kreinflow.models.inner_folds import InnerFits, choose, whole_groups
 from kreinflow.models.reject_threshold import RejectRule
-from kreinflow.numerics import IntArray
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,22 +36,18 @@ class Training:
     ----------
     landmarks : Landmarks
     part : TrainingPart
-    inner : ndarray of shape (n,)
-        Inner fold of each training record; -1 is always trained on. See
-        :func:`~kreinflow.models.inner_folds.inner_partition`.
+    fits : InnerFits
+        Those of the inner folds, which recipes share.
     reject : RejectRule
     seed : int
         For the learners that draw.
-    shared : InnerFactors, optional
-        The factors of the inner folds' fits, which recipes share.
     """
 
     landmarks: Landmarks
     part: TrainingPart
-    inner: IntArray
+    fits: InnerFits
     reject: RejectRule
     seed: int
-    shared: InnerFactors = field(default_factory=InnerFactors)
 
     def train(
         self,
@@ -82,11 +77,9 @@ class Training:
         learner = make_learner(settings)
         problem = Problem.of(embedding, kernel, self.landmarks, self.part, self.seed)
         with named(f"recipe {recipe['name']!r}"):
-            choice, decisions, calibrator = choose(
-                learner, problem, self.inner, recipe["rank"], self.shared
-            )
+            choice, decisions, calibrator = choose(learner, problem, self.fits, recipe["rank"])
             (fitted,) = learner.fit(problem, [choice])
-        truth = self.part.labels[self.inner >= 0]
+        truth = self.part.labels[self.fits.measured]
         probabilities = calibrator.probabilities(decisions)
         landmarks = self.landmarks
         classifier = LandmarkClassifier(
@@ -109,7 +102,7 @@ class Training:
             "rank": embedding.rank,
             **said(fitted, m / len(self.part.rows)),
             "hyper_parameters": shown(choice),
-            "groups_held_out": whole_groups(self.part.groups, self.inner),
+            "groups_held_out": whole_groups(self.part.groups, self.fits.inner),
             "temperature": classifier.temperature,
             "reject_threshold": classifier.reject_threshold,
             "inner_accuracy": float(np.mean(probabilities.argmax(axis=1) == truth)),
