@@ -213,10 +213,14 @@ class _Kept(Generic[T]):
 def choose(
     learner: Learner, problem: Problem, fits: InnerFits, rank: Rank
 ) -> tuple[Choice, FloatArray, TemperatureCalibrator]:
-    """Choose the hyper-parameters of a learner on inner folds.
+    """Choose the hyper-parameters of a learner on inner folds, and say what the choice is worth.
 
     Those with the fewest errors win; among equals those of smaller log loss (after the
     temperature that suits them best), then those that the learner lists first.
+
+    The best of many looks better on the records that it was chosen by than it is. So the decisions
+    that are returned are, for the records of each inner fold, those of the hyper-parameters that
+    the other inner folds choose.
 
     Parameters
     ----------
@@ -233,18 +237,37 @@ def choose(
     mapping of str to float
         The hyper-parameters.
     ndarray
-        Their decisions for the records that were held out.
+        Decisions for the records that were held out. Those of other hyper-parameters are in the
+        units of the chosen ones: both were divided by the temperature that suits them best.
     TemperatureCalibrator
         Fitted to these.
     """
     choices = learner.choices()
-    truth = problem.labels[fits.measured]
+    truth, folds = problem.labels[fits.measured], fits.inner[fits.measured]
     decisions = _held_out_decisions(learner, problem, choices, fits, rank)
-    errors = [int((decision.argmax(axis=1) != truth).sum()) for decision in decisions]
-    fewest = [i for i, count in enumerate(errors) if count == min(errors)]
-    calibrators = {i: TemperatureCalibrator().fit(decisions[i], truth) for i in fewest}
-    best = min(fewest, key=lambda i: round(calibrators[i].log_loss_, LOSS_DIGITS))
-    return choices[best], decisions[best], calibrators[best]
+    wrong = np.array([decision.argmax(axis=1) != truth for decision in decisions])
+
+    @cache
+    def calibrator(i: int) -> TemperatureCalibrator:
+        return TemperatureCalibrator().fit(decisions[i], truth)
+
+    @cache
+    def losses(i: int) -> FloatArray:
+        likely = calibrator(i).probabilities(decisions[i])[np.arange(len(truth)), truth]
+        return -np.log(np.maximum(likely, np.finfo(float).tiny))
+
+    def best_on(rows: NDArray[np.bool_]) -> int:
+        errors = wrong[:, rows].sum(axis=1)
+        fewest = np.flatnonzero(errors == errors.min()).tolist()
+        return min(fewest, key=lambda i: round(float(losses(i)[rows].mean()), LOSS_DIGITS))
+
+    best = best_on(np.ones(len(truth), dtype=bool))
+    honest = np.empty_like(decisions[best])
+    for fold in fits:
+        other = best_on(folds != fold)
+        scale = calibrator(best).temperature_ / calibrator(other).temperature_
+        honest[folds == fold] = decisions[other][folds == fold] * scale
+    return choices[best], honest, TemperatureCalibrator().fit(honest, truth)
 
 
 def _held_out_decisions(
