@@ -15,12 +15,12 @@ from kreinflow.landmarks.registry import make_selector
 from kreinflow.landmarks.stage import LandmarkStage
 from kreinflow.models.factor_file import factor_table
 from kreinflow.models.factors import make_factors
-from kreinflow.models.inner_folds import inner_partition
+from kreinflow.models.inner_folds import InnerFits, inner_partition
 from kreinflow.models.reject_threshold import RejectRule
 from kreinflow.models.run import Run
 from kreinflow.models.training import Training
 from kreinflow.scores import MatrixScores, open_scores, read_scheme, transforms_of
-from kreinflow.sequences.partition import ALL, Partition
+from kreinflow.sequences.partition import Partition
 from kreinflow.sequences.sources.registry import make_source
 from sequence_pairs import rectangle
 
@@ -152,14 +152,18 @@ def configuration(source, transform="log", learner="ikfd", scoring=None, folds=N
     }
 
 
-def training_on(table, union, dataset, scores, partition, fold, config):
-    """The training of a fold with a table of landmarks; ``union`` are those of all selectors."""
+def training_on(table, stage, selector, partition, config):
+    """The training of a stage's fold with a table of landmarks that a selector chose."""
+    dataset, scores, fold = stage.dataset, stage.scores, stage.fold
     rows = table["row"].to_numpy(np.int64)
     columns = scores.rectangle(np.arange(len(dataset.digests)), rows)
     run = Run(dataset, partition, columns, rows, scores.self_scores())
     landmarks, part = run.landmarks(table), run.training_part(fold)
-    inner = inner_partition(union, part, config["inner_folds"], config["seed"], fold)
-    return Training(landmarks, part, inner, RejectRule(config["reject_error"]), config["seed"])
+    fits = InnerFits(
+        inner_partition(part, config["inner_folds"], config["seed"], fold),
+        run.choose_again(stage, make_selector(selector), len(table)),
+    )
+    return Training(landmarks, part, fits, RejectRule(config["reject_error"]), config["seed"])
 
 
 def trained_recipe(config, data):
@@ -179,12 +183,11 @@ def trained_recipe(config, data):
     transforms = transforms_of(
         [recipe["transform"], selector.get("transform", "raw")], config["transforms"], scheme
     )
-    table = LandmarkStage(dataset, scores, transforms, config["seed"]).select(
-        make_selector(selector)
-    )
+    stage = LandmarkStage(dataset, scores, transforms, config["seed"])
+    table = stage.select(make_selector(selector))
     landmark_rows = table["row"].to_numpy(np.int64)
     partition = Partition(dataset.rows, np.empty((0, len(dataset.ids)), dtype=np.int64))
-    training = training_on(table, landmark_rows, dataset, scores, partition, ALL, config)
+    training = training_on(table, stage, selector, partition, config)
     landmarks, part = training.landmarks, training.part
     (entry,) = make_factors(landmarks, part, transforms, [recipe])
     trained = training.train(

@@ -48,10 +48,9 @@ def inner_figures(K, codes, fold):
         name: stage.select(make_selector(settings))
         for name, settings in CONFIG["selectors"].items()
     }
-    union = np.unique(np.concatenate([table["row"] for table in tables.values()]))
     figures = []
     for name, table in tables.items():
-        training = training_on(table, union, dataset, scores, PARTITION, fold, CONFIG)
+        training = training_on(table, stage, CONFIG["selectors"][name], PARTITION, CONFIG)
         own = [recipe for recipe in CONFIG["recipes"] if recipe["selector"] == name]
         entries = make_factors(training.landmarks, training.part, transforms, own)
         recipes = training.train_recipes(

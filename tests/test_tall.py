@@ -8,7 +8,7 @@ import kreinflow.tall
 from krein_problems import labelled_rows, problem_of_scores
 from kreinflow.errors import InputError
 from kreinflow.learners.registry import LEARNERS, make_learner
-from kreinflow.models.inner_folds import choose
+from kreinflow.models.inner_folds import InnerFits, choose
 from kreinflow.numerics import limited
 from kreinflow.tall import TallMatrix, select
 
@@ -122,8 +122,8 @@ def test_results_are_the_same_bits_whatever_memory_and_threads(method, kind):
         with limited(threads, memory_mb):
             problem = problem_of(kind)
             assert isinstance(problem.Z, TallMatrix) == (memory_mb == 0.01)
-            inner = np.arange(len(problem.part.rows)) % 3
-            choice, decisions, _ = choose(make_learner({"method": method}), problem, inner)
+            fits = InnerFits(np.arange(len(problem.part.rows)) % 3)
+            choice, decisions, _ = choose(make_learner({"method": method}), problem, fits, 6)
             outcomes.append((choice, decisions.tobytes()))
     assert all(outcome == outcomes[0] for outcome in outcomes)
 

@@ -45,15 +45,7 @@ def transforms_of(
 
 
 class Scores(ABC):
-    """Where scores come from: aligned ones from their store, others from a matrix or a kernel.
-
-    Attributes
-    ----------
-    free : bool
-        Whether any score can be had at next to no cost: nothing is aligned or compared by strings.
-    """
-
-    free: bool = False
+    """Where scores come from: aligned ones from their store, others from a matrix or a kernel."""
 
     @property
     @abstractmethod
@@ -109,7 +101,6 @@ class MatrixScores(Scores):
 
     matrix: NDArray[np.floating]
     dtype = np.dtype(np.float64)
-    free = True
 
     def into(self, out: NDArray[Any], rows: IntArray, columns: IntArray) -> None:
         """Write the entries of rows x columns into ``out``, a tile of rows at a time."""
@@ -130,11 +121,6 @@ class KernelScores(Scores):
     id_of: Callable[[int], str]
     """The id of a distinct row, for messages."""
     dtype = np.dtype(np.float64)
-
-    @property
-    def free(self) -> bool:  # type: ignore[override]
-        """See :class:`Scores`."""
-        return not self.kernel.strings
 
     def into(self, out: NDArray[Any], rows: IntArray, columns: IntArray) -> None:
         """Write the kernel of rows x columns into ``out``, a tile of rows at a time."""

@@ -265,12 +265,12 @@ def test_a_landmark_that_is_given_twice_changes_no_prediction(learner):
 
 
 def partitions(monkeypatch):
-    """The inner folds that fits draw, with the rows of landmarks and records."""
+    """The inner folds that fits draw, with their training parts."""
     found = []
 
-    def noted(rows, part, *rest):
-        inner = inner_partition(rows, part, *rest)
-        found.append((rows, part, inner))
+    def noted(part, *rest):
+        inner = inner_partition(part, *rest)
+        found.append((part, inner))
         return inner
 
     monkeypatch.setattr("kreinflow.estimators.base.inner_partition", noted)
@@ -278,31 +278,27 @@ def partitions(monkeypatch):
 
 
 def test_equal_rows_of_columns_are_one_object(monkeypatch):
-    """A pair of equal records is no group of several objects: landmarks are not measured still."""
+    """A pair of equal records is in one inner fold, though their labels differ."""
     found = partitions(monkeypatch)
     K, _, y = noise()
     S, everyone = np.arange(0, 40, 5), np.r_[np.arange(40), 1]
     NystroemClassifier(K[np.ix_(S, S)]).fit(K[np.ix_(everyone, S)], np.r_[y, 1 - y[1]])
-    ((_, part, inner),) = found
+    ((part, inner),) = found
     assert part.rows[40] == part.rows[1]
     assert inner[40] == inner[1] >= 0
-    assert (inner[S] == -1).all()
 
 
 def test_equal_vectors_of_two_classes_are_one_object(monkeypatch):
-    """Whichever of them is the landmark, the other knows it as well, and is not measured."""
+    """Whichever of them is the landmark, the other is in its inner fold."""
     found = partitions(monkeypatch)
     _, X, y = noise()
     model = KreinClassifier(
         "gaussian", kernel_params={"width": 1.0}, selector="uniform", n_landmarks=12
     )
     model.fit(np.r_[X, X], np.r_[y, 1 - y])
-    ((rows, part, inner),) = found
+    ((part, inner),) = found
     np.testing.assert_array_equal(part.rows[:40], part.rows[40:])
-    of_landmarks = np.isin(np.arange(80) % 40, model.landmark_indices_ % 40)
-    np.testing.assert_array_equal(np.isin(part.rows, rows), of_landmarks)
-    assert (inner[of_landmarks] == -1).all()
-    assert (inner[~of_landmarks] >= 0).all()
+    np.testing.assert_array_equal(inner[:40], inner[40:])
 
 
 def test_self_similarities_are_sliced_with_the_rows():

@@ -9,11 +9,12 @@ import pytest
 from kreinflow.alignment.transforms import make_transform
 from kreinflow.errors import InputError
 from kreinflow.krein.factor import KreinFactor
-from kreinflow.krein.landmark_kernel import Landmarks, TrainingPart, landmark_kernel
+from kreinflow.krein.landmark_kernel import TrainingPart, landmark_kernel
 from kreinflow.learners import registry
 from kreinflow.learners.learner import Problem
 from kreinflow.models.factors import embedding_of, make_factors
 from kreinflow.models.inner_folds import (
+    InnerFits,
     _held_out_decisions,
     choose,
     inner_partition,
@@ -33,25 +34,14 @@ from models.trainings import (
     embedded,
     fitted,
     problem,
+    without,
 )
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_inner_folds_measure_no_landmark(kind):
+def test_inner_folds_measure_all_records_landmarks_too(kind):
     *_, inner, _ = fitted(kind, "nearest")
-    landmarks, part, _ = problem(kind)
-    assert (inner[np.isin(part.rows, landmarks.rows)] == -1).all()
-    assert (inner[~np.isin(part.rows, landmarks.rows)] >= 0).all()
-    assert set(inner) == {-1, 0, 1, 2}
-
-
-def test_where_half_of_all_are_landmarks_they_are_measured_too():
-    landmarks, part, full = problem("similarity")
-    half = part.rows[: 2 * len(part.rows) // 3]
-    many = Landmarks(
-        full[:, half], landmarks.self_scores, landmarks.lengths, half, half // 30, "similarity"
-    )
-    assert (inner_partition(many.rows, part, 3, 1, "r0f0") >= 0).all()
+    assert set(inner) == {0, 1, 2}
 
 
 def all_landmarks(kind):
@@ -60,7 +50,7 @@ def all_landmarks(kind):
     landmarks = replace(
         landmarks, scores=full[:, part.rows], rows=part.rows, classes=part.labels.copy()
     )
-    return landmarks, part, inner_partition(landmarks.rows, part, 3, 1, "r0f0")
+    return landmarks, part, inner_partition(part, 3, 1, "r0f0")
 
 
 def whole(landmarks, part, correction):
@@ -71,7 +61,8 @@ def whole(landmarks, part, correction):
 def held_decisions(learner, landmarks, part, inner):
     """The decisions of inner folds, with the hyper-parameters that they choose."""
     problem = whole(landmarks, part, "flip" if learner in PSD_ONLY else "none")
-    return choose(registry.make_learner(LEARNERS[learner]), problem, inner, "misfit")[1]
+    machine = registry.make_learner(LEARNERS[learner])
+    return choose(machine, problem, InnerFits(inner), "misfit")[1]
 
 
 @pytest.mark.filterwarnings("ignore:the factor misses")
@@ -84,17 +75,11 @@ def test_measured_landmarks_are_new_objects_to_their_inner_folds(kind, learner):
     machine = registry.make_learner(LEARNERS[learner])
     choices = machine.choices()[:2]
     found = _held_out_decisions(
-        machine, whole(landmarks, part, correction), choices, inner, "misfit"
+        machine, whole(landmarks, part, correction), choices, InnerFits(inner), "misfit"
     )
     for fold in range(3):
-        held_out, seen = inner == fold, inner != fold
-        others = replace(
-            landmarks,
-            scores=np.asarray(landmarks.scores)[:, seen],
-            rows=landmarks.rows[seen],
-            classes=landmarks.classes[seen],
-        )
-        smaller = TrainingPart(part.rows[seen], part.labels[seen], part.groups[seen], CLASSES)
+        held_out = inner == fold
+        others, smaller = without(landmarks, part, held_out)
         alone = whole(others, smaller, correction)
         new = TrainingPart(part.rows[held_out], part.labels[held_out], part.groups, CLASSES)
         near = others.scores[new.rows]
@@ -145,14 +130,14 @@ def test_recipes_share_the_factors_of_inner_folds(monkeypatch, memory_mb, made_o
 
     with limited(1, memory_mb):
         alone = [
-            Training(landmarks, part, inner, RejectRule(0.05), seed=1).train(
+            Training(landmarks, part, InnerFits(inner), RejectRule(0.05), seed=1).train(
                 recipe, LEARNERS[recipe["learner"]], embedding_of(entries, recipe), kernel
             )
             for recipe in recipes
         ]
         fits = len(made)
         together = list(
-            Training(landmarks, part, inner, RejectRule(0.05), seed=1).train_recipes(
+            Training(landmarks, part, InnerFits(inner), RejectRule(0.05), seed=1).train_recipes(
                 recipes, LEARNERS, {"raw": transform}, partial(embedding_of, entries)
             )
         )
@@ -203,14 +188,14 @@ def test_too_few_records_for_inner_folds_are_refused():
     rows = landmarks.rows[[0, 5, 9]]  # one of each class
     part = TrainingPart(rows, rows // 30, rows, CLASSES)
     with pytest.raises(InputError, match="too few records are left to choose and calibrate on"):
-        inner_partition(landmarks.rows, part, 3, 1, "r0f0")
+        inner_partition(part, 3, 1, "r0f0")
 
 
 def grouped_problem(kind):
     """Groups of three neighbouring rows, of which a landmark is in many, and their inner folds."""
     landmarks, part, _ = problem(kind)
     part = replace(part, groups=part.rows // 3)
-    return landmarks, part, inner_partition(landmarks.rows, part, 3, 1, "r0f0")
+    return landmarks, part, inner_partition(part, 3, 1, "r0f0")
 
 
 def test_groups_share_an_inner_fold():
@@ -224,7 +209,7 @@ def test_a_group_is_trained_on_whole_where_another_fold_would_not_know_a_class_o
     groups = np.repeat(np.arange(6), 5)
     labels = np.where(np.arange(30) < 2, 1, 0)
     part = TrainingPart(np.arange(30), labels, groups, ("a", "b"))
-    inner = inner_partition(np.array([29]), part, 3, 1, "r0f0")
+    inner = inner_partition(part, 3, 1, "r0f0")
     assert (inner[:5] == -1).all()
     for group in range(1, 6):
         assert len(np.unique(inner[groups == group])) == 1
@@ -235,11 +220,10 @@ def test_groups_that_leave_one_inner_fold_are_torn_with_a_warning():
     groups = np.repeat([0, 1], 5)
     part = TrainingPart(np.arange(10), np.where(np.arange(10) < 2, 1, 0), groups, ("a", "b"))
     with pytest.warns(UserWarning, match="fold r0f1: too few groups of records to hold whole"):
-        inner = inner_partition(np.array([9]), part, 2, 1, "r0f1")
+        inner = inner_partition(part, 2, 1, "r0f1")
     single = replace(part, groups=part.rows)
-    np.testing.assert_array_equal(inner, inner_partition(np.array([9]), single, 2, 1, "r0f1"))
-    assert set(inner) == {-1, 0, 1}
-    assert inner[9] == -1
+    np.testing.assert_array_equal(inner, inner_partition(single, 2, 1, "r0f1"))
+    assert set(inner) == {0, 1}
     assert [whole_groups(part.groups, inner), whole_groups(part.rows, inner)] == [False, True]
 
 
@@ -249,7 +233,7 @@ def test_torn_groups_that_are_too_few_records_are_refused():
         pytest.warns(UserWarning, match="too few groups"),
         pytest.raises(InputError, match="too few records are left to choose and calibrate on"),
     ):
-        inner_partition(np.array([0]), part, 2, 1, "r0f0")
+        inner_partition(part, 2, 1, "r0f0")
 
 
 def test_a_group_that_is_held_out_has_no_word_in_its_own_decisions():
@@ -272,7 +256,7 @@ def test_decisions_are_held_for_measured_records_alone():
     inner[::2] = -1
     learner = registry.make_learner(LEARNERS["lsm"])
     problem_ = Problem.of(embedding, kernel, landmarks, part, 1)
-    held = _held_out_decisions(learner, problem_, learner.choices(), inner, None)
+    held = _held_out_decisions(learner, problem_, learner.choices(), InnerFits(inner), "misfit")
     assert len(held) == 25
     assert {decisions.shape for decisions in held} == {(np.count_nonzero(inner >= 0), 3)}
     (fit,) = learner.fit(problem_.on(np.flatnonzero(inner != 1)), learner.choices()[7:8])

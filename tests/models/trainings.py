@@ -7,7 +7,7 @@ import numpy as np
 from kreinflow.alignment.transforms import make_transform
 from kreinflow.krein.landmark_kernel import Landmarks, TrainingPart, landmark_kernel
 from kreinflow.models.factors import make_factors
-from kreinflow.models.inner_folds import inner_partition
+from kreinflow.models.inner_folds import InnerFits, inner_partition
 from kreinflow.models.reject_threshold import RejectRule
 from kreinflow.models.training import Training
 from small_inputs import matrix_of, points
@@ -95,10 +95,23 @@ def fitted(kind, learner, correction=None, seed=3, **changes):
     landmarks = replace(landmarks, **changes)
     recipe = recipe_for(kind, correction, learner)
     embedding, kernel = embedded(landmarks, part, correction)
-    inner = inner_partition(landmarks.rows, part, 3, 1, "r0f0")
-    training = Training(landmarks, part, inner, RejectRule(0.05), seed=1)
+    inner = inner_partition(part, 3, 1, "r0f0")
+    training = Training(landmarks, part, InnerFits(inner), RejectRule(0.05), seed=1)
     trained = training.train(recipe, LEARNERS[learner], embedding, kernel)
     return trained, landmarks, part, kernel, embedding, inner, full
+
+
+def without(landmarks, part, held_out):
+    """Landmarks and training part as they are where some records, by a mask, never were."""
+    kept = ~np.isin(landmarks.rows, part.rows[held_out])
+    others = replace(
+        landmarks,
+        scores=np.asarray(landmarks.scores)[:, kept],
+        rows=landmarks.rows[kept],
+        classes=landmarks.classes[kept],
+    )
+    seen = ~held_out
+    return others, TrainingPart(part.rows[seen], part.labels[seen], part.groups[seen], CLASSES)
 
 
 def decisions(classifier, landmarks, rows):

@@ -97,7 +97,7 @@ class Run:
             Takes places in the training part, and returns the landmarks. None if other landmarks
             would cost alignments, or the user named them.
         """
-        if not stage.scores.free or selector.needs == "table":
+        if not self.dataset.payload.free or selector.needs == "table":
             return None
 
         def chosen(held_out: IntArray) -> Landmarks:

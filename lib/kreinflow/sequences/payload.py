@@ -4,7 +4,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +23,9 @@ class Payload(ABC):
 
     kind: str
     """``sequences``, ``similarity`` or ``squared_dissimilarity``."""
+
+    free: ClassVar[bool] = False
+    """Whether the score of any two rows can be had at next to no cost."""
 
     @abstractmethod
     def __len__(self) -> int:
@@ -126,6 +129,7 @@ class Matrix(Payload):
 
     values: NDArray[np.floating]
     """Of shape (rows, rows), symmetric."""
+    free = True
 
     def __len__(self) -> int:
         return len(self.values)
@@ -162,6 +166,11 @@ class Compared(Payload):
 
     objects: Objects
     kernel: Kernel
+
+    @property
+    def free(self) -> bool:  # type: ignore[override]
+        """See :class:`Payload`. Strings are not: to compare them costs what alignments cost."""
+        return not self.kernel.strings
 
     def __len__(self) -> int:
         return len(self.objects)
