@@ -8,10 +8,13 @@ import pytest
 
 from kreinflow.alignment.transforms import make_transform
 from kreinflow.errors import InputError
+from kreinflow.estimators import KreinClassifier
 from kreinflow.krein.factor import KreinFactor
 from kreinflow.krein.landmark_kernel import TrainingPart, landmark_kernel
 from kreinflow.learners import registry
 from kreinflow.learners.learner import Problem
+from kreinflow.models import inner_folds
+from kreinflow.models.calibration import TemperatureCalibrator
 from kreinflow.models.factors import embedding_of, make_factors
 from kreinflow.models.inner_folds import (
     InnerFits,
@@ -259,6 +262,119 @@ def test_decisions_are_held_for_measured_records_alone():
     held = _held_out_decisions(learner, problem_, learner.choices(), InnerFits(inner), "misfit")
     assert len(held) == 25
     assert {decisions.shape for decisions in held} == {(np.count_nonzero(inner >= 0), 3)}
-    (fit,) = learner.fit(problem_.on(np.flatnonzero(inner != 1)), learner.choices()[7:8])
-    expected = learner.decide(fit, problem_.on(np.flatnonzero(inner == 1)))
+    known = InnerFits(inner).problem(problem_, 1, "misfit")
+    (fit,) = learner.fit(known.on(np.flatnonzero(inner != 1)), learner.choices()[7:8])
+    expected = learner.decide(fit, known.on(np.flatnonzero(inner == 1)))
     np.testing.assert_allclose(held[7][inner[inner >= 0] == 1], expected, rtol=1e-12, atol=1e-12)
+
+
+# What is measured on inner folds is what new objects get.
+
+GAUSSIAN = {"kernel": "gaussian", "kernel_params": {"width": 3.0}, "n_landmarks": 60}
+
+
+def noise(seed, n=120, classes=4):
+    """Points of one cloud, and labels that say nothing of them."""
+    random = np.random.default_rng(seed)
+    return random.normal(size=(n, 10)), random.permutation(np.arange(n) % classes)
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("selector", ["meb", "kmeans++"])
+@pytest.mark.parametrize("learner", ["ny_ikfd", "nearest_landmark", "sf_lsm"])
+def test_labels_that_are_noise_give_chance(selector, learner):
+    """Landmarks that are chosen class by class carry the labels of what inner folds hold out."""
+    model = KreinClassifier(**GAUSSIAN, selector=selector, learner=learner)
+    found = [model.fit(*noise(seed)).training_["inner_accuracy"] for seed in range(100, 120)]
+    assert abs(np.mean(found) - 0.25) < 3 * np.std(found, ddof=1) / 20**0.5
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_fits_of_inner_folds_choose_landmarks_from_their_own_records(monkeypatch):
+    """The labels of what a fold holds out change nothing of the landmarks that measure it."""
+    X, y = noise(1)
+    fold_of = np.arange(len(y)) // 4 % 3
+    seen = []
+
+    def noted(learner, problem, fits, rank):
+        seen.append(fits.problem(problem, 0, rank).landmarks.rows)
+        return choose(learner, problem, fits, rank)
+
+    monkeypatch.setattr("kreinflow.models.training.choose", noted)
+    monkeypatch.setattr("kreinflow.estimators.base.inner_partition", lambda *_: fold_of)
+    for labels in (y, np.where(fold_of == 0, 3 - y, y)):
+        KreinClassifier(**GAUSSIAN).fit(X, labels)
+    np.testing.assert_array_equal(*seen)
+    assert (fold_of[seen[0]] != 0).all()
+
+
+def test_a_budget_that_an_inner_fold_has_no_records_for_leaves_the_landmarks_that_are_there():
+    landmarks, part, _ = problem("similarity")
+    inner = np.arange(len(part.rows)) % 3
+
+    def refuse(held_out):
+        raise InputError("a budget of 12 landmarks does not fit")
+
+    whole_ = whole(landmarks, part, "none")
+    plain, refused = (
+        InnerFits(inner, again).problem(whole_, 1, "misfit") for again in (None, refuse)
+    )
+    np.testing.assert_array_equal(refused.landmarks.rows, plain.landmarks.rows)
+    kept = ~np.isin(landmarks.rows, part.rows[inner == 1])
+    np.testing.assert_array_equal(plain.landmarks.rows, landmarks.rows[kept])
+    assert 2 <= kept.sum() < M
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("learner", ["krein_lsm", "ny_pcvm"])
+def test_the_order_of_the_rows_changes_nothing_that_inner_folds_choose(learner):
+    X, y = noise(2, n=90, classes=2)
+    X[:, 0] += 1.5 * y
+    K = np.tanh(X @ X.T / 4 - 1)
+    order = np.random.default_rng(3).permutation(len(y))
+    one, other = (
+        KreinClassifier(selector="uniform", n_landmarks=30, learner=learner).fit(
+            K[np.ix_(rows, rows)], y[rows]
+        )
+        for rows in (np.arange(len(y)), order)
+    )
+    np.testing.assert_array_equal(
+        np.sort(order[other.landmark_indices_]), np.sort(one.landmark_indices_)
+    )
+    for name in ("hyper_parameters", "inner_accuracy"):
+        assert one.training_[name] == other.training_[name]
+    assert one.training_["temperature"] == pytest.approx(other.training_["temperature"], rel=1e-6)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_identical_objects_of_a_precomputed_matrix_share_an_inner_fold():
+    """Twins with equal labels, which are noise: who is measured must not know the twin."""
+    X, y = noise(4, n=60)
+    twice = np.tile(np.arange(60), 2)
+    K = np.exp(-((X[:, None] - X) ** 2).sum(axis=2) / 2)[np.ix_(twice, twice)]
+    model = KreinClassifier(selector="all", learner="nearest_landmark").fit(K, y[twice])
+    assert model.training_["inner_accuracy"] < 0.5
+
+
+def test_the_best_of_many_hyper_parameters_is_not_measured_by_what_chose_it(monkeypatch):
+    """Of 25 choices that are noise one is lucky: measured by what chose it, it is above chance."""
+    embedding, kernel = embedded(*problem("similarity")[:2], "none")
+    landmarks, part, _ = problem("similarity")
+    fits = InnerFits(np.arange(len(part.rows)) % 3)
+    learner = registry.make_learner(LEARNERS["lsm"])
+    lucky, honest = [], []
+    for seed in range(60):
+        random = np.random.default_rng(seed)
+        every = [random.normal(size=(len(part.rows), 3)) for _ in learner.choices()]
+        truth = random.integers(0, 3, len(part.rows))
+        monkeypatch.setattr(inner_folds, "_held_out_decisions", lambda *_, every=every: every)
+        noise_ = Problem.of(embedding, kernel, landmarks, replace(part, labels=truth), 1)
+        choice, decisions, calibrator = choose(learner, noise_, fits, "misfit")
+        found = [np.mean(d.argmax(axis=1) == truth) for d in every]
+        assert found[learner.choices().index(choice)] == max(found)
+        lucky.append(max(found))
+        honest.append(np.mean(decisions.argmax(axis=1) == truth))
+        assert calibrator.temperature_ == TemperatureCalibrator().fit(decisions, truth).temperature_
+    error = np.std(honest, ddof=1) / 60**0.5
+    assert np.mean(lucky) > 1 / 3 + 10 * error
+    assert abs(np.mean(honest) - 1 / 3) < 3 * error

@@ -5,7 +5,7 @@ import pytest
 
 from kreinflow.errors import InputError
 from kreinflow.randomness import hash_keys
-from kreinflow.sequences.dataset import Dataset, digest
+from kreinflow.sequences.dataset import Dataset
 from kreinflow.sequences.folds import (
     assign_folds,
     check_groups,
@@ -13,7 +13,7 @@ from kreinflow.sequences.folds import (
     fold_summary,
     inner_folds,
 )
-from kreinflow.sequences.payload import Matrix, Sequences
+from kreinflow.sequences.payload import Matrix, Sequences, digest
 
 
 def settings(**changes):

@@ -11,8 +11,8 @@ from sklearn.utils.validation import check_array, validate_data
 from kreinflow.estimators.base import KINDS, SYMMETRY, LandmarkDecisions
 from kreinflow.krein.landmark_kernel import Landmarks, TrainingPart
 from kreinflow.numerics import FloatArray
-from kreinflow.sequences.dataset import digest
 from kreinflow.sequences.matrix_files import check_matrix
+from kreinflow.sequences.payload import row_digests
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -146,7 +146,7 @@ class NystroemClassifier(LandmarkDecisions):
         part = TrainingPart(
             rows=rows,
             labels=codes,
-            groups=_groups(given),
+            groups=np.array(row_digests(given[:, np.unique(landmark_rows)])),
             classes=self._class_names(),
         )
         self._train(landmarks, part)
@@ -185,12 +185,3 @@ class NystroemClassifier(LandmarkDecisions):
 def _places(rows: FloatArray) -> dict[bytes, int]:
     """Return the first place of each distinct row, by its bytes."""
     return {row.tobytes(): i for i, row in reversed(list(enumerate(rows)))}
-
-
-def _groups(rows: FloatArray) -> NDArray[np.str_]:
-    """Return the group of each row, which identical rows share, under names that do not drift.
-
-    They are those of the records of a matrix without ids, so that inner folds are the workflow's.
-    """
-    places = _places(rows)
-    return np.array([digest(str(places[row.tobytes()] + 1).encode()) for row in rows])

@@ -30,11 +30,12 @@ from kreinflow.models.run import Run
 from kreinflow.numerics import FloatArray, tiles
 from kreinflow.schema import complete_method, nearest
 from kreinflow.scores import open_scores
-from kreinflow.sequences.dataset import Dataset, digest
+from kreinflow.sequences.dataset import Dataset
 from kreinflow.sequences.matrix_files import check_matrix
 from kreinflow.sequences.objects import refuse_unfit
 from kreinflow.sequences.partition import ALL, Partition
-from kreinflow.sequences.payload import Compared, Matrix
+from kreinflow.sequences.payload import Compared, Matrix, digest
+from kreinflow.sequences.sources.measured import numbers
 
 PRECOMPUTED = "precomputed"
 
@@ -157,7 +158,8 @@ class LandmarkChoice(LandmarkFactor):
         table = stage.select(selector)
         rows = table["row"].to_numpy(np.int64)
         columns = scores.rectangle(np.arange(len(dataset.digests)), rows)
-        partition = Partition(dataset.rows, np.empty((0, len(codes)), dtype=np.int64))
+        groups = dataset.first_alike[dataset.rows]
+        partition = Partition(groups, np.empty((0, len(codes)), dtype=np.int64))
         run = Run(dataset, partition, columns, rows, scores.self_scores())
         first = np.unique(dataset.rows, return_index=True)[1]
         self.landmark_indices_ = first[rows]
@@ -211,17 +213,19 @@ def _matrix_dataset(
     X: FloatArray, kind: str, codes: NDArray[np.int64], classes: tuple[str, ...]
 ) -> Dataset:
     """Return the data set that the workflow makes of a matrix without ids."""
-    ids = tuple(str(i) for i in range(1, len(X) + 1))
+    payload = Matrix(
+        check_matrix(Path("X"), X, kind, SYMMETRY)[0],
+        kind="similarity" if kind == "similarity" else "squared_dissimilarity",
+        numbered=True,
+    )
+    ids = numbers(len(X))
     return Dataset(
-        ids=ids,
+        ids=tuple(ids),
         labels=codes,
         classes=classes,
-        rows=np.arange(len(ids), dtype=np.int64),
-        digests=tuple(digest(id.encode()) for id in ids),
-        payload=Matrix(
-            check_matrix(Path("X"), X, kind, SYMMETRY)[0],
-            kind="similarity" if kind == "similarity" else "squared_dissimilarity",
-        ),
+        rows=np.arange(len(X), dtype=np.int64),
+        digests=payload.digests(payload.contents(ids)),
+        payload=payload,
     )
 
 

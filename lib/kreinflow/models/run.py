@@ -64,19 +64,19 @@ class Run:
 
     def alike(self, rows: IntArray) -> IntArray:
         """Return the first row with the object of each row: two classes may hold the same one."""
-        return self._first[rows]
-
-    @cached_property
-    def _first(self) -> IntArray:
-        _, first, same = np.unique(self.dataset.digests, return_index=True, return_inverse=True)
-        return first[same].astype(np.int64)
+        return self.dataset.first_alike[rows]
 
     @cached_property
     def _group_names(self) -> NDArray[np.str_]:
-        """Group of each record by the digest of its first row: numbers shift as data grow."""
-        _, first, group = np.unique(self.partition.groups, return_index=True, return_inverse=True)
-        names = np.array([self.dataset.digests[row] for row in self.dataset.rows[first]])
-        return names[group]
+        """Group of each record by the least digest of its rows: numbers shift as data grow."""
+        digests = np.array(self.dataset.digests)[self.dataset.rows]
+        order = np.argsort(digests, kind="stable")
+        _, first, group = np.unique(
+            self.partition.groups[order], return_index=True, return_inverse=True
+        )
+        names = np.empty_like(digests)
+        names[order] = digests[order][first][group]
+        return names
 
     def choose_again(
         self, stage: LandmarkStage, selector: Selector, count: int

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from kreinflow.errors import InputError
 from kreinflow.provenance import file_sha256
-from kreinflow.sequences.dataset import Dataset, digest
+from kreinflow.sequences.dataset import Dataset
 from kreinflow.sequences.files import counted, first_few
 from kreinflow.sequences.labels import refuse_lookalikes
 from kreinflow.sequences.payload import Payload
@@ -110,7 +110,7 @@ def collapse(
         labels=codes,
         classes=classes,
         rows=rows,
-        digests=tuple(map(digest, row_of)),
+        digests=payload.digests(row_of),
         payload=payload,
         statistics={
             "records_read": records.read,

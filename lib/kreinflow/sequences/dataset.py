@@ -1,8 +1,8 @@
 """The data set: canonical, checked, and with each distinct object once; how it is kept in files."""
 
-import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Self, TypeVar
 
@@ -38,7 +38,8 @@ class Dataset:
     """Distinct row of each record; rows are numbered by first appearance."""
     digests: tuple[str, ...]
     """Of each distinct row: first 32 hexadecimal digits of the sha256 of its residues, of the bytes
-    of its vector or string, or, for a matrix, of its id."""
+    of its vector or string, or, for a matrix, of the first id with such a row; without ids, of the
+    sorted numbers of the row."""
     payload: Payload
     """What the distinct rows hold."""
     statistics: dict[str, Any] = field(default_factory=dict)
@@ -51,6 +52,12 @@ load`."""
     what :func:`write_dataset` writes."""
     organisms: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """Of each record, where the input says it: ``taxonomy`` (NCBI's number) and ``organism``."""
+
+    @cached_property
+    def first_alike(self) -> NDArray[np.int64]:
+        """The first row with the object of each distinct row: a matrix may hold one twice."""
+        _, first, same = np.unique(self.digests, return_index=True, return_inverse=True)
+        return first[same].astype(np.int64)
 
     @property
     def kind(self) -> str:
@@ -100,11 +107,6 @@ load`."""
     def with_statistics(self, **more: Any) -> Self:
         """Return the data set with further statistics."""
         return replace(self, statistics=self.statistics | more)
-
-
-def digest(content: bytes) -> str:
-    """Return the name of a distinct row: 32 hexadecimal digits of the sha256 of its content."""
-    return hashlib.sha256(content).hexdigest()[:32]
 
 
 def write_dataset(folder: Path, dataset: Dataset) -> None:

@@ -103,7 +103,7 @@ def assign_folds(
     InputError
         If a class has fewer units than there are folds, or the user's table does not fit.
     """
-    groups = dataset.rows
+    groups = dataset.first_alike[dataset.rows]
     if settings["method"] == "grouped" and settings["column"] is not None:
         groups = _column_groups(dataset, settings["column"], source or {}, data_folder)
     elif settings["method"] == "grouped":
@@ -244,7 +244,7 @@ def _column_groups(
 
     values = _column(dataset, column, source, data_folder)
     n = len(dataset.digests)
-    ends = dataset.rows, n + np.unique(values, return_inverse=True)[1]
+    ends = dataset.first_alike[dataset.rows], n + np.unique(values, return_inverse=True)[1]
     size = int(ends[1].max()) + 1
     of_node = connected_components(coo_array((np.ones(len(values)), ends), (size, size)))[1]
     smallest = np.full(size, n, dtype=np.int64)

@@ -1,8 +1,9 @@
 """What the distinct rows of a data set hold: sequences, a matrix, or objects with a kernel."""
 
+import hashlib
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
@@ -12,9 +13,35 @@ from numpy.typing import NDArray
 from kreinflow.artifacts import open_array, read_plain_columns, read_table
 from kreinflow.kernels.kernel import Kernel, Objects
 from kreinflow.kernels.registry import make_kernel
-from kreinflow.numerics import IntArray
+from kreinflow.numerics import FloatArray, IntArray
 
 DISTINCT_FILE, MATRIX_FILE, VECTORS_FILE = "distinct.tsv", "matrix.npy", "vectors.npy"
+
+
+def digest(content: bytes) -> str:
+    """Return the name of a distinct row: 32 hexadecimal digits of the sha256 of its content."""
+    return hashlib.sha256(content).hexdigest()[:32]
+
+
+def row_digests(values: NDArray[np.floating]) -> tuple[str, ...]:
+    """Return names of the rows of a matrix that do not depend on the order of rows and columns.
+
+    A name is the digest of the sorted numbers of the row. Rows that are the same share it. Other
+    rows of the same numbers are told apart by the order in which they come.
+    """
+    names = []
+    found: dict[str, dict[str, int]] = {}
+    for row in values:
+        numbers = _plain(row)
+        name = digest(np.sort(numbers).tobytes())
+        alike = found.setdefault(name, {})
+        place = alike.setdefault(digest(numbers.tobytes()), len(alike))
+        names.append(digest(f"{name} {place}".encode()) if place else name)
+    return tuple(names)
+
+
+def _plain(row: NDArray[np.floating]) -> FloatArray:
+    return np.asarray(row, dtype=np.float64) + 0.0  # -0.0 is 0.0
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -38,6 +65,10 @@ class Payload(ABC):
     @abstractmethod
     def contents(self, ids: Sequence[str]) -> list[bytes]:
         """Return what makes rows the same, and their digests, of rows with these ids."""
+
+    def digests(self, contents: Iterable[bytes]) -> tuple[str, ...]:
+        """Return the names of the rows, of which these are the contents."""
+        return tuple(map(digest, contents))
 
     @classmethod
     @abstractmethod
@@ -130,6 +161,8 @@ class Matrix(Payload):
     values: NDArray[np.floating]
     """Of shape (rows, rows), symmetric."""
     free = True
+    numbered: bool = False
+    """Whether the rows have no ids but their numbers, which the order of the rows may change."""
 
     def __len__(self) -> int:
         return len(self.values)
@@ -139,11 +172,24 @@ class Matrix(Payload):
         if np.array_equal(rows, np.arange(len(self))):
             return self
         places = np.asarray(rows)
-        return type(self)(self.values[np.ix_(places, places)], kind=self.kind)
+        return replace(self, values=self.values[np.ix_(places, places)])
 
     def contents(self, ids: Sequence[str]) -> list[bytes]:
         """Return the ids: rows of a matrix are never the same."""
         return [id.encode() for id in ids]
+
+    def digests(self, contents: Iterable[bytes]) -> tuple[str, ...]:
+        """See :meth:`Payload.digests`; identical rows have the name of the first.
+
+        Rows without ids are named by what they hold, see :func:`row_digests`.
+        """
+        if self.numbered:
+            return row_digests(self.values)
+        first: dict[str, bytes] = {}
+        return tuple(
+            digest(first.setdefault(digest(_plain(row).tobytes()), content))
+            for row, content in zip(self.values, contents, strict=True)
+        )
 
     @classmethod
     def read(cls, folder: Path, summary: dict[str, Any]) -> tuple[tuple[str, ...], Self]:

@@ -7,6 +7,7 @@ import pytest
 
 from data_sets import load
 from kreinflow.errors import InputError
+from kreinflow.sequences.folds import assign_folds
 from small_inputs import write_matrix
 
 TABLE = {"table": "l.tsv", "id_column": "name", "label_column": "kind"}
@@ -25,15 +26,48 @@ def folder(tmp_path):
     return tmp_path
 
 
-def test_rows_are_numbered_and_told_by_their_ids(folder):
+def test_rows_without_ids_are_numbered_and_named_by_what_they_hold(folder):
     data = load(matrix(), folder)
     assert (data.ids, data.classes) == (("1", "2", "3", "4"), ("1", "2"))
     assert data.labels.tolist() == [0, 1, 0, 1]
     assert data.kind == "similarity"
-    assert data.digests[1] == hashlib.sha256(b"2").hexdigest()[:32]
+    numbers = np.sort(K[0]).tobytes()
+    assert data.digests[0] == hashlib.sha256(numbers).hexdigest()[:32]
+    assert len(set(data.digests)) == 4  # the same numbers, in other columns
     assert data.statistics["asymmetry"] == 0
     assert set(data.statistics["files"]) == {"m.csv", "l.txt"}
     np.testing.assert_array_equal(data.matrix, K)
+
+
+def test_rows_without_ids_keep_their_names_in_another_order(folder):
+    values = np.random.default_rng(1).normal(size=(4, 4))
+    values += values.T
+    order = [2, 0, 3, 1]
+    found = []
+    for rows in (np.arange(4), order):
+        np.savetxt(folder / "m.csv", values[np.ix_(rows, rows)], delimiter=",")
+        found.append(load(matrix(), folder).digests)
+    assert found[1] == tuple(found[0][row] for row in order)
+
+
+@pytest.mark.parametrize("ids", [True, False])
+def test_identical_rows_share_their_folds(folder, ids):
+    values = np.random.default_rng(1).normal(size=(12, 12))
+    values += values.T
+    twice = np.tile(np.arange(12), 2)
+    values = values[np.ix_(twice, twice)]
+    if ids:
+        write_matrix(folder / "m.csv", values, [f"o{i}" for i in range(24)])
+    else:
+        np.savetxt(folder / "m.csv", values, delimiter=",")
+    (folder / "l.txt").write_text("\n".join("ab"[i // 3 % 2] for i in twice))
+    data = load(matrix(), folder)
+    assert data.rows.tolist() == list(range(24))
+    assert data.first_alike.tolist() == twice.tolist()
+    table = assign_folds({"method": "stratified", "k": 3, "repeats": 1}, data, 1, folder)
+    folds = table["fold"].to_numpy()
+    np.testing.assert_array_equal(folds[:12], folds[12:])
+    assert set(folds) == {0, 1, 2}
 
 
 def test_labels_are_matched_by_id(folder):

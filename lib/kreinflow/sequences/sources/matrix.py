@@ -8,7 +8,7 @@ from kreinflow.sequences.dataset import Dataset
 from kreinflow.sequences.files import check_file
 from kreinflow.sequences.matrix_files import check_ending, check_matrix, read_matrix
 from kreinflow.sequences.payload import MATRIX_FILE, Matrix
-from kreinflow.sequences.sources.measured import VARIABLE, MeasuredSource, labels_schema
+from kreinflow.sequences.sources.measured import VARIABLE, MeasuredSource, labels_schema, numbers
 from kreinflow.sequences.sources.source import MIN_CLASS_SIZE
 from kreinflow.settings import SettingsSchema
 
@@ -70,7 +70,7 @@ class MatrixSource(MeasuredSource):
         records = Records(
             ids,
             labels,
-            Matrix(values, kind=self.kind),
+            Matrix(values, kind=self.kind, numbered=ids == numbers(len(ids))),
             len(ids),
             self.files(),
         )

@@ -31,6 +31,11 @@ def labels_schema(of: str) -> Mapping[str, Any]:
 VARIABLE = {"variable": optional_text("name of the variable in a .mat file")}
 
 
+def numbers(n: int) -> list[str]:
+    """Return the ids of rows that have none."""
+    return [str(row) for row in range(1, n + 1)]
+
+
 class MeasuredSource(Source):
     """A file with a row for each object, and another one with their labels."""
 
@@ -54,7 +59,7 @@ class MeasuredSource(Source):
             labels = read_lines(label_path)
             _check_count(label_path, len(labels), path, n)
             refuse_control("label", labels, [f"{label_path}, line {i}" for i in range(1, n + 1)])
-            return list(ids or map(str, range(1, n + 1))), labels
+            return list(ids or numbers(n)), labels
         table = read_pairs(label_path, way["id_column"], way["label_column"])
         _check_count(label_path, len(table), path, n)
         found = list(ids or table)
