@@ -62,9 +62,9 @@ class NystroemClassifier(LandmarkDecisions):
     Notes
     -----
     A row of C that equals a row of W in all its entries is taken for that landmark. A landmark
-    knows itself, as no new object does, so inner folds do not measure on it. ``ny_pcvm`` and
-    ``ny_epcvm`` with their basis at the landmarks need some of them among the rows, and
-    ``nearest_landmark`` knows the classes of those alone.
+    knows itself, as no new object does, so the fit that measures it on an inner fold does without
+    it. ``ny_pcvm`` and ``ny_epcvm`` with their basis at the landmarks need some of them among the
+    rows, and ``nearest_landmark`` knows the classes of those alone.
 
     References
     ----------
