@@ -41,8 +41,9 @@ class Experiment:
         Positive, negative and zero eigenvalues, where a paper gives them.
     setting : str
         What sets the data apart where a published figure stands beside several experiments.
-    hours, memory_mb : float
-        An estimate of those that take longer than an hour; 0 for the others, which are the target.
+    hours, memory_mb : float and int
+        An estimate of what takes many hours, on one core; 0 for the others. What has an estimate
+        is not part of the target until its file has been asked for.
     config : mapping
         The config of these recipes on these data, without what has a default.
     why : mapping of str to str
