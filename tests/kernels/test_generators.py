@@ -79,6 +79,17 @@ def test_the_checkerboard_alternates():
     assert counts.tolist() == [100] * 9
 
 
+def test_a_gap_moves_the_points_of_a_square_towards_its_middle():
+    touching = generate({"name": "checkerboard"}, 1)
+    data = generate({"name": "checkerboard", "gap": 0.1}, 1)
+    assert data.labels == touching.labels
+    middle = np.round(touching.vectors)
+    np.testing.assert_allclose(data.vectors - middle, 0.9 * (touching.vectors - middle))
+    assert 0.44 < np.abs(data.vectors - middle).max() <= 0.45
+    same = generate({"name": "checkerboard", "gap": 0}, 1)
+    assert same.vectors.tobytes() == touching.vectors.tobytes()
+
+
 @pytest.mark.parametrize(
     ("name", "bayes"), [("gaussians", 0.919), ("pseudo_euclidean_gaussians", 0.953)]
 )
@@ -106,6 +117,19 @@ def test_bananas_overlap_as_much_as_asked():
     assert distances[0] > distances[1] > 3 * distances[2] > 0
 
 
+def test_the_bayes_rate_of_blurred_half_circles():
+    """At the overlap that stands for the banana data: 90 %, by the densities of both classes."""
+    data = generate({"name": "bananas", "overlap": 0.33, "objects": 10_000}, 1)
+    angle = np.pi * (np.arange(200) + 0.5) / 200
+    upper = np.column_stack([np.cos(angle), np.sin(angle)])
+    up, down = (
+        np.exp(-((data.vectors[:, None] - curve) ** 2).sum(axis=2) / (2 * 0.33**2)).sum(axis=1)
+        for curve in (upper, [1, 0.5] - upper)
+    )
+    right = (up > down) == (np.array(data.labels) == "upper")
+    assert abs(right.mean() - 0.900) < 0.009  # 3 standard errors
+
+
 def test_three_gaussians():
     parts = by_label(generate({"name": "three_gaussians"}, 1))
     large, small = parts["large"], parts["small"]
@@ -115,6 +139,17 @@ def test_three_gaussians():
     assert not np.delete(small, 2, axis=1).any()
     assert np.sum(small[:, 2] > 5) == 20
     assert small[:, 2].min() > 2
+
+
+def test_a_shift_moves_the_large_gaussian_alone():
+    centred = generate({"name": "three_gaussians"}, 1)
+    data = generate({"name": "three_gaussians", "centre": 1}, 1)
+    assert data.labels == centred.labels
+    moved = data.vectors - centred.vectors
+    np.testing.assert_allclose(moved[:500], np.tile([5, 5] + [0] * 8, (500, 1)))
+    assert not moved[500:].any()
+    same = generate({"name": "three_gaussians", "centre": 0}, 1)
+    assert same.vectors.tobytes() == centred.vectors.tobytes()
 
 
 @pytest.mark.parametrize("name", ["twonorm", "ringnorm", "waveform"])

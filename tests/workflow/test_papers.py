@@ -46,3 +46,21 @@ def test_experiments_wait_for_their_files(workflow, small_config, tmp_path):
     for name in zongker[0].files:
         shutil.copy(__file__, tmp_path / "data" / name)
     assert run.jobs("paper")["run_experiment"] == len(generated) + len(zongker)
+
+
+def test_what_takes_hours_waits_until_it_is_asked_for(workflow, small_config, tmp_path):
+    run = workflow({**small_config, "data": str(tmp_path)})
+    generated = [e for e in load_experiments().values() if not e.files]
+    swissprot = [e for e in load_experiments().values() if "swissprot.npy" in e.files]
+    long = [e for e in swissprot if e.hours]
+    assert 0 < len(long) < len(swissprot)
+    for name in long[0].files:
+        shutil.copy(__file__, tmp_path / name)
+    short = len(generated) + len(swissprot) - len(long)
+    assert run.jobs("paper")["run_experiment"] == short
+    asked = Path("results/paper/experiments") / f"{long[0].name}.tsv"
+    assert run.jobs(str(asked)) == {"run_experiment": 1}
+    (run.folder / asked).parent.mkdir(parents=True)
+    shutil.copy(__file__, run.folder / asked)
+    inputs = run.run("-n", "--forcerun", "run_experiment", "--", "paper").stdout
+    assert str(asked) in inputs

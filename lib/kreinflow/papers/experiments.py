@@ -39,6 +39,11 @@ class Experiment:
         :func:`~kreinflow.evaluation.cross_validation.cross_validate`.
     signature : tuple of int, optional
         Positive, negative and zero eigenvalues, where a paper gives them.
+    setting : str
+        What sets the data apart where a published figure stands beside several experiments.
+    hours, memory_mb : float and int
+        An estimate of what takes many hours, on one core; 0 for the others. What has an estimate
+        is not part of the target until its file has been asked for.
     config : mapping
         The config of these recipes on these data, without what has a default.
     why : mapping of str to str
@@ -51,6 +56,9 @@ class Experiment:
     one_against_rest: bool
     centring: Literal["landmarks", "training", "factor"]
     signature: tuple[int, ...]
+    setting: str
+    hours: float
+    memory_mb: int
     config: Mapping[str, Any] = field(repr=False)
     why: Mapping[str, str]
 
@@ -100,6 +108,9 @@ def _experiment(name: str, entry: Mapping[str, Any], content: Mapping[str, Any])
         one_against_rest=data.get("one_against_rest", False),
         centring=data.get("centring", "landmarks"),
         signature=tuple(data.get("signature", ())),
+        setting=data.get("setting", ""),
+        hours=entry.get("cost", {}).get("hours", 0),
+        memory_mb=entry.get("cost", {}).get("memory_mb", 0),
         config={
             "datasets": {name: {"source": data["source"], "folds": entry["folds"]}},
             "selectors": selectors,

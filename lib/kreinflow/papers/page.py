@@ -85,15 +85,20 @@ def _ran(table: pd.DataFrame) -> "pd.Series[bool]":
     return table["our_accuracy"].notna()
 
 
+FIGURE = ["source", "table", "dataset", "method"]
+"""Columns that tell the published figures apart."""
+
+
 def _counts(table: pd.DataFrame) -> dict[str, int]:
+    """Return how many published figures there are, and how ours compare: the first that ran."""
     theirs = table[table["source"] != ""]
-    ran = theirs[_ran(theirs)]
+    ran = theirs[_ran(theirs)].drop_duplicates(FIGURE)
     difference = ran["difference_in_sd"].to_numpy(np.float64)
     # Where both deviations are 0, so that there is no unit, the sign of the difference decides.
     difference = np.where(np.isnan(difference), np.sign(ran["difference"]) * np.inf, difference)
     difference = np.where(ran["difference"] == 0, 0.0, difference)
     return {
-        "rows": len(theirs),
+        "rows": len(theirs.drop_duplicates(FIGURE)),
         "ran": len(ran),
         "short": int(np.sum(difference < -SHORT)),
         "alike": int(np.sum(np.abs(difference) <= SHORT)),
@@ -135,7 +140,7 @@ def _cells(row: Mapping[str, Any]) -> list[str]:
     see = "see above" if row["why"] else ""
     remarks = [row["reason"].split(": ")[0], see, complexity, row["note"]]
     return [
-        row["dataset"],
+        _place(row),
         row["method"],
         pair(row["accuracy"], row["accuracy_sd"]),
         pair(row["our_accuracy"], row["our_accuracy_sd"]),
@@ -149,6 +154,10 @@ def _cells(row: Mapping[str, Any]) -> list[str]:
         "" if np.isnan(row["negative_fraction"]) else f"{100 * row['negative_fraction']:.1f} %",
         "; ".join(filter(None, remarks)),
     ]
+
+
+def _place(row: Mapping[str, Any]) -> str:
+    return ", ".join(filter(None, [row["dataset"], row["setting"]]))
 
 
 def _others(rows: pd.DataFrame) -> Table:
@@ -175,7 +184,7 @@ def _remarks(table: pd.DataFrame) -> list[dict[str, str]]:
     for row in records(table):
         if row["why"]:
             what = row["method"] or row["recipe"]
-            found.setdefault((row["dataset"], row["why"]), []).append(what)
+            found.setdefault((_place(row), row["why"]), []).append(what)
     return [
         {"where": f"{dataset}, {'; '.join(methods)}", "why": why}
         for (dataset, why), methods in found.items()
@@ -198,7 +207,8 @@ def _wanted(table: pd.DataFrame, experiments: Mapping[str, Experiment]) -> Table
                 experiment.about,
                 experiment.wants,
                 " ".join(map(str, experiment.signature)),
+                f"{experiment.hours:g}" if experiment.hours else "",
             ]
         )
-    head = ["experiment", "rows", "files", "data", "where from", "signature in the paper"]
+    head = ["experiment", "rows", "files", "data", "where from", "signature in the paper", "hours"]
     return Table(head, cells, frozenset({0, 2, 3, 4}), wrapped=4)

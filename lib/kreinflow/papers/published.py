@@ -26,7 +26,8 @@ def read_published() -> pd.DataFrame:
           ``seconds_of``: "all folds" of a cross-validation, or "one fold"; ``complexity`` and
           ``complexity_sd``, basis functions in percent of the training points;
         * ``experiment`` and ``recipe``: ours, or empty, and then
-        * ``reason`` says why there is none;
+        * ``reason`` says why there is none. Where the paper leaves a setting of the data open,
+          ``experiment`` names several, separated by spaces;
         * ``note``.
     """
     text = ["source", "table", "dataset", "n", "classes", "landmarks", "method", "seconds_of"]

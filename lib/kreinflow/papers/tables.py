@@ -89,13 +89,20 @@ def compare(
     Returns
     -------
     DataFrame
-        The columns of the published figures and :data:`ANSWERS`; ``difference`` is in points of
-        percent. ``reason`` says why there is no figure of ours, ``why`` where we think that we
-        fall short. At the end stand recipes that no paper has, without ``source``.
+        The columns of the published figures, :data:`ANSWERS`, ``setting`` and ``why``;
+        ``difference`` is in points of percent. A published figure has a row for each of its
+        experiments; ``setting`` says what sets them apart. ``reason`` says why there is no figure
+        of ours, ``why`` where we think that we fall short. At the end stand recipes that no paper
+        has, without ``source``.
     """
     ours = {name: summarise(lines) for name, lines in results.items()}
-    rows = [row | _answer(row, experiments, ours) for row in records(published)]
-    asked = set(zip(published["experiment"], published["recipe"], strict=True))
+    beside = [
+        row | {"experiment": name}
+        for row in records(published)
+        for name in row["experiment"].split() or [""]
+    ]
+    rows = [row | _answer(row, experiments, ours) for row in beside]
+    asked = {(row["experiment"], row["recipe"]) for row in beside}
     for name, table in ours.items():
         for recipe in table.index:
             if (name, recipe) not in asked:
@@ -108,7 +115,7 @@ def compare(
                     "seconds_of": "one fold",
                 }
                 rows.append(row | _answer(row, experiments, ours))
-    return pd.DataFrame(rows, columns=[*published.columns, *ANSWERS, "why"])
+    return pd.DataFrame(rows, columns=[*published.columns, *ANSWERS, "setting", "why"])
 
 
 def records(table: pd.DataFrame) -> list[dict[str, Any]]:
@@ -124,13 +131,14 @@ def _answer(
     experiments: Mapping[str, Experiment],
     ours: Mapping[str, pd.DataFrame],
 ) -> dict[str, Any]:
-    empty: dict[str, Any] = dict.fromkeys(ANSWERS, np.nan) | {"hyper_parameters": "", "why": ""}
+    texts = dict.fromkeys(("hyper_parameters", "setting", "why"), "")
+    empty: dict[str, Any] = dict.fromkeys(ANSWERS, np.nan) | texts
     if not row["experiment"]:
         return empty
     experiment = experiments[row["experiment"]]
+    setting = {"setting": experiment.setting}
     if experiment.name not in ours:
-        files = " and ".join(experiment.files)
-        return empty | {"reason": f"wants {files} in the data folder: {experiment.wants}"}
+        return empty | setting | {"reason": _wanted(experiment)}
     found = ours[experiment.name].loc[row["recipe"]]
     whole = row["seconds_of"] == "all folds"
     spread = _pooled(found["our_accuracy_sd"], row["accuracy_sd"])
@@ -141,8 +149,18 @@ def _answer(
         "difference_in_sd": difference / spread if spread > 0 else np.nan,
         "our_seconds": found["seconds_a_repeat" if whole else "seconds_a_fold"],
         "reason": found["failure"] or row["reason"],
+        **setting,
         "why": experiment.why.get(row["recipe"], ""),
     }
+
+
+def _wanted(experiment: Experiment) -> str:
+    """Return why an experiment did not run: in a few words, and more after a colon."""
+    if not experiment.files:
+        return "not run"
+    files = " and ".join(experiment.files)
+    hours = f", and about {experiment.hours:g} h" if experiment.hours else ""
+    return f"wants {files} in the data folder{hours}: {experiment.wants}"
 
 
 def _pooled(ours: float, theirs: float) -> float:
