@@ -55,6 +55,10 @@ class PCVMLearner(BasisFunctionLearner):
     below ``threshold`` are pruned, the bias likewise. At a fixed set of weights,
     :math:`L = \sum \log \Phi(y f) - \sum \log(w)/2 - \log|b|/2` rises with each step.
 
+    The first step has h = 5 y, w = 1, :math:`t = \sqrt 2`, and as b the mean of h, 5 times the
+    share of the positive targets less that of the negative ones. All of it is odd or even in the
+    targets: swapped labels swap the decisions, bit for bit.
+
     Nothing is approximated beyond the factor: with :math:`Z = QR` the F'F of n functions has rank
     r at most, so a step costs O(N r + n^2 min(n, r)) or O(N r + n r^2), whichever is smaller. All
     classes share the two passes over the rows. Of two classes only the second is fitted; the
@@ -118,13 +122,16 @@ class PCVMLearner(BasisFunctionLearner):
     def solve(self, problem: Problem) -> BasisFunctions:
         """See :meth:`BasisFunctionLearner.solve`."""
         Z, signs, y, n_classes = problem.Z, problem.signs, problem.labels, problem.n_classes
-        class_counts(y, n_classes)
+        counts = class_counts(y, n_classes)
+        # Positive less negative targets: swapped labels change its sign, bit for bit.
+        surplus = (2 * counts - len(y)) / len(y)
         basis = self.places(problem)
         scale = kernel_scale(problem, basis)
         with single_threaded():
             space = _Space.of(Z, signs, basis, scale)
             machines = [
-                _Machine.start(c, y[basis] == c, self) for c in fitted_classes(n_classes).tolist()
+                _Machine.start(c, y[basis] == c, float(surplus[c]), self)
+                for c in fitted_classes(n_classes).tolist()
             ]
             self._run(space, y, machines)
             coef = np.column_stack(
@@ -298,10 +305,12 @@ class _Machine:
     longest: float = 16.0  # bound of the length: fourfold with success, a quarter with failure
 
     @classmethod
-    def start(cls, code: int, own: NDArray[np.bool_], learner: PCVMLearner) -> "_Machine":
-        n = len(own)
-        # b = 0 would stay 0; the sign is free, for the first step decides it.
-        return cls(code, np.where(own, 1.0, -1.0), np.arange(n), np.ones(n), 1.0, learner)
+    def start(
+        cls, code: int, own: NDArray[np.bool_], surplus: float, learner: PCVMLearner
+    ) -> "_Machine":
+        """Return w = 1 and the mean of the first latent values as b, ``surplus`` that of y."""
+        n, b = len(own), _START * surplus
+        return cls(code, np.where(own, 1.0, -1.0), np.arange(n), np.ones(n), b, learner)
 
     def direction(self, space: _Space) -> FloatArray:
         """Return v with f = Q v + b."""
@@ -381,7 +390,9 @@ class _Machine:
         kept = self.w >= self.learner.threshold
         if not kept.all():
             self._keep(kept)
-        square, n_rows = 2.0 * self.b**2, len(space.Z)
+        # Of the first step it is 1, as w is: from b = 0 the bias would never move.
+        width = abs(self.b) if self.steps > 1 else 1.0
+        square, n_rows = 2.0 * width**2, len(space.Z)
         fitted = float(space.ones @ self.direction(space))  # 1'F w
         self.b = square / (1.0 + square * n_rows) * (expectation.total - fitted)
         if abs(self.b) < self.learner.threshold:
