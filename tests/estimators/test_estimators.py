@@ -323,6 +323,16 @@ def test_probabilities_of_two_classes_follow_from_the_decision():
     np.testing.assert_allclose(p[:, 1], 1 / (1 + np.exp(-2 * f / T)), rtol=1e-10)
 
 
+def test_paired_records_with_random_labels_are_not_passed_over_in_silence():
+    rng = np.random.default_rng(0)
+    X = np.repeat(rng.normal(size=(30, 10)), 2, axis=0) + 1e-3 * rng.normal(size=(60, 10))
+    model = KreinClassifier("gaussian", selector="all", rank=1.0, learner="ny_ikfd")
+    with pytest.warns(UserWarning, match=r"2 of 2 classes \('0', '1'\): its covariance is singul"):
+        figures = model.fit(X, np.arange(60) % 2).training_
+    assert figures["inner_accuracy"] < 0.3  # partners have other labels
+    assert figures["singular_classes"] == 2
+
+
 def test_new_rows_do_not_change_others():
     K, labels, _ = scores()
     model = KreinClassifier(n_landmarks=9).fit(K, labels)
