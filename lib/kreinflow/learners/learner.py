@@ -138,8 +138,8 @@ class Problem:
 
 
 NOTES: Mapping[str, str] = {
-    "unlearned": "nothing was learned of it (no basis function is left, or it has no landmark), so it "
-    "is predicted only where the decisions of all other classes are lower",
+    "unlearned": "nothing was learned of it (no basis function is left, or it has no landmark), so "
+    "it is predicted only where the decisions of all other classes are lower",
     "singular": "its covariance is singular, so a pseudo-inverse took the place of the inverse",
 }
 """What a fit can say of a class, by name. Log, tables and report pass it on."""
