@@ -242,3 +242,13 @@ def test_the_bias_of_classes_of_one_size_moves_from_zero():
     Z = np.column_stack([rng.normal(size=60) + 3.0 * y, np.ones(60)])[:, :1]
     found = solved(Z, np.ones(1), y)
     assert abs(found.intercept[0]) > 0.5
+
+
+@pytest.mark.parametrize("labels", [[0, 1], [1, 0]])
+def test_with_nothing_left_the_larger_class_is_predicted_whatever_its_label(labels):
+    """The bias of classes of nearly one size is pruned as well."""
+    y = np.repeat([0, 1], [31, 29])
+    Z = 0.1 * np.random.default_rng(1).normal(size=(60, 1)) + 4.0 * y[:, None] - 2.0
+    found = solved(Z, -np.ones(1), np.array(labels)[y])
+    assert len(found.weights[0]) == 0
+    assert found.intercept[0] == pytest.approx((-1) ** labels[0] * norm.ppf(29 / 60), rel=1e-12)

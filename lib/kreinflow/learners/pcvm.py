@@ -7,7 +7,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 import scipy.linalg
 from numpy.typing import NDArray
-from scipy.special import erfcx
+from scipy.special import erfcx, ndtri
 
 from kreinflow.errors import InputError, KreinflowError
 from kreinflow.krein.eigen import triangular_factor
@@ -57,7 +57,8 @@ class PCVMLearner(BasisFunctionLearner):
 
     The first step has h = 5 y, w = 1, :math:`t = \sqrt 2`, and as b the mean of h, 5 times the
     share of the positive targets less that of the negative ones. All of it is odd or even in the
-    targets: swapped labels swap the decisions, bit for bit.
+    targets: swapped labels swap the decisions, bit for bit. If no function is left, nor the bias,
+    b is the probit of the share of the positive targets: with b = 0, two classes would be tied.
 
     Nothing is approximated beyond the factor: with :math:`Z = QR` the F'F of n functions has rank
     r at most, so a step costs O(N r + n^2 min(n, r)) or O(N r + n r^2), whichever is smaller. All
@@ -140,7 +141,7 @@ class PCVMLearner(BasisFunctionLearner):
         used = [basis[m.active][m.w > _USED] for m in machines]
         found = BasisFunctions(
             coef / scale,
-            intercept=np.array([m.b for m in machines]),
+            intercept=np.array([m.intercept for m in machines]),
             weights=[m.w for m in machines],
             active=[basis[m.active] for m in machines],
             n_iter=np.array([m.steps for m in machines]),
@@ -292,6 +293,7 @@ class _Machine:
     active: NDArray[np.intp]  # places in the basis
     w: FloatArray
     b: float
+    surplus: float  # the mean of all targets
     learner: PCVMLearner
     steps: int = 0
     converged: bool = False
@@ -310,7 +312,15 @@ class _Machine:
     ) -> "_Machine":
         """Return w = 1 and the mean of the first latent values as b, ``surplus`` that of y."""
         n, b = len(own), _START * surplus
-        return cls(code, np.where(own, 1.0, -1.0), np.arange(n), np.ones(n), b, learner)
+        return cls(code, np.where(own, 1.0, -1.0), np.arange(n), np.ones(n), b, surplus, learner)
+
+    @property
+    def intercept(self) -> float:
+        """b; if nothing else is left either, the probit of the share of the positive targets."""
+        if len(self.w) or self.b:
+            return self.b
+        larger = (1.0 + abs(self.surplus)) / 2.0  # of two labels the same, whichever is positive
+        return float(np.copysign(ndtri(larger), self.surplus))
 
     def direction(self, space: _Space) -> FloatArray:
         """Return v with f = Q v + b."""

@@ -30,8 +30,9 @@ _NOT_CONVERGED = (
 _UNLEARNED = (
     "Nothing was learned of some classes, in {places}, for {names}: no basis function is left, or "
     "the class has no landmark, so it is predicted only where the decisions of all other classes "
-    "are lower. Look at the recall of these classes. Take another learner or selector, or collect "
-    "more records of them."
+    "are lower. Look at the recall of these classes. For Ny-PCVM and Ny-EPCVM try the correction "
+    "flip: without it they cannot tell classes that differ along negative eigenvalues. Or take "
+    "another learner or selector, or collect more records of these classes."
 )
 _SINGULAR = (
     "The covariance of Ny-iKFD is singular, in {places}, for {names}, so a pseudo-inverse took the "
