@@ -12,6 +12,7 @@ from krein_problems import (
 )
 from kreinflow.configuration import complete_configuration
 from kreinflow.errors import InputError
+from kreinflow.learners.learner import NOTES
 from kreinflow.learners.registry import LEARNERS, make_learner
 from registries import one_recipe
 from threads import same_with_threads
@@ -148,6 +149,10 @@ def test_answers_do_not_depend_on_how_a_problem_is_told(settings, n_classes, cha
     tolerance = 1e-4 if settings["method"] in ("svc", "linear_svc") else 1e-7
     np.testing.assert_allclose(g, f, rtol=0, atol=tolerance * np.abs(f).max())
     assert one.converged == other.converged
+    assert {*one.notes} <= {*NOTES}
+    for note, classes in one.notes.items():
+        assert len(classes) == n_classes
+        assert other.notes[note].sum() == classes.sum()
     if settings["method"] != "svc":  # rows at the margin are support vectors by rounding
         assert one.basis_used == other.basis_used
 
