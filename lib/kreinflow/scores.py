@@ -18,6 +18,7 @@ from kreinflow.errors import InputError
 from kreinflow.kernels.kernel import Kernel, Objects
 from kreinflow.numerics import FloatArray, IntArray, tiles
 from kreinflow.sequences.dataset import Dataset
+from kreinflow.sequences.matrix_files import LARGEST_ENTRY, SMALLEST_ENTRY
 from kreinflow.sequences.payload import Compared, Matrix, Sequences
 
 
@@ -127,7 +128,7 @@ class KernelScores(Scores):
         others = self.objects[columns]
         for part in tiles(len(rows)):
             values = self.kernel.columns(self.objects[rows[part]], others)
-            wrong = np.argwhere(~np.isfinite(values))
+            wrong = np.argwhere(~(np.abs(values) <= LARGEST_ENTRY))
             if len(wrong):
                 i, j = wrong[0].tolist()
                 raise self._overflow(int(rows[part][i]), int(columns[j]))
@@ -136,16 +137,26 @@ class KernelScores(Scores):
     def self_scores(self) -> FloatArray:
         """Return the kernel of each distinct row with itself."""
         values = self.kernel.diagonal(self.objects)
-        wrong = np.flatnonzero(~np.isfinite(values))
+        wrong = np.flatnonzero(~(np.abs(values) <= LARGEST_ENTRY))
         if len(wrong):
             raise self._overflow(int(wrong[0]), int(wrong[0]))
+        # Distances are 0 on the diagonal: those from the first object stand for all of them.
+        seen = values if values.any() else self.kernel.columns(self.objects, self.objects[:1])
+        largest = float(np.abs(seen).max())
+        if 0 < largest < SMALLEST_ENTRY:
+            raise InputError(
+                f"{self.kernel.describe()} is {largest:.6g} in size at most, below "
+                f"{SMALLEST_ENTRY:g}, too small to compute with. Give vectors with larger numbers, "
+                "or change the kernel's settings."
+            )
         return values
 
     def _overflow(self, *rows: int) -> InputError:
         first, second = map(self.id_of, rows)
         return InputError(
-            f"{self.kernel.describe()} of {first} and {second} is not finite. Give vectors with "
-            "smaller numbers, or change the kernel's settings."
+            f"{self.kernel.describe()} of {first} and {second} is not finite, or above "
+            f"{LARGEST_ENTRY:g} in size. Give vectors with smaller numbers, or change the kernel's "
+            "settings."
         )
 
 

@@ -21,6 +21,8 @@ from kreinflow.alignment.engine import align_pairs, pack
 from kreinflow.alignment.scoring import ScoringScheme, load_substitution_matrix
 from kreinflow.errors import InputError
 from kreinflow.estimators import KreinClassifier, KreinNystroem, NystroemClassifier
+from kreinflow.landmarks.registry import SELECTORS
+from kreinflow.learners.registry import LEARNERS as LEARNER_TYPES
 from kreinflow.models.inner_folds import inner_partition
 from small_inputs import (
     KINDS,
@@ -327,6 +329,16 @@ def test_probabilities_of_two_classes_follow_from_the_decision():
     np.testing.assert_allclose(p[:, 1], 1 / (1 + np.exp(-2 * f / T)), rtol=1e-10)
 
 
+def test_paired_records_with_random_labels_are_not_passed_over_in_silence():
+    rng = np.random.default_rng(0)
+    X = np.repeat(rng.normal(size=(30, 10)), 2, axis=0) + 1e-3 * rng.normal(size=(60, 10))
+    model = KreinClassifier("gaussian", selector="all", rank=1.0, learner="ny_ikfd")
+    with pytest.warns(UserWarning, match=r"2 of 2 classes \('0', '1'\): its covariance is singul"):
+        figures = model.fit(X, np.arange(60) % 2).training_
+    assert figures["inner_accuracy"] < 0.3  # partners have other labels
+    assert figures["singular_classes"] == 2
+
+
 def test_new_rows_do_not_change_others():
     K, labels, _ = scores()
     model = KreinClassifier(n_landmarks=9).fit(K, labels)
@@ -357,6 +369,34 @@ def test_the_alignment_kernel_is_the_transformed_score():
     assert "local alignment scores (blosum62, gaps 11 and 1)" in kernel.describe()
 
 
+OF_SELECTORS = [
+    {"learner": "ny_ikfd", "selector": selector}
+    | ({} if selector in ("meb", "all") else {"n_landmarks": 12})
+    for selector in SELECTORS
+    if selector != "given"
+]
+# The square is the correction that sees the largest powers of the scores.
+OF_LEARNERS = [
+    {"learner": learner, "correction": "square", "selector": "uniform", "n_landmarks": 12}
+    for learner in LEARNER_TYPES
+]
+
+
+@pytest.mark.parametrize("kind", ["similarity", "squared_dissimilarity"])
+@pytest.mark.parametrize(
+    "parameters", OF_SELECTORS + OF_LEARNERS, ids=lambda p: f"{p['selector']} {p['learner']}"
+)
+def test_the_unit_of_a_matrix_changes_nothing_as_far_as_it_is_taken(kind, parameters):
+    K, labels, _ = scores(kind)
+    power, found = int(np.log2(np.abs(K).max())), []
+    for unit in (1.0, 2.0 ** (-198 - power), 2.0 ** (198 - power)):  # 1e-60 < |k| < 1e60
+        model = KreinClassifier(kind=kind, **parameters).fit(unit * K, labels)
+        choice = model.training_["rank"], model.training_["hyper_parameters"]
+        found.append((model.landmark_indices_.tolist(), model.predict(unit * K).tolist(), choice))
+    assert found[1] == found[0]
+    assert found[2] == found[0]
+
+
 # Errors.
 
 K3, Y3, X3 = scores(each=8)
@@ -382,6 +422,9 @@ K3, Y3, X3 = scores(each=8)
         (KreinClassifier(kind="distance"), K3, "kind: 'distance' is none of similarity"),
         (KreinClassifier(kind="dissimilarity"), -K3, "X, row 1, column 1: .* negative dissimil"),
         (KreinClassifier(), np.triu(K3), "X: not symmetric"),
+        (KreinClassifier(), 1e-200 * K3, "X: its largest entry is .*e-201 .* too small to comp"),
+        (NystroemClassifier(1e-310 * K3), 1e-310 * K3, "landmark_matrix: its largest .* too small"),
+        (KreinClassifier("linear"), 1e-155 * X3, "the linear kernel is .*e-309.* too small to"),
         (KreinClassifier("alignment"), ["MKV1"] * 24, "residue 4 is '1', which the substitution"),
         (KreinClassifier("alignment"), ["*"] * 24, "sequence 1: has no residues"),
         (KreinClassifier("alignment"), ["XX"] * 24, "sequence 1: scores too little with itself"),

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 from sklearn.svm import LinearSVC
 
-from krein_problems import labelled_rows, learned
+from krein_problems import labelled_rows, learned, problem_of
+from kreinflow.learners.registry import make_learner
 
 
 @pytest.mark.parametrize("n_classes", [2, 3])
@@ -27,3 +28,12 @@ def test_linear_svc_bears_a_constant_column():
         one.decide(C).argmax(axis=1), other.decide(constant).argmax(axis=1)
     )
     np.testing.assert_allclose(other.weights[10], 0.0, atol=1e-12)
+
+
+def test_a_class_without_landmark_is_noted_by_the_nearest():
+    Z, signs, y = labelled_rows(n_classes=3)
+    (fitted,) = make_learner({"method": "nearest_landmark"}).fit(
+        problem_of(Z, signs, y, basis=np.flatnonzero(y != 1)[: Z.shape[1]]), [{}]
+    )
+    assert fitted.notes["unlearned"].tolist() == [False, True, False]
+    assert not (fitted.decision.decide(Z).argmax(axis=1) == 1).any()

@@ -63,6 +63,41 @@ def test_labels_that_say_nothing_leave_few_functions(method):
 
 
 @MACHINES
+def test_a_class_that_lost_all_functions_is_noted(method):
+    y = np.arange(60) % 3
+    Z = y[:, None] - 1.0 + 0.1 * np.random.default_rng(0).normal(size=(60, 1))
+    problem = problem_of(Z, np.ones(1), y, basis=np.arange(30))  # no line has class 1 on one side
+    (fitted,) = make_learner({"method": method}).fit(problem, [{}])
+    np.testing.assert_array_equal(fitted.notes["unlearned"], [False, True, False])
+    assert fitted.converged
+    f = fitted.decision.decide(Z)
+    assert np.ptp(f, axis=0).round(12).astype(bool).tolist() == [True, False, True]
+
+
+@MACHINES
+def test_two_classes_lose_their_functions_together(method):
+    y = np.arange(30) % 2
+    problem = problem_of(2.0 * y[:, None] - 1.0, -np.ones(1), y, basis=np.arange(30))
+    (fitted,) = make_learner({"method": method}).fit(problem, [{}])  # k is -1 within a class
+    assert fitted.notes["unlearned"].tolist() == [True, True]
+
+
+@MACHINES
+def test_classes_along_a_negative_eigenvalue_are_told_apart_once_it_is_flipped(method):
+    rng = np.random.default_rng(2)
+    y = np.arange(120) % 2
+    Z = rng.normal(size=(120, 3)) + np.outer(2.0 * y - 1.0, [0.0, 0.0, 3.0])
+    learner, right = make_learner({"method": method}), {}
+    for name, sign in (("none", -1.0), ("flip", 1.0)):
+        problem = problem_of(Z, np.array([1.0, 1.0, sign]), y, basis=np.arange(40))
+        (fitted,) = learner.fit(problem, [{}])
+        right[name] = np.mean(fitted.decision.decide(Z).argmax(axis=1) == y)
+        assert fitted.notes["unlearned"].all() == (name == "none")
+    assert right["none"] < 0.6
+    assert right["flip"] > 0.95
+
+
+@MACHINES
 def test_a_kernel_of_zeros_is_refused(method):
     Z, signs, y = mixture_rows(90, 0.5, n_classes=3)
     with pytest.raises(InputError, match="all similarities are zero|zero for all basis functions"):

@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 
-from krein_problems import labelled_rows
+from krein_problems import labelled_rows, problem_of
 from kreinflow.learners.fisher import SCATTERS, NystroemFisher
+from kreinflow.learners.registry import make_learner
 
 
 def problem(n, r, n_classes, **shape):
@@ -129,3 +130,11 @@ def test_more_rows_than_a_tile_and_a_far_origin():
     far = NystroemFisher().fit(Z + 1e4, signs, y, 3)
     np.testing.assert_allclose(far.decision_function(Z + 1e4), near.decision_function(Z), atol=1e-5)
     assert (near.decision_function(Z).argmax(axis=1) == y).mean() > 0.9
+
+
+@pytest.mark.parametrize(("n_classes", "scatter"), [(2, "balanced"), (3, "pooled")])
+def test_a_pseudo_inverse_is_noted(n_classes, scatter):
+    learner = make_learner({"method": "ny_ikfd", "scatter": scatter, "ridge": 0})
+    for r, needed in ((38, False), (39, True)):
+        (fitted,) = learner.fit(problem_of(*problem(40, r, n_classes)), learner.choices())
+        assert fitted.notes["singular"].tolist() == [needed] * n_classes

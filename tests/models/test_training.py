@@ -185,6 +185,16 @@ def test_hyper_parameters_have_the_fewest_errors_of_refits_on_the_inner_folds():
     assert min(possible) > 0
 
 
+def test_what_a_fit_says_of_a_class_is_warned_of_and_counted():
+    with pytest.warns(UserWarning, match=r"^recipe 'it': 1 of 3 classes \('a'\): nothing was le"):
+        trained, *_ = fitted("squared_dissimilarity", "pcvm", "square", seed=2)
+    assert trained.figures["unlearned_classes"] == 1
+    assert trained.figures["unlearned_names"] == "'a'"
+    assert trained.figures["singular_classes"] == 0
+    assert trained.figures["singular_names"] == ""
+    assert trained.figures["converged"]
+
+
 @pytest.mark.parametrize("correction", ["none", "flip", "clip", "square", "shift"])
 @pytest.mark.parametrize("learner", ["pcvm", "epcvm", "krein-svc", "cvm", "pooled"])
 def test_the_unit_of_the_scores_does_not_matter(learner, correction):

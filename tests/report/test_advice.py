@@ -11,7 +11,15 @@ def sound():
         "landmarks": pd.DataFrame({"selector": "meb", "class": "a", "reached": True, **place}),
         "factors": pd.DataFrame({"selector": "meb", "transform": "log", "misfit": 0.5, **place}),
         "models": pd.DataFrame(
-            {"recipe": "r", "converged": "True", "groups_held_out": "True", **place}
+            {
+                "recipe": "r",
+                "converged": "True",
+                "unlearned_classes": 0,
+                "unlearned_names": "",
+                "singular_classes": 0,
+                "groups_held_out": "True",
+                **place,
+            }
         ),
         "selectors": {"meb": {"method": "meb"}, "kept": {"method": "given"}},
     }
@@ -26,6 +34,8 @@ def test_nothing_to_say_of_a_sound_run():
     [
         ("factors", "misfit", 0.51, "misfit up to 0.51"),
         ("models", "converged", "False", "Training stopped before it converged"),
+        ("models", "unlearned_classes", 1, "Nothing was learned of some classes"),
+        ("models", "singular_classes", 2, "covariance of Ny-iKFD is singular, in 1 fold, for r,"),
         ("models", "groups_held_out", "False", "too few groups for inner folds to hold out"),
         ("landmarks", "reached", False, "did not come to cover all members of a"),
     ],
@@ -37,7 +47,15 @@ def test_trouble_is_named_with_what_to_do(part, column, value, said):
     assert said in text
     assert "in 1 fold" in text
     assert "final model" not in text
-    assert any(word in text for word in ("Take", "Raise", "Collect", "Use"))
+    assert any(word in text for word in ("Take", "Raise", "Collect", "Use", "Give", "try"))
+
+
+def test_classes_of_which_nothing_was_learned_are_named():
+    tables = sound()
+    tables["models"]["unlearned_classes"] = [1, 0, 2]
+    tables["models"]["unlearned_names"] = ["'01'", "", "'01', 'b'"]
+    (text,) = warnings_of(**tables)
+    assert "in 1 fold and the final model, for r ('01'), r ('01', 'b'):" in text
 
 
 def test_the_final_model_is_named():

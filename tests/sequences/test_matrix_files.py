@@ -151,8 +151,11 @@ D = np.array([[0.0, 1.0, 2.0], [1.0, 0.0, 3.0], [2.0, 3.0, 0.0]])
         (K[:1, :1], "similarity", r"has 1 row\."),
         (0 * K, "similarity", r"m.csv: all entries are 0"),
         (D, "similarity", r"m.csv: .*whole diagonal is 0.*Is this a dissimilarity"),
-        (1e200 * K, "similarity", r"row 1, column 1: 1e\+200 is above 1e\+150 in size"),
-        (1e80 * D, "dissimilarity", r"row 1, column 2: .*e\+80 is above 1e\+75 in size"),
+        (1e200 * K, "similarity", r"row 1, column 1: 1e\+200 is above 1e\+60 in size"),
+        (1e31 * D, "dissimilarity", r"row 1, column 2: .*e\+31 is above 1e\+30 in size"),
+        (1e-200 * K, "similarity", r"largest entry is .*e-200 in size, below 1e-60, .*Multiply"),
+        (1e-310 * K, "similarity", r"largest entry is .*e-310 in size, below 1e-60"),
+        (1e-31 * D, "dissimilarity", r"largest entry is 3e-31 in size, below 1e-30"),
         (changed(1, 2, np.nan), "similarity", r"row 2, column 3: nan is not a finite number"),
         (changed(2, 0, np.inf), "similarity", r"row 1, column 3: inf is not a finite number"),
         (

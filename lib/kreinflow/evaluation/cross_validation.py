@@ -23,7 +23,7 @@ from kreinflow.krein.factor import Embedding, KreinFactor, Rank
 from kreinflow.krein.landmark_kernel import LandmarkKernel, Landmarks, factor_of, landmark_kernel
 from kreinflow.landmarks.registry import make_selector
 from kreinflow.landmarks.stage import LandmarkStage
-from kreinflow.learners.learner import Fitted, Learner, Problem
+from kreinflow.learners.learner import NOTES, Fitted, Learner, Problem
 from kreinflow.learners.registry import make_learner
 from kreinflow.models.factors import factor_key
 from kreinflow.models.inner_folds import ChooseAgain, InnerFits, choose, inner_partition
@@ -87,6 +87,8 @@ def cross_validate(
         * ``landmarks``, ``rank``; ``positive``, ``negative``, ``negative_fraction``: eigenvalues
           of the approximated kernel before its correction;
         * ``basis_used``, ``iterations``, ``converged``, ``hyper_parameters``: of the learner;
+        * ``unlearned_classes``, ``singular_classes`` and their labels, ``unlearned_names`` and
+          ``singular_names``: see :data:`~kreinflow.learners.learner.NOTES`;
         * ``seconds_training`` (landmarks, factor, choice and fit) and ``seconds_testing``;
         * ``failure``: why there is no accuracy, else empty.
     """
@@ -250,7 +252,7 @@ class _Fold:
         share = problem.n_landmarks / len(problem.part.rows)
         figures = {
             "rank": problem.embedding.rank,
-            **said(fitted, share),
+            **said(fitted, share, problem.part.classes),
             "hyper_parameters": shown(choice),
         }
         return learner, fitted, figures
@@ -271,6 +273,8 @@ _NOTHING: dict[str, Any] = {
     "basis_used": np.nan,
     "iterations": np.nan,
     "converged": False,
+    **{f"{note}_classes": np.nan for note in NOTES},
+    **{f"{note}_names": "" for note in NOTES},
     "hyper_parameters": "",
 }
 

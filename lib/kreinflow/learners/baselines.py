@@ -26,7 +26,8 @@ class NearestLandmarkLearner(Learner):
         """See :meth:`Learner.fit`."""
         codes = np.arange(problem.n_classes)
         members = (problem.landmarks.classes[:, None] == codes).astype(np.float64)
-        return [Fitted(NearestDecision(members)) for _ in choices]
+        notes = {"unlearned": ~members.any(axis=0)}
+        return [Fitted(NearestDecision(members), notes=notes) for _ in choices]
 
     def decide(self, fitted: Fitted, problem: Problem) -> FloatArray:
         """See :meth:`Learner.decide`; a record does not find itself among the landmarks."""

@@ -73,11 +73,13 @@ class BasisFunctionLearner(Learner):
     def fit(self, problem: Problem, choices: Sequence[Choice]) -> list[Fitted]:
         """See :meth:`Learner.fit`."""
         found = self.solve(problem)
+        lost = np.array([len(weights) == 0 for weights in found.weights])
         fitted = Fitted(
             folded(problem, found.coef, found.intercept),
             basis_used=found.basis_used,
             iterations=int(found.n_iter.max()),
             converged=bool(found.converged.all()),
+            notes={"unlearned": np.resize(lost, problem.n_classes)},
         )
         return [fitted for _ in choices]
 

@@ -118,7 +118,8 @@ class NystroemFisher:
             If a class has no row.
         """
         (solution,) = fisher_path(Z, signs, y, n_classes, self.scatter, self.bias, (self.ridge,))
-        self.coef_, self.intercept_, self.singular_ = solution
+        self.coef_, self.intercept_ = solution.coef, solution.intercept
+        self.singular_ = bool(solution.singular.any())
         return self
 
     def decision_function(self, Z: FloatArray) -> FloatArray:
@@ -179,15 +180,18 @@ class FisherLearner(Learner):
             self.settings["bias"],
             [choice["ridge"] for choice in choices],
         )
-        return [Fitted(folded(problem, coef, intercept)) for coef, intercept, _ in solutions]
+        return [
+            Fitted(folded(problem, coef, intercept), notes={"singular": singular})
+            for coef, intercept, singular in solutions
+        ]
 
 
 class FisherSolution(NamedTuple):
-    """The attributes of a fitted :class:`NystroemFisher`, in their order."""
+    """Weights and intercepts of all classes, and which of them needed a pseudo-inverse."""
 
     coef: FloatArray
     intercept: FloatArray
-    singular: bool
+    singular: NDArray[np.bool_]
 
 
 class _Sides(NamedTuple):
@@ -244,7 +248,7 @@ def fisher_path(
                 if use:
                     direction[:] = _pooled_directions(total, penalty, sides, differences)
         R: FloatArray | None = None
-        singular = [False] * len(ridges)
+        singular = np.zeros((len(ridges), len(classes)), dtype=bool)
         for column, (c, side) in enumerate(zip(classes, sides, strict=True)):
             if all(np.isfinite(direction[:, column]).all() for direction in directions):
                 continue
@@ -257,13 +261,15 @@ def fisher_path(
                 if regular[i]:
                     solved = _solve(penalised, side.difference[:, None])
                 if solved is None:
-                    singular[i] = True
+                    singular[i, column] = True
                     R = triangular_factor(Z) if R is None else R
                     solved = _pseudo_solve(R * signs, penalised, side.difference)[:, None]
                 directions[i][:, column] = solved[:, 0]
         return [
-            FisherSolution(*_functions(direction, sides, counts, scatter, bias), flag)
-            for direction, flag in zip(directions, singular, strict=True)
+            FisherSolution(
+                *_functions(direction, sides, counts, scatter, bias), np.resize(needed, n_classes)
+            )
+            for direction, needed in zip(directions, singular, strict=True)
         ]
 
 

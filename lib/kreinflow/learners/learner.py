@@ -137,6 +137,14 @@ class Problem:
         return found
 
 
+NOTES: Mapping[str, str] = {
+    "unlearned": "nothing was learned of it (no basis function is left, or it has no landmark), so "
+    "it is predicted only where the decisions of all other classes are lower",
+    "singular": "its covariance is singular, so a pseudo-inverse took the place of the inverse",
+}
+"""What a fit can say of a class, by name. Log, tables and report pass it on."""
+
+
 @dataclass(frozen=True, eq=False)
 class Fitted:
     """What a learner made of a problem.
@@ -148,12 +156,15 @@ class Fitted:
         Share of the training records that the decision rests on; None is that of the landmarks.
     iterations : int
     converged : bool
+    notes : mapping of str to ndarray of shape (n_classes,) of bool
+        The classes that something is to be said of, by the names of :data:`NOTES`.
     """
 
     decision: Decision
     basis_used: float | None = None
     iterations: int = 1
     converged: bool = True
+    notes: Mapping[str, NDArray[np.bool_]] = field(default_factory=dict)
 
 
 Choice = Mapping[str, float]

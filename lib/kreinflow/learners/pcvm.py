@@ -7,7 +7,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 import scipy.linalg
 from numpy.typing import NDArray
-from scipy.special import erfcx
+from scipy.special import erfcx, ndtri
 
 from kreinflow.errors import InputError, KreinflowError
 from kreinflow.krein.eigen import triangular_factor
@@ -54,6 +54,11 @@ class PCVMLearner(BasisFunctionLearner):
     Weights that come out negative are dropped and the step is solved again until none is; those
     below ``threshold`` are pruned, the bias likewise. At a fixed set of weights,
     :math:`L = \sum \log \Phi(y f) - \sum \log(w)/2 - \log|b|/2` rises with each step.
+
+    The first step has h = 5 y, w = 1, :math:`t = \sqrt 2`, and as b the mean of h, 5 times the
+    share of the positive targets less that of the negative ones. All of it is odd or even in the
+    targets: swapped labels swap the decisions, bit for bit. If no function is left, nor the bias,
+    b is the probit of the share of the positive targets: with b = 0, two classes would be tied.
 
     Nothing is approximated beyond the factor: with :math:`Z = QR` the F'F of n functions has rank
     r at most, so a step costs O(N r + n^2 min(n, r)) or O(N r + n r^2), whichever is smaller. All
@@ -118,13 +123,16 @@ class PCVMLearner(BasisFunctionLearner):
     def solve(self, problem: Problem) -> BasisFunctions:
         """See :meth:`BasisFunctionLearner.solve`."""
         Z, signs, y, n_classes = problem.Z, problem.signs, problem.labels, problem.n_classes
-        class_counts(y, n_classes)
+        counts = class_counts(y, n_classes)
+        # Positive less negative targets: swapped labels change its sign, bit for bit.
+        surplus = (2 * counts - len(y)) / len(y)
         basis = self.places(problem)
         scale = kernel_scale(problem, basis)
         with single_threaded():
             space = _Space.of(Z, signs, basis, scale)
             machines = [
-                _Machine.start(c, y[basis] == c, self) for c in fitted_classes(n_classes).tolist()
+                _Machine.start(c, y[basis] == c, float(surplus[c]), self)
+                for c in fitted_classes(n_classes).tolist()
             ]
             self._run(space, y, machines)
             coef = np.column_stack(
@@ -133,7 +141,7 @@ class PCVMLearner(BasisFunctionLearner):
         used = [basis[m.active][m.w > _USED] for m in machines]
         found = BasisFunctions(
             coef / scale,
-            intercept=np.array([m.b for m in machines]),
+            intercept=np.array([m.intercept for m in machines]),
             weights=[m.w for m in machines],
             active=[basis[m.active] for m in machines],
             n_iter=np.array([m.steps for m in machines]),
@@ -285,6 +293,7 @@ class _Machine:
     active: NDArray[np.intp]  # places in the basis
     w: FloatArray
     b: float
+    surplus: float  # the mean of all targets
     learner: PCVMLearner
     steps: int = 0
     converged: bool = False
@@ -298,10 +307,20 @@ class _Machine:
     longest: float = 16.0  # bound of the length: fourfold with success, a quarter with failure
 
     @classmethod
-    def start(cls, code: int, own: NDArray[np.bool_], learner: PCVMLearner) -> "_Machine":
-        n = len(own)
-        # b = 0 would stay 0; the sign is free, for the first step decides it.
-        return cls(code, np.where(own, 1.0, -1.0), np.arange(n), np.ones(n), 1.0, learner)
+    def start(
+        cls, code: int, own: NDArray[np.bool_], surplus: float, learner: PCVMLearner
+    ) -> "_Machine":
+        """Return w = 1 and the mean of the first latent values as b, ``surplus`` that of y."""
+        n, b = len(own), _START * surplus
+        return cls(code, np.where(own, 1.0, -1.0), np.arange(n), np.ones(n), b, surplus, learner)
+
+    @property
+    def intercept(self) -> float:
+        """b; if nothing else is left either, the probit of the share of the positive targets."""
+        if len(self.w) or self.b:
+            return self.b
+        larger = (1.0 + abs(self.surplus)) / 2.0  # of two labels the same, whichever is positive
+        return float(np.copysign(ndtri(larger), self.surplus))
 
     def direction(self, space: _Space) -> FloatArray:
         """Return v with f = Q v + b."""
@@ -381,7 +400,9 @@ class _Machine:
         kept = self.w >= self.learner.threshold
         if not kept.all():
             self._keep(kept)
-        square, n_rows = 2.0 * self.b**2, len(space.Z)
+        # Of the first step it is 1, as w is: from b = 0 the bias would never move.
+        width = abs(self.b) if self.steps > 1 else 1.0
+        square, n_rows = 2.0 * width**2, len(space.Z)
         fitted = float(space.ones @ self.direction(space))  # 1'F w
         self.b = square / (1.0 + square * n_rows) * (expectation.total - fitted)
         if abs(self.b) < self.learner.threshold:

@@ -3,8 +3,10 @@
 Nothing here looks at a record outside the training part of the fold.
 """
 
+import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import compress
 from typing import Any
 
 import numpy as np
@@ -13,11 +15,12 @@ from kreinflow.alignment.transforms import ScoreTransform
 from kreinflow.errors import named
 from kreinflow.krein.correction import CorrectedFactor
 from kreinflow.krein.landmark_kernel import LandmarkKernel, Landmarks, TrainingPart, landmark_kernel
-from kreinflow.learners.learner import Choice, Fitted, Problem
+from kreinflow.learners.learner import NOTES, Choice, Fitted, Problem
 from kreinflow.learners.registry import make_learner
 from kreinflow.models.classifier import LandmarkClassifier
 from kreinflow.models.inner_folds import InnerFits, choose, whole_groups
 from kreinflow.models.reject_threshold import RejectRule
+from kreinflow.sequences.files import first_few
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,6 +82,7 @@ class Training:
         with named(f"recipe {recipe['name']!r}"):
             choice, decisions, calibrator = choose(learner, problem, self.fits, recipe["rank"])
             (fitted,) = learner.fit(problem, [choice])
+        warn_noted(recipe["name"], fitted, self.part.classes)
         truth = self.part.labels[self.fits.measured]
         probabilities = calibrator.probabilities(decisions)
         landmarks = self.landmarks
@@ -100,7 +104,7 @@ class Training:
         figures = {
             "landmarks": m,
             "rank": embedding.rank,
-            **said(fitted, m / len(self.part.rows)),
+            **said(fitted, m / len(self.part.rows), self.part.classes),
             "hyper_parameters": shown(choice),
             "groups_held_out": whole_groups(self.part.groups, self.fits.inner),
             "temperature": classifier.temperature,
@@ -142,13 +146,40 @@ class Training:
                 yield recipe, self.train(recipe, settings, embedding_of(recipe), kernel)
 
 
-def said(fitted: Fitted, share: float) -> dict[str, Any]:
+def said(fitted: Fitted, share: float, classes: Sequence[str]) -> dict[str, Any]:
     """Return what a fit says of itself; ``share`` is that of the landmarks among the records."""
+    noted = _noted(fitted, classes)
     return {
         "basis_used": share if fitted.basis_used is None else fitted.basis_used,
         "iterations": fitted.iterations,
         "converged": fitted.converged,
+        **{f"{note}_classes": len(labels) for note, labels in noted.items()},
+        **{f"{note}_names": first_few(labels) for note, labels in noted.items()},
     }
+
+
+def warn_noted(recipe: str, fitted: Fitted, classes: Sequence[str]) -> None:
+    """Warn of the classes that a fit has something to say of.
+
+    Warns
+    -----
+    UserWarning
+        One for each note, with the names of the classes.
+    """
+    for note, labels in _noted(fitted, classes).items():
+        if labels:
+            warnings.warn(
+                f"recipe {recipe!r}: {len(labels)} of {len(classes)} classes "
+                f"({first_few(labels)}): {NOTES[note]}.",
+                UserWarning,
+                stacklevel=3,
+            )
+
+
+def _noted(fitted: Fitted, classes: Sequence[str]) -> dict[str, list[str]]:
+    """Return the labels of each note, in quotes: no reader of a table takes 01 for a number."""
+    quoted, none = list(map(repr, classes)), np.zeros(len(classes), dtype=bool)
+    return {note: list(compress(quoted, fitted.notes.get(note, none))) for note in NOTES}
 
 
 def shown(choice: Choice) -> str:

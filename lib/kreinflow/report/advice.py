@@ -27,6 +27,18 @@ _NOT_CONVERGED = (
     "Training stopped before it converged, in {places}, for {names}. Raise max_iter of the "
     "learner, or keep fewer eigenvalues (rank): tiny ones carry noise and slow it down."
 )
+_UNLEARNED = (
+    "Nothing was learned of some classes, in {places}, for {names}: no basis function is left, or "
+    "the class has no landmark, so it is predicted only where the decisions of all other classes "
+    "are lower. Look at the recall of these classes. For Ny-PCVM and Ny-EPCVM try the correction "
+    "flip: without it they cannot tell classes that differ along negative eigenvalues. Or take "
+    "another learner or selector, or collect more records of these classes."
+)
+_SINGULAR = (
+    "The covariance of Ny-iKFD is singular, in {places}, for {names}, so a pseudo-inverse took the "
+    "place of the inverse. The decision may then follow the labels of single records and be wrong "
+    "for new ones. Give the learner a ridge, or keep fewer eigenvalues (rank)."
+)
 _TORN_GROUPS = (
     "The training part has too few groups for inner folds to hold out whole ones, in {places}, so "
     "they hold out single records: the choice of the recipe, the probabilities and the threshold "
@@ -60,11 +72,14 @@ def warnings_of(
     given = [name for name, settings in selectors.items() if settings["method"] == "given"]
     misfit = numbers(factors["misfit"])
     kernels = factors["selector"].astype(str) + " with " + factors["transform"].astype(str)
+    unlearned = models["recipe"].astype(str) + " (" + models["unlearned_names"].astype(str) + ")"
     worst = max(misfit[misfit > LARGEST_MISFIT], default=0.0)
     trouble = (
         (landmarks, landmarks["selector"].isin(given), landmarks["selector"], _GIVEN),
         (factors, misfit > LARGEST_MISFIT, kernels, _MISFIT),
         (models, ~flags(models["converged"]), models["recipe"], _NOT_CONVERGED),
+        (models, numbers(models["unlearned_classes"]) > 0, unlearned, _UNLEARNED),
+        (models, numbers(models["singular_classes"]) > 0, models["recipe"], _SINGULAR),
         (models, ~flags(models["groups_held_out"]), models["recipe"], _TORN_GROUPS),
         (landmarks, ~flags(landmarks["reached"]), landmarks["class"], _NOT_REACHED),
     )

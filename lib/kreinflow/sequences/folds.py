@@ -173,8 +173,8 @@ def inner_folds(
     unit_fold = np.full(len(units), -1, dtype=np.intp)
     for label in np.flatnonzero(sizes > 1):
         members = np.flatnonzero(unit_label == label)
-        offset = int(hash_keys(seed, _name("inner offset", *name), [str(label)])[0] % k)
-        unit_fold[members] = _spread(keys[members], k, offset)
+        # From its least key, not from its name: other labels for the same records change no fold.
+        unit_fold[members] = _spread(keys[members], k, int(keys[members].min() % k))
     folds: NDArray[np.intp] = unit_fold[unit_of]
     return folds
 

@@ -17,8 +17,11 @@ from kreinflow.sequences.files import check_file, counted, first_few, name_endin
 
 MATRIX_ENDINGS = (".npy", ".csv", ".tsv", ".mat")
 
-LARGEST_ENTRY = 1e150
-"""Of a matrix that is learned from: squares of larger ones, and sums of these, overflow."""
+LARGEST_ENTRY = 1e60
+"""Of scores that are learned from: fourth powers of larger ones, and sums of these, overflow."""
+
+SMALLEST_ENTRY = 1 / LARGEST_ENTRY
+"""That the largest of scores may have: fourth powers of smaller ones are rounded, then zero."""
 
 
 @dataclass(frozen=True)
@@ -257,9 +260,9 @@ def check_matrix(
     Raises
     ------
     InputError
-        If the matrix is not square, not finite or not symmetric, its entries are all 0 or too
-        large (:data:`LARGEST_ENTRY`), or a dissimilarity is negative or not 0 with itself. The
-        message names row and column, counted from 1.
+        If the matrix is not square, not finite or not symmetric, its entries are all 0, too small
+        (:data:`SMALLEST_ENTRY`) or too large (:data:`LARGEST_ENTRY`), or a dissimilarity is
+        negative or not 0 with itself. The message names row and column, counted from 1.
     """
     n, m = values.shape
     if n != m:
@@ -281,6 +284,11 @@ def check_matrix(
     scale = float(np.abs(values).max())
     if scale == 0:
         raise InputError(f"{path}: all entries are 0, which tells nothing. Give the right file.")
+    if scale < 1 / largest:
+        raise InputError(
+            f"{path}: its largest entry is {scale:.6g} in size, below {1 / largest:g}, too small "
+            "to compute with. Multiply the matrix by a number."
+        )
     worst, pair = 0.0, (0, 0)
     for rows in tiles(n):
         gap = np.abs(values[rows] - values[:, rows].T)
