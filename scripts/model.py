@@ -26,7 +26,7 @@ with logged(snakemake.log[0]) as console, limited(snakemake.threads, memory_mb):
     inner = inner_partition(
         run.alike(read_union(files.landmarks_of_all)), part, params.inner_folds, params.seed, fold
     )
-    reject = RejectRule(params.reject_error, params.reject_coverage)
+    reject = RejectRule(params.reject_error, params.reject_coverage, params.reject_confidence)
     recipes = Training(landmarks, part, inner, reject, params.seed).train_recipes(
         params.recipes,
         params.learners,
@@ -38,6 +38,8 @@ with logged(snakemake.log[0]) as console, limited(snakemake.threads, memory_mb):
     for recipe, trained in recipes:
         name = recipe["name"]
         console.say(f"{name}: {trained.figures}")
+        if warning := reject.unkept(trained.figures["reject_threshold"]):
+            console.say(f"{name}: {warning}.")
         classifiers[name] = trained.classifier
         labels = {key: recipe[key] for key in ("selector", "transform", "correction", "learner")}
         place = {"recipe": name, "repeat": repeat, "fold": number}

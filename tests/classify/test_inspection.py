@@ -53,6 +53,7 @@ def test_a_model_is_described(tmp_path, kind):
         f"  negative: {factor['negative']}",
         "decision: linear",
         "  error: 0.01",
+        "  confidence: 0.9",
     ):
         assert line in text.splitlines()
     assert "None" not in text

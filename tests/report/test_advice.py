@@ -1,6 +1,7 @@
 import pandas as pd
 import pytest
 
+from kreinflow.models.reject_threshold import NOTHING_ACCEPTED, RejectRule
 from kreinflow.report.advice import warnings_of
 
 
@@ -11,9 +12,16 @@ def sound():
         "landmarks": pd.DataFrame({"selector": "meb", "class": "a", "reached": True, **place}),
         "factors": pd.DataFrame({"selector": "meb", "transform": "log", "misfit": 0.5, **place}),
         "models": pd.DataFrame(
-            {"recipe": "r", "converged": "True", "groups_held_out": "True", **place}
+            {
+                "recipe": "r",
+                "converged": "True",
+                "groups_held_out": "True",
+                "reject_threshold": 0.99,
+                **place,
+            }
         ),
         "selectors": {"meb": {"method": "meb"}, "kept": {"method": "given"}},
+        "reject": RejectRule(0.01),
     }
 
 
@@ -27,6 +35,7 @@ def test_nothing_to_say_of_a_sound_run():
         ("factors", "misfit", 0.51, "misfit up to 0.51"),
         ("models", "converged", "False", "Training stopped before it converged"),
         ("models", "groups_held_out", "False", "too few groups for inner folds to hold out"),
+        ("models", "reject_threshold", NOTHING_ACCEPTED, "It takes 230 records"),
         ("landmarks", "reached", False, "did not come to cover all members of a"),
     ],
 )
@@ -38,6 +47,13 @@ def test_trouble_is_named_with_what_to_do(part, column, value, said):
     assert "in 1 fold" in text
     assert "final model" not in text
     assert any(word in text for word in ("Take", "Raise", "Collect", "Use"))
+
+
+def test_a_coverage_promises_nothing_so_none_is_missed():
+    tables = sound()
+    tables["models"]["reject_threshold"] = NOTHING_ACCEPTED
+    assert "Of r, in 2 folds and the final model, no threshold" in warnings_of(**tables)[0]
+    assert warnings_of(**tables | {"reject": RejectRule(None, 0.9)}) == []
 
 
 def test_the_final_model_is_named():

@@ -50,7 +50,10 @@ def test_the_page_tells_how_many_of_the_unknown_were_rejected(tables):
     share = 1 + list(summary["recipe"]).index(best)
     assert f"{30 + share}.00 ± 0.50 % of the unknown were rejected by {best}" in text
     assert f"beside {share}.00 ± 0.50 % of the known" in text
-    assert "at most 1 % errors among accepted predictions on inner folds, without them" in text
+    assert (
+        "at most 1 % errors among accepted predictions with 90 % confidence on inner folds, without"
+        in text
+    )
     assert f"<i>odd</i> 30 {30 + share}.00 % {tables['classes'][0]} 90.00 %" in text
 
 
