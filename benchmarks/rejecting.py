@@ -1,6 +1,6 @@
 """Whether reject_error is kept on new objects, by whole models of generated classes.
 
-    python benchmarks/rejecting.py      prints the table of docs/classify.md
+    python benchmarks/rejecting.py --runs 100      prints the table of docs/classify.md
 
 Each run draws training records and new objects from Gaussian classes that overlap, fits a
 KreinClassifier, and counts the errors among the new objects that it accepts. Beside it stands the
@@ -89,7 +89,7 @@ def run(seed: int, n: int, distance: float, selector: str) -> list[dict[str, Any
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--runs", type=int, default=200)
+    parser.add_argument("--runs", type=int, default=100)
     given = parser.parse_args()
     base.RejectRule = Recorded  # type: ignore[misc]
     for selector in ("uniform", "meb"):

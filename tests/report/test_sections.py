@@ -72,7 +72,9 @@ def test_a_model_that_promises_nothing_flags_all(tables):
     text = report_page(tables, models=models)[1].all_text
     assert "and flags all predictions (asked for: at most 1 % errors" in text
     assert "in 3 folds and the final model, no threshold can promise" in text
-    assert "flags predictions with a probability below 0.400 (" in report_page(tables)[1].all_text
+    models = tables["models"].assign(reject_threshold=0.99951)  # 1.000 would read as all
+    text = report_page(tables, models=models)[1].all_text
+    assert "flags predictions with a probability below 0.9995 (" in text
 
 
 def test_the_calibration_error_stands_beside_that_of_perfect_probabilities(tables):

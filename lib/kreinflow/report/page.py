@@ -20,7 +20,6 @@ from kreinflow.report.tables import (
     flags,
     mean_by,
     measured,
-    number,
     numbers,
     percent,
     shares,
@@ -130,7 +129,7 @@ def _final_model(data: DatasetReport, config: Mapping[str, Any]) -> dict[str, An
             "landmarks": f"{int(row['landmarks']):,}",
             "cost": f"{float(row['alignments_per_query']):,.0f}",
             "inner_accuracy": percent(float(row["inner_accuracy"])),
-            "flagged": f"predictions with a probability below {number(threshold)}"
+            "flagged": f"predictions with a probability below {threshold:.4g}"
             if threshold < NOTHING_ACCEPTED
             else "all predictions",
         }
