@@ -35,7 +35,7 @@ def test_nothing_to_say_of_a_sound_run():
         ("factors", "misfit", 0.51, "misfit up to 0.51"),
         ("models", "converged", "False", "Training stopped before it converged"),
         ("models", "groups_held_out", "False", "too few groups for inner folds to hold out"),
-        ("models", "reject_threshold", NOTHING_ACCEPTED, "It takes 230 records"),
+        ("models", "reject_threshold", NOTHING_ACCEPTED, "It takes at least 230 records"),
         ("landmarks", "reached", False, "did not come to cover all members of a"),
     ],
 )

@@ -1,7 +1,7 @@
 """The reject threshold: below which probability a prediction is flagged as doubtful."""
 
 from dataclasses import dataclass
-from typing import Any
+from functools import lru_cache
 
 import numpy as np
 from scipy.special import bdtr
@@ -10,6 +10,11 @@ from kreinflow.numerics import FloatArray, IntArray
 
 NOTHING_ACCEPTED = float(np.nextafter(1.0, 2.0))
 """The threshold that flags all predictions, those that are rounded to 1 too."""
+
+GRID = 200
+"""Numbers of rows at which the errors are bounded: shares of the whole in steps of 0.5 %."""
+
+_ROUNDING = 1.0 + 1e-9  # of probabilities that are compared
 
 
 @dataclass(frozen=True)
@@ -60,13 +65,13 @@ class RejectRule:
             return None
         assert self.error is not None
         assert self.confidence is not None
-        least = [records_needed(self.error, self.confidence, wrong) for wrong in (0, 1)]
+        least = records_needed(self.error, self.confidence)
         return (
             f"no threshold can promise at most {100 * self.error:g} % errors with "
             f"{100 * self.confidence:g} % confidence, so all predictions are flagged as doubtful. "
-            f"It takes {least[0]:,} records on the inner folds if none of them is "
-            f"predicted wrong, {least[1]:,} if one is. Use more records, raise reject_error, or "
-            "give reject_coverage in its place, which promises nothing"
+            f"It takes at least {least:,} records on the inner folds, and more if one of the "
+            "surest is predicted wrong. Use more records, raise reject_error, or give "
+            "reject_coverage in its place, which promises nothing"
         )
 
 
@@ -77,14 +82,8 @@ def reject_threshold(
 
     A prediction is accepted if its top probability is at least the threshold. For new objects, the
     error rate among the accepted exceeds ``error`` with a probability of at most
-    1 - ``confidence``. The rows are walked through from the surest down. At n rows, k of them
-    wrong, the Clopper-Pearson upper bound of the error rate is at most :math:`\epsilon` if
-
-    .. math:: P(B \le k) \le 1 - confidence, \qquad B \sim Binomial(n, \epsilon).
-
-    The walk starts at the smallest n where this can hold (:func:`records_needed`), ends before the
-    first n where it does not, and the threshold is the top probability of the last row before. Rows
-    of equal top probability are accepted together.
+    1 - ``confidence``. Of the n surest rows, k are wrong. The threshold accepts the largest n with
+    k of at most :func:`allowed_errors`. Rows of equal top probability are accepted together.
 
     Parameters
     ----------
@@ -106,53 +105,105 @@ def reject_threshold(
 
     Notes
     -----
-    This is fixed-sequence testing [1]_. The order of the tests is fixed before the rows are seen,
-    and the walk ends at the first bound [2]_ that fails. So no level is spent on the many tests:
-    the promise is broken only if the first test of a rate above :math:`\epsilon` passes. Any single
-    bound, read at a threshold that was picked among many, would be too small.
+    A bound for a single threshold would be too small, as the threshold is picked among many. These
+    bounds hold at all n together [1]_. The level is exact for rows that are independent and like
+    the new objects, if surer predictions are wrong no more often: the error rate r(t) among objects
+    with a top probability of at least t does not grow with t. The probabilities need not be
+    calibrated: their order alone counts.
 
-    The level is exact for rows that are independent and like the new objects, if surer predictions
-    are wrong no more often: the error rate r(t) among objects with a top probability of at least t
-    does not grow with t. Proof: let t* be where r crosses :math:`\epsilon`, and M the number of
-    rows above it. The first test that must not pass has n > M. Given M, each row above t* is wrong
-    with probability :math:`\epsilon`, each one below with that at least, so k is stochastically
-    not below B. The probabilities need not be calibrated: their order alone counts.
+    Proof: let t* be the largest top probability with r(t*) of :math:`\epsilon` or more, and M the
+    number of rows from t* up. Too much is accepted only if n is M or more. Given M, each of these M rows
+    is wrong with probability r(t*), independently if their order is drawn, and each row below t*
+    with that or more. So k is nowhere below a sum of n independent errors of probability
+    :math:`\epsilon`, and that sum is within :func:`allowed_errors` anywhere with probability
+    1 - confidence at most.
 
     References
     ----------
     .. [1] Angelopoulos, A. N., Bates, S., Candès, E. J., Jordan, M. I., Lei, L.: Learn then test:
        calibrating predictive algorithms to achieve risk control. arXiv:2110.01052 (2021).
-    .. [2] Clopper, C. J., Pearson, E. S.: The use of confidence or fiducial limits illustrated in
-       the case of the binomial. Biometrika 26, 404-413 (1934).
     """
     top = probabilities.max(axis=1)
     order = np.argsort(-top, kind="stable")
     sorted_top = top[order]
     wrong = np.cumsum((np.argmax(probabilities, axis=1) != y)[order])
-    last_of_equals = np.append(sorted_top[1:] < sorted_top[:-1], True)
-    ends = np.flatnonzero(last_of_equals)
-    ends = ends[ends + 1 >= records_needed(error, confidence)]
-    passed = _passes(wrong[ends], ends + 1, error, confidence)
-    accepted = ends[np.logical_and.accumulate(passed)]
+    ends = np.flatnonzero(np.append(sorted_top[1:] < sorted_top[:-1], True))  # last of equals
+    numbers, allowed = allowed_errors(len(top), error, confidence)
+    # Between two numbers of the grid what the smaller allows: a few more rows, no more errors.
+    bound = np.append(-1, allowed)[np.searchsorted(numbers, ends + 1, side="right")]
+    accepted = ends[wrong[ends] <= bound]
     return float(sorted_top[accepted[-1]]) if len(accepted) else NOTHING_ACCEPTED
 
 
-def records_needed(error: float, confidence: float, wrong: int = 0) -> int:
-    """Return how many records, so many of them wrong, bound the error rate by ``error``."""
-    # Of none wrong: (1 - error)^n <= 1 - confidence. With more wrong it takes more records.
-    low, high = 0, max(1, int(np.log1p(-confidence) / np.log1p(-error)))
-    while not _passes(wrong, high, error, confidence):
-        low, high = high, 2 * high
-    while high - low > 1:
-        middle = (low + high) // 2
-        passes = _passes(wrong, middle, error, confidence)
-        low, high = (low, middle) if passes else (middle, high)
-    return high
+@lru_cache(maxsize=64)
+def allowed_errors(n: int, error: float, confidence: float) -> tuple[IntArray, IntArray]:
+    r"""Return how many errors among the surest rows bound the error rate, at all numbers together.
+
+    At each number m of a grid of :data:`GRID` up to n, that is the largest k with
+
+    .. math:: P(B_m \le k) \le \alpha, \qquad B_m \sim Binomial(m, \epsilon),
+
+    which is the Clopper-Pearson bound [1]_ of level :math:`\alpha`. This level is the largest for
+    which a sum of independent errors of probability :math:`\epsilon` is within these bounds
+    anywhere with a probability of at most 1 - confidence. That probability is computed exactly,
+    number by number, as for repeated significance tests [2]_.
+
+    Returns
+    -------
+    numbers, allowed : ndarray
+        -1 where no number of errors is small enough.
+
+    References
+    ----------
+    .. [1] Clopper, C. J., Pearson, E. S.: The use of confidence or fiducial limits illustrated in
+       the case of the binomial. Biometrika 26, 404-413 (1934).
+    .. [2] Armitage, P., McPherson, C. K., Rowe, B. C.: Repeated significance tests on accumulating
+       data. Journal of the Royal Statistical Society A 132, 235-244 (1969).
+    """
+    numbers = np.unique(np.ceil(n * np.arange(1, GRID + 1) / GRID)).astype(np.int64)
+    spent = (1.0 - confidence) * _ROUNDING
+    low, high = spent / len(numbers), spent
+    if _passing(numbers, _bounds(numbers, error, high), error) <= spent:
+        return numbers, _bounds(numbers, error, high)
+    while high > low * (1.0 + 1e-6):
+        level = float(np.sqrt(low * high))
+        kept = _passing(numbers, _bounds(numbers, error, level), error) <= spent
+        low, high = (level, high) if kept else (low, level)
+    return numbers, _bounds(numbers, error, low)
 
 
-def _passes(wrong: Any, n: Any, error: float, confidence: float) -> Any:
-    """Return whether so many wrong among n bound the error rate, at this confidence."""
-    return bdtr(wrong, n, error) <= (1.0 - confidence) * (1.0 + 1e-9)  # up to rounding
+def _bounds(numbers: IntArray, error: float, level: float) -> IntArray:
+    """Return the largest k with P(B <= k) <= level for each number, -1 if there is none."""
+    from scipy.stats import binom  # slow to import, and not needed to classify
+
+    k = binom.ppf(level, numbers, error)
+    bounds: IntArray = np.where(bdtr(k, numbers, error) <= level, k, k - 1).astype(np.int64)
+    return bounds
+
+
+def _passing(numbers: IntArray, bounds: IntArray, error: float) -> float:
+    """Return with what probability a sum of independent errors is within a bound anywhere."""
+    from scipy.stats import binom
+
+    outside = np.zeros(int(bounds.max()) + 1)  # by their number; what is above stays above
+    outside[:1] = 1.0
+    passed = 0.0
+    steps = np.diff(numbers, prepend=0)
+    added = {}
+    for step in np.unique(steps):
+        most = int(binom.ppf(1.0 - 1e-14, step, error))
+        added[step] = binom.pmf(np.arange(most + 1), step, error)
+    for step, bound in zip(steps, bounds, strict=True):
+        outside = np.convolve(outside, added[step])[: len(outside)] if len(outside) else outside
+        passed += float(outside[: bound + 1].sum())
+        outside[: bound + 1] = 0.0
+    return passed
+
+
+def records_needed(error: float, confidence: float) -> int:
+    """Return how many records, none of them wrong, bound the error rate by ``error``."""
+    needed = np.log((1.0 - confidence) * _ROUNDING) / np.log1p(-error)
+    return max(1, int(np.ceil(needed)))
 
 
 def coverage_threshold(probabilities: FloatArray, coverage: float) -> float:
