@@ -25,7 +25,7 @@ def test_it_tells_what_ran():
         "a ridge chosen on inner folds",
         "corrections compared with none: flip",
         "10 stratified folds;",
-        f"by exact binomial bounds that hold at all thresholds together {cite('angelopoulos2021')}) came",
+        f"by exact bounds that hold at all thresholds together {cite('angelopoulos2021')}) came",
         "The final model is pcvm-meb, chosen by its inner folds",
     ):
         assert part in text

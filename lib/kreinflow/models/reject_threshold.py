@@ -112,9 +112,9 @@ def reject_threshold(
     calibrated: their order alone counts.
 
     Proof: let t* be the largest top probability with r(t*) of :math:`\epsilon` or more, and M the
-    number of rows from t* up. Too much is accepted only if n is M or more. Given M, each of these M rows
-    is wrong with probability r(t*), independently if their order is drawn, and each row below t*
-    with that or more. So k is nowhere below a sum of n independent errors of probability
+    number of rows from t* up. Too much is accepted only if n is M or more. Given M, each of these
+    M rows is wrong with probability r(t*), independently if their order is drawn, and each row
+    below t* with that or more. So k is nowhere below a sum of n independent errors of probability
     :math:`\epsilon`, and that sum is within :func:`allowed_errors` anywhere with probability
     1 - confidence at most.
 

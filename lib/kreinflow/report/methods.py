@@ -204,7 +204,7 @@ def _evaluation(
             scheme += f", drawn {_e(folds['repeats'])} times"
     bound = ""
     if config.get("reject_coverage") is None:
-        bound = f", by exact binomial bounds that hold at all thresholds together {cite('angelopoulos2021')}"
+        bound = f", by exact bounds that hold at all thresholds together {cite('angelopoulos2021')}"
     text = (
         f"Recipes were measured {scheme}; identical sequences share a fold. Hyper-parameters, the "
         f"temperature of the probabilities {cite('guo2017')} and the reject threshold "
