@@ -37,6 +37,7 @@ rule train_models:
         inner_folds=CONFIG["inner_folds"],
         reject_error=CONFIG["reject_error"],
         reject_coverage=CONFIG["reject_coverage"],
+        reject_confidence=CONFIG["reject_confidence"],
         seed=CONFIG["seed"],
         code=code("model.py"),
     script:

@@ -42,7 +42,7 @@ with logged(snakemake.log[0]) as console, limited(snakemake.threads, memory_mb):
         inner_partition(part, params.inner_folds, params.seed, fold),
         run.choose_again(stage, selector, len(landmarks.rows)),
     )
-    reject = RejectRule(params.reject_error, params.reject_coverage)
+    reject = RejectRule(params.reject_error, params.reject_coverage, params.reject_confidence)
     recipes = Training(landmarks, part, fits, reject, params.seed).train_recipes(
         params.recipes,
         params.learners,
@@ -54,6 +54,8 @@ with logged(snakemake.log[0]) as console, limited(snakemake.threads, memory_mb):
     for recipe, trained in recipes:
         name = recipe["name"]
         console.say(f"{name}: {trained.figures}")
+        if warning := reject.unkept(trained.figures["reject_threshold"]):
+            console.say(f"{name}: {warning}.")
         classifiers[name] = trained.classifier
         labels = {key: recipe[key] for key in ("selector", "transform", "correction", "learner")}
         place = {"recipe": name, "repeat": repeat, "fold": number}

@@ -80,6 +80,7 @@ def test_defaults_written_in_config_are_those_of_the_schema(content):
         "alignment",
         "inner_folds",
         "reject_error",
+        "reject_confidence",
         "transforms",
     ):
         bare.pop(key)
@@ -91,13 +92,17 @@ def test_defaults_written_in_config_are_those_of_the_schema(content):
     assert complete_configuration(bare) == explicit
 
 
-def test_a_coverage_replaces_the_error(content):
+REJECT_KEYS = ("error", "confidence", "coverage")
+
+
+def test_a_coverage_replaces_the_error_and_its_confidence(content):
     content.pop("reject_error")
+    content.pop("reject_confidence")
     config = complete_configuration(content | {"reject_coverage": 0.95})
-    assert (config["reject_error"], config["reject_coverage"]) == (None, 0.95)
+    assert [config[f"reject_{key}"] for key in REJECT_KEYS] == [None, None, 0.95]
     assert complete_configuration(config) == config  # as the report prints it
     config = complete_configuration(content)
-    assert (config["reject_error"], config["reject_coverage"]) == (0.01, None)
+    assert [config[f"reject_{key}"] for key in REJECT_KEYS] == [0.01, 0.9, None]
     assert complete_configuration(config) == config
 
 
@@ -221,6 +226,8 @@ MISTAKES = [
     ("reject_error", float("nan"), "reject_error: nan is not a finite number"),
     ("reject_error", None, "reject_error: give a number, or reject_coverage instead"),
     ("reject_coverage", 0.9, "reject_error and reject_coverage are two ways to choose one"),
+    ("reject_confidence", None, "reject_confidence: give a number, or reject_coverage instead"),
+    ("reject_confidence", 1.0, "reject_confidence: 1.0 is not less than 1"),
     ("reject_coverage", 1.5, "reject_coverage: 1.5 is not at most 1"),
 ]
 

@@ -90,16 +90,17 @@ def complete_configuration(content: Mapping[str, Any], name: str = "config") -> 
 
 
 def _choose_threshold(config: dict[str, Any], given: Mapping[str, Any], name: str) -> None:
-    """Let a coverage replace the default error, in place."""
-    if config["reject_coverage"] is not None:
-        if given.get("reject_error") is not None:
-            raise InputError(
-                f"{name}: top level: reject_error and reject_coverage are two ways to choose one "
-                "threshold. Leave out the one or the other."
-            )
-        config["reject_error"] = None
-    elif config["reject_error"] is None:
-        raise InputError(f"{name}: reject_error: give a number, or reject_coverage instead.")
+    """Let a coverage replace the default error and its confidence, in place."""
+    for key in ("reject_error", "reject_confidence"):
+        if config["reject_coverage"] is not None:
+            if given.get(key) is not None:
+                raise InputError(
+                    f"{name}: top level: {key} and reject_coverage are two ways to choose one "
+                    "threshold. Leave out the one or the other."
+                )
+            config[key] = None
+        elif config[key] is None:
+            raise InputError(f"{name}: {key}: give a number, or reject_coverage instead.")
 
 
 _NUCLEOTIDE_SCORES = {"matrix": "nuc44", "gap_open": 16, "gap_extend": 4}

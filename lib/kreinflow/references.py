@@ -72,6 +72,8 @@ _TEXTS = {
     "46, 1927-1932 (2000). doi:10.1109/18.857802",
     "guo2017": "Guo, Pleiss, Sun, Weinberger. On calibration of modern neural networks. ICML 2017, "
     "Proceedings of Machine Learning Research 70.",
+    "angelopoulos2021": "Angelopoulos, Bates, Candès, Jordan, Lei. Learn then test: calibrating "
+    "predictive algorithms to achieve risk control. arXiv (2021). doi:10.48550/arXiv.2110.01052",
     "nadeau2003": "Nadeau, Bengio. Inference for the generalization error. Machine Learning 52, "
     "239-281 (2003). doi:10.1023/A:1024068626366",
     "holm1979": "Holm. A simple sequentially rejective multiple test procedure. Scandinavian "

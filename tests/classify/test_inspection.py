@@ -1,6 +1,7 @@
 """What a model says of itself, and its landmarks as a file that can be read again."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -9,6 +10,7 @@ from kreinflow.classify.inspection import describe_model, description_text, expo
 from kreinflow.classify.model_file import Model
 from kreinflow.errors import InputError
 from kreinflow.kernels.registry import make_kernel
+from kreinflow.models.reject_threshold import NOTHING_ACCEPTED
 from kreinflow.sequences.fasta import read_fasta
 from kreinflow.sequences.objects import read_objects
 from small_inputs import model_of
@@ -53,9 +55,18 @@ def test_a_model_is_described(tmp_path, kind):
         f"  negative: {factor['negative']}",
         "decision: linear",
         "  error: 0.01",
+        "  confidence: 0.9",
     ):
         assert line in text.splitlines()
     assert "None" not in text
+
+
+def test_a_model_that_promises_nothing_says_so(tmp_path):
+    model = saved_and_loaded("matrix", tmp_path)
+    for threshold, promised in ((1.0, False), (NOTHING_ACCEPTED, True)):
+        classifier = replace(model.classifier, reject_threshold=threshold)
+        text = description_text(describe_model(replace(model, classifier=classifier)))
+        assert ("  promised: nothing, so all predictions are flagged\n" in text) == promised
 
 
 def test_landmarks_are_exported_and_read_again(tmp_path):

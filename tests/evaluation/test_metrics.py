@@ -64,17 +64,83 @@ def codes(labels):
 def test_calibration_error_by_hand():
     # Bin (0.6, 0.667]: one of two right at 0.65, gap 0.15; bin (0.867, 0.933]: 0.9, right, gap 0.1.
     table = by_hand(["a", "b", "a"], [[0.65, 0.35], [0.65, 0.35], [0.9, 0.1]], ["a", "b"])
-    assert m.fold_metrics(table)["calibration_error"][0] == pytest.approx((2 * 0.15 + 1 * 0.1) / 3)
+    (found,) = m.calibration_errors(table).to_dict("records")
+    assert found["calibration_error"] == pytest.approx((2 * 0.15 + 1 * 0.1) / 3)
+    # Of two at 0.65 none, one or both are right: gaps 0.65, 0.15, 0.35; of one at 0.9: 0.9, 0.1.
+    perfect = 0.65 * 0.35**2 + 0.15 * 2 * 0.65 * 0.35 + 0.35 * 0.65**2, 0.9 * 0.1 + 0.1 * 0.9
+    expected = (2 * perfect[0] + perfect[1]) / 3
+    assert found["calibration_error_perfect"] == pytest.approx(expected)
     bins = m.calibration_bins(table)
     assert tuple(bins.columns) == m.CALIBRATION_COLUMNS
     assert bins["bin"].tolist() == [10, 14]
     assert bins["count"].tolist() == [2, 1]
     np.testing.assert_allclose(bins["accuracy"], [0.5, 1.0])
+    np.testing.assert_allclose(bins["perfect_low"], [0.0, 0.0])  # 0.35^2 and 0.1 are above 2.5 %
+    np.testing.assert_allclose(bins["perfect_high"], [1.0, 1.0])
 
 
 def test_certain_and_border_confidences_have_bins():
     table = by_hand(["a", "a"], [[1.0, 0.0], [0.8, 0.2]], ["a", "b"])
-    assert m.calibration_bins(table)["bin"].tolist() == [12, 15]
+    bins = m.calibration_bins(table)
+    assert bins["bin"].tolist() == [12, 15]
+    assert bins[["perfect_low", "perfect_high"]].iloc[1].tolist() == [1, 1]
+    row = m.calibration_errors(table).iloc[0]
+    assert row["calibration_error_perfect"] == pytest.approx(0.2 * 0.8)  # half of 2 p (1 - p)
+
+
+def forecasts(seed, n=900, folds=5, temperature=1.0, repeats=1):
+    """Labels drawn from known probabilities; those that are told are these at a temperature."""
+    rng = np.random.default_rng(seed)
+    decisions = 2.5 * rng.normal(size=(n, 3))
+    told, p = (np.exp(decisions / t) for t in (temperature, 1.0))
+    told, p = (q / q.sum(axis=1, keepdims=True) for q in (told, p))
+    true = (rng.random((n, 1)) > p.cumsum(axis=1)).sum(axis=1).clip(max=2)
+    table = by_hand(np.array(list("abc"))[true], told, ["a", "b", "c"])
+    copies = [table.assign(repeat=r, fold=rng.permutation(n) % folds) for r in range(repeats)]
+    return pd.concat(copies, ignore_index=True)
+
+
+@pytest.mark.parametrize("n", [60, 900])
+def test_perfect_probabilities_have_the_calibration_error_of_perfect_ones(n):
+    runs = [m.calibration_errors(forecasts(seed, n)) for seed in range(150)]
+    found, perfect = (
+        np.array([run[f"calibration_error{of}"].item() for run in runs]) for of in ("", "_perfect")
+    )
+    assert found.mean() > 0.02
+    error = found.std(ddof=1) / np.sqrt(len(runs))
+    assert abs((found - perfect).mean()) < 3 * error + 0.01 * perfect.mean()
+    assert 0.3 < np.mean(found > perfect) < 0.7
+    assert (np.abs(perfect / perfect.mean() - 1) < 0.3).all()
+
+
+@pytest.mark.parametrize("temperature", [0.6, 1.8])
+def test_false_probabilities_have_a_larger_one(temperature):
+    for seed in range(20):
+        found = m.calibration_errors(forecasts(seed, temperature=temperature)).iloc[0]
+        assert found["calibration_error"] > 1.5 * found["calibration_error_perfect"]
+
+
+def test_the_number_of_folds_does_not_change_the_calibration_error():
+    few, many = (m.calibration_errors(forecasts(0, folds=folds)) for folds in (1, 30))
+    pd.testing.assert_frame_equal(few, many)
+
+
+def test_repeats_do_not_sharpen_what_they_measure_again():
+    once, again = forecasts(0), forecasts(0, repeats=4)
+    pd.testing.assert_frame_equal(*map(m.calibration_errors, (once, again)))
+    columns = ["accuracy", "perfect_low", "perfect_high"]
+    pd.testing.assert_frame_equal(*(m.calibration_bins(t)[columns] for t in (once, again)))
+
+
+def test_perfect_probabilities_are_in_their_range_and_false_ones_outside():
+    def inside(**how):
+        bins = pd.concat([m.calibration_bins(forecasts(seed, **how)) for seed in range(60)])
+        bins = bins[bins["count"] >= 20]
+        assert len(bins) > 400
+        return bins["accuracy"].between(bins["perfect_low"], bins["perfect_high"]).mean()
+
+    assert 0.94 < inside() < 0.985  # of discrete numbers it is more than 95 %
+    assert inside(temperature=0.6) < 0.6
 
 
 def test_absent_classes_do_not_count_and_do_not_warn():
@@ -101,18 +167,20 @@ def test_a_fold_of_one_class_and_a_zero_probability():
 
 def test_summary_is_mean_and_sample_deviation():
     table = m.fold_metrics(made_up())
-    result = m.summary(table)
+    result = m.summary(table, made_up())
     assert tuple(result.columns) == m.SUMMARY_COLUMNS
     values = table[table["recipe"] == "two"]["mcc"].to_numpy()
     row = result[result["recipe"] == "two"].iloc[0]
     assert row["mcc_mean"] == pytest.approx(values.mean())
     assert row["mcc_sd"] == pytest.approx(np.sqrt(((values - values.mean()) ** 2).sum() / 5))
     assert (row["folds"], row["records"]) == (6, 120)
+    columns = ["recipe", "calibration_error", "calibration_error_perfect"]
+    pd.testing.assert_frame_equal(result[columns], m.calibration_errors(made_up()))
 
 
 def test_summary_of_one_fold_has_no_deviation():
-    one = m.fold_metrics(by_hand(["a", "b"], [[0.9, 0.1], [0.2, 0.8]], ["a", "b"]))
-    assert np.isnan(m.summary(one)["accuracy_sd"][0])
+    one = by_hand(["a", "b"], [[0.9, 0.1], [0.2, 0.8]], ["a", "b"])
+    assert np.isnan(m.summary(m.fold_metrics(one), one)["accuracy_sd"][0])
 
 
 def test_per_class_pools_folds_and_averages_repeats():

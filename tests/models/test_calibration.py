@@ -63,6 +63,40 @@ def test_one_error_keeps_the_minimum():
     np.testing.assert_allclose(share, 59 / 60)
 
 
+ROUNDING = 1e-13
+
+
+@pytest.mark.parametrize("common", [1.0, -3e8, 2.5e-7])
+def test_rounding_noise_is_no_decision(common):
+    """Equal decisions that differ in their last digits tell nothing, of whatever size they are."""
+    noise, y = noisy_decisions()
+    calibrator = TemperatureCalibrator().fit(common * (1 + ROUNDING * noise), y)
+    assert (calibrator.temperature_, calibrator.log_loss_) == (1.0, np.log(5))
+
+
+@pytest.mark.parametrize("offset", [-1e6, -1.0])
+def test_a_class_far_from_the_others_does_not_hide_their_rounding_noise(offset):
+    """The class is never true; of the others, all as good, noise would be taken for a decision."""
+    noise, y = noisy_decisions(k=4)
+    decisions = abs(offset) * ROUNDING * np.insert(noise, 4, 0, axis=1)
+    decisions[:, 4] += offset
+    probabilities = TemperatureCalibrator().fit(decisions, y).probabilities(decisions)
+    np.testing.assert_allclose(probabilities[:, :4], 0.25, atol=1e-3)
+    assert probabilities[:, 4].max() < 1e-12
+
+
+@pytest.mark.parametrize("offset", [-1e6, -1e3, 1e-3])
+def test_a_class_far_from_the_others_leaves_what_they_say(offset):
+    decisions, y = noisy_decisions(k=4)
+    alone = TemperatureCalibrator().fit(decisions, y)
+    if offset < -1:
+        both = TemperatureCalibrator().fit(np.insert(decisions, 4, offset, axis=1), y)
+    else:  # differences well above rounding, far below the common size
+        both = TemperatureCalibrator().fit(1 + offset * decisions, y)
+        both.temperature_ /= offset
+    assert both.temperature_ == pytest.approx(alone.temperature_, rel=1e-8)
+
+
 def test_decisions_that_are_not_finite_are_refused():
     with pytest.raises(InputError, match="finite"):
         TemperatureCalibrator().fit(np.full((2, 2), np.nan), np.array([0, 1]))

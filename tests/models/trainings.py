@@ -96,7 +96,7 @@ def fitted(kind, learner, correction=None, seed=3, **changes):
     recipe = recipe_for(kind, correction, learner)
     embedding, kernel = embedded(landmarks, part, correction)
     inner = inner_partition(part, 3, 1, "r0f0")
-    training = Training(landmarks, part, InnerFits(inner), RejectRule(0.05), seed=1)
+    training = Training(landmarks, part, InnerFits(inner), RejectRule(0.2), seed=1)
     trained = training.train(recipe, LEARNERS[learner], embedding, kernel)
     return trained, landmarks, part, kernel, embedding, inner, full
 

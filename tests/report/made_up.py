@@ -213,6 +213,7 @@ def config(n_recipes=9):
         "seed": 1,
         "inner_folds": 3,
         "reject_error": 0.01,
+        "reject_confidence": 0.9,
         "transforms": {"log": {"a": 20}, "evalue": {"lambda": None, "K": None}},
         "datasets": {"demo": settings()},
         "selectors": {

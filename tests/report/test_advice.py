@@ -1,6 +1,7 @@
 import pandas as pd
 import pytest
 
+from kreinflow.models.reject_threshold import NOTHING_ACCEPTED, RejectRule
 from kreinflow.report.advice import warnings_of
 
 
@@ -18,10 +19,12 @@ def sound():
                 "unlearned_names": "",
                 "singular_classes": 0,
                 "groups_held_out": "True",
+                "reject_threshold": 0.99,
                 **place,
             }
         ),
         "selectors": {"meb": {"method": "meb"}, "kept": {"method": "given"}},
+        "reject": RejectRule(0.01),
     }
 
 
@@ -37,6 +40,7 @@ def test_nothing_to_say_of_a_sound_run():
         ("models", "unlearned_classes", 1, "Nothing was learned of some classes"),
         ("models", "singular_classes", 2, "covariance of Ny-iKFD is singular, in 1 fold, for r,"),
         ("models", "groups_held_out", "False", "too few groups for inner folds to hold out"),
+        ("models", "reject_threshold", NOTHING_ACCEPTED, "It takes at least 230 records"),
         ("landmarks", "reached", False, "did not come to cover all members of a"),
     ],
 )
@@ -56,6 +60,13 @@ def test_classes_of_which_nothing_was_learned_are_named():
     tables["models"]["unlearned_names"] = ["'01'", "", "'01', 'b'"]
     (text,) = warnings_of(**tables)
     assert "in 1 fold and the final model, for r ('01'), r ('01', 'b'):" in text
+
+
+def test_a_coverage_promises_nothing_so_none_is_missed():
+    tables = sound()
+    tables["models"]["reject_threshold"] = NOTHING_ACCEPTED
+    assert "Of r, in 2 folds and the final model, no threshold" in warnings_of(**tables)[0]
+    assert warnings_of(**tables | {"reject": RejectRule(None, 0.9)}) == []
 
 
 def test_the_final_model_is_named():

@@ -25,7 +25,7 @@ def test_it_tells_what_ran():
         "a ridge chosen on inner folds",
         "corrections compared with none: flip",
         "10 stratified folds;",
-        "at most 1 % errors",
+        f"by exact bounds that hold at all thresholds together {cite('angelopoulos2021')}) came",
         "The final model is pcvm-meb, chosen by its inner folds",
     ):
         assert part in text
@@ -35,6 +35,10 @@ def test_it_tells_what_ran():
 
 def test_it_tells_what_the_threshold_was_chosen_for():
     whole = config() | {"reject_error": None, "reject_coverage": 0.95}
+    assert "at most 1 % errors among accepted predictions with 90 % confidence" in text_of(
+        settings()
+    )
+    assert cite("angelopoulos2021") not in text_of(settings(), whole)
     assert "reject threshold (95 % of the predictions accepted) came" in text_of(settings(), whole)
 
 

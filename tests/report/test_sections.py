@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 
+from kreinflow.models.reject_threshold import NOTHING_ACCEPTED
 from kreinflow.report import sections
 from kreinflow.report.tables import best_recipe
 from report.made_up import config, report_page, unknown_tables
@@ -50,8 +51,40 @@ def test_the_page_tells_how_many_of_the_unknown_were_rejected(tables):
     share = 1 + list(summary["recipe"]).index(best)
     assert f"{30 + share}.00 ± 0.50 % of the unknown were rejected by {best}" in text
     assert f"beside {share}.00 ± 0.50 % of the known" in text
-    assert "at most 1 % errors among accepted predictions on inner folds, without them" in text
+    assert (
+        "at most 1 % errors among accepted predictions with 90 % confidence on inner folds, without"
+        in text
+    )
     assert f"<i>odd</i> 30 {30 + share}.00 % {tables['classes'][0]} 90.00 %" in text
+
+
+def test_where_all_are_rejected_no_share_of_errors_is_made_up(tables):
+    summary, families, _ = unknown_tables(tables)
+    best = best_recipe(tables["comparison"])
+    summary.loc[0, ["known_error_mean", "known_error_sd"]] = np.nan
+    shown = sections.unknown({"summary": summary, "families": families}, {"new": 60}, best)
+    assert shown["table"].rows[0][2] == ""
+    assert shown["table"].rows[1][2].endswith(" %")
+
+
+def test_a_model_that_promises_nothing_flags_all(tables):
+    models = tables["models"].assign(reject_threshold=NOTHING_ACCEPTED)
+    text = report_page(tables, models=models)[1].all_text
+    assert "and flags all predictions (asked for: at most 1 % errors" in text
+    assert "in 3 folds and the final model, no threshold can promise" in text
+    models = tables["models"].assign(reject_threshold=0.99951)  # 1.000 would read as all
+    text = report_page(tables, models=models)[1].all_text
+    assert "flags predictions with a probability below 0.9995 (" in text
+
+
+def test_the_calibration_error_stands_beside_that_of_perfect_probabilities(tables):
+    shown = sections.comparison(tables["comparison"], tables["summary"], {}, "scores")
+    place = shown.head.index("calibration error (if perfect)")
+    figures = tables["summary"].set_index("recipe")
+    for row in shown.rows:
+        own = figures.loc[row[0]]
+        found, perfect = own["calibration_error"], own["calibration_error_perfect"]
+        assert row[place] == f"{found:.3f} ({perfect:.3f})"
 
 
 def test_the_page_counts_the_sequences_without_a_label(tables):

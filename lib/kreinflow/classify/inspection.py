@@ -10,6 +10,7 @@ import pandas as pd
 from kreinflow.artifacts import write_array, write_table, write_text
 from kreinflow.classify.model_file import Model
 from kreinflow.errors import InputError
+from kreinflow.models.reject_threshold import NOTHING_ACCEPTED
 from kreinflow.sequences.files import counted, name_endings
 
 
@@ -27,6 +28,9 @@ def describe_model(model: Model) -> dict[str, Any]:
     classifier, about = model.classifier, model.about
     labels, counts = np.unique(model.landmark_labels, return_counts=True)
     owned = dict(zip(labels.tolist(), counts.tolist(), strict=True))
+    reject = dict(classifier.about.get("reject") or {})
+    if classifier.reject_threshold >= NOTHING_ACCEPTED:
+        reject["promised"] = "nothing, so all predictions are flagged"
     scoring = None
     if model.scheme is not None:
         numbers = {key: getattr(model.scheme, key) for key in ("gap_open", "gap_extend", "mode")}
@@ -48,7 +52,7 @@ def describe_model(model: Model) -> dict[str, Any]:
         "training": about.get("training"),
         "temperature": classifier.temperature,
         "reject_threshold": classifier.reject_threshold,
-        "reject": classifier.about.get("reject"),
+        "reject": reject or None,
         "versions": about.get("versions"),
     }
 

@@ -34,7 +34,7 @@ KINDS = ("similarity", "dissimilarity", "squared_dissimilarity")
 """What the entries of a matrix can be."""
 
 REJECT_ERROR = 0.01
-"""Errors tolerated among the predictions above the reject threshold, as in the config."""
+"""Errors tolerated among new objects above the reject threshold, as in the config."""
 
 SYMMETRY = 1e-6
 """Largest difference of k_ij and k_ji, as a share of the largest entry, as in the config."""

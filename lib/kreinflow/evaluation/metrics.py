@@ -33,9 +33,8 @@ METRICS = (
     "mcc",
     "log_loss",
     "brier",
-    "calibration_error",
 )
-"""The measures of a fold; of the last three less is better."""
+"""The measures of a fold; of the last two less is better."""
 
 FOLD_METRICS_COLUMNS = ("recipe", "repeat", "fold", "records", *METRICS)
 """``records`` is the number of records tested in the fold."""
@@ -45,8 +44,12 @@ SUMMARY_COLUMNS = (
     "folds",
     "records",
     *(f"{metric}_{part}" for metric in METRICS for part in ("mean", "sd")),
+    "calibration_error",
+    "calibration_error_perfect",
 )
-"""``folds`` counts the folds of all repeats, ``records`` the predictions; sd is empty for one."""
+"""``folds`` counts the folds of all repeats, ``records`` the predictions; sd is empty for one.
+
+The last two are those of :func:`calibration_errors`."""
 
 PER_CLASS_COLUMNS = ("recipe", "class", "precision", "recall", "f1", "support")
 """``support`` is the number of tested records of the class in a repeat."""
@@ -57,8 +60,12 @@ CONFUSION_COLUMNS = ("recipe", "true", "predicted", "count")
 REJECT_CURVE_COLUMNS = ("recipe", "coverage", "threshold", "accuracy", "error")
 """Predictions with a probability of at least ``threshold`` are the share ``coverage`` of all."""
 
-CALIBRATION_COLUMNS = ("recipe", "bin", "lower", "upper", "count", "confidence", "accuracy")
-"""``confidence`` and ``accuracy`` are means over the ``count`` predictions of the bin."""
+CALIBRATION_COLUMNS = (
+    *("recipe", "bin", "lower", "upper", "count", "confidence", "accuracy"),
+    *("perfect_low", "perfect_high"),
+)
+"""``confidence`` and ``accuracy`` are means over the ``count`` predictions of the bin. Were the
+probabilities perfect, the accuracy would be in the last two with a probability of 95 % or more."""
 
 CALIBRATION_BINS = 15
 REJECT_POINTS = 100
@@ -158,10 +165,7 @@ def fold_metrics(predictions: pd.DataFrame) -> pd.DataFrame:
     - ``mcc``: Matthews' correlation coefficient for many classes (0 where it is undefined: only
       one class in truth or in prediction);
     - ``log_loss``: -(1/n) sum_i ln p_i,t_i, in nats, probabilities clipped at the machine epsilon;
-    - ``brier``: (1/n) sum_i sum_c (p_ic - [t_i = c])^2, from 0 to 2;
-    - ``calibration_error``: top-label expected calibration error,
-      sum_b (n_b/n) abs(accuracy_b - confidence_b) over 15 bins of equal width of the probability
-      of the prediction.
+    - ``brier``: (1/n) sum_i sum_c (p_ic - [t_i = c])^2, from 0 to 2.
 
     Parameters
     ----------
@@ -177,8 +181,6 @@ def fold_metrics(predictions: pd.DataFrame) -> pd.DataFrame:
     ----------
     Gorodkin, Comput. Biol. Chem. 28, 367-374 (2004): the coefficient for many classes.
     Brier, Mon. Weather Rev. 78, 1-3 (1950): the score for many classes.
-    Guo et al., On calibration of modern neural networks, ICML 2017, section 2: the calibration
-    error (15 bins there too).
     """
     rows = [
         (*place, len(part.true), *_measure(part))
@@ -192,8 +194,6 @@ def _measure(part: _Part) -> tuple[float, ...]:
     from sklearn.metrics import f1_score, log_loss, matthews_corrcoef, recall_score
 
     true, predicted, p = part.true, part.predicted, part.probabilities
-    bins = _bins(part)
-    gap = (bins["accuracy"] - bins["confidence"]).abs()
     present = np.unique(true)
     single = len(present) == 1 and np.array_equal(np.unique(predicted), present)
     return (
@@ -204,13 +204,12 @@ def _measure(part: _Part) -> tuple[float, ...]:
         0.0 if single else float(matthews_corrcoef(true, predicted)),
         float(log_loss(true, p, labels=np.arange(p.shape[1]))),
         float(np.mean(np.sum((p - np.eye(p.shape[1])[true]) ** 2, axis=1))),
-        float((bins["count"] * gap).sum() / bins["count"].sum()),
     )
 
 
 def _bins(part: _Part) -> pd.DataFrame:
     """Return count, mean confidence and accuracy of the bins that are not empty."""
-    confidence = part.confidence
+    confidence = np.minimum(part.confidence, 1.0)  # sums of probabilities are checked to 1e-6
     # Bins are (lower, upper], so that a certain prediction falls into the last one.
     number = np.clip(np.ceil(confidence * CALIBRATION_BINS).astype(int) - 1, 0, None)
     number = np.minimum(number, CALIBRATION_BINS - 1)
@@ -229,15 +228,63 @@ def _bins(part: _Part) -> pd.DataFrame:
     )
 
 
-def summary(metrics: pd.DataFrame) -> pd.DataFrame:
+def calibration_errors(predictions: pd.DataFrame) -> pd.DataFrame:
+    r"""Return the calibration error of each recipe, and what it would be of perfect probabilities.
+
+    The top-label expected calibration error over 15 bins of equal width of the probability of the
+    prediction is
+
+    .. math:: \sum_b \frac{n_b}{n} |a_b - c_b|
+
+    with the accuracy a_b and the mean probability c_b of the n_b predictions of bin b. Even of
+    perfect probabilities it is above 0, and the more so the fewer predictions there are. So the
+    folds of a repeat are pooled, and repeats are averaged. If each prediction of bin b is right
+    with probability c_b, the expectation is, by de Moivre's formula with k = floor(n_b c_b) + 1,
+
+    .. math:: \sum_b \frac{n_b}{n} E|a_b - c_b| = \sum_b \frac{2 k}{n} (1 - c_b)
+       \binom{n_b}{k} c_b^k (1 - c_b)^{n_b - k}.
+
+    Were it each with its own probability, the expectation would be smaller by 3.4 % at most.
+
+    Returns
+    -------
+    DataFrame
+        Columns recipe, calibration_error, calibration_error_perfect.
+
+    References
+    ----------
+    Guo et al., On calibration of modern neural networks, ICML 2017, section 2: the calibration
+    error (15 bins there too).
+    Diaconis and Zabell, Closed form summation for classical distributions: variations on a theme
+    of de Moivre, Statistical Science 6, 284-302 (1991): the mean absolute deviation.
+    """
+    from scipy.stats import binom  # slow to import
+
+    rows = []
+    for (recipe, _), part in _parts(predictions, "repeat"):
+        bins = _bins(part)
+        n, c = (bins[name].to_numpy(np.float64) for name in ("count", "confidence"))
+        gaps = n * np.abs(bins["accuracy"].to_numpy(np.float64) - c)
+        k = np.floor(n * c) + 1.0
+        expected = 2.0 * k * (1.0 - c) * binom.pmf(k, n, c)
+        rows.append((recipe, gaps.sum() / n.sum(), expected.sum() / n.sum()))
+    names = ["recipe", "calibration_error", "calibration_error_perfect"]
+    table = pd.DataFrame(rows, columns=names)
+    return table.groupby("recipe", sort=False).mean().reset_index()
+
+
+def summary(metrics: pd.DataFrame, predictions: pd.DataFrame) -> pd.DataFrame:
     """Return mean and standard deviation (n - 1) over folds of each measure, for each recipe.
 
     Each fold counts the same, whatever its size; with repeats all their folds are taken together.
+    The calibration error is the exception: see :func:`calibration_errors`.
 
     Parameters
     ----------
     metrics : DataFrame
         From :func:`fold_metrics`.
+    predictions : DataFrame
+        What they were made of.
 
     Returns
     -------
@@ -249,7 +296,8 @@ def summary(metrics: pd.DataFrame) -> pd.DataFrame:
         pairs = [(table[metric].mean(), table[metric].std(ddof=1)) for metric in METRICS]
         values = [float(value) for pair in pairs for value in pair]
         rows.append((recipe, len(table), int(table["records"].sum()), *values))
-    return pd.DataFrame(rows, columns=list(SUMMARY_COLUMNS))
+    means = pd.DataFrame(rows, columns=list(SUMMARY_COLUMNS[:-2]))
+    return means.merge(calibration_errors(predictions), on="recipe")
 
 
 def per_class(predictions: pd.DataFrame) -> pd.DataFrame:
@@ -320,9 +368,24 @@ def calibration_bins(predictions: pd.DataFrame) -> pd.DataFrame:
     """Return how often predictions are right, by the probability they were given.
 
     Fifteen bins (lower, upper] of equal width, over the predictions of all folds and repeats;
-    empty bins have no row.
+    empty bins have no row. The range of the accuracy of perfect probabilities is that of a binomial
+    number of right predictions, each right with the mean probability of the bin [1]_. Repeats
+    predict the same records again, so the number is that of one repeat.
 
     Columns :data:`CALIBRATION_COLUMNS`.
+
+    References
+    ----------
+    .. [1] Bröcker, J., Smith, L. A.: Increasing the reliability of reliability diagrams. Weather
+       and Forecasting 22, 651-661 (2007): consistency bars.
     """
-    tables = [_bins(part).assign(recipe=recipe) for (recipe,), part in _parts(predictions)]
+    from scipy.stats import binom  # slow to import
+
+    tables = []
+    repeats = predictions.groupby("recipe")["repeat"].nunique()
+    for (recipe,), part in _parts(predictions):
+        bins = _bins(part)
+        n = np.ceil(bins["count"].to_numpy(np.float64) / float(repeats[recipe]))
+        low, high = binom.interval(0.95, n, bins["confidence"].to_numpy(np.float64))
+        tables.append(bins.assign(recipe=recipe, perfect_low=low / n, perfect_high=high / n))
     return pd.concat(tables, ignore_index=True)[list(CALIBRATION_COLUMNS)]

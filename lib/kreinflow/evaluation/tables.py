@@ -34,7 +34,7 @@ def evaluation_tables(predictions: pd.DataFrame, n_records: int) -> dict[str, pd
     metrics = m.fold_metrics(predictions)
     return {
         "metrics": metrics,
-        "summary": m.summary(metrics),
+        "summary": m.summary(metrics, predictions),
         "comparison": compare_recipes(metrics, n_records),
         "per_class": m.per_class(predictions),
         "confusion": m.confusion(predictions),

@@ -10,6 +10,7 @@ LOSS_DIGITS = 9
 """Log losses that agree to so many decimals are equal: where all rows are right, all methods have
 the same but for rounding."""
 
+_ROUNDING = 1e-10  # differences below this share of the largest decision may be rounding
 _FLATTEST = 1e3  # the largest temperature, in units of the typical spread of the decisions
 
 
@@ -31,13 +32,17 @@ class TemperatureCalibrator:
 
     Notes
     -----
-    L is convex in 1/T, so there is one minimum, found to machine precision. Two cases have none
-    in the open and are given a finite temperature:
+    L is convex in 1/T, so there is one minimum, found to machine precision. These cases have none
+    in the open, or one that means nothing, and are given a finite temperature:
 
     * every row is right: L falls to 0 as T does. T is then where
       :math:`L = \log 2 / (N + 1)`, as if one row more had been at even odds;
     * the decisions tell nothing (L rises with 1/T): T is 1,000 times the mean absolute deviation
-      of the decisions from their row mean, which is flat for all purposes.
+      of the decisions from their row mean, which is flat for all purposes;
+    * the decisions of a row differ by rounding alone: that mean is at most 1e-10 times the largest
+      decision. All classes are equal then, and T is 1;
+    * so do those of some classes, and another class stands far from them: T is not below 1e-10
+      times the largest decision, so the classes that are equal get equal probabilities.
 
     References
     ----------
@@ -69,7 +74,8 @@ class TemperatureCalibrator:
             raise InputError("calibration: it needs at least one row, and finite decisions only.")
         deviations = decisions - decisions.mean(axis=1, keepdims=True)
         spread = float(np.abs(deviations).mean())
-        if spread == 0.0:  # all decisions equal: any temperature gives the same
+        rounding = _ROUNDING * float(np.abs(decisions).max())
+        if spread <= rounding:  # all decisions equal: any temperature gives the same
             self.temperature_, self.log_loss_ = 1.0, float(np.log(decisions.shape[1]))
             return self
         scaled = deviations / spread  # 1/T is looked for in units of the spread
@@ -83,14 +89,16 @@ class TemperatureCalibrator:
             return float((expected - own).mean())
 
         floor = float(np.log(2.0)) / (len(decisions) + 1)
-        low, high = 1.0 / _FLATTEST, 1.0
+        low, high, finest = 1.0 / _FLATTEST, 1.0, spread / rounding
         if slope(low) >= 0.0:
             inverse = low
         else:
-            while slope(high) < 0.0 and loss(high) > floor:
-                high *= 2.0
+            while slope(high) < 0.0 and loss(high) > floor and high < finest:
+                high = min(2.0 * high, finest)
             if loss(high) < floor:
                 inverse = brentq(lambda x: loss(x) - floor, low, high, xtol=1e-14, rtol=1e-14)
+            elif slope(high) < 0.0:
+                inverse = finest
             else:
                 inverse = brentq(slope, low, high, xtol=1e-14, rtol=1e-14)
         self.temperature_ = spread / float(inverse)

@@ -40,7 +40,7 @@ class LandmarkClassifier:
         For squared dissimilarities.
     temperature : float
     reject_threshold : float
-        A prediction whose probability is below it is flagged.
+        A prediction whose probability is below it is flagged. Above 1: all are.
     about : dict
         The recipe and the figures of its training, for people.
     """

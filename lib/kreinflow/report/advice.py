@@ -5,6 +5,7 @@ from typing import Any
 
 import pandas as pd
 
+from kreinflow.models.reject_threshold import NOTHING_ACCEPTED, RejectRule
 from kreinflow.report.tables import flags, measured, numbers
 from kreinflow.sequences.labels import differ_in_case
 from kreinflow.sequences.strands import strand_advice
@@ -45,6 +46,7 @@ _TORN_GROUPS = (
     "rest on records whose relatives were learned from, and are too confident for new groups. Use "
     "smaller groups, or more data."
 )
+_NOT_PROMISED = "Of {names}, in {places}, {unkept}."
 _NOT_REACHED = (
     "The enclosing ball did not come to cover all members of {names}, in {places}: these classes "
     "may lack landmarks. Raise epsilon of the selector, or use more candidates."
@@ -57,6 +59,7 @@ def warnings_of(
     factors: pd.DataFrame,
     models: pd.DataFrame,
     selectors: Mapping[str, Mapping[str, Any]],
+    reject: RejectRule,
 ) -> list[str]:
     """Return one sentence or two for each kind of trouble, an empty list if there is none.
 
@@ -68,11 +71,15 @@ def warnings_of(
         Of all folds, and of the final model too (repeat -1).
     selectors : mapping
         Those of the config.
+    reject : RejectRule
+        That of the config.
     """
     given = [name for name, settings in selectors.items() if settings["method"] == "given"]
     misfit = numbers(factors["misfit"])
     kernels = factors["selector"].astype(str) + " with " + factors["transform"].astype(str)
     unlearned = models["recipe"].astype(str) + " (" + models["unlearned_names"].astype(str) + ")"
+    nothing = reject.unkept(NOTHING_ACCEPTED) or ""
+    unkept = bool(nothing) & (numbers(models["reject_threshold"]) >= NOTHING_ACCEPTED)
     worst = max(misfit[misfit > LARGEST_MISFIT], default=0.0)
     trouble = (
         (landmarks, landmarks["selector"].isin(given), landmarks["selector"], _GIVEN),
@@ -81,11 +88,16 @@ def warnings_of(
         (models, numbers(models["unlearned_classes"]) > 0, unlearned, _UNLEARNED),
         (models, numbers(models["singular_classes"]) > 0, models["recipe"], _SINGULAR),
         (models, ~flags(models["groups_held_out"]), models["recipe"], _TORN_GROUPS),
+        (models, unkept, models["recipe"], _NOT_PROMISED),
         (landmarks, ~flags(landmarks["reached"]), landmarks["class"], _NOT_REACHED),
     )
     found = [
         text.format(
-            names=_names(names[bad]), places=_places(table[bad]), worst=worst, limit=LARGEST_MISFIT
+            names=_names(names[bad]),
+            places=_places(table[bad]),
+            worst=worst,
+            limit=LARGEST_MISFIT,
+            unkept=nothing,
         )
         for table, bad, names, text in trouble
         if bad.any()

@@ -182,7 +182,8 @@ def threshold_text(config: Mapping[str, Any]) -> str:
     """Return what the reject threshold was chosen for."""
     if config.get("reject_coverage") is not None:
         return f"{100 * float(config['reject_coverage']):g} % of the predictions accepted"
-    return f"at most {100 * float(config['reject_error']):g} % errors among accepted predictions"
+    error, confidence = (100 * float(config[f"reject_{key}"]) for key in ("error", "confidence"))
+    return f"at most {error:g} % errors among accepted predictions with {confidence:g} % confidence"
 
 
 def _evaluation(
@@ -201,10 +202,13 @@ def _evaluation(
             )
         if folds.get("repeats", 1) > 1:
             scheme += f", drawn {_e(folds['repeats'])} times"
+    bound = ""
+    if config.get("reject_coverage") is None:
+        bound = f", by exact bounds that hold at all thresholds together {cite('angelopoulos2021')}"
     text = (
         f"Recipes were measured {scheme}; identical sequences share a fold. Hyper-parameters, the "
         f"temperature of the probabilities {cite('guo2017')} and the reject threshold "
-        f"({_e(threshold_text(config))}) came from "
+        f"({_e(threshold_text(config))}{bound}) came from "
         f"{_e(config['inner_folds'])} inner folds of each training part, which measure no record "
         "by a fit that has it as a landmark. "
     )

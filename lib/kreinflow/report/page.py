@@ -7,6 +7,7 @@ import numpy as np
 import yaml
 
 from kreinflow.evaluation.metrics import INNER_CHOICE
+from kreinflow.models.reject_threshold import NOTHING_ACCEPTED, RejectRule
 from kreinflow.references import REFERENCES
 from kreinflow.report import sections
 from kreinflow.report.advice import warnings_of
@@ -19,7 +20,6 @@ from kreinflow.report.tables import (
     flags,
     mean_by,
     measured,
-    number,
     numbers,
     percent,
     shares,
@@ -69,7 +69,14 @@ def _view(number: int, data: DatasetReport, config: Mapping[str, Any]) -> dict[s
         "anchor": f"data-{number}",
         "name": data.name,
         "warnings": warnings_of(
-            data.statistics, data.landmarks, data.factors, data.models, config["selectors"]
+            data.statistics,
+            data.landmarks,
+            data.factors,
+            data.models,
+            config["selectors"],
+            RejectRule(
+                config["reject_error"], config.get("reject_coverage"), config["reject_confidence"]
+            ),
         ),
         "best": best,
         "best_accuracy": accuracies[best],
@@ -117,11 +124,14 @@ def _final_model(data: DatasetReport, config: Mapping[str, Any]) -> dict[str, An
     figures = None
     if final.any():
         row = data.models[final].iloc[0]
+        threshold = float(row["reject_threshold"])
         figures = {
             "landmarks": f"{int(row['landmarks']):,}",
             "cost": f"{float(row['alignments_per_query']):,.0f}",
             "inner_accuracy": percent(float(row["inner_accuracy"])),
-            "reject_threshold": number(float(row["reject_threshold"])),
+            "flagged": f"predictions with a probability below {threshold:.4g}"
+            if threshold < NOTHING_ACCEPTED
+            else "all predictions",
         }
     return {
         "final_recipe": data.final_recipe,

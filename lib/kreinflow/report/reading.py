@@ -27,7 +27,8 @@ CAPTIONS: dict[str, str] = {
     "side). The dashed line is the cost without landmarks.",
     "reject": "Errors among the predictions that are kept when the least certain are set aside.",
     "calibration": "How often predictions of a given probability are right, above how many there "
-    "are of the best recipe.",
+    "are of the best recipe. The boxes hold 95 % of what perfect probabilities would show with so "
+    "many predictions of that recipe.",
     "times": "Where the time went: seconds of each stage, summed over its jobs.",
     "unknown": "Objects of unknown classes that are rejected, against those of known classes, as "
     "the threshold grows from left to right: mean over outer folds at each share of the known. A "

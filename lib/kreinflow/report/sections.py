@@ -141,7 +141,14 @@ def comparison(
         "MCC": cells(figures["mcc_mean"], ".3f"),
         "log loss": cells(figures["log_loss_mean"], ".3f"),
         "Brier": cells(figures["brier_mean"], ".3f"),
-        "calibration error": cells(figures["calibration_error_mean"], ".3f"),
+        "calibration error (if perfect)": [
+            f"{found} ({perfect})"
+            for found, perfect in zip(
+                cells(figures["calibration_error"], ".3f"),
+                cells(figures["calibration_error_perfect"], ".3f"),
+                strict=True,
+            )
+        ],
     }
     return table_of(columns, {0, 1}, {place for place, b in enumerate(best) if b})
 

@@ -90,8 +90,8 @@ def pairs(table: pd.DataFrame, measure: str, form: str = ".2f", factor: float = 
 
 
 def shares(table: pd.DataFrame, measure: str) -> list[str]:
-    """Return mean and standard deviation of a measure in each row, in percent."""
-    return [f"{text} %" for text in pairs(table, measure, factor=100)]
+    """Return mean and standard deviation of a measure in each row, in percent; of NaN no text."""
+    return [f"{text} %" if text else "" for text in pairs(table, measure, factor=100)]
 
 
 def span(values: "pd.Series[Any]") -> str:

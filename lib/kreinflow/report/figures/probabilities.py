@@ -3,14 +3,12 @@
 import math
 from typing import Any
 
-import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, PercentFormatter
 
 from kreinflow.evaluation.metrics import CALIBRATION_BINS, INNER_CHOICE
-from kreinflow.numerics import FloatArray
 from kreinflow.report import figures as look
 from kreinflow.report.tables import numbers
 
@@ -112,41 +110,42 @@ def _curves(
 def calibration_figure(calibration: pd.DataFrame, best: str) -> Figure:
     """Draw accuracy against probability, above how many predictions of the best recipe have it.
 
+    The pale boxes are where the accuracy of the best recipe would be, were its probabilities
+    perfect.
+
     Parameters
     ----------
     calibration : DataFrame
+        From :func:`kreinflow.evaluation.metrics.calibration_bins`.
     best : str
         The recipe to draw, beside the inner choice if there is one.
     """
     recipe = calibration["recipe"].astype(str)
     figure = look.canvas(4.6, 5.2)
     above, below = figure.subplots(2, 1, sharex=True, height_ratios=[3, 1])
-    above.plot([0, 1], [0, 1], color=look.GREY, linestyle="--", linewidth=1, label="perfect")
+    above.plot([0, 1], [0, 1], color=look.GREY, linestyle="--", linewidth=1)
+    own = calibration[recipe == best]
+    lower, count = numbers(own["lower"]), numbers(own["count"])
+    bottom, top = numbers(own["perfect_low"]), numbers(own["perfect_high"])
+    bars = {"width": 1 / CALIBRATION_BINS, "align": "edge", "edgecolor": "white"}
+    above.bar(lower, top - bottom, bottom=bottom, color=look.PALE, label="perfect", **bars)
     for name, colour, marker in ((INNER_CHOICE, look.GREEN, "D"), (best, look.BLUE, "o")):
         rows = calibration[recipe == name]
         if rows.empty:
             continue
-        accuracy, count = numbers(rows["accuracy"]), numbers(rows["count"])
-        low, high = _wilson(accuracy, count)
-        above.errorbar(
+        above.plot(
             numbers(rows["confidence"]),
-            accuracy,
-            yerr=[accuracy - low, high - accuracy],
+            numbers(rows["accuracy"]),
             color=colour,
             marker=marker,
             markersize=4,
             linewidth=1,
-            elinewidth=0.8,
             label=look.recipe_label(name, name == best),
         )
     above.set_ylim(-0.02, 1.04)
-    above.set_ylabel("accuracy (bars: 95 % intervals)")
+    above.set_ylabel("accuracy (boxes: 95 % ranges)")
     figure.legend(loc="outside upper left", ncols=3)
-    rows = calibration[recipe == best]
-    lower, count = numbers(rows["lower"]), numbers(rows["count"])
-    below.bar(
-        lower, count, width=1 / CALIBRATION_BINS, align="edge", color=look.SKY, edgecolor="white"
-    )
+    below.bar(lower, count, color=look.SKY, **bars)
     below.set_yscale("log")
     below.set_ylim(0.8, max(2.0, float(count.max()) * 2))
     below.yaxis.set_major_formatter(look.thousands())
@@ -155,11 +154,3 @@ def calibration_figure(calibration: pd.DataFrame, best: str) -> Figure:
     below.set_xlabel("probability given to the prediction")
     below.set_ylabel("predictions")
     return figure
-
-
-def _wilson(share: FloatArray, count: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return the ends of Wilson's interval of 95 %: wide where there are few, even for 0 and 1."""
-    z = 1.959964
-    centre = (share + z**2 / (2 * count)) / (1 + z**2 / count)
-    half = np.sqrt(share * (1 - share) / count + (z / (2 * count)) ** 2) * z / (1 + z**2 / count)
-    return np.minimum(centre - half, share), np.maximum(centre + half, share)
