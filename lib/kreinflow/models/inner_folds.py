@@ -22,7 +22,6 @@ from kreinflow.models.calibration import (
 from kreinflow.models.factors import factor_key
 from kreinflow.numerics import FloatArray, IntArray, current_limits
 from kreinflow.sequences.folds import inner_folds
-from kreinflow.tall import select
 
 
 def inner_partition(
@@ -215,10 +214,9 @@ def _with_landmarks(
 
     def make() -> tuple[KreinFactor, Eigenpairs]:
         seen = np.setdiff1d(np.arange(len(part.rows)), held_out)
-        own = kernel.self_similarities[seen]
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)  # the factor of the fold says it
-            return factor_of(replace(kernel, C=select(kernel.C, seen), self_similarities=own), rank)
+            return factor_of(kernel.on(seen), rank)
 
     @cache
     def embedding() -> CorrectedFactor:

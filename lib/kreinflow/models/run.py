@@ -13,6 +13,7 @@ from kreinflow.artifacts import open_array, read_table
 from kreinflow.krein.landmark_kernel import Landmarks, TrainingPart
 from kreinflow.models.classifier import LandmarkClassifier
 from kreinflow.numerics import FloatArray, IntArray, tile_map
+from kreinflow.scores import reverse_scores
 from kreinflow.sequences.dataset import Dataset, read_dataset
 from kreinflow.sequences.partition import Partition, fold_numbers, read_partition
 from kreinflow.tall import TallMatrix
@@ -42,6 +43,7 @@ class Run:
             rows=self.alike(rows),
             classes=np.array([codes[label] for label in table["class"]], dtype=np.int64),
             kind=self.dataset.kind,
+            reverse=reverse_scores(self.dataset, rows),
         )
 
     def alike(self, rows: IntArray) -> IntArray:
