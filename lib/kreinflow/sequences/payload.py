@@ -22,7 +22,7 @@ class Payload(ABC):
     """What the distinct rows hold, how they are told apart, and the files that keep them."""
 
     kind: str
-    """``sequences``, ``similarity`` or ``squared_dissimilarity``."""
+    """``sequences``, ``similarity``, ``asymmetric`` or ``squared_dissimilarity``."""
 
     @abstractmethod
     def __len__(self) -> int:
@@ -125,7 +125,7 @@ class Matrix(Payload):
     """All scores, as given: a row is told by its id."""
 
     values: NDArray[np.floating]
-    """Of shape (rows, rows), symmetric."""
+    """Of shape (rows, rows), symmetric unless the kind is ``asymmetric``."""
 
     def __len__(self) -> int:
         return len(self.values)
