@@ -25,7 +25,7 @@ def fit(K, S, rank=1.0):
     """The factor of a dense matrix, its singular triplets, and both its sides."""
     C, reverse = K[:, S], K[S].T
     factor = KreinFactor.fit(C, C[S], np.diagonal(K).copy(), rank=rank, reverse=reverse)
-    Z, Y = factor.transform(C), factor.functions(reverse)
+    Z, Y = factor.transform(C), np.asarray(factor.functions(reverse))
     return factor, singular_triplets(Z, Y), Z, Y
 
 
@@ -33,7 +33,7 @@ def sides(K, S, form, rank=1.0):
     """Rows of objects and of basis functions of one of the two forms."""
     factor, pairs, *_ = fit(K, S, rank)
     embedding = embed(factor, pairs, form)
-    return embedding, embedding.transform(K[:, S]), embedding.functions(K[S].T)
+    return embedding, embedding.transform(K[:, S]), np.asarray(embedding.functions(K[S].T))
 
 
 def test_the_factor_is_the_generalised_nystroem_method():
@@ -151,14 +151,14 @@ def test_fewer_rows_than_landmarks_and_dependent_ones():
     K = directed(40, 6, seed=11)
     C, reverse = K[:8, :20], K[:20, :8].T  # 8 training rows of 20 landmarks
     factor = KreinFactor.fit(C, K[:20, :20], np.diagonal(K)[:8], rank=1.0, reverse=reverse)
-    Z, Y = factor.transform(C), factor.functions(reverse)
+    Z, Y = factor.transform(C), np.asarray(factor.functions(reverse))
     pairs = singular_triplets(Z, Y)
     assert factor.rank == 6
     np.testing.assert_allclose(Z @ Y.T, K[:8, :8], atol=1e-9)
     K = directed(30, 30, seed=12)
     C, reverse = K[:8, :20], K[:20, :8].T  # R is not square
     factor = KreinFactor.fit(C, K[:20, :20], np.diagonal(K)[:8], rank=1.0, reverse=reverse)
-    Z, Y = factor.transform(C), factor.functions(reverse)
+    Z, Y = factor.transform(C), np.asarray(factor.functions(reverse))
     pairs = singular_triplets(Z, Y)
     left, right = Z @ pairs.map, Y @ pairs.dual_map
     np.testing.assert_allclose((left * pairs.values) @ right.T, Z @ Y.T, atol=1e-9)
@@ -169,9 +169,9 @@ def test_rows_of_basis_functions_do_not_depend_on_other_rows_bit_for_bit():
     rng = np.random.default_rng(13)
     C, reverse = rng.standard_normal((2, TILE + 300, 15))
     factor = KreinFactor.fit(C, rng.standard_normal((15, 15)), np.ones(len(C)), reverse=reverse)
-    Y = factor.functions(reverse)
+    Y = np.asarray(factor.functions(reverse))
     for rows in ([0], [TILE - 1, TILE, 3], rng.permutation(len(C))):
-        assert np.array_equal(factor.functions(reverse[rows]), Y[rows])
+        assert np.array_equal(np.asarray(factor.functions(reverse[rows])), Y[rows])
 
 
 @pytest.mark.parametrize("method", sorted({*CORRECTIONS, *LANDMARK_COORDINATES} - set(FORMS)))

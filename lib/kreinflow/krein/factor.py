@@ -89,8 +89,8 @@ class Embedding:
         shape = (C.shape[0], self.rank)
         return TallMatrix(shape, lambda places: self.transform(C[places])).stored()
 
-    def functions(self, reverse: Tall) -> Tall:
-        """Return Y = R' D of an asymmetric kernel, so that K~ = Z Y'.
+    def functions(self, reverse: Tall) -> TallMatrix:
+        """Return Y = R' D of an asymmetric kernel, so that K~ = Z Y'; made when asked for.
 
         Parameters
         ----------
@@ -99,7 +99,7 @@ class Embedding:
 
         Returns
         -------
-        ndarray or TallMatrix of shape (n, rank)
+        TallMatrix of shape (n, rank)
 
         Raises
         ------
@@ -109,7 +109,7 @@ class Embedding:
         if (D := self.dual) is None:
             raise ValueError("a symmetric kernel has no rows of another direction.")
         shape = (reverse.shape[0], self.rank)
-        return TallMatrix(shape, lambda places: tiled_product(reverse[places], D)).stored()
+        return TallMatrix(shape, lambda places: tiled_product(reverse[places], D))
 
 
 @dataclass(frozen=True, eq=False)
