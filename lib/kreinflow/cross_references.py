@@ -22,8 +22,8 @@ def correction_fault(learner: str, correction: str) -> str | None:
     )
 
 
-def asymmetry_fault(selector: str, learner: str, correction: str) -> str | None:
-    """Return why a selector and a learner, by their methods, or a correction, need symmetry."""
+def asymmetry_fault(selector: str, learner: str | None, correction: str) -> str | None:
+    """Return why a selector or a learner, by their methods, or a correction needs symmetry."""
     if selector in _SYMMETRIC_SELECTORS:
         others = ", ".join(sorted(SELECTORS.keys() - _SYMMETRIC_SELECTORS))
         return f"the selector {selector} needs a symmetric kernel. Use one of {others}."
@@ -32,7 +32,7 @@ def asymmetry_fault(selector: str, learner: str, correction: str) -> str | None:
             f"correction {correction!r} needs a symmetric kernel: others have no real eigenvalues. "
             f"Use {' or '.join(ASYMMETRIC_FORMS)}."
         )
-    if LEARNERS[learner].needs_symmetric:
+    if learner in LEARNERS and LEARNERS[learner].needs_symmetric:
         others = ", ".join(sorted(k for k, v in LEARNERS.items() if not v.needs_symmetric))
         return f"the learner {learner} needs a symmetric kernel. Use one of {others}."
     return None
