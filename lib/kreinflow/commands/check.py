@@ -61,8 +61,8 @@ def _asymmetry(share: float) -> str:
             "are more selectors, corrections and learners."
         )
     return (
-        f"the two directions of a pair differ by up to {100 * share:.3g} % of the largest entry. Each "
-        "object (row) is compared with the landmarks (columns), and so is a new one."
+        f"the two directions of a pair differ by up to {100 * share:.3g} % of the largest entry. "
+        "Each object (row) is compared with the landmarks (columns), and so is a new one."
     )
 
 
