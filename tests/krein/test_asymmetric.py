@@ -181,13 +181,15 @@ def test_corrections_of_eigenvalues_are_refused(method):
         embed(factor, pairs, method)
 
 
-def test_kernels_of_zeros():
+def test_what_is_refused():
     K = directed(20, 20, seed=15)
     K[:5, :5] = 0
     with pytest.raises(DegenerateKernelError, match="all scores among the 5 landmarks are zero"):
         fit(K, np.arange(5))
     with pytest.raises(DegenerateKernelError, match="the kernel is zero"):
         singular_triplets(np.zeros((9, 2)), np.ones((9, 2)))
+    with pytest.raises(ValueError, match=r"\(20, 5\) and \(19, 5\) do not match"):
+        KreinFactor.fit(K[:, 5:10], K[5:10, 5:10], np.ones(20), reverse=K[5:10, 1:].T)
     factor = KreinFactor.fit(np.eye(3), np.eye(3), np.ones(3))
     with pytest.raises(ValueError, match="no rows of another direction"):
         factor.functions(np.eye(3))

@@ -207,6 +207,8 @@ class KreinFactor(Embedding):
             If the misfit is above :data:`~kreinflow.krein.misfit.MISFIT_WARNING`.
         """
         _check_shapes(C, W, self_similarities)
+        if reverse is not None and reverse.shape != C.shape:
+            raise ValueError(f"scores of shapes {C.shape} and {reverse.shape} do not match.")
         with single_threaded():
             eigenvalues, U, A = _decomposed(np.asarray(W, np.float64), symmetric=reverse is None)
             magnitudes = np.abs(eigenvalues)

@@ -46,6 +46,11 @@ class Landmarks:
     kind: str
     reverse: TallMatrix | None = None
 
+    def __post_init__(self) -> None:
+        """Refuse an asymmetric kernel with one direction, and a symmetric one with two."""
+        if (self.kind == "asymmetric") != (self.reverse is not None):
+            raise ValueError(f"landmarks of kind {self.kind!r}: the other direction does not fit.")
+
     def some(self, kept: NDArray[np.bool_]) -> "Landmarks":
         """Return the landmarks that a mask names."""
         columns = np.flatnonzero(kept)
