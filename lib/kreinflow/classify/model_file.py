@@ -46,7 +46,7 @@ class Model:
     kernel : mapping or None
         What compares vectors or strings, as in the config.
     matrix_kind : str or None
-        One of :data:`~kreinflow.sequences.matrix_files.MATRIX_KINDS`.
+        Of a matrix: what its entries are, as ``kind`` of the source.
         What a matrix of new objects has to hold.
     molecule : {"protein", "nucleotide"} or None
     about : dict
