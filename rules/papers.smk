@@ -41,6 +41,7 @@ rule run_experiment:
         config=lambda wildcards: EXPERIMENTS[wildcards.experiment].config,
         one_against_rest=lambda wildcards: EXPERIMENTS[wildcards.experiment].one_against_rest,
         centring=lambda wildcards: EXPERIMENTS[wildcards.experiment].centring,
+        unit_columns=lambda wildcards: EXPERIMENTS[wildcards.experiment].unit_columns,
         data=str(DATA),
         seed=CONFIG["seed"],
         code=code("papers_experiment.py"),

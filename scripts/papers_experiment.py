@@ -14,6 +14,7 @@ with logged(snakemake.log[0]) as console:
         params.centring,
         Path(params.data),
         params.seed,
+        params.unit_columns,
     )
     console.say("\n" + lines.groupby("recipe", sort=False)["accuracy"].mean().to_string())
     write_table(snakemake.output[0], lines)

@@ -20,6 +20,7 @@ from kreinflow.models.reject_threshold import RejectRule
 from kreinflow.models.run import Run
 from kreinflow.models.training import Training
 from kreinflow.scores import MatrixScores, open_scores, read_scheme, transforms_of
+from kreinflow.sequences.matrix_files import MATRIX_KINDS
 from kreinflow.sequences.partition import Partition
 from kreinflow.sequences.sources.registry import make_source
 from sequence_pairs import rectangle
@@ -74,10 +75,15 @@ def points(seed, classes=("a", "b", "c"), each=10):
 
 
 def matrix_of(kind, X, Y):
-    """What the workflow calls ``kind``, of all X with all Y: similarities are indefinite."""
-    squared = ((X[:, None] - Y) ** 2).sum(axis=2)
-    if kind == "similarity":
-        return np.exp(-squared / 4) - 0.3 * np.exp(-squared / 30)
+    """What the workflow calls ``kind``, of all X with all Y: similarities are indefinite.
+
+    Asymmetric ones are of x with what lies a step to one side of y.
+    """
+    step = 0.8 * (kind == "asymmetric")
+    squared = ((X[:, None] - Y - step) ** 2).sum(axis=2)
+    if "dissimilarity" not in kind:
+        similar = np.exp(-squared / 4) - 0.3 * np.exp(-squared / 30)
+        return similar * (squared > 0) if kind == "zero_diagonal_similarity" else similar
     return squared if kind == "squared_dissimilarity" else np.sqrt(squared)
 
 
@@ -89,7 +95,7 @@ def write_matrix(path, values, ids, columns=None):
 
 
 BY_HEADER = {"pattern": r"family=(\w+);"}
-KINDS = ("similarity", "dissimilarity", "squared_dissimilarity")
+KINDS = tuple(MATRIX_KINDS)
 
 
 def fasta_source(name="x.fasta", labels=None, **more):
@@ -226,5 +232,8 @@ def trained_model(config, data):
 def model_of(folder, objects="sequences", transform=None, learner="ikfd", **more):
     """As :func:`trained_model`, of what :func:`write_input` writes."""
     transform = transform or ("log" if objects == "sequences" else "raw")
-    config = configuration(write_input(folder, objects, **more), transform, learner)
+    changes = {}
+    if objects == "asymmetric":
+        changes["selectors"] = {"meb": {"method": "uniform", "budget": 15}}
+    config = configuration(write_input(folder, objects, **more), transform, learner, **changes)
     return trained_model(config, folder)

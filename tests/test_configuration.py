@@ -352,6 +352,69 @@ def test_data_alone_are_a_configuration(content):
         complete_configuration(changed)
 
 
+def directed(selector=None, learner=None, correction="none", kind="asymmetric"):
+    """A config of an asymmetric matrix with one recipe."""
+    recipe = {"name": "it", "transform": "raw", "selector": "s", "learner": "l"}
+    return {
+        "datasets": {"mine": {"source": MATRIX | {"kind": kind}}},
+        "selectors": {"s": selector or {"method": "uniform", "budget": 9}},
+        "learners": {"l": learner or {"method": "ny_epcvm"}},
+        "recipes": [recipe | {"correction": correction}],
+    }
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"selector": {"method": "meb", "transform": "raw"}}, "selector meb .*all, given, uniform"),
+        (
+            {"selector": {"method": "leverage", "transform": "raw", "budget": 9}},
+            "selector leverage needs a symmetric kernel",
+        ),
+        ({"correction": "flip"}, "correction 'flip' .* Use none or landmark_basis"),
+        ({"correction": "landmark_mds"}, "correction 'landmark_mds' needs a symmetric kernel"),
+        *(
+            ({"learner": {"method": name}, "correction": "none"}, f"learner {name} needs .*ny_pcvm")
+            for name in ("krein_lsm", "krein_vc_lsm", "krein_sh_svm")
+        ),
+    ],
+)
+def test_what_needs_a_symmetric_kernel_is_refused_by_name(changes, message):
+    with pytest.raises(InputError, match=f"datasets.mine.recipes: recipe 'it': .*{message}"):
+        complete_configuration(directed(**changes))
+    complete_configuration(directed(**changes, kind="similarity"))
+    for learner in ("ny_pcvm", "ny_ikfd", "ikqd", "sf_lsm", "linear_svc", "nearest_landmark"):
+        for correction in ("none", "landmark_basis"):
+            complete_configuration(directed(learner={"method": learner}, correction=correction))
+
+
+def test_an_asymmetric_matrix_alone_is_a_configuration():
+    config = complete_configuration(
+        {
+            "datasets": {
+                "directed": {"source": MATRIX | {"kind": "asymmetric"}},
+                "matrix": {"source": MATRIX},
+            }
+        }
+    )
+    recipes = {recipe["name"]: recipe for recipe in config["recipes"]}
+    own = [recipes[name] for name in config["datasets"]["directed"]["recipes"]]
+    assert len(own) >= 6
+    assert {config["selectors"][recipe["selector"]]["method"] for recipe in own} == {"uniform"}
+    assert {recipe["correction"] for recipe in own} == {"none"}
+    assert {recipe["transform"] for recipe in own} == {"raw"}
+    assert not set(config["datasets"]["matrix"]["recipes"]) & {recipe["name"] for recipe in own}
+    assert complete_configuration(config) == config
+
+
+def test_a_zero_diagonal_has_nothing_to_divide_by():
+    for kind in ("zero_diagonal_similarity", "asymmetric"):
+        config = directed(kind=kind)
+        config["recipes"][0]["transform"] = "normalised"
+        with pytest.raises(InputError, match="'transform: normalised', but only alignment scores"):
+            complete_configuration(config)
+
+
 def test_the_alignments_of_an_automatic_choice_are_those_of_its_landmarks():
     bare = {"datasets": {"mine": {"source": FASTA}}, "auto": {"alignments": 1_000_000}}
     selectors = complete_configuration(bare)["selectors"]

@@ -40,11 +40,15 @@ class Kind(NamedTuple):
         The transform that landmarks are chosen by.
     transforms : tuple of str
         Those that are compared, the one that is compared most first.
+    symmetric : bool
+        Whether scores have no direction. If they have one, landmarks are drawn uniformly, as in
+        schleif2015epcvm, and eigenvalues are not corrected: other ways need a symmetric kernel.
     """
 
     prefix: str
     selection: str
     transforms: tuple[str, ...]
+    symmetric: bool = True
 
 
 SEQUENCES = Kind("", "log", ("log", "sqrt", "normalised"))
@@ -52,6 +56,8 @@ GLOBAL = Kind("global-", "normalised", ("normalised",))
 """Scores of global and semiglobal alignments can be negative, which others do not take."""
 GIVEN = Kind("given-", "raw", ("raw",))
 """A matrix, or a kernel of vectors."""
+ASYMMETRIC = Kind("asymmetric-", "raw", ("raw",), symmetric=False)
+"""A matrix whose scores have a direction."""
 
 
 def comparison(kinds: Iterable[Kind], alignments: int) -> dict[str, Any]:
@@ -74,21 +80,19 @@ def comparison(kinds: Iterable[Kind], alignments: int) -> dict[str, Any]:
     for kind in dict.fromkeys(kinds):
         budgets = {name: int(share * alignments) for name, share in SHARES.items()}
         chosen = {"transform": kind.selection, "candidates": CANDIDATES}
-        selectors |= {
-            f"{kind.prefix}few": {
+        clusters = {"method": "kmeans++", **chosen} if kind.symmetric else {"method": "uniform"}
+        some = {"share": 0.25, "most": 500, "alignments": budgets["some"]}
+        if kind.symmetric:
+            selectors[f"{kind.prefix}few"] = {
                 "method": "meb",
                 **chosen,
                 "budget": {"share": 0.25, "alignments": budgets["few"]},
                 "grow": False,
-            },
-            f"{kind.prefix}some": {
-                "method": "kmeans++",
-                **chosen,
-                "budget": {"share": 0.25, "most": 500, "alignments": budgets["some"]},
-            },
+            }
+        selectors |= {
+            f"{kind.prefix}some": {**clusters, "budget": some},
             f"{kind.prefix}many": {
-                "method": "kmeans++",
-                **chosen,
+                **clusters,
                 "budget": {"most": 4000, "alignments": budgets["many"]},
             },
         }
@@ -134,6 +138,8 @@ def _recipes(kind: Kind) -> list[dict[str, str]]:
         *((other, "many", "none", "sf-lsm") for other in others),
         (kind.transforms[-1], "many", "none", "nearest"),
     ]
+    if not kind.symmetric:
+        lines = [line for line in lines if line[1] != "few" and line[2] == "none"]
     return [
         {
             "name": kind.prefix + "-".join((selector, transform, correction, learner)),

@@ -164,8 +164,9 @@ def _complete_comparison(config: dict[str, Any], content: Mapping[str, Any], nam
 
 
 def _kind(dataset: Mapping[str, Any]) -> automatic.Kind:
-    if not make_source(dataset["source"]).aligned:
-        return automatic.GIVEN
+    source = make_source(dataset["source"])
+    if not source.aligned:
+        return automatic.ASYMMETRIC if source.kind == "asymmetric" else automatic.GIVEN
     local = dataset["scoring"]["mode"] == "local"
     return automatic.SEQUENCES if local else automatic.GLOBAL
 

@@ -5,6 +5,8 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from kreinflow.errors import InputError
+from kreinflow.krein.correction import ASYMMETRIC_FORMS
+from kreinflow.landmarks.registry import SELECTORS
 from kreinflow.learners.registry import LEARNERS
 from kreinflow.plan import UNLABELLED, DatasetPlan
 from kreinflow.schema import nearest
@@ -18,6 +20,27 @@ def correction_fault(learner: str, correction: str) -> str | None:
         f"{learner} cannot learn from negative eigenvalues, which correction {correction!r} keeps. "
         "Use flip, clip, square or shift."
     )
+
+
+def asymmetry_fault(selector: str, learner: str | None, correction: str) -> str | None:
+    """Return why a selector or a learner, by their methods, or a correction needs symmetry."""
+    if selector in _SYMMETRIC_SELECTORS:
+        others = ", ".join(sorted(SELECTORS.keys() - _SYMMETRIC_SELECTORS))
+        return f"the selector {selector} needs a symmetric kernel. Use one of {others}."
+    if correction not in ASYMMETRIC_FORMS:
+        return (
+            f"correction {correction!r} needs a symmetric kernel: others have no real eigenvalues. "
+            f"Use {' or '.join(ASYMMETRIC_FORMS)}."
+        )
+    if learner in LEARNERS and LEARNERS[learner].needs_symmetric:
+        others = ", ".join(sorted(k for k, v in LEARNERS.items() if not v.needs_symmetric))
+        return f"the learner {learner} needs a symmetric kernel. Use one of {others}."
+    return None
+
+
+_SYMMETRIC_SELECTORS = {
+    name for name, selector in SELECTORS.items() if selector.needs in ("class_scores", "sketch")
+}
 
 
 Refuse = Callable[[str, str], InputError]
@@ -132,6 +155,13 @@ def _check_dataset(plan: DatasetPlan, place: str, refuse: Refuse) -> None:
     if plan.source.aligned:
         _check_scoring(plan, place, refuse)
         return
+    if plan.source.kind == "asymmetric":
+        for recipe in plan.recipes():
+            selector, learner = (
+                plan.config[f"{key}s"][recipe[key]]["method"] for key in ("selector", "learner")
+            )
+            if fault := asymmetry_fault(selector, learner, recipe["correction"]):
+                raise refuse(f"{place}.recipes", f"recipe {recipe['name']!r}: {fault}")
     noun = plan.source.noun
     for owner, transform in plan.transforms_by_owner().items():
         if transform != "raw":

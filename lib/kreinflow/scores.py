@@ -20,6 +20,7 @@ from kreinflow.numerics import FloatArray, IntArray, tiles
 from kreinflow.sequences.dataset import Dataset
 from kreinflow.sequences.matrix_files import LARGEST_ENTRY, SMALLEST_ENTRY
 from kreinflow.sequences.payload import Compared, Matrix, Sequences
+from kreinflow.tall import TallMatrix, release
 
 
 def read_scheme(dataset: Dataset, scoring: Mapping[str, Any], data: Path) -> ScoringScheme | None:
@@ -181,6 +182,33 @@ def open_scores(
         case Sequences(residues=sequences) if scheme is not None:
             return StoredScores(sequences, dataset.digests, scheme, folder)
     raise TypeError("sequences need a scoring scheme")
+
+
+def reverse_scores(dataset: Dataset, landmarks: IntArray) -> TallMatrix | None:
+    """Return the scores of landmarks with all distinct rows, where they are not the columns again.
+
+    Parameters
+    ----------
+    dataset : Dataset
+    landmarks : ndarray of int
+        Distinct rows.
+
+    Returns
+    -------
+    TallMatrix of shape (n_distinct, n_landmarks)
+        Of an asymmetric matrix, read from it when asked for: the entry at row i and column j is
+        that of landmark j (row of the matrix) with object i (column). Else None.
+    """
+    if dataset.kind != "asymmetric":
+        return None
+    matrix = dataset.matrix
+
+    def read(places: IntArray) -> FloatArray:
+        block = np.ascontiguousarray(matrix[np.ix_(landmarks, places)].T, dtype=np.float64)
+        release(matrix)
+        return block
+
+    return TallMatrix((len(matrix), len(landmarks)), read)
 
 
 def write_columns(path: Path, scores: Scores, rows: IntArray, union: IntArray) -> None:

@@ -150,7 +150,7 @@ def test_the_nearest_landmark_of_a_matrix(tmp_path, kind):
     table = classify_file(model, tmp_path / "k.csv")
     X, places = points(4)[0], [dataset.ids.index(id) for id in model.landmark_ids]
     columns = matrix_of(kind, X, X[places])
-    best = columns.max(axis=1) if kind == "similarity" else columns.min(axis=1)
+    best = columns.min(axis=1) if "dissimilarity" in kind else columns.max(axis=1)
     np.testing.assert_allclose(table["landmark_score"], best, rtol=1e-15)
     nearest = [model.landmark_ids.index(id) for id in table["nearest_landmark"]]
     np.testing.assert_array_equal(columns[np.arange(len(X)), nearest], best)

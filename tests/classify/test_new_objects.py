@@ -83,7 +83,7 @@ def test_matrices_that_do_not_fit_the_model(measured, tmp_path):
     np.save(tmp_path / "nan.npy", values)
     message = "row 3 (3), column 2: nan is not a finite number"
     assert message in refused(model, tmp_path / "nan.npy")
-    if model.matrix_kind != "similarity":
+    if "dissimilarity" in model.matrix_kind:
         values[2, 1] = -1
         np.save(tmp_path / "negative.npy", values)
         message = f"row 3 (3), column 2: -1 is negative, which no {model.matrix_kind} is"

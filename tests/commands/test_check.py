@@ -1,5 +1,6 @@
 """``kreinflow check``: what it says of an input, and that it refuses what the workflow would."""
 
+import numpy as np
 import pytest
 import yaml
 
@@ -9,9 +10,13 @@ from small_inputs import (
     configuration,
     families,
     fasta_source,
+    matrix_of,
+    matrix_source,
+    points,
     turned,
     write_fasta,
     write_labels,
+    write_matrix,
 )
 
 GOOD = families(1)
@@ -70,6 +75,32 @@ def test_what_looks_like_a_mistake_is_told(run, checked, tmp_path):
     assert code == 0
     assert f"2 records look like the other strand of their class: {records[0][0]}, " in said
     assert "kreinflow: mine: the classes 'A' and 'a' differ in upper and lower case only" in said
+
+
+@pytest.mark.parametrize(
+    ("kind", "said"),
+    [
+        ("asymmetric", "the two directions of a pair differ by up to {} % of the largest entry."),
+        ("similarity", "the matrix is symmetric, though its kind is asymmetric. With 'kind: sim"),
+    ],
+)
+def test_the_directions_of_an_asymmetric_matrix(run, refused, checked, tmp_path, kind, said):
+    X, labels = points(4)
+    K = matrix_of(kind, X, X)
+    write_matrix(tmp_path / "k.csv", K, [f"o{i}" for i in range(len(X))])
+    (tmp_path / "y.txt").write_text("\n".join(labels))
+    config = configuration(matrix_source("asymmetric"), "raw")
+    config["selectors"]["meb"] = UNIFORM | {"budget": 9}
+    code, out, told = checked(run, config)
+    assert code == 0
+    assert "ready to run" in out
+    share = f"{100 * np.abs(K - K.T).max() / np.abs(K).max():.3g}"
+    assert told.startswith(f"kreinflow: mine: {said.format(share)}")
+    if kind == "asymmetric":
+        config["datasets"]["mine"]["source"] = matrix_source("similarity")
+        assert "If similarities have a direction, set 'kind: asymmetric'" in checked(
+            refused, config
+        )
 
 
 def test_the_data_folder_on_the_command_line(run, refused, tmp_path):

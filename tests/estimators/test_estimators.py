@@ -21,6 +21,7 @@ from kreinflow.alignment.engine import align_pairs, pack
 from kreinflow.alignment.scoring import ScoringScheme, load_substitution_matrix
 from kreinflow.errors import InputError
 from kreinflow.estimators import KreinClassifier, KreinNystroem, NystroemClassifier
+from kreinflow.estimators.objects import CHOSEN
 from kreinflow.landmarks.registry import SELECTORS
 from kreinflow.learners.registry import LEARNERS as LEARNER_TYPES
 from kreinflow.models.inner_folds import inner_partition
@@ -86,7 +87,7 @@ def matrix_files(folder, kind):
     return matrix_source(kind, "k.npy"), K, labels
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", [kind for kind in KINDS if kind != "asymmetric"])
 @pytest.mark.parametrize("learner", LEARNERS)
 def test_a_matrix_gives_the_decisions_of_the_workflow(tmp_path, kind, learner):
     source, K, labels = matrix_files(tmp_path, kind)
@@ -104,8 +105,51 @@ def test_a_matrix_gives_the_decisions_of_the_workflow(tmp_path, kind, learner):
     }
     over = NystroemClassifier(K[np.ix_(landmarks, landmarks)], **settings)
     C, own = K[:, landmarks], np.diagonal(K)
-    over.fit(C, labels, self_similarities=own if kind == "similarity" else None)
+    over.fit(C, labels, self_similarities=own if "dissimilarity" not in kind else None)
     np.testing.assert_allclose(over.decision_function(C), found[0], rtol=0, atol=1e-10)
+
+
+@pytest.mark.parametrize("correction", ["none", "landmark_basis"])
+@pytest.mark.parametrize("learner", ["ny_pcvm", "ny_ikfd", "nearest_landmark"])
+def test_an_asymmetric_matrix_gives_the_decisions_of_the_workflow(tmp_path, learner, correction):
+    source, K, labels = matrix_files(tmp_path, "asymmetric")
+    uniform = {"method": "uniform", "budget": 12}
+    found = workflow(tmp_path, source, learner, selector=uniform, correction=correction)
+    settings = {"learner": learner, "learner_params": LEARNERS[learner], "correction": correction}
+    model = KreinClassifier(kind="asymmetric", selector="uniform", n_landmarks=12, **settings)
+    check_decisions(model.fit(K, labels), K, found)
+    assert np.mean(model.predict(K) == labels) > 0.8
+
+
+@pytest.mark.parametrize(
+    ("selector", "learner"),
+    [
+        *((selector, "ny_ikfd") for selector in sorted(CHOSEN)),
+        *(("meb", learner) for learner in sorted(LEARNER_TYPES)),
+    ],
+)
+def test_similarities_with_a_zero_diagonal_are_learned(selector, learner):
+    K, labels, _ = scores("zero_diagonal_similarity", each=60)
+    train, test = np.arange(180) % 2 == 0, np.arange(180) % 2 == 1
+    model = KreinClassifier(
+        kind="zero_diagonal_similarity",
+        selector=selector,
+        n_landmarks=30 if "budget" in CHOSEN[selector].settings_schema else None,
+        learner=learner,
+        correction="flip" if LEARNER_TYPES[learner].needs_positive else "none",
+    ).fit(K[np.ix_(train, train)], labels[train])
+    assert np.mean(model.predict(K[np.ix_(test, train)]) == labels[test]) > 0.6
+
+
+def test_an_asymmetric_matrix_is_embedded_by_its_rows():
+    K, _, _ = scores("asymmetric")
+    map = KreinNystroem(
+        kind="asymmetric", selector="all", rank=1.0, correction="none", random_state=0
+    ).fit(K)
+    Z, values = map.transform(K), np.linalg.svd(K)[1]
+    kept = len(map.eigenvalues_)
+    np.testing.assert_allclose(map.eigenvalues_, values[:kept], rtol=1e-6, atol=1e-9 * values[0])
+    np.testing.assert_allclose(Z.T @ Z, np.diag(map.eigenvalues_), atol=1e-6 * values[0])
 
 
 @pytest.mark.parametrize("selector", ["uniform", "leverage", "kmeans++"])
@@ -430,6 +474,22 @@ K3, Y3, X3 = scores(each=8)
         (KreinClassifier("alignment"), ["XX"] * 24, "sequence 1: scores too little with itself"),
         (KreinClassifier("alignment"), [3] * 24, "X: 3 is no list of strings"),
         (KreinClassifier("alignment"), "MKV", "X: 'MKV' is no list of strings"),
+        (
+            KreinClassifier(kind="asymmetric", learner="ny_pcvm"),
+            K3,
+            "the selector meb needs a symmetric kernel. Use one of all, given, uniform",
+        ),
+        (
+            KreinClassifier(kind="asymmetric", selector="all"),
+            K3,
+            "the learner krein_lsm needs a symmetric kernel. Use one of .*ny_epcvm.*ny_pcvm",
+        ),
+        (
+            KreinNystroem(kind="asymmetric", selector="all"),
+            K3,
+            "correction 'flip' needs a symmetric kernel.*Use none or landmark_basis",
+        ),
+        (NystroemClassifier(K3, kind="asymmetric"), K3, "kind: 'asymmetric' is none of similarity"),
         (NystroemClassifier(), K3, "landmark_matrix: give the scores among the landmarks"),
         (NystroemClassifier(K3), K3[:, :5], r"shape \(24, 24\), but C has 5 columns"),
     ],

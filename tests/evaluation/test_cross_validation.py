@@ -5,6 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from kreinflow.configuration import complete_configuration
@@ -254,6 +255,36 @@ def test_an_experiment_is_its_config_and_a_seed(tmp_path):
     assert table["accuracy"].tolist() == again["accuracy"].tolist()
     two = run_experiment(whole, True, "landmarks", folder, 2)
     assert (two["landmarks"] <= table["landmarks"]).any()
+
+
+def test_ny_epcvm_over_unit_columns_is_that_over_the_kernel(tmp_path):
+    """schleif2015epcvm approximates the normalised matrix, which is asymmetric: K~ diag(1/rho)."""
+    source = {"type": "generated", "generator": {"name": "ringnorm", "objects": 240}}
+    recipe = {"transform": "raw", "rank": 1.0, "selector": "uniform"}
+    whole = {
+        "datasets": {"it": {"source": {**source, "kernel": {"name": "elm"}}, "folds": {"k": 4}}},
+        "selectors": {"uniform": {"method": "uniform", "budget": 40}},
+        "learners": {
+            "epcvm": {"method": "ny_epcvm", "basis": "all"},
+            "pcvm": {"method": "ny_pcvm"},
+        },
+        "recipes": [
+            {**recipe, "name": "svd", "learner": "epcvm"},
+            {**recipe, "name": "generalised", "learner": "epcvm", "correction": "landmark_basis"},
+            {**recipe, "name": "pcvm", "learner": "pcvm"},
+        ],
+    }
+    plain, unit = (
+        run_experiment(whole, False, "landmarks", tmp_path, 3, unit) for unit in (False, True)
+    )
+    assert (plain["failure"] == "").all()
+    figures = ["fold", "tested", "accuracy", "landmarks", "rank", "basis_used", "iterations"]
+    for name in ("svd", "generalised"):
+        one, other = (table[table["recipe"] == name] for table in (plain, unit))
+        pd.testing.assert_frame_equal(one[figures], other[figures])
+    assert unit["accuracy"].mean() > 0.85
+    assert (unit["negative"] == 0).all()
+    assert (unit["positive"] == 40).all()
 
 
 def test_the_example_of_the_documentation_runs(capsys):

@@ -184,7 +184,7 @@ def decisions_of(found, Z):
 
 def machine_of(dense, Z, signs, rows):
     """Return the machine in the state of a dense model."""
-    basis = _Basis.of(Z, signs, rows)
+    basis = _Basis.of(Z, Z[rows] * signs, rows)
     start = _Machine.start(basis, dense.y)
     members, alpha = (np.array(list(part)) for part in zip(*dense.alpha.items(), strict=True))
     mode = _Point.mode(dense.Psi[:, members], dense.y, alpha, np.zeros(len(members)))
@@ -252,7 +252,7 @@ def test_mode_is_found_from_far_away():
 def test_factor_that_is_all_rounding_error_is_zero():
     Z, signs, y = problem()
     Z[1], y[1] = Z[0], y[0]
-    start = _Machine.start(_Basis.of(Z, signs, np.arange(2)), 2.0 * y - 1.0)
+    start = _Machine.start(_Basis.of(Z, Z[:2] * signs, np.arange(2)), 2.0 * y - 1.0)
     column = start.targets[1] * start.basis.column(1)
     psi, alpha = np.column_stack([np.ones(len(y)), column]), np.array([1.0, 1e-14])
     mode = _Point.mode(psi, start.y, alpha, np.zeros(2))
@@ -313,7 +313,7 @@ def test_best_precisions_maximise_the_marginal_likelihood():
 @pytest.mark.parametrize("case", ["three classes", "unbalanced", "half of the signs negative"])
 def test_evidence_is_laplaces_at_a_mode_and_never_falls(case):
     Z, signs, y, rows, classes = chosen(case, "all")
-    basis = _Basis.of(Z, signs, rows)
+    basis = _Basis.of(Z, Z[rows] * signs, rows)
     for c in classes:
         last, ready, steps = -np.inf, False, 0
         while not ready:
@@ -332,7 +332,7 @@ def test_evidence_is_laplaces_at_a_mode_and_never_falls(case):
 def test_columns_and_products_are_the_same_over_more_rows_than_a_tile():
     Z, signs, _ = problem(n=5000, r=6, n_classes=3)
     # four times the rank are held as columns, one more are not
-    columns, products = (_Basis.of(Z, signs, np.arange(n)) for n in (24, 25))
+    columns, products = (_Basis.of(Z, Z[:n] * signs, np.arange(n)) for n in (24, 25))
     assert columns.right is None
     assert products.right is not None
     rng = np.random.default_rng(0)

@@ -91,6 +91,14 @@ def test_a_matrix_is_not_aligned(kind, centred):
     assert ("Dissimilarities were centred" in text) == centred
 
 
+def test_an_asymmetric_matrix_has_singular_values():
+    text = text_of(settings() | {"source": {"type": "matrix", "kind": "asymmetric"}})
+    assert "given asymmetric matrix of similarities of rows with columns." in text
+    assert f"its singular value decomposition {cite('schleif2015epcvm')}, keeping" in text
+    assert "as many singular values of the landmark matrix as reproduce" in text
+    assert "igenvalue corrections" not in text
+
+
 def test_coordinates_of_the_landmarks_are_no_eigenvalue_correction():
     whole = config()
     for recipe in whole["recipes"]:

@@ -150,7 +150,24 @@ D = np.array([[0.0, 1.0, 2.0], [1.0, 0.0, 3.0], [2.0, 3.0, 0.0]])
         (K[:2], "similarity", r"m.csv: has 2 rows and 3 columns"),
         (K[:1, :1], "similarity", r"has 1 row\."),
         (0 * K, "similarity", r"m.csv: all entries are 0"),
-        (D, "similarity", r"m.csv: .*whole diagonal is 0.*Is this a dissimilarity"),
+        (
+            D,
+            "similarity",
+            r"m.csv: .*whole diagonal is 0.*Is this a dissimilarity.*'kind: zero_diagonal_sim",
+        ),
+        (
+            changed(1, 1, 5.0, D=D),
+            "zero_diagonal_similarity",
+            r"row 2, column 2: the similarity of an object with itself is 5, not 0. Set 'kind: sim",
+        ),
+        (
+            changed(2, 0, 0.5, both=False, D=D),
+            "zero_diagonal_similarity",
+            r"not symmetric, 2 at row 1, column 3 but 0.5",
+        ),
+        (0 * K, "asymmetric", r"m.csv: all entries are 0"),
+        (K[:2], "asymmetric", r"m.csv: has 2 rows and 3 columns"),
+        (changed(1, 2, np.nan, both=False), "asymmetric", r"row 2, column 3: nan is not a finite"),
         (1e200 * K, "similarity", r"row 1, column 1: 1e\+200 is above 1e\+60 in size"),
         (1e31 * D, "dissimilarity", r"row 1, column 2: .*e\+31 is above 1e\+30 in size"),
         (1e-200 * K, "similarity", r"largest entry is .*e-200 in size, below 1e-60, .*Multiply"),
@@ -161,7 +178,7 @@ D = np.array([[0.0, 1.0, 2.0], [1.0, 0.0, 3.0], [2.0, 3.0, 0.0]])
         (
             changed(2, 0, 0.5, both=False),
             "similarity",
-            r"not symmetric, -0.5 at row 1, column 3 but 0.5 at row 3, column 1",
+            r"not symmetric, -0.5 at row 1, column 3 but 0.5 at row 3, column 1. .*kind: asymm",
         ),
         (changed(0, 1, -1, D=D), "dissimilarity", r"row 1, column 2: -1 is a negative"),
         (changed(1, 1, 1, D=D), "squared_dissimilarity", r"row 2, column 2: .* itself is 1, not 0"),
@@ -186,6 +203,22 @@ def test_small_asymmetry_is_averaged(tmp_path):
     assert values[0, 1] == pytest.approx(0.25 + 1.5e-7, abs=1e-15)
     assert asymmetry == pytest.approx(1e-7, rel=1e-6)
     assert M[0, 1] != values[0, 1]
+
+
+def test_asymmetric_matrices_stay_as_they_are(tmp_path):
+    M = changed(0, 1, -7.0, both=False)
+    values, asymmetry = check_matrix(tmp_path / "m.csv", M, "asymmetric", 0)
+    np.testing.assert_array_equal(values, M)
+    assert asymmetry == pytest.approx((M[1, 0] + 7) / np.abs(M).max())
+    hollow, asymmetry = check_matrix(tmp_path / "m.csv", D, "asymmetric", 0)
+    np.testing.assert_array_equal(hollow, D)
+    assert asymmetry == 0
+
+
+def test_similarities_with_a_zero_diagonal_stay_as_they_are(tmp_path):
+    values, asymmetry = check_matrix(tmp_path / "m.csv", D, "zero_diagonal_similarity", 0)
+    np.testing.assert_array_equal(values, D)
+    assert asymmetry == 0
 
 
 def test_dissimilarities_are_squared_once(tmp_path):

@@ -72,6 +72,7 @@ def write_inputs(data):
     ids = [f"o{i}" for i in range(len(X))]
     write_matrix(data / "distances.csv.gz", matrix_of("dissimilarity", X, X), ids)
     (data / "distances.txt").write_text("\n".join(labels) + "\n")
+    write_matrix(data / "directed.csv", matrix_of("asymmetric", X, X), ids)
     write_matrix(data / "vectors.tsv", X, ids, ["height", "width"])
     (data / "strings.txt").write_text("\n".join(s for _, _, s in proteins) + "\n")
     (data / "families.txt").write_text("\n".join(label for _, label, _ in proteins) + "\n")
@@ -102,6 +103,11 @@ def write_inputs(data):
             "folds": {"k": 2},
             "recipes": ["raw"],
         },
+        "directed": {
+            "source": matrix_source("asymmetric", "directed.csv", "distances.txt"),
+            "folds": {"k": 2},
+            "recipes": ["epcvm", "epcvm-generalised"],
+        },
         "vectors": {
             "source": vectors_source("vectors.tsv", GAUSSIANS, "distances.txt"),
             "folds": {"k": 2},
@@ -126,6 +132,7 @@ def write_inputs(data):
         "again": {"dataset": "proteins", "input": "new.fasta.gz"},
         "strands": {"dataset": "dna", "input": "dna.fasta", "strand": "both"},
         "matrix": {"dataset": "distances", "input": "distances.csv.gz"},
+        "direction": {"dataset": "directed", "input": "directed.csv"},
         "table": {"dataset": "vectors", "input": "vectors.tsv"},
         "text": {"dataset": "strings", "input": "strings.txt"},
     }
@@ -133,7 +140,7 @@ def write_inputs(data):
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory):
-    """One run over six data sets, each of another kind of input."""
+    """One run over seven data sets, each of another kind of input."""
     folder = tmp_path_factory.mktemp("inputs")
     datasets, requests = write_inputs(folder / "data")
     config = configuration({}) | {
@@ -143,15 +150,22 @@ def run(tmp_path_factory):
         "selectors": {
             name: {"method": "meb", "transform": name, "epsilon": 0.1}
             for name in ("log", "normalised", "raw")
-        },
+        }
+        | {"uniform": {"method": "uniform", "budget": 9}},
         "recipes": [
             *(
                 {"name": name, "selector": name, "transform": name, "learner": "ikfd"}
                 for name in ("log", "normalised", "raw")
             ),
             {"name": "raw-pcvm", "selector": "raw", "transform": "raw", "learner": "pcvm"},
+            *(
+                {"name": name, "selector": "uniform", "transform": "raw", "learner": "epcvm"}
+                | {"correction": correction}
+                for name, correction in (("epcvm", "none"), ("epcvm-generalised", "landmark_basis"))
+            ),
         ],
     }
+    config["learners"]["epcvm"] = {"method": "ny_epcvm"}
     workflow = Workflow(folder, config)
     assert main(["check", str(folder / "config.yaml")]) == 0
     workflow.run()
@@ -167,7 +181,7 @@ def statistics(run, dataset):
 
 
 def test_each_kind_of_input_gives_a_model_and_better_than_chance(run):
-    for dataset in ("proteins", "dna", "distances", "vectors", "strings", "generated"):
+    for dataset in ("proteins", "dna", "distances", "directed", "vectors", "strings", "generated"):
         summary = read(result(run, dataset, "evaluation", "summary.tsv"))
         assert summary["accuracy_mean"].min() > 0.6, dataset
         Model.load(result(run, dataset, "model.safetensors"))
@@ -232,8 +246,25 @@ def test_columns_are_the_kernel_of_the_vectors(run):
     assert not result(run, "vectors", "scores").exists()
 
 
+def test_both_forms_of_an_asymmetric_kernel_give_the_same_predictions(run):
+    predictions = read(result(run, "directed", "evaluation", "predictions.tsv.gz"))
+    svd, generalised = (
+        predictions[predictions["recipe"] == name] for name in ("epcvm", "epcvm-generalised")
+    )
+    assert len(svd) == 30
+    assert (svd["predicted"].to_numpy() == generalised["predicted"].to_numpy()).all()
+    np.testing.assert_allclose(svd["p_a"].to_numpy(), generalised["p_a"].to_numpy(), atol=1e-6)
+    columns = np.load(result(run, "directed", "columns", "scores.npy"))
+    union = read(result(run, "directed", "columns", "landmarks.tsv"))["row"]
+    matrix = pd.read_csv(run.folder / "data" / "directed.csv", index_col=0).to_numpy()
+    np.testing.assert_array_equal(columns, matrix[:, union])  # rows against landmarks
+    assert statistics(run, "directed")["asymmetry"] > 0.5
+    page = result(run, "report.html").read_text()
+    assert "generalised Nyström method and its singular value decomposition" in page
+
+
 def test_times_have_a_row_for_each_job_but_those_that_show_them(run):
-    for dataset in ("proteins", "dna", "distances", "vectors", "strings", "generated"):
+    for dataset in ("proteins", "dna", "distances", "directed", "vectors", "strings", "generated"):
         times = read(result(run, dataset, "times.tsv")).fillna({"job": ""})
         rows = (times["stage"] + "." + times["job"]).str.rstrip(".")
         jobs = {path.stem for path in result(run, dataset, "times").iterdir()}
@@ -250,6 +281,7 @@ def test_classified_in_the_workflow_as_on_the_command_line(run, tmp_path):
         ("proteins", "unlabelled", "strangers.fasta"),
         ("dna", "strands", "dna.fasta"),
         ("distances", "matrix", "distances.csv.gz"),
+        ("directed", "direction", "directed.csv"),
         ("vectors", "table", "vectors.tsv"),
         ("strings", "text", "strings.txt"),
     ):

@@ -16,6 +16,7 @@ from kreinflow.classify.new_objects import Batch, normalised_scores, score_new
 from kreinflow.errors import InputError
 from kreinflow.kernels.registry import make_kernel
 from kreinflow.numerics import FloatArray
+from kreinflow.sequences.matrix_files import DISSIMILARITIES
 
 COLUMNS = (
     "id",
@@ -174,7 +175,7 @@ def nearest_landmarks(model: Model, batch: Batch) -> tuple[NDArray[np.int64], Fl
         values = batch.scores
         if model.kernel is not None:
             kind = make_kernel(model.kernel).kind
-    dissimilar = model.scheme is None and kind != "similarity"
+    dissimilar = model.scheme is None and kind in DISSIMILARITIES
     order = -values if dissimilar else np.nan_to_num(values, nan=-np.inf)
     nearest = order.argmax(axis=1)
     score = np.take_along_axis(values, nearest[:, None], axis=1)[:, 0]

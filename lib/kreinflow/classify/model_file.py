@@ -23,10 +23,10 @@ from kreinflow.numerics import FloatArray
 from kreinflow.provenance import package_versions
 from kreinflow.sequences.dataset import Dataset
 from kreinflow.sequences.files import has_control
+from kreinflow.sequences.matrix_files import MATRIX_KINDS
 from kreinflow.sequences.payload import Compared, Sequences
 
 KIND = "kreinflow model 1"
-MATRIX_KINDS = ("similarity", "dissimilarity", "squared_dissimilarity")
 _ADVICE = "Give a model file that kreinflow wrote."
 
 
@@ -45,7 +45,8 @@ class Model:
         How sequences are scored.
     kernel : mapping or None
         What compares vectors or strings, as in the config.
-    matrix_kind : {"similarity", "dissimilarity", "squared_dissimilarity"} or None
+    matrix_kind : str or None
+        Of a matrix: what its entries are, as ``kind`` of the source.
         What a matrix of new objects has to hold.
     molecule : {"protein", "nucleotide"} or None
     about : dict

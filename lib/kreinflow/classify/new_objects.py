@@ -18,7 +18,7 @@ from kreinflow.kernels.registry import make_kernel
 from kreinflow.numerics import TILE, FloatArray, tiles
 from kreinflow.sequences.fasta import FastaRecord, read_any_fasta
 from kreinflow.sequences.files import STANDARD_INPUT, counted, first_few
-from kreinflow.sequences.matrix_files import read_matrix
+from kreinflow.sequences.matrix_files import DISSIMILARITIES, read_matrix
 from kreinflow.sequences.objects import read_objects
 
 _RESIDUES = 1 << 21  # of a batch
@@ -337,7 +337,7 @@ def _measured(model: Model, path: Path) -> tuple[list[str], Iterator[tuple[slice
         )
     values = np.ascontiguousarray(values[:, columns])
     wrong, why = ~np.isfinite(values), "is not a finite number. Fill it in."
-    if model.matrix_kind != "similarity" and not wrong.any():
+    if model.matrix_kind in DISSIMILARITIES and not wrong.any():
         wrong, why = values < 0, f"is negative, which no {model.matrix_kind} is."
     if wrong.any():
         row, column = np.argwhere(wrong)[0]

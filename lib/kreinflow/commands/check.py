@@ -53,6 +53,19 @@ def _check_one(config: Mapping[str, Any], name: str, data: Path) -> None:
     _tell(name, whole, dataset, partition, len(part["recipes"]))
 
 
+def _asymmetry(share: float) -> str:
+    """Return what to say of the largest difference of two directions, a share of all entries."""
+    if share == 0:
+        return (
+            "the matrix is symmetric, though its kind is asymmetric. With 'kind: similarity' there "
+            "are more selectors, corrections and learners."
+        )
+    return (
+        f"the two directions of a pair differ by up to {100 * share:.3g} % of the largest entry. "
+        "Each object (row) is compared with the landmarks (columns), and so is a new one."
+    )
+
+
 def _tell(
     name: str, whole: "Dataset", dataset: "Dataset", partition: "Partition", recipes: int
 ) -> None:
@@ -67,6 +80,8 @@ def _tell(
             "lower case only. Correct the labels if they are the same.",
             file=sys.stderr,
         )
+    if dataset.kind == "asymmetric":
+        print(f"kreinflow: {name}: {_asymmetry(dataset.statistics['asymmetry'])}", file=sys.stderr)
     if advice := strand_advice(dataset.statistics.get("other_strand")):
         print(f"kreinflow: {name}: {advice}", file=sys.stderr)
     drops = {reason: entry["count"] for reason, entry in dataset.statistics["dropped"].items()}

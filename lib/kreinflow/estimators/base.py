@@ -28,10 +28,11 @@ from kreinflow.models.reject_threshold import RejectRule
 from kreinflow.models.training import Training
 from kreinflow.numerics import FloatArray
 from kreinflow.schema import complete_method, nearest
+from kreinflow.sequences.matrix_files import DISSIMILARITIES, MATRIX_KINDS
 from kreinflow.sequences.partition import ALL
 
-KINDS = ("similarity", "dissimilarity", "squared_dissimilarity")
-"""What the entries of a matrix can be."""
+KINDS = tuple(kind for kind in MATRIX_KINDS if kind != "asymmetric")
+"""What the entries of a symmetric matrix can be."""
 
 REJECT_ERROR = 0.01
 """Errors tolerated among new objects above the reject threshold, as in the config."""
@@ -100,7 +101,7 @@ class LandmarkFactor(BaseEstimator):  # type: ignore[misc] # scikit-learn has no
         InputError
             If a dissimilarity is negative.
         """
-        if self.kind != "similarity" and (scores < 0).any():
+        if self.kind in DISSIMILARITIES and (scores < 0).any():
             row, place = np.argwhere(scores < 0)[0]
             raise self._wrong(
                 f"{name}, row {row}, column {columns[place]}: {scores[row, place]:.6g} is "

@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_array, validate_data
 from kreinflow.estimators.base import KINDS, SYMMETRY, LandmarkDecisions
 from kreinflow.krein.landmark_kernel import Landmarks, TrainingPart
 from kreinflow.numerics import FloatArray
-from kreinflow.sequences.matrix_files import check_matrix
+from kreinflow.sequences.matrix_files import MATRIX_KINDS, check_matrix
 from kreinflow.sequences.payload import row_digests
 
 
@@ -31,7 +31,7 @@ class NystroemClassifier(LandmarkDecisions):
     ----------
     landmark_matrix : array-like of shape (m, m)
         W, the scores among the landmarks.
-    kind : {"similarity", "dissimilarity", "squared_dissimilarity"}
+    kind : {"similarity", "zero_diagonal_similarity", "dissimilarity", "squared_dissimilarity"}
         What the entries of W and C are. Dissimilarities are squared and centred at linear cost.
     rank : "misfit", int or float
         Eigenvalues of W that are kept: so many, or that share of them; "misfit" chooses by the
@@ -142,7 +142,7 @@ class NystroemClassifier(LandmarkDecisions):
             lengths=np.zeros(n + m),
             rows=n + landmark_rows,
             classes=landmark_classes,
-            kind="similarity" if kind == "similarity" else "squared_dissimilarity",
+            kind=MATRIX_KINDS[kind],
         )
         part = TrainingPart(
             rows=rows,

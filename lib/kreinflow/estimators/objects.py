@@ -16,9 +16,10 @@ from sklearn.utils.validation import (
 )
 
 from kreinflow.alignment.transforms import make_transform
+from kreinflow.cross_references import asymmetry_fault
 from kreinflow.errors import InputError
 from kreinflow.estimators.alignment_kernel import AlignmentKernel
-from kreinflow.estimators.base import KINDS, SYMMETRY, LandmarkDecisions, LandmarkFactor
+from kreinflow.estimators.base import SYMMETRY, LandmarkDecisions, LandmarkFactor
 from kreinflow.kernels.kernel import Kernel, Objects
 from kreinflow.kernels.registry import KERNELS
 from kreinflow.krein.landmark_kernel import Landmarks, TrainingPart
@@ -31,7 +32,7 @@ from kreinflow.numerics import FloatArray, tiles
 from kreinflow.schema import complete_method, nearest
 from kreinflow.scores import open_scores
 from kreinflow.sequences.dataset import Dataset
-from kreinflow.sequences.matrix_files import check_matrix
+from kreinflow.sequences.matrix_files import MATRIX_KINDS, check_matrix
 from kreinflow.sequences.objects import refuse_unfit
 from kreinflow.sequences.partition import ALL, Partition
 from kreinflow.sequences.payload import Compared, Matrix, digest
@@ -146,11 +147,16 @@ class LandmarkChoice(LandmarkFactor):
         """
         kernel = self._make_kernel()
         if kernel is None:
-            dataset = _matrix_dataset(X, self._checked_name("kind", KINDS), codes, classes)
+            kind = self._checked_name("kind", tuple(MATRIX_KINDS))
+            dataset = _matrix_dataset(X, kind, codes, classes)
         else:
             dataset = _objects_dataset(X, kernel, codes, classes)
         scores = open_scores(dataset)
         settings = self._selector_settings()
+        if dataset.kind == "asymmetric":
+            learner = self.learner if isinstance(self, LandmarkDecisions) else None
+            if fault := asymmetry_fault(settings["method"], learner, self.correction):
+                raise self._wrong(fault)
         stage = LandmarkStage(
             dataset, scores, {"raw": make_transform("raw")}, self._checked_number("random_state", 0)
         )
@@ -215,7 +221,7 @@ def _matrix_dataset(
     """Return the data set that the workflow makes of a matrix without ids."""
     payload = Matrix(
         check_matrix(Path("X"), X, kind, SYMMETRY)[0],
-        kind="similarity" if kind == "similarity" else "squared_dissimilarity",
+        kind=MATRIX_KINDS[kind],
         numbered=True,
     )
     ids = numbers(len(X))
@@ -271,8 +277,10 @@ class KreinClassifier(LandmarkDecisions, LandmarkChoice):
     kernel_params : mapping, optional
         Its settings, as in the config; of alignments also ``transform``, ``molecule`` and
         ``threads``.
-    kind : {"similarity", "dissimilarity", "squared_dissimilarity"}
-        What the entries of a precomputed matrix are.
+    kind : str
+        What the entries of a precomputed matrix are: "similarity", "zero_diagonal_similarity",
+        "dissimilarity", "squared_dissimilarity", or "asymmetric": similarities of the rows with the
+        columns, which few selectors, corrections and learners take.
     selector : str
         A method of :data:`kreinflow.landmarks.registry.SELECTORS`, but for ``given``; "meb" are
         class-wise minimum enclosing balls.

@@ -21,6 +21,9 @@ LandmarkCoordinates = Literal["landmark_basis", "flip_landmark_matrix", "landmar
 LANDMARK_COORDINATES: tuple[LandmarkCoordinates, ...] = get_args(LandmarkCoordinates)
 """Embeddings that keep the coordinates Z of the landmarks' own factor; see :func:`embed`."""
 
+ASYMMETRIC_FORMS = ("none", "landmark_basis")
+"""What :func:`embed` makes of an asymmetric kernel: its SVD form, and the generalised one."""
+
 
 def correct(values: FloatArray, method: Correction) -> FloatArray:
     r"""Return the corrected eigenvalues a*.
@@ -83,10 +86,11 @@ class CorrectedFactor(Embedding):
 
     Parameters
     ----------
-    matrix, offset, signs
+    matrix, offset, signs, dual
         See :class:`~kreinflow.krein.factor.Embedding`; the map starts at the landmark scores.
     values : ndarray of shape (k,)
-        The eigenvalues other than zero of the kernel Z* diag(s*) Z*'.
+        The eigenvalues other than zero of the kernel Z* diag(s*) Z*'; the singular values of an
+        asymmetric one.
     method : str
         One of :data:`CORRECTIONS`, or of :data:`LANDMARK_COORDINATES`, whose axes are not
         eigenvectors.
@@ -114,6 +118,11 @@ def embed(
     landmark_mds          columns of Z with s = +1, +1  Landmark MDS, of dissimilarities [1]_
     ====================  ============================  =========================================
 
+    An asymmetric kernel has no real eigenvalues to correct. Of it ``none`` is the singular value
+    decomposition U diag(a) V' of K~ = Z Y', that is ``U a^(1/2)`` for the rows of objects and
+    ``V a^(1/2)`` for those of basis functions; ``landmark_basis`` is Z and Y themselves, the
+    generalised Nyström form. See :data:`ASYMMETRIC_FORMS`.
+
     The kernel of flip_landmark_matrix is ``C |W|^(-1) C'``. It is *not* the flipped kernel, and
     depends on the landmarks even where K~ = K. All other names are those of :func:`correct`.
 
@@ -130,7 +139,7 @@ def embed(
     DegenerateKernelError
         If nothing is left: no eigenvalue, or no sign, is positive.
     ValueError
-        If the method is unknown.
+        If the method is unknown, or not for asymmetric kernels.
 
     References
     ----------
@@ -138,6 +147,8 @@ def embed(
        Technical report, Stanford University (2004).
     """
     kept: NDArray[np.bool_] | slice = slice(None)
+    if factor.dual is not None and method not in ASYMMETRIC_FORMS:
+        raise ValueError(f"correction {method!r} needs a symmetric kernel.")
     if method == "landmark_basis":
         signs = factor.signs
     elif method == "flip_landmark_matrix":
@@ -152,6 +163,10 @@ def embed(
             )
     else:
         return _in_eigenbasis(factor, pairs, method)
+    if factor.dual is not None:
+        form: LandmarkCoordinates = "landmark_basis"
+        matrix, dual = factor.matrix, factor.dual
+        return CorrectedFactor(matrix, factor.offset, signs, pairs.values, form, dual=dual)
     R = pairs.triangle[:, kept]
     with single_threaded():
         M = (R * signs) @ R.T
@@ -179,4 +194,13 @@ def _in_eigenbasis(factor: Embedding, pairs: Eigenpairs, method: Correction) -> 
             signs=np.sign(corrected[kept]),
             values=corrected[kept],
             method=method,
+            dual=_dual(factor, pairs, magnitudes),
         )
+
+
+def _dual(factor: Embedding, pairs: Eigenpairs, magnitudes: FloatArray) -> FloatArray | None:
+    """Return the map to the rows of basis functions of an asymmetric kernel."""
+    if factor.dual is None or pairs.dual_map is None:
+        return None
+    dual: FloatArray = factor.dual @ (pairs.dual_map * np.sqrt(magnitudes))
+    return dual

@@ -1,4 +1,4 @@
-"""Eigenpairs of the approximated kernel, from its factor alone."""
+"""Eigenpairs, or singular triplets, of the approximated kernel, from its factor alone."""
 
 from dataclasses import dataclass
 
@@ -15,25 +15,29 @@ _CONDITION_LIMIT = 1e7
 
 @dataclass(frozen=True, eq=False)
 class Eigenpairs:
-    """Eigenpairs of K~ = Z diag(s) Z', as a map from Z.
+    """Eigenpairs of K~ = Z diag(s) Z', as a map from Z; or the singular triplets of K~ = Z Y'.
 
     Parameters
     ----------
     values : ndarray of shape (k,)
-        The eigenvalues a of K~ other than zero, the largest first and the most negative last.
+        The eigenvalues a of K~ other than zero, the largest first and the most negative last; its
+        singular values, if it is asymmetric.
     map : ndarray of shape (rank, k)
         T: the columns of C_e = Z T are orthonormal eigenvectors, and z(x) T is their extension
-        to a new object.
+        to a new object. Left singular vectors, if K~ is asymmetric.
     triangle : ndarray of shape (min(n, rank), rank)
         R of Z = Q R.
     n_rows : int
         N, the number of rows of Z.
+    dual_map : ndarray of shape (rank, k), optional
+        Of an asymmetric K~: the columns of Y times it are the right singular vectors.
     """
 
     values: FloatArray
     map: FloatArray
     triangle: FloatArray
     n_rows: int
+    dual_map: FloatArray | None = None
 
     @property
     def signature(self) -> tuple[int, int, int]:
@@ -81,17 +85,60 @@ def eigenpairs(Z: Tall, signs: FloatArray) -> Eigenpairs:
         values, V = values[::-1], V[:, ::-1]
         largest = np.abs(values).max()
         if largest == 0:
-            raise DegenerateKernelError(
-                f"all {Z.shape[0]} rows are the same to the landmarks, so the kernel is zero "
-                "and has no eigenvectors: choose other landmarks, or check the scores."
-            )
+            raise _zero(Z)
         kept = np.abs(values) > RANK_TOLERANCE * largest
         a, V = values[kept].copy(), V[:, kept]
-        if R.shape[0] == R.shape[1] and _condition(R) < _CONDITION_LIMIT:
-            T = scipy.linalg.solve_triangular(R, V)
-        else:
-            T = signs[:, None] * (R.T @ V) / a
-    return Eigenpairs(values=a, map=np.ascontiguousarray(T), triangle=R, n_rows=Z.shape[0])
+        T = _vector_map(R, V, signs[:, None] * (R.T @ V) / a)
+    return Eigenpairs(values=a, map=T, triangle=R, n_rows=Z.shape[0])
+
+
+def singular_triplets(Z: Tall, Y: Tall) -> Eigenpairs:
+    r"""Return the singular value decomposition of an asymmetric K~ = Z Y'.
+
+    .. math:: Z = Q R, \quad Y = Q_2 R_2, \quad R R_2' = V diag(a) V_2', \quad
+              \tilde K = (Q V) \, diag(a) \, (Q_2 V_2)'
+
+    with Q V = Z T and Q_2 V_2 = Y T_2, T = R_2' V_2 diag(1/a) and T_2 = R' V diag(1/a), or as in
+    :func:`eigenpairs`. This is the exact decomposition of K~. The paper takes the eigenvectors of
+    K~ K~' and K~' K~, each approximated by the same landmarks. If W is regular these are the same
+    but for the digits that squares cost.
+
+    Parameters
+    ----------
+    Z, Y : ndarray or TallMatrix of shape (n, rank)
+
+    Raises
+    ------
+    DegenerateKernelError
+        If K~ is zero.
+
+    References
+    ----------
+    .. [1] Schleif, F.-M., Chen, H., Tino, P.: Incremental probabilistic classification vector
+       machine with linear costs. IJCNN 2015, section II-E.
+    """
+    with single_threaded():
+        R, R2 = triangular_factor(Z), triangular_factor(Y)
+        V, values, V2t = scipy.linalg.svd(R @ R2.T, lapack_driver="gesdd")
+        if values[0] == 0:
+            raise _zero(Z)
+        kept = values > RANK_TOLERANCE * values[0]
+        a, V, V2 = values[kept].copy(), V[:, kept], V2t[kept].T
+        T, T2 = _vector_map(R, V, R2.T @ V2 / a), _vector_map(R2, V2, R.T @ V / a)
+    return Eigenpairs(a, T, R, Z.shape[0], T2)
+
+
+def _vector_map(R: FloatArray, V: FloatArray, without_inverse: FloatArray) -> FloatArray:
+    """Return T with R T = V if R is square and well conditioned, else what needs no inverse."""
+    regular = R.shape[0] == R.shape[1] and _condition(R) < _CONDITION_LIMIT
+    return np.ascontiguousarray(scipy.linalg.solve_triangular(R, V) if regular else without_inverse)
+
+
+def _zero(Z: Tall) -> DegenerateKernelError:
+    return DegenerateKernelError(
+        f"all {Z.shape[0]} rows are the same to the landmarks, so the kernel is zero "
+        "and has no eigenvectors: choose other landmarks, or check the scores."
+    )
 
 
 def triangular_factor(Z: Tall) -> FloatArray:

@@ -1,7 +1,7 @@
 """The Nyström factor of an indefinite kernel."""
 
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 import numpy as np
@@ -26,6 +26,9 @@ class Embedding:
 
     .. math:: z(x) = k_S(x) M - o, \qquad \tilde k(x, y) = z(x) \, diag(s) \, z(y)'
 
+    Of an asymmetric kernel the second object has a row of its own, from the scores of the
+    landmarks with it: :math:`\tilde k(x, y) = z(x) (k(S, y)' D)'`. New objects come first.
+
     Parameters
     ----------
     matrix : ndarray of shape (n_landmarks, rank)
@@ -33,12 +36,15 @@ class Embedding:
     offset : ndarray of shape (rank,)
         o, the mean of the training rows if the embedding is centred, zeros if not.
     signs : ndarray of shape (rank,)
-        s, each +1 or -1.
+        s, each +1 or -1; all +1 of an asymmetric kernel.
+    dual : ndarray of shape (n_landmarks, rank), optional
+        D; None if the kernel is symmetric.
     """
 
     matrix: FloatArray
     offset: FloatArray
     signs: FloatArray
+    dual: FloatArray | None = field(default=None, kw_only=True)
 
     @property
     def rank(self) -> int:
@@ -83,10 +89,32 @@ class Embedding:
         shape = (C.shape[0], self.rank)
         return TallMatrix(shape, lambda places: self.transform(C[places])).stored()
 
+    def functions(self, reverse: Tall) -> TallMatrix:
+        """Return Y = R' D of an asymmetric kernel, so that K~ = Z Y'; made when asked for.
+
+        Parameters
+        ----------
+        reverse : ndarray or TallMatrix of shape (n, n_landmarks)
+            R': the scores of the landmarks with objects.
+
+        Returns
+        -------
+        TallMatrix of shape (n, rank)
+
+        Raises
+        ------
+        ValueError
+            If the kernel is symmetric: Y is Z diag(s) then.
+        """
+        if (D := self.dual) is None:
+            raise ValueError("a symmetric kernel has no rows of another direction.")
+        shape = (reverse.shape[0], self.rank)
+        return TallMatrix(shape, lambda places: tiled_product(reverse[places], D))
+
 
 @dataclass(frozen=True, eq=False)
 class KreinFactor(Embedding):
-    r"""The Nyström factor (Z, s) of a symmetric, possibly indefinite kernel.
+    r"""The Nyström factor (Z, s) of a possibly indefinite, possibly asymmetric kernel.
 
     With the columns C = K[:, S] of the landmarks S and W = K[S, S] = U diag(l) U',
 
@@ -97,12 +125,20 @@ class KreinFactor(Embedding):
     spectrum, where the untruncated form blows up; so the rank is chosen by the smallest misfit
     of the self-scores, which are known (:mod:`kreinflow.krein.misfit`). Make one by :meth:`fit`.
 
+    An asymmetric kernel has the rows R = K[S, :] too, and the singular values of W,
+    W = A diag(l) B'. It gets the generalised Nyström approximation [3]_,
+
+    .. math:: P = B l^{-1/2}, \quad D = A l^{-1/2}, \quad Z = C P, \quad Y = R' D, \quad
+              \tilde K = Z Y' = C W^+ R,
+
+    which is K itself if W has the rank of K.
+
     Parameters
     ----------
-    matrix, offset, signs
+    matrix, offset, signs, dual
         See :class:`Embedding`; the matrix is P.
     landmark_eigenvalues : ndarray of shape (n_landmarks,)
-        All l, by falling magnitude.
+        All l, by falling magnitude; the singular values of an asymmetric W.
     misfit : float
         The relative misfit of the rank taken.
     misfits : dict of int to float
@@ -116,6 +152,8 @@ class KreinFactor(Embedding):
        ICML 2019, PMLR 97, section 2.1.
     .. [2] Nakatsukasa, Y., Park, T.: Randomized low-rank approximation for symmetric indefinite
        matrices. SIAM J. Matrix Anal. Appl. 44, 1370-1392 (2023).
+    .. [3] Schleif, F.-M., Chen, H., Tino, P.: Incremental probabilistic classification vector
+       machine with linear costs. IJCNN 2015, section II-E.
     """
 
     landmark_eigenvalues: FloatArray
@@ -131,6 +169,7 @@ class KreinFactor(Embedding):
         self_similarities: NDArray[np.floating],
         rank: Rank = "misfit",
         centre: bool = False,
+        reverse: Tall | None = None,
     ) -> "KreinFactor":
         r"""Factor the kernel from its landmark columns.
 
@@ -139,7 +178,7 @@ class KreinFactor(Embedding):
         C : ndarray or TallMatrix of shape (n, n_landmarks)
             Columns of the training rows.
         W : ndarray of shape (n_landmarks, n_landmarks)
-            Scores among the landmarks; (W + W')/2 is used.
+            Scores among the landmarks; (W + W')/2 is used, or W of an asymmetric kernel.
         self_similarities : ndarray of shape (n,)
             k_ii of the training rows.
         rank : "misfit", int or float
@@ -149,6 +188,9 @@ class KreinFactor(Embedding):
             smallest misfit.
         centre : bool
             Subtract the mean of the training rows from Z, as dissimilarities want.
+        reverse : ndarray or TallMatrix of shape (n, n_landmarks), optional
+            R' of an asymmetric kernel: the scores of the landmarks with the training rows, where C
+            has those of the training rows with the landmarks.
 
         Raises
         ------
@@ -165,15 +207,19 @@ class KreinFactor(Embedding):
             If the misfit is above :data:`~kreinflow.krein.misfit.MISFIT_WARNING`.
         """
         _check_shapes(C, W, self_similarities)
+        if reverse is not None and reverse.shape != C.shape:
+            raise ValueError(f"scores of shapes {C.shape} and {reverse.shape} do not match.")
         with single_threaded():
-            eigenvalues, U = _landmark_eigenpairs(np.asarray(W, dtype=np.float64))
+            eigenvalues, U, A = _decomposed(np.asarray(W, np.float64), symmetric=reverse is None)
             magnitudes = np.abs(eigenvalues)
             numerical_rank = int(np.count_nonzero(magnitudes > RANK_TOLERANCE * magnitudes[0]))
             ranks = _candidate_ranks(rank, numerical_rank)
             kept = slice(0, ranks[0])
             P = U[:, kept] / np.sqrt(magnitudes[kept])
             signs = np.sign(eigenvalues[kept])
-            misfits, mean = misfits_of_ranks(C, P, signs, self_similarities, ranks)
+            D = None if A is None else A[:, kept] / np.sqrt(magnitudes[kept])
+            other = None if reverse is None or D is None else (reverse, D)
+            misfits, mean = misfits_of_ranks(C, P, signs, self_similarities, ranks, other)
         chosen = min(ranks, key=lambda r: misfits[r])  # the larger rank if two are equal
         if misfits[chosen] > MISFIT_WARNING:
             warnings.warn(
@@ -187,6 +233,7 @@ class KreinFactor(Embedding):
             matrix=np.ascontiguousarray(P[:, :chosen]),
             offset=mean[:chosen].copy() if centre else np.zeros(chosen),
             signs=signs[:chosen].copy(),
+            dual=None if D is None else np.ascontiguousarray(D[:, :chosen]),
             landmark_eigenvalues=eigenvalues,
             misfit=misfits[chosen],
             misfits=misfits,
@@ -207,23 +254,32 @@ def _check_shapes(
         )
 
 
-def _landmark_eigenpairs(W: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Eigenpairs of the symmetric part of W, by falling magnitude."""
+def _decomposed(W: FloatArray, symmetric: bool) -> tuple[FloatArray, FloatArray, FloatArray | None]:
+    """Eigenpairs of the symmetric part of W, by falling magnitude; or l, B and A of A diag(l) B'.
+
+    Of a symmetric W there is no A.
+    """
     if not np.isfinite(W).all():
         i, j = np.argwhere(~np.isfinite(W))[0]
         raise InputError(
             f"the score of landmarks {i} and {j} is not finite: look for missing or overflowing "
             "values in the scores, or take another score transform."
         )
+    A: FloatArray | None = None
     # Divide and conquer: its backward error is the smallest, and 1/|l| makes much of it.
-    eigenvalues, U = scipy.linalg.eigh((W + W.T) / 2, driver="evd")
-    order = np.argsort(-np.abs(eigenvalues), kind="stable")
-    if eigenvalues[order[0]] == 0:
+    if symmetric:
+        eigenvalues, U = scipy.linalg.eigh((W + W.T) / 2, driver="evd")
+        order = np.argsort(-np.abs(eigenvalues), kind="stable")
+        eigenvalues, U = eigenvalues[order], U[:, order]
+    else:
+        A, eigenvalues, Bt = scipy.linalg.svd(W, lapack_driver="gesdd")
+        U = Bt.T
+    if eigenvalues[0] == 0:
         raise DegenerateKernelError(
             f"all scores among the {W.shape[0]} landmarks are zero, so no factor exists: "
             "choose other landmarks, or check the scores and their transform."
         )
-    return eigenvalues[order], U[:, order]
+    return eigenvalues, U, A
 
 
 def _candidate_ranks(rank: Rank, numerical_rank: int) -> list[int]:

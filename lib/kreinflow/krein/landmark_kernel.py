@@ -13,10 +13,10 @@ from numpy.typing import NDArray
 
 from kreinflow.alignment.transforms import ScoreTransform
 from kreinflow.krein.double_centring import LandmarkCentring
-from kreinflow.krein.eigen import Eigenpairs, eigenpairs
+from kreinflow.krein.eigen import Eigenpairs, eigenpairs, singular_triplets
 from kreinflow.krein.factor import KreinFactor, Rank
 from kreinflow.numerics import FloatArray, IntArray, tile_map
-from kreinflow.tall import Tall, TallMatrix
+from kreinflow.tall import Tall, TallMatrix, select
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,7 +32,10 @@ class Landmarks:
         Distinct rows of the landmarks; landmarks that are alike have one.
     classes : ndarray of shape (n_landmarks,)
         Codes of their classes.
-    kind : {"sequences", "similarity", "squared_dissimilarity"}
+    kind : {"sequences", "similarity", "asymmetric", "squared_dissimilarity"}
+    reverse : TallMatrix of shape (n_distinct, n_landmarks), optional
+        The scores of the landmarks with all distinct rows, if they are not the same: of an
+        asymmetric matrix.
     """
 
     scores: NDArray[Any] | TallMatrix
@@ -41,17 +44,27 @@ class Landmarks:
     rows: IntArray
     classes: IntArray
     kind: str
+    reverse: TallMatrix | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse an asymmetric kernel with one direction, and a symmetric one with two."""
+        if (self.kind == "asymmetric") != (self.reverse is not None):
+            raise ValueError(f"landmarks of kind {self.kind!r}: the other direction does not fit.")
 
     def some(self, kept: NDArray[np.bool_]) -> "Landmarks":
         """Return the landmarks that a mask names."""
-        columns, scores = np.flatnonzero(kept), self.scores
+        columns = np.flatnonzero(kept)
 
-        def read(rows: IntArray) -> NDArray[Any]:
-            return np.ascontiguousarray(np.asarray(scores[rows])[:, columns])
+        def chosen(scores: NDArray[Any] | TallMatrix) -> TallMatrix:
+            def read(rows: IntArray) -> NDArray[Any]:
+                return np.ascontiguousarray(np.asarray(scores[rows])[:, columns])
+
+            return TallMatrix((len(scores), len(columns)), read)
 
         return replace(
             self,
-            scores=TallMatrix((len(scores), len(columns)), read),
+            scores=chosen(self.scores),
+            reverse=None if self.reverse is None else chosen(self.reverse),
             rows=self.rows[columns],
             classes=self.classes[columns],
         )
@@ -83,7 +96,8 @@ class LandmarkKernel:
     """Transformed scores with the landmarks: C of the training records, W, k_ii.
 
     ``negative_dissimilarities`` are those to the landmarks, squared, which few learners ask for;
-    None for similarities.
+    None for similarities. ``reverse`` has the scores of the landmarks with the training records,
+    in the shape of C; None if the kernel is symmetric.
     """
 
     transform: ScoreTransform
@@ -92,6 +106,16 @@ class LandmarkKernel:
     W: FloatArray
     self_similarities: FloatArray
     negative_dissimilarities: TallMatrix | None
+    reverse: Tall | None = None
+
+    def on(self, places: IntArray) -> "LandmarkKernel":
+        """Return the same of some of the records: what a factor of these needs."""
+        return replace(
+            self,
+            C=select(self.C, places),
+            self_similarities=self.self_similarities[places],
+            reverse=None if self.reverse is None else select(self.reverse, places),
+        )
 
     @cached_property
     def nearness(self) -> Tall:
@@ -104,9 +128,9 @@ def landmark_kernel(
 ) -> LandmarkKernel:
     """Transform the scores of the training records, dissimilarities by landmark centring."""
 
-    def transformed(rows: IntArray) -> FloatArray:
+    def transformed(rows: IntArray, scores: Any = landmarks.scores) -> FloatArray:
         return transform.apply(
-            np.asarray(landmarks.scores[rows]),
+            np.asarray(scores[rows]),
             landmarks.self_scores[rows],
             landmarks.self_scores[landmarks.rows],
             landmarks.lengths[rows],
@@ -114,16 +138,20 @@ def landmark_kernel(
             (rows, landmarks.rows),
         )
 
-    def tall(function: Callable[[FloatArray], FloatArray]) -> TallMatrix:
+    def tall(
+        function: Callable[[FloatArray], FloatArray], scores: Any = landmarks.scores
+    ) -> TallMatrix:
         shape = (len(part.rows), len(landmarks.rows))
-        return TallMatrix(shape, lambda places: function(transformed(part.rows[places])))
+        return TallMatrix(shape, lambda places: function(transformed(part.rows[places], scores)))
 
     W = transformed(landmarks.rows)
     if landmarks.kind != "squared_dissimilarity":
         own = transform.self_similarity(
             landmarks.self_scores[part.rows], landmarks.lengths[part.rows]
         )
-        return LandmarkKernel(transform, None, tall(lambda C: C).kept(), W, own, None)
+        reverse = landmarks.reverse
+        other = None if reverse is None else tall(lambda R: R, reverse).kept()
+        return LandmarkKernel(transform, None, tall(lambda C: C).kept(), W, own, None, other)
     centring = LandmarkCentring.fit(W)
     D = tall(lambda C: C)
     own = np.concatenate(
@@ -147,5 +175,8 @@ def factor_of(kernel: LandmarkKernel, rank: Rank) -> tuple[KreinFactor, Eigenpai
         kernel.self_similarities,
         rank=rank,
         centre=kernel.centring is not None,
+        reverse=kernel.reverse,
     )
+    if kernel.reverse is not None:
+        return factor, singular_triplets(factor.rows(kernel.C), factor.functions(kernel.reverse))
     return factor, eigenpairs(factor.rows(kernel.C), factor.signs)

@@ -20,12 +20,14 @@ def misfits_of_ranks(
     signs: FloatArray,
     self_similarities: NDArray[np.floating],
     ranks: list[int],
+    other: tuple[Tall, FloatArray] | None = None,
 ) -> tuple[dict[int, float], FloatArray]:
     r"""Return the relative misfit of each rank r, and the mean of the rows of Z, in one pass.
 
     .. math:: Z = C P, \qquad
               \sum_i | \sum_{j \le r} s_j z_{ij}^2 - k_{ii} | \, / \sum_i |k_{ii}|
 
+    Of an asymmetric kernel :math:`z_{ij} y_{ij}` with Y = R' D stands for :math:`s_j z_{ij}^2`.
     The divisor is n mean ``|C|`` where all k_ii are zero, as in a matrix of dissimilarities.
 
     Parameters
@@ -38,6 +40,8 @@ def misfits_of_ranks(
     self_similarities : ndarray of shape (n,)
         k_ii.
     ranks : list of int
+    other : tuple of R' and D, optional
+        Of shapes (n, n_landmarks) and (n_landmarks, rank).
 
     Raises
     ------
@@ -46,6 +50,11 @@ def misfits_of_ranks(
     """
     n = C.shape[0]
     last = np.array(ranks) - 1
+
+    def functions(rows: slice, Z: FloatArray) -> FloatArray:
+        if other is None:
+            return Z * signs
+        return tiled_product(np.asarray(other[0][rows], dtype=np.float64), other[1])
 
     def sums(rows: slice) -> tuple[FloatArray, float, FloatArray]:
         block, own = np.asarray(C[rows], dtype=np.float64), np.asarray(self_similarities[rows])
@@ -58,7 +67,7 @@ def misfits_of_ranks(
             )
         Z = tiled_product(block, P)
         # One cumulative sum over the columns gives the self-scores of every rank at once.
-        scores = np.cumsum(Z * Z * signs, axis=1)[:, last]
+        scores = np.cumsum(Z * functions(rows, Z), axis=1)[:, last]
         missed: FloatArray = np.abs(scores - own[:, None]).sum(axis=0)
         return Z.sum(axis=0), float(np.abs(block).mean(axis=1).sum()), missed
 

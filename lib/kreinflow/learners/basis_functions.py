@@ -53,7 +53,11 @@ class BasisFunctions:
 
 
 class BasisFunctionLearner(Learner):
-    """A learner of sparse positive weights of basis functions; ``basis`` says where they may be."""
+    """A learner of sparse positive weights of basis functions; ``basis`` says where they may be.
+
+    The kernel need not be symmetric: the function of record i is the column k~(., x_i) = Z y_i,
+    with y_i of :meth:`~kreinflow.learners.learner.Problem.functions`.
+    """
 
     @abstractmethod
     def solve(self, problem: Problem) -> BasisFunctions:

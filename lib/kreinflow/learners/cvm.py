@@ -69,6 +69,7 @@ class CoreVectorLearner(SupportVectorLearner):
     """
 
     method = "cvm"
+    needs_symmetric = True
     needs_positive = True
     references = ("tsang2005", "gisbrecht2015")
     settings_schema: ClassVar[SettingsSchema] = {

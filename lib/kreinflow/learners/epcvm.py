@@ -115,13 +115,13 @@ class EPCVMLearner(BasisFunctionLearner):
         class_counts(y, n_classes)
         rows = self.places(problem)
         with single_threaded():
-            basis = _Basis.of(Z, problem.signs, rows)
+            basis = _Basis.of(Z, problem.functions(rows), rows)
             grown = [
                 _grow(basis, np.where(y == c, 1.0, -1.0), self.settings["max_iter"])
                 for c in fitted_classes(n_classes)
             ]
             coef = [
-                problem.signs * (Z[basis.rows[machine.functions]].T @ machine.coefficients())
+                problem.functions(basis.rows[machine.functions]).T @ machine.coefficients()
                 for machine, _, _ in grown
             ]
         active = [basis.rows[machine.functions] for machine, _, _ in grown]
@@ -157,9 +157,9 @@ class _Basis:
     right: FloatArray | None
 
     @classmethod
-    def of(cls, Z: FloatArray, signs: FloatArray, rows: NDArray[np.intp]) -> "_Basis":
+    def of(cls, Z: FloatArray, Y: FloatArray, rows: NDArray[np.intp]) -> "_Basis":
         Q, triangle = np.linalg.qr(Z)
-        G = (Z[rows] * signs) @ triangle.T
+        G = Y @ triangle.T
         rho = np.linalg.norm(G, axis=1)
         largest = rho.max()
         if not (np.isfinite(largest) and largest > 0):

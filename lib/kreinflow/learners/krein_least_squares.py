@@ -52,6 +52,7 @@ class KreinLeastSquaresLearner(KreinLearner):
     """
 
     method = "krein_lsm"
+    needs_symmetric = True
     by_tiles = True
 
     def describe(self) -> str:
@@ -197,6 +198,7 @@ class KreinVarianceConstrainedLearner(KreinLearner):
     """
 
     method = "krein_vc_lsm"
+    needs_symmetric = True
     by_tiles = True
     settings_schema: ClassVar[SettingsSchema] = {
         **KreinLearner.settings_schema,

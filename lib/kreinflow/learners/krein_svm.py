@@ -58,6 +58,7 @@ class KreinSquaredHingeLearner(KreinLearner):
     """
 
     method = "krein_sh_svm"
+    needs_symmetric = True
 
     def describe(self) -> str:
         """See :meth:`Learner.describe`."""

@@ -91,6 +91,15 @@ class Problem:
         """Signs of the factor, of shape (rank,)."""
         return self.embedding.signs
 
+    def functions(self, places: IntArray) -> FloatArray:
+        """Return y of the basis functions of some records, one a row: k~(x, x_j) = z(x) y_j'.
+
+        That is s z_j of a symmetric kernel.
+        """
+        if (reverse := self.everything.reverse) is None:
+            return self.Z[places] * self.signs
+        return np.asarray(self.embedding.functions(select(reverse, self.chosen[places])))
+
     @property
     def C(self) -> Tall:
         """Transformed scores with the landmarks, of shape (N, n_landmarks)."""
@@ -193,10 +202,13 @@ class Learner(Configured, ABC):
     needs_positive : bool
         Whether it can only learn from a factor without negative signs, so that recipes must name
         a correction.
+    needs_symmetric : bool
+        Whether it takes the kernel for an inner product, so that the kernel must be symmetric.
     """
 
     method: ClassVar[str]
     needs_positive: ClassVar[bool] = False
+    needs_symmetric: ClassVar[bool] = False
     by_tiles: bool = False
     grids: Mapping[str, Sequence[float]] = {}
     references: ClassVar[tuple[str, ...]] = ()

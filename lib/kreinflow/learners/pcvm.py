@@ -122,21 +122,21 @@ class PCVMLearner(BasisFunctionLearner):
 
     def solve(self, problem: Problem) -> BasisFunctions:
         """See :meth:`BasisFunctionLearner.solve`."""
-        Z, signs, y, n_classes = problem.Z, problem.signs, problem.labels, problem.n_classes
+        y, n_classes = problem.labels, problem.n_classes
         counts = class_counts(y, n_classes)
         # Positive less negative targets: swapped labels change its sign, bit for bit.
         surplus = (2 * counts - len(y)) / len(y)
         basis = self.places(problem)
         scale = kernel_scale(problem, basis)
         with single_threaded():
-            space = _Space.of(Z, signs, basis, scale)
+            space = _Space.of(problem, basis, scale)
             machines = [
                 _Machine.start(c, y[basis] == c, float(surplus[c]), self)
                 for c in fitted_classes(n_classes).tolist()
             ]
             self._run(space, y, machines)
             coef = np.column_stack(
-                [signs * (Z[basis[m.active]].T @ (m.targets * m.w)) for m in machines]
+                [problem.functions(basis[m.active]).T @ (m.targets * m.w) for m in machines]
             )
         used = [basis[m.active][m.w > _USED] for m in machines]
         found = BasisFunctions(
@@ -195,42 +195,42 @@ def kernel_scale(problem: Problem, basis: NDArray[np.intp]) -> float:
         own = np.concatenate([*tile_map(lambda rows: (Z[rows] ** 2) @ signs, len(Z))])
     scale = float(np.abs(own).mean())
     if scale == 0:
-        scale = _root_mean_square(Z, signs, basis)
+        scale = _root_mean_square(Z, problem.functions(basis))
     if not (np.isfinite(scale) and scale > 0):
         raise InputError("kernel: all similarities are zero (or not finite).")
     return scale
 
 
-def _root_mean_square(Z: Tall, signs: FloatArray, basis: NDArray[np.intp]) -> float:
-    """Return that of the entries of Z diag(s) Z_B', in O(N r^2)."""
+def _root_mean_square(Z: Tall, Y: FloatArray) -> float:
+    """Return that of the entries of Z Y', in O(N r^2)."""
     with single_threaded():
-        gram, functions = gram_matrix(Z), Z[basis].T @ Z[basis]
-        rows = gram * signs[:, None] * signs
-    return float(np.sqrt(max(0.0, np.sum(rows * functions)) / (len(Z) * len(basis))))
+        squares = np.sum(gram_matrix(Z) * (Y.T @ Y))
+    return float(np.sqrt(max(0.0, squares) / (len(Z) * len(Y))))
 
 
 @dataclass(frozen=True)
 class _Space:
-    """K~/kappa = Q J Q' with orthonormal Q = Z T, never formed; J Q' at the basis functions."""
+    """K~/kappa = Z Y'/kappa with orthonormal Q = Z T, never formed: F = Q G' diag(y_B)."""
 
     Z: Tall
     map: FloatArray  # T, (r, k)
     ones: FloatArray  # Q'1
-    functions: FloatArray  # G = Q_B J, (n_basis, k): F = Q G' diag(y_B)
+    functions: FloatArray  # G, (n_basis, k)
     gram: FloatArray | None  # G G', which all classes share, if the functions are at most k
 
     @classmethod
-    def of(cls, Z: Tall, signs: FloatArray, basis: NDArray[np.intp], scale: float) -> "_Space":
-        # Z = Q_0 R, R = U diag(e) V': Q = Q_0 U = Z V / e, J = diag(e) V' diag(s) V diag(e).
+    def of(cls, problem: Problem, basis: NDArray[np.intp], scale: float) -> "_Space":
+        # Z = Q_0 R, R = U diag(e) V': Q = Q_0 U = Z V / e, G = Y V diag(e).
+        Z = problem.Z
         _, e, Vt = scipy.linalg.svd(triangular_factor(Z), full_matrices=False)
         kept = e > _DEPENDENT * e[0]
-        scaled = e[kept, None] * Vt[kept]
         T = np.ascontiguousarray(Vt[kept].T / e[kept])
-        J = (scaled * signs) @ scaled.T / scale
+        weights = Vt[kept].T * (e[kept] / scale)
         ones = np.zeros(Z.shape[1])
         for part in tile_map(lambda rows: Z[rows].sum(axis=0), len(Z)):
             ones += part
-        functions = np.concatenate([*tile_map(lambda rows: Z[basis[rows]] @ T @ J, len(basis))])
+        tiles = tile_map(lambda rows: problem.functions(basis[rows]) @ weights, len(basis))
+        functions = np.concatenate([*tiles])
         gram = functions @ functions.T if len(functions) <= functions.shape[1] else None
         return cls(Z, T, ones @ T, functions, gram)
 

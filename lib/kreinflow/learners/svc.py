@@ -38,6 +38,7 @@ class FactorSVCLearner(SupportVectorLearner):
     """
 
     method = "svc"
+    needs_symmetric = True
     needs_positive = True
     references = ("loosli2016", "pedregosa2011")
 

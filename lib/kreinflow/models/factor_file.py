@@ -47,6 +47,8 @@ def save_factors(path: str | os.PathLike[str], entries: Sequence[FactorEntry]) -
                 f"{number}/{method}/signs": corrected.signs,
                 f"{number}/{method}/eigenvalues": corrected.values,
             }
+            if corrected.dual is not None:
+                arrays[f"{number}/{method}/dual"] = corrected.dual
     write_arrays(path, KIND, header, arrays)
 
 
@@ -70,6 +72,7 @@ def load_embedding(
         arrays[f"{prefix}/signs"],
         arrays[f"{prefix}/eigenvalues"],
         correction,
+        dual=arrays.get(f"{prefix}/dual"),
     )
 
 

@@ -26,7 +26,7 @@ from kreinflow.models.calibration import LOSS_DIGITS, TemperatureCalibrator
 from kreinflow.models.factors import factor_key
 from kreinflow.numerics import FloatArray, IntArray, current_limits
 from kreinflow.sequences.folds import inner_folds
-from kreinflow.tall import Tall, select
+from kreinflow.tall import Tall
 
 T = TypeVar("T")
 Factored = tuple[Embedding, Eigenpairs]
@@ -161,11 +161,9 @@ class InnerFits:
 
         def factored() -> Factored:
             seen = np.setdiff1d(np.arange(len(part.rows)), held_out)
-            own = kernel.self_similarities[seen]
-            known = replace(kernel, C=select(kernel.C, seen), self_similarities=own)
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", UserWarning)  # the factor of the fold says it
-                return self._make_factor(known, rank)
+                return self._make_factor(kernel.on(seen), rank)
 
         @cache
         def embedding() -> CorrectedFactor:

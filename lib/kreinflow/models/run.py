@@ -16,7 +16,7 @@ from kreinflow.landmarks.stage import LandmarkStage
 from kreinflow.models.classifier import LandmarkClassifier
 from kreinflow.models.inner_folds import ChooseAgain
 from kreinflow.numerics import FloatArray, IntArray, tile_map
-from kreinflow.scores import Scores
+from kreinflow.scores import Scores, reverse_scores
 from kreinflow.sequences.dataset import Dataset, read_dataset
 from kreinflow.sequences.partition import Partition, fold_numbers, read_partition
 from kreinflow.tall import Tall, TallMatrix
@@ -60,6 +60,7 @@ class Run:
             rows=self.alike(rows),
             classes=np.array([codes[label] for label in table["class"]], dtype=np.int64),
             kind=self.dataset.kind,
+            reverse=reverse_scores(self.dataset, rows),
         )
 
     def alike(self, rows: IntArray) -> IntArray:

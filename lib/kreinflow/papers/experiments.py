@@ -48,6 +48,9 @@ class Experiment:
         The config of these recipes on these data, without what has a default.
     why : mapping of str to str
         For recipes that fall short of a paper: why we think so.
+    unit_columns : bool
+        Whether the kernel is made asymmetric, as in schleif2015epcvm: see
+        :func:`~kreinflow.papers.run.with_unit_columns`.
     """
 
     name: str
@@ -61,6 +64,7 @@ class Experiment:
     memory_mb: int
     config: Mapping[str, Any] = field(repr=False)
     why: Mapping[str, str]
+    unit_columns: bool
 
     @property
     def recipes(self) -> list[str]:
@@ -118,4 +122,5 @@ def _experiment(name: str, entry: Mapping[str, Any], content: Mapping[str, Any])
             "recipes": recipes,
         },
         why=entry.get("why", {}),
+        unit_columns=data.get("unit_columns", False),
     )

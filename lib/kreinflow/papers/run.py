@@ -14,6 +14,7 @@ from kreinflow.scores import open_scores
 from kreinflow.sequences.dataset import Dataset
 from kreinflow.sequences.folds import assign_folds
 from kreinflow.sequences.partition import partition_of
+from kreinflow.sequences.payload import Matrix
 from kreinflow.sequences.sources.registry import make_source
 
 REST = "rest"
@@ -26,6 +27,7 @@ def run_experiment(
     centring: Centring,
     data_folder: Path,
     seed: int,
+    unit_columns: bool = False,
 ) -> pd.DataFrame:
     """Return what :func:`~kreinflow.evaluation.cross_validation.cross_validate` measures.
 
@@ -33,7 +35,7 @@ def run_experiment(
     ----------
     config : mapping
         With one data set that is a matrix, vectors, or generated; defaults need not be there.
-    one_against_rest, centring
+    one_against_rest, centring, unit_columns
         See :class:`~kreinflow.papers.experiments.Experiment`.
     data_folder : Path
         Where relative paths start.
@@ -45,6 +47,8 @@ def run_experiment(
     dataset = make_source(settings["source"], data_folder).load(None, seed)
     if one_against_rest:
         dataset = first_against_rest(dataset)
+    if unit_columns:
+        dataset = with_unit_columns(dataset)
     folds = assign_folds(settings["folds"], dataset, seed, data_folder)
     return cross_validate(
         dataset,
@@ -57,6 +61,19 @@ def run_experiment(
         inner_folds=whole["inner_folds"],
         centring=centring,
     )
+
+
+def with_unit_columns(dataset: Dataset) -> Dataset:
+    r"""Return the data set as an asymmetric matrix :math:`k_{ij}/\rho_j`, with columns of length 1.
+
+    It is the normalised matrix of schleif2015epcvm, section II-F, and has all N x N entries. Its
+    Nyström approximation is that of K divided by the same :math:`\rho`, and Ny-EPCVM divides by
+    lengths itself: so its decisions are those over K, whatever objects :math:`\rho` is of.
+    """
+    rows = np.arange(len(dataset.digests))
+    K = open_scores(dataset).rectangle(rows, rows)
+    K /= np.sqrt(np.einsum("ij,ij->j", K, K))
+    return replace(dataset, payload=Matrix(K, kind="asymmetric"))
 
 
 def first_against_rest(dataset: Dataset) -> Dataset:

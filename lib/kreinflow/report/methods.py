@@ -72,7 +72,7 @@ def methods_text(
     return [
         _data(source, settings, recipes, config),
         _landmarks(recipes, config, source.aligned),
-        _factor(recipes, source.kind == "squared_dissimilarity"),
+        _factor(recipes, source.kind),
         _learners(recipes, config),
         _evaluation(settings, config, len(recipes), final_recipe),
     ]
@@ -138,7 +138,7 @@ def _landmarks(
     )
 
 
-def _factor(recipes: Sequence[Mapping[str, Any]], dissimilarities: bool) -> Markup:
+def _factor(recipes: Sequence[Mapping[str, Any]], kind: str) -> Markup:
     ranks = list(dict.fromkeys(str(recipe.get("rank", "misfit")) for recipe in recipes))
     kept = [
         "as many eigenvalues of the landmark matrix as reproduce the known self-scores best"
@@ -146,11 +146,18 @@ def _factor(recipes: Sequence[Mapping[str, Any]], dissimilarities: bool) -> Mark
         else f"rank {_e(rank)}"
         for rank in ranks
     ]
+    if kind == "asymmetric":
+        kept = [text.replace("eigenvalues", "singular values") for text in kept]
+        return Markup(
+            "The kernel, which is not symmetric, was approximated by the generalised Nyström "
+            f"method and its singular value decomposition {cite('schleif2015epcvm')}, keeping "
+            f"{_join(kept)}. What this report calls eigenvalues are singular values."
+        )
     text = (
         "The kernel was approximated by its indefinite Nyström factor and its eigenpairs "
         f"{cite('gisbrecht2015', 'oglic2019')}, keeping {_join(kept)}. "
     )
-    if dissimilarities:
+    if kind == "squared_dissimilarity":
         text += "Dissimilarities were centred at linear cost, with the landmark mean as origin. "
     methods = list(dict.fromkeys(recipe.get("correction", "none") for recipe in recipes))
     spectral = [

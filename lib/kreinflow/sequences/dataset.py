@@ -61,7 +61,7 @@ load`."""
 
     @property
     def kind(self) -> str:
-        """``sequences``, ``similarity`` or ``squared_dissimilarity``."""
+        """See :attr:`kreinflow.sequences.payload.Payload.kind`."""
         return self.payload.kind
 
     @property

@@ -17,6 +17,18 @@ from kreinflow.sequences.files import check_file, counted, first_few, name_endin
 
 MATRIX_ENDINGS = (".npy", ".csv", ".tsv", ".mat")
 
+MATRIX_KINDS = {
+    "similarity": "similarity",
+    "zero_diagonal_similarity": "similarity",
+    "asymmetric": "asymmetric",
+    "dissimilarity": "squared_dissimilarity",
+    "squared_dissimilarity": "squared_dissimilarity",
+}
+"""What the entries of a matrix can be in a config, and the kind of data set that they make."""
+
+DISSIMILARITIES = ("dissimilarity", "squared_dissimilarity")
+"""The kinds of matrices whose entries grow as objects differ."""
+
 LARGEST_ENTRY = 1e60
 """Of scores that are learned from: fourth powers of larger ones, and sums of these, overflow."""
 
@@ -238,7 +250,7 @@ def _check_ids(path: Path, ids: list[str], what: str) -> None:
 def check_matrix(
     path: Path, values: FloatArray, kind: str, tolerance: float
 ) -> tuple[FloatArray, float]:
-    """Check a matrix and return it symmetric, dissimilarities squared.
+    """Check a matrix and return it as a data set has it: symmetric if it must be, d squared.
 
     Parameters
     ----------
@@ -246,14 +258,17 @@ def check_matrix(
         For messages.
     values : ndarray of shape (n, n)
         Not changed.
-    kind : {"similarity", "dissimilarity", "squared_dissimilarity"}
+    kind : str
+        One of :data:`MATRIX_KINDS`.
     tolerance : float
-        Largest ``|k_ij - k_ji|`` allowed, as a share of the largest ``|k|``.
+        Largest ``|k_ij - k_ji|`` allowed, as a share of the largest ``|k|``. An asymmetric matrix
+        has no limit.
 
     Returns
     -------
     ndarray of shape (n, n)
-        (K + K') / 2; for ``dissimilarity`` the entries d of K are squared after that.
+        (K + K') / 2; for ``dissimilarity`` the entries d of K are squared after that; K itself,
+        if it is asymmetric.
     float
         The largest ``|k_ij - k_ji|`` found, as a share of the largest ``|k|``.
 
@@ -261,8 +276,9 @@ def check_matrix(
     ------
     InputError
         If the matrix is not square, not finite or not symmetric, its entries are all 0, too small
-        (:data:`SMALLEST_ENTRY`) or too large (:data:`LARGEST_ENTRY`), or a dissimilarity is
-        negative or not 0 with itself. The message names row and column, counted from 1.
+        (:data:`SMALLEST_ENTRY`) or too large (:data:`LARGEST_ENTRY`), the diagonal is 0 where it
+        should not be or the other way round, or a dissimilarity is negative. The message names row
+        and column, counted from 1.
     """
     n, m = values.shape
     if n != m:
@@ -295,20 +311,30 @@ def check_matrix(
         i, j = divmod(int(gap.argmax()), n)
         if gap[i, j] > worst:
             worst, pair = float(gap[i, j]), (rows.start + i, j)
+    if kind == "asymmetric":
+        return values.astype(np.float64), worst / scale
     if worst > tolerance * scale:
         i, j = pair
         raise InputError(
             f"{path}: not symmetric, {values[i, j]:.6g} at row {i + 1}, column {j + 1} but "
-            f"{values[j, i]:.6g} at row {j + 1}, column {i + 1}. Symmetrise it, or raise "
+            f"{values[j, i]:.6g} at row {j + 1}, column {i + 1}. If similarities have a "
+            "direction, set 'kind: asymmetric'. Else symmetrise the matrix, or raise "
             "'symmetry_tolerance' to have the mean of both taken."
         )
     symmetric = (values + values.T) / 2
     if kind == "similarity" and not np.diagonal(symmetric).any():
         raise InputError(
             f"{path}: its whole diagonal is 0, so no object is similar to itself. Is this a "
-            "dissimilarity? Set 'kind' to what it is."
+            "dissimilarity? Set 'kind' to what it is. If these are similarities, set 'kind: "
+            "zero_diagonal_similarity'."
         )
-    if kind != "similarity":
+    if kind == "zero_diagonal_similarity" and np.diagonal(symmetric).any():
+        i = int(np.diagonal(symmetric).astype(bool).argmax())
+        raise InputError(
+            f"{path}, row {i + 1}, column {i + 1}: the similarity of an object with itself is "
+            f"{symmetric[i, i]:.6g}, not 0. Set 'kind: similarity'."
+        )
+    if kind in DISSIMILARITIES:
         limit = tolerance * scale
         _refuse_first(path, symmetric, symmetric < -limit, "is a negative dissimilarity.")
         off = np.abs(np.diag(symmetric)) > limit

@@ -23,7 +23,7 @@ def digest(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()[:32]
 
 
-def row_digests(values: NDArray[np.floating]) -> tuple[str, ...]:
+def row_digests(rows: Iterable[NDArray[np.floating]]) -> tuple[str, ...]:
     """Return names of the rows of a matrix that do not depend on the order of rows and columns.
 
     A name is the digest of the sorted numbers of the row. Rows that are the same share it. Other
@@ -31,7 +31,7 @@ def row_digests(values: NDArray[np.floating]) -> tuple[str, ...]:
     """
     names = []
     found: dict[str, dict[str, int]] = {}
-    for row in values:
+    for row in rows:
         numbers = _plain(row)
         name = digest(np.sort(numbers).tobytes())
         alike = found.setdefault(name, {})
@@ -49,7 +49,7 @@ class Payload(ABC):
     """What the distinct rows hold, how they are told apart, and the files that keep them."""
 
     kind: str
-    """``sequences``, ``similarity`` or ``squared_dissimilarity``."""
+    """``sequences``, ``similarity``, ``asymmetric`` or ``squared_dissimilarity``."""
 
     free: ClassVar[bool] = False
     """Whether the score of any two rows can be had at next to no cost."""
@@ -159,7 +159,7 @@ class Matrix(Payload):
     """All scores, as given: a row is told by its id."""
 
     values: NDArray[np.floating]
-    """Of shape (rows, rows), symmetric."""
+    """Of shape (rows, rows), symmetric unless the kind is ``asymmetric``."""
     free = True
     numbered: bool = False
     """Whether the rows have no ids but their numbers, which the order of the rows may change."""
@@ -183,12 +183,15 @@ class Matrix(Payload):
 
         Rows without ids are named by what they hold, see :func:`row_digests`.
         """
+        objects: Iterable[NDArray[np.floating]] = self.values
+        if self.kind == "asymmetric":
+            objects = map(np.append, self.values, self.values.T)
         if self.numbered:
-            return row_digests(self.values)
+            return row_digests(objects)
         first: dict[str, bytes] = {}
         return tuple(
             digest(first.setdefault(digest(_plain(row).tobytes()), content))
-            for row, content in zip(self.values, contents, strict=True)
+            for row, content in zip(objects, contents, strict=True)
         )
 
     @classmethod

@@ -8,6 +8,7 @@ import pytest
 from data_sets import load
 from kreinflow.errors import InputError
 from kreinflow.sequences.folds import assign_folds
+from kreinflow.sequences.sources.registry import make_source
 from small_inputs import write_matrix
 
 TABLE = {"table": "l.tsv", "id_column": "name", "label_column": "kind"}
@@ -92,6 +93,29 @@ def test_dissimilarities_become_squared(folder):
     data = load(matrix(kind="dissimilarity"), folder)
     assert data.kind == "squared_dissimilarity"
     np.testing.assert_array_equal(data.matrix, (3 - K) ** 2)
+
+
+def test_similarities_with_a_direction(folder):
+    M = K + np.triu(np.ones((4, 4)), 1)
+    np.savetxt(folder / "m.csv", M, delimiter=",")
+    data = load(matrix(kind="asymmetric"), folder)
+    assert (data.kind, data.statistics["asymmetry"]) == ("asymmetric", 1 / 3)
+    np.testing.assert_array_equal(data.matrix, M)
+    with pytest.raises(InputError, match="not symmetric.*If similarities have a direction"):
+        load(matrix(), folder)
+    said = make_source(matrix(kind="asymmetric"), folder).describe()
+    assert said == "The data are a given asymmetric matrix of similarities of rows with columns."
+
+
+def test_similarities_with_a_zero_diagonal(folder):
+    M = K - np.diag(np.diagonal(K)) + 0.25
+    np.fill_diagonal(M, 0)
+    np.savetxt(folder / "m.csv", M, delimiter=",")
+    data = load(matrix(kind="zero_diagonal_similarity"), folder)
+    assert data.kind == "similarity"
+    np.testing.assert_array_equal(data.matrix, M)
+    with pytest.raises(InputError, match="'kind: zero_diagonal_similarity'"):
+        load(matrix(), folder)
 
 
 def test_small_classes(folder):

@@ -6,7 +6,12 @@ from typing import ClassVar
 from kreinflow.sequences.collapse import Records
 from kreinflow.sequences.dataset import Dataset
 from kreinflow.sequences.files import check_file
-from kreinflow.sequences.matrix_files import check_ending, check_matrix, read_matrix
+from kreinflow.sequences.matrix_files import (
+    MATRIX_KINDS,
+    check_ending,
+    check_matrix,
+    read_matrix,
+)
 from kreinflow.sequences.payload import MATRIX_FILE, Matrix
 from kreinflow.sequences.sources.measured import VARIABLE, MeasuredSource, labels_schema, numbers
 from kreinflow.sequences.sources.source import MIN_CLASS_SIZE
@@ -26,14 +31,16 @@ class MatrixSource(MeasuredSource):
             "minLength": 1,
         },
         "kind": {
-            "description": "what its entries are; a dissimilarity d is squared on reading",
-            "enum": ["similarity", "dissimilarity", "squared_dissimilarity"],
+            "description": "what its entries are; a dissimilarity d is squared on reading; "
+            "asymmetric: similarities with a direction, of the row's object with the column's",
+            "enum": list(MATRIX_KINDS),
             "default": "similarity",
         },
         "labels": labels_schema("matrix"),
         **VARIABLE,
         "symmetry_tolerance": {
-            "description": "largest |k_ij - k_ji| allowed, as a share of the largest |k|",
+            "description": "largest |k_ij - k_ji| allowed, as a share of the largest |k|; "
+            "no limit if the kind is asymmetric",
             "type": "number",
             "minimum": 0,
             "maximum": 0.1,
@@ -45,8 +52,7 @@ class MatrixSource(MeasuredSource):
     @property
     def kind(self) -> str:
         """See :attr:`Source.kind`."""
-        given = self.settings["kind"]
-        return "similarity" if given == "similarity" else "squared_dissimilarity"
+        return MATRIX_KINDS[self.settings["kind"]]
 
     @property
     def array(self) -> str:
@@ -79,5 +85,8 @@ class MatrixSource(MeasuredSource):
     def describe(self) -> str:
         """See :meth:`Source.describe`."""
         kind = self.settings["kind"]
-        squared = ", whose entries were squared" if kind == "dissimilarity" else ""
-        return f"The data are a given {kind.replace('_', ' ')} matrix{squared}."
+        more = {
+            "dissimilarity": ", whose entries were squared",
+            "asymmetric": " of similarities of rows with columns",
+        }
+        return f"The data are a given {kind.replace('_', ' ')} matrix{more.get(kind, '')}."

@@ -82,7 +82,7 @@ class Source(Configured, ABC):
 
     @property
     def kind(self) -> str:
-        """``sequences``, ``similarity`` or ``squared_dissimilarity``, as the data set has it."""
+        """The kind of the data set; see :attr:`kreinflow.sequences.payload.Payload.kind`."""
         return "sequences"
 
     @property
