@@ -73,6 +73,20 @@ def test_larger_budgets_contain_smaller_ones_and_all_are_met():
         assert table["class"].nunique() == 4
 
 
+def test_each_class_has_two_points_at_least_though_others_need_them_more():
+    rng = np.random.default_rng(6)
+    features = [rng.standard_normal((60, 12)), np.zeros((3, 2)), rng.standard_normal((1, 4))]
+    balls = [minimum_enclosing_ball(F, 0.01) for F in features]
+    most = sum(len(ball.support) for ball in balls)
+    for budget in range(5, most + 5):
+        sizes = list(map(len, fit_budget(features, balls, budget)))
+        assert sum(sizes) == budget
+        assert sizes[1:] == [2, 1]
+    # Where the budget is too small for that, one.
+    assert [len(points) for points in fit_budget(features, balls, 3)] == [1, 1, 1]
+    assert [len(points) for points in fit_budget(features, balls, 4)] == [2, 1, 1]
+
+
 def test_a_smaller_budget_is_what_a_larger_epsilon_leaves():
     rng = np.random.default_rng(2)
     F = rng.standard_normal((60, 12))
