@@ -91,6 +91,14 @@ def test_all_landmarks_leave_no_error():
     assert measuring.relative_error(K, 0 * K) == pytest.approx(1)
 
 
+def test_the_error_of_a_rank_is_near_the_best_where_landmarks_abound():
+    _, data_set = next(samplers.data_sets())
+    best = samplers.best_errors(data_set.kernel)
+    for rank in (5, 25):
+        error, _ = samplers._try(data_set, "uniform", 150, rank, seed=1)
+        assert best[rank] <= error < 1.1 * best[rank]
+
+
 def test_landmarks_are_those_of_the_training_part():
     training = np.arange(60) < 40
     chosen = balls(1, 60).choose(measuring.selector_settings("kmeans", 7), 1, training)
