@@ -238,9 +238,9 @@ class Worker:
                 continue
             if seconds == float("inf"):
                 continue
-            left -= seconds if tests in wider else 0.0
-            if left < 0:
+            if left <= 0:
                 break
+            left -= seconds if tests in wider else 0.0
             path.write_bytes(changed)
             try:
                 if failed := self.ask(tests, 2 * seconds + 5):
