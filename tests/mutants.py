@@ -94,11 +94,13 @@ def imports(root: Path) -> dict[str, set[str]]:
     return found
 
 
-def tests_of(module: str, root: Path) -> tuple[list[str], list[str]]:
+def files_of(module: str, root: Path) -> tuple[list[str], list[str]]:
     """The tests of a module and its package, and those that import it, the nearest first."""
     package, _, name = module.removesuffix(".py").rpartition("/")
     own = [f"tests/{package}/test_{name}.py".replace("//", "/"), f"{LIBRARY}/{module}"]
     own = [path for path in own if (root / path).is_file()]
+    while package and not (root / "tests" / package).is_dir():
+        package = package.rpartition("/")[0]
     if package:
         beside = sorted(root.glob(f"tests/{package}/**/test_*.py"))
         own += [path.relative_to(root).as_posix() for path in beside]
@@ -224,7 +226,7 @@ class Worker:
 
     def killer(self, mutant: Mutant) -> str:
         """Return the test that fails for a mutant, or ""."""
-        near, wider = tests_of(mutant.module, self.root)
+        near, wider = files_of(mutant.module, self.root)
         path = self.root / LIBRARY / mutant.module
         source, stamp = path.read_bytes(), path.stat()
         changed = source[: mutant.start] + mutant.new.encode() + source[mutant.end :]

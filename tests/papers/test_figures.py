@@ -173,6 +173,7 @@ def test_the_small_block_is_lost_without_landmarks_in_it(tables):
 def test_more_landmarks_leave_a_smaller_error(tables):
     table = tables["landmark_numbers"]
     errors = table[table["budget"] > 0].pivot(index="selector", columns="budget", values="error")
+    assert set(errors.index) == set(look.SELECTOR_LOOKS)
     assert (errors[9] < errors[2]).all()
     full = table[table["selector"] == PLOTS["landmark_numbers"].FULL]
     assert float(full["error"].iloc[0]) < 1e-6
