@@ -14,7 +14,7 @@ UNSEEN = re.compile(
     r"strict|encoding|flush|copy|check_finite|overwrite_\w+|stacklevel"
     r"|markersize|markeredgewidth|e?linewidth|fontsize|zorder|capsize"
 )
-SAID = re.compile(r"(print|.*\.(say|show|warn|debug|info|warning))$")
+SAID = re.compile(r"(print|.*\.(say|show))$")
 MOVED = {"<": "<=", "<=": "<", ">": ">=", ">=": ">"}
 TURNED = {"<": ">=", "<=": ">", ">": "<=", ">=": "<", "==": "!=", "!=": "=="} | {
     "is": "is not", "is not": "is", "in": "not in", "not in": "in",
