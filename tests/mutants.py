@@ -95,24 +95,24 @@ def imports(root: Path) -> dict[str, set[str]]:
 
 
 def files_of(module: str, root: Path) -> tuple[list[str], list[str]]:
-    """The tests of a module and its package, and those that import it, the nearest first."""
-    package, _, name = module.removesuffix(".py").rpartition("/")
-    own = [f"tests/{package}/test_{name}.py".replace("//", "/"), f"{LIBRARY}/{module}"]
-    own = [path for path in own if (root / path).is_file()]
-    while package and not (root / "tests" / package).is_dir():
-        package = package.rpartition("/")[0]
-    if package:
-        beside = sorted(root.glob(f"tests/{package}/**/test_*.py"))
-        own += [path.relative_to(root).as_posix() for path in beside]
+    """The tests of a module and its package, and the others that import it, the nearest first."""
     importers: dict[str, set[str]] = {}
     for path, names in imports(root).items():
         for used in names:
             importers.setdefault(used, set()).add(path)
-    wider = [f"{LIBRARY}/{module}"]
-    for used in wider:  # grows
-        wider += sorted(importers.get(used, set()) - set(wider))
-    wider = [path for path in wider if "/test_" in path and not NOT_ASKED.search(path)]
-    return list(dict.fromkeys(own)), [path for path in wider if path not in own]
+    nearest = [f"{LIBRARY}/{module}"]
+    for used in nearest:  # grows
+        nearest += sorted(importers.get(used, set()) - set(nearest))
+    package, _, name = module.removesuffix(".py").rpartition("/")
+    own = [f"tests/{package}/test_{name}.py".replace("//", "/"), f"{LIBRARY}/{module}"]
+    while package and not (root / "tests" / package).is_dir():
+        package = package.rpartition("/")[0]
+    beside = sorted(root.glob(f"tests/{package}/**/test_*.py")) if package else []
+    found = [path for path in nearest if "/test_" in path and not NOT_ASKED.search(path)]
+    names = [path.relative_to(root).as_posix() for path in beside]
+    own += [path for path in found if path in names] + names  # some import by name only
+    own = [path for path in dict.fromkeys(own) if (root / path).is_file()]
+    return own, [path for path in found if path not in own]
 
 
 class _First:
