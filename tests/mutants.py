@@ -11,15 +11,15 @@ leaves it as it is, and a larger ``--number`` adds to it. Of ``competitors`` and
 as many are drawn.
 
 Each mutant meets the tests in a copy of the checkout: first ``tests/PACKAGE/test_MODULE.py`` and
-the doctests of the module, then the other tests of the package, then tests that import the module,
-the nearest first, for at most WIDER seconds. Only files are asked that call the changed function. A
-file has twice the processor time that it takes without a mutant, and five seconds. Tests of the
+the doctests of the module, then other tests of the package, then others that import the module, the
+nearest first, for some MOST seconds of the processor. Only files are asked that call the changed
+function. A file has twice the time that it takes without a mutant, and five seconds. Tests of the
 workflow, of the pages and of real data are not asked.
 
 What no test should see is not changed: words (strings, messages, what ``raise`` is given, what is
 printed), ``__repr__`` and ``__str__``, annotations and decorators, ``TYPE_CHECKING``; what is there
-for speed alone, by the names in SPEED; and the arguments in UNSEEN, such as ``copy`` and
-the thickness of a line.
+for speed alone, by the names in SPEED; and the arguments in UNSEEN, such as ``copy`` and the
+thickness of a line.
 
 Results go to a table (``--table``), and what tests call without a mutant to a file beside it. An
 interrupted run goes on where it was. A mutant in the table is not tried again: to try one again,
@@ -54,7 +54,7 @@ from mutations import Mutant, mutants_of
 
 ROOT = Path(__file__).resolve().parents[1]
 LIBRARY = "lib/kreinflow"
-WIDER = 10.0
+MOST = 20.0
 LESS = ("competitors/", "papers/")
 NOT_ASKED = re.compile(r"tests/(workflow|docs)/|real_data|browser|test_mutations|test_environments")
 
@@ -230,7 +230,7 @@ class Worker:
         path = self.root / LIBRARY / mutant.module
         source, stamp = path.read_bytes(), path.stat()
         changed = source[: mutant.start] + mutant.new.encode() + source[mutant.end :]
-        left = WIDER
+        left = MOST
         for tests in (*near, *wider):
             seconds, called = self.plain(tests)
             lines = called.get(mutant.module, [])
@@ -242,7 +242,7 @@ class Worker:
                 continue
             if left <= 0:
                 break
-            left -= seconds if tests in wider else 0.0
+            left -= seconds if tests not in near[:2] else 0.0
             path.write_bytes(changed)
             try:
                 if failed := self.ask(tests, 2 * seconds + 5):
