@@ -46,6 +46,21 @@ def test_a_lender_of_a_number_is_used_but_not_trained():
     assert "out/mine/landmarks/lender/all.tsv" in found.of_folds("landmarks", "tsv", lenders=True)
 
 
+@pytest.mark.parametrize(
+    ("folds", "labels", "tables"),
+    [
+        ({"method": "stratified"}, {"pattern": "f=(.)"}, []),
+        ({"method": "table", "table": "folds.tsv"}, {"pattern": "f=(.)"}, ["folds.tsv"]),
+        ({"method": "grouped"}, {"table": "y.tsv"}, []),
+        ({"method": "grouped", "column": "genus"}, {"table": "y.tsv"}, ["y.tsv"]),
+    ],
+)
+def test_the_table_that_folds_are_read_from(folds, labels, tables):
+    source = {"type": "fasta", "fasta": "x.fasta", "labels": labels}
+    found = plan(recipe("one", "balls"), source=source, folds=folds)
+    assert found.fold_tables == tables
+
+
 def test_recipes_are_those_of_the_data_set_in_its_order():
     one, two, three = recipe("one", "balls"), recipe("two", "drawn"), recipe("three", "balls")
     found = plan(one, two, three, recipes=["three", "one"])

@@ -70,6 +70,7 @@ def test_unknown_name_gets_the_nearest():
     ("change", "message"),
     [
         ({"gap_open": -1}, "gap_open: -1 is not between"),
+        ({"gap_open": 10_001}, "gap_open: 10001 is not between 0 and 10000"),
         ({"gap_open": 1, "gap_extend": 2}, "gap_open: 1 is less than gap_extend"),
         ({"gap_open": 1.5}, "not an integer"),
         ({"mode": "glocal"}, "mode: 'glocal' is not one of local, global, semiglobal"),
@@ -78,6 +79,12 @@ def test_unknown_name_gets_the_nearest():
 def test_bad_scheme_is_refused(blosum62, change, message):
     with pytest.raises(InputError, match=message):
         ScoringScheme(blosum62, **change)
+
+
+def test_the_ends_of_what_a_gap_may_cost(blosum62):
+    for opening, extend in ((10_000, 10_000), (10_000, 0), (0, 0)):
+        scheme = ScoringScheme(blosum62, opening, extend)
+        assert (scheme.gap_open, scheme.gap_extend) == (opening, extend)
 
 
 def test_digest_follows_the_content(blosum62):

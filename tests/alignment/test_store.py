@@ -254,6 +254,29 @@ def test_scores_beyond_16_bits(tmp_path):
     assert_gathered(store, np.arange(2, 3), np.arange(2), sequences, dtype=np.int16)
 
 
+@pytest.mark.parametrize(
+    ("score", "dtype"),
+    [(2**15 - 1, np.int16), (2**15, np.int32), (1 - 2**15, np.int16), (-(2**15), np.int32)],
+)
+def test_a_segment_has_16_bits_a_score_where_all_fit(tmp_path, score, dtype):
+    """All but the smallest, which stands for a pair that is not aligned."""
+    table = np.arange(80, dtype=np.uint8).reshape(5, 16)
+    writer = segments.SegmentWriter(tmp_path, "scheme", table, 100)
+    absent = not_aligned(np.int32)
+    panel = np.array([[3, absent], [absent, score]], dtype=np.int32)
+    writer.add_panel(np.array([1, 4]), np.array([0, 2]), panel)
+    writer.add_self_scores(np.array([3]), np.array([70_000], dtype=np.int32))
+    writer.flush()
+    (path,) = tmp_path.iterdir()
+    arrays = segments.read_segment(path, "scheme")
+    assert arrays["scores"].dtype == dtype
+    assert arrays["scores"].tolist() == [3, not_aligned(dtype), not_aligned(dtype), score]
+    assert arrays["self_scores"].tolist() == [70_000]
+    assert arrays["panels"].tolist() == [[0, 2, 0, 2]]
+    for name, rows in (("rows", [1, 4]), ("columns", [0, 2]), ("self_rows", [3])):
+        assert np.array_equal(arrays[name], table[rows])
+
+
 def test_negative_scores_of_the_global_mode(tmp_path):
     scheme = scheme_of(mode="global")
     store = open_store(tmp_path, scheme=scheme)
@@ -317,6 +340,7 @@ def test_damaged_segment_is_refused(tmp_path, segment, name, change):
     "digests",
     [
         ["aa" * 8, "aa" * 8],
+        ["aa" * 8, "cc" * 8, "00" * 8, "aa" * 8, "bb" * 8],  # two of five
         ["aa" * 8, "b" * 15 + "x"],
         ["aa" * 8, "bb" * 9],
         ["aa" * 8, "bb" * 7 + "  "],
@@ -326,7 +350,7 @@ def test_damaged_segment_is_refused(tmp_path, segment, name, change):
 )
 def test_bad_digests_are_refused(tmp_path, digests):
     with pytest.raises(KreinflowError, match="one digest, all different, hexadecimal, of one len"):
-        ScoreStore(tmp_path, SCHEME, [b"ACD", b"ACE"], digests)
+        ScoreStore(tmp_path, SCHEME, some_sequences(len(digests)), digests)
 
 
 def test_digests_that_share_their_first_bytes(tmp_path):

@@ -8,6 +8,7 @@ import pandas as pd
 import parasail
 import pytest
 from Bio.Seq import Seq
+from rapidfuzz.distance import Levenshtein
 
 from kreinflow.alignment.engine import align_pairs
 from kreinflow.classify import new_objects
@@ -154,6 +155,37 @@ def test_the_nearest_landmark_of_a_matrix(tmp_path, kind):
     np.testing.assert_allclose(table["landmark_score"], best, rtol=1e-15)
     nearest = [model.landmark_ids.index(id) for id in table["nearest_landmark"]]
     np.testing.assert_array_equal(columns[np.arange(len(X)), nearest], best)
+
+
+@pytest.mark.parametrize(
+    ("kernel", "expected"),
+    [
+        ({"name": "gaussian", "width": 2.0}, lambda x, y: np.exp(-((x - y) ** 2).sum() / 8)),
+        ({"name": "linear"}, lambda x, y: x @ y),
+        # A squared dissimilarity of vectors (c, r): the gap between the balls.
+        ({"name": "ball"}, lambda x, y: max(0, abs(x[0] - y[0]) - x[1] - y[1]) ** 2),
+        ({"name": "edit_distance"}, None),
+    ],
+    ids=lambda value: value["name"] if isinstance(value, dict) else "",
+)
+def test_the_nearest_landmark_of_a_kernel(tmp_path, kernel, expected):
+    """The largest similarity, or the smallest dissimilarity, squared as the model has it."""
+    model, dataset, _ = model_of(tmp_path, kernel)
+    if expected is None:
+        name, expected = "x.txt", lambda x, y: Levenshtein.distance(x, y) ** 2
+        objects = (tmp_path / name).read_text().splitlines()
+    else:
+        name, objects = "x.npy", np.load(tmp_path / "x.npy")
+    places = [dataset.ids.index(id) for id in model.landmark_ids]
+    columns = np.array([[expected(x, objects[place]) for place in places] for x in objects])
+    similar = kernel["name"] in ("gaussian", "linear")
+    best = columns.max(axis=1) if similar else columns.min(axis=1)
+    worst = columns.min(axis=1) if similar else columns.max(axis=1)
+    assert (best != worst).mean() > 0.9
+    table = classify_file(model, tmp_path / name)
+    np.testing.assert_allclose(table["landmark_score"], best, rtol=1e-12)
+    nearest = [model.landmark_ids.index(id) for id in table["nearest_landmark"]]
+    np.testing.assert_allclose(columns[np.arange(len(columns)), nearest], best, rtol=1e-12)
 
 
 @pytest.fixture

@@ -10,7 +10,14 @@ from kreinflow.classify.classification import classify_file
 from kreinflow.classify.explanation import INTERCEPT, alignments, explain, explanation_text
 from kreinflow.classify.new_objects import score_new
 from kreinflow.errors import InputError
-from small_inputs import model_of, write_fasta
+from small_inputs import (
+    configuration,
+    families,
+    fasta_source,
+    model_of,
+    trained_model,
+    write_fasta,
+)
 
 MODELS = {
     "log": {},
@@ -60,6 +67,20 @@ def test_contributions_add_up_to_the_decision(linear):
     code = model.classifier.classes.index(found.labels[0])
     without = model.classifier.decision.decide(rows)[batch.ids.index(id), code]
     assert found.decisions[0] - without == pytest.approx(table["contribution"].iloc[0], rel=1e-9)
+
+
+def test_of_equal_classes_the_first_are_named_as_in_the_table(tmp_path):
+    names = [f"c{i:02d}" for i in range(20)]
+    path = write_fasta(tmp_path / "x.fasta", families(5, names, 2, 30))
+    model, *_ = trained_model(configuration(fasta_source()), tmp_path)
+    decision = model.classifier.decision
+    weights, intercept = np.zeros_like(decision.weights), 1.0 * (np.arange(20) >= 10)
+    decision = replace(decision, weights=weights, intercept=intercept)
+    model = replace(model, classifier=replace(model.classifier, decision=decision))
+    found = explain(model, path, "c070")
+    assert found.labels == ("c10", "c11")
+    row = classify_file(model, path).set_index("id").loc["c070"]
+    assert (row["label"], row["runner_up"]) == found.labels
 
 
 @pytest.mark.parametrize("linear", ["log"], indirect=True)

@@ -5,6 +5,7 @@ import pytest
 
 from kreinflow.classify.classification import classify_file
 from kreinflow.errors import InputError
+from kreinflow.sequences.files import STANDARD_INPUT
 from small_inputs import KINDS, matrix_of, model_of, points, write_matrix
 
 KERNELS = {
@@ -106,6 +107,15 @@ def test_what_a_kernel_compares(tmp_path, name):
         one.write_text(",x,y\nq," + ",".join(map(repr, np.load(path)[17].tolist())))
     alone = classify_file(model, one)
     assert alone.iloc[0].tolist()[1:] == table.iloc[17].tolist()[1:]
+
+
+@pytest.mark.parametrize(
+    "objects", [*KINDS, KERNELS["gaussian"], KERNELS["edit_distance"]], ids=str
+)
+def test_standard_input_is_for_sequences(tmp_path, objects):
+    model, *_ = model_of(tmp_path, objects)
+    with pytest.raises(InputError, match="standard input is read for models of sequences only"):
+        classify_file(model, STANDARD_INPUT)
 
 
 def test_vectors_and_strings_that_do_not_fit_the_model(tmp_path):

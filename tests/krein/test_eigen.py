@@ -1,3 +1,5 @@
+import tracemalloc
+
 import numpy as np
 import pytest
 import scipy.linalg
@@ -110,6 +112,29 @@ def test_both_maps_are_the_same_for_a_regular_triangle(monkeypatch):
     monkeypatch.setattr(eigen, "_condition", lambda R: np.inf)
     unsolved = eigenpairs(Z, signs_of(7)).map
     np.testing.assert_allclose(np.abs(unsolved), np.abs(solved), atol=1e-12)
+
+
+@pytest.mark.parametrize("condition", [1e6, 3e7, 1e9])
+def test_rows_of_any_condition_in_the_memory_of_a_tile(condition, monkeypatch):
+    """Beyond the limit of CholeskyQR2 too: nothing as large as N x N, or even as Z, is made."""
+    monkeypatch.setattr("kreinflow.numerics.TILE", 256)
+    n, r = 20_000, 12
+    rng = np.random.default_rng(10)
+    U = np.linalg.qr(rng.standard_normal((n, r)))[0]
+    V = np.linalg.qr(rng.standard_normal((r, r)))[0]
+    Z = (U * np.geomspace(1, 1 / condition, r)) @ V.T
+    assert np.linalg.cond(Z) == pytest.approx(condition, rel=1e-2)
+    assert (eigen._cholesky_qr2(Z) is None) == (condition > 1e7)
+    eigenpairs(Z[:300], signs_of(r))  # what is loaded at first use
+    tracemalloc.start()
+    pairs = eigenpairs(Z, signs_of(r))
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < Z.nbytes / 4
+    C_e = Z @ pairs.map
+    np.testing.assert_allclose(C_e.T @ C_e, np.eye(len(pairs.values)), atol=1e-4)
+    rebuilt = (pairs.map * pairs.values) @ pairs.map.T
+    np.testing.assert_allclose(Z @ rebuilt @ Z.T[:, :50], Z * signs_of(r) @ Z[:50].T, atol=1e-11)
 
 
 def test_zero_rows_are_refused():

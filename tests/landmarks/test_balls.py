@@ -65,9 +65,26 @@ def test_larger_budgets_contain_smaller_ones_and_all_are_met():
         table = select(budget)
         assert len(table) == budget
         assert before <= set(table["row"])
-        assert table.groupby("class").size().min() >= 1
+        assert (table.groupby("class").size() >= np.array([2, 2, 2, 1])).all()
         before = set(table["row"])
-    assert len(select(4)["class"].unique()) == 4
+    for budget in (4, 5, 6):  # too few for two of each
+        table = select(budget)
+        assert len(table) == budget
+        assert table["class"].nunique() == 4
+
+
+def test_each_class_has_two_points_at_least_though_others_need_them_more():
+    rng = np.random.default_rng(6)
+    features = [rng.standard_normal((60, 12)), np.zeros((3, 2)), rng.standard_normal((1, 4))]
+    balls = [minimum_enclosing_ball(F, 0.01) for F in features]
+    most = sum(len(ball.support) for ball in balls)
+    for budget in range(5, most + 5):
+        sizes = list(map(len, fit_budget(features, balls, budget)))
+        assert sum(sizes) == budget
+        assert sizes[1:] == [2, 1]
+    # Where the budget is too small for that, one.
+    assert [len(points) for points in fit_budget(features, balls, 3)] == [1, 1, 1]
+    assert [len(points) for points in fit_budget(features, balls, 4)] == [2, 1, 1]
 
 
 def test_a_smaller_budget_is_what_a_larger_epsilon_leaves():

@@ -10,7 +10,7 @@ from scipy.special import expit, log_expit
 from sklearn.linear_model import LogisticRegression
 
 from krein_problems import MIXTURES, mixture_rows, problem_of
-from kreinflow.errors import InputError
+from kreinflow.errors import InputError, KreinflowError
 from kreinflow.learners.epcvm import (
     EPCVMLearner,
     _Basis,
@@ -387,6 +387,12 @@ def test_functions_that_are_zero_are_left_out():
     labels = np.append(y, [0, 1, 2, 0, 1, 2])
     everything, proper = (solved(wide, signs, labels, rows) for rows in (None, np.arange(len(y))))
     np.testing.assert_array_equal(everything.coef, proper.coef)
+
+
+def test_a_mode_that_is_not_found_in_all_steps_is_no_model(monkeypatch):
+    monkeypatch.setattr("kreinflow.learners.epcvm._NEWTON_STEPS", 1)
+    with pytest.raises(KreinflowError, match="a mode was not found"):
+        solved(*problem(n_classes=3))
 
 
 def test_a_kernel_that_is_not_finite_is_refused():

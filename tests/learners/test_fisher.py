@@ -5,7 +5,7 @@ import pytest
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 
 from krein_problems import labelled_rows, problem_of
-from kreinflow.learners.fisher import SCATTERS, NystroemFisher
+from kreinflow.learners.fisher import SCATTERS, NystroemFisher, _solve, fisher_path
 from kreinflow.learners.registry import make_learner
 
 
@@ -122,6 +122,50 @@ def test_pooled_singular_equals_the_pseudo_inverse_class_by_class(r):
         expected, _ = dense_ikfd(K, y == c, K, shares=(p, 1 - p))
         found = fisher.decision_function(Z)[:, c]
         np.testing.assert_allclose(found, expected, atol=1e-5 * np.ptp(expected))
+
+
+def test_what_counts_as_singular():
+    B = np.arange(6.0).reshape(3, 2)
+    regular = np.diag([1.0, 1e-8, 1e-16]) + 1e-9 * np.diag([0, 1e-9, 0])  # badly scaled alone
+    regular[0, 1] = regular[1, 0] = 0.5e-4
+    np.testing.assert_allclose(_solve(regular, B), np.linalg.solve(regular, B), rtol=1e-9)
+    near = np.eye(3)
+    for gap, singular in ((1e-8, False), (1e-11, True), (1e-14, True), (0.0, True), (-1e-3, True)):
+        near[0, 1] = near[1, 0] = 1 - gap
+        assert (_solve(near, B) is None) == singular
+    for zero in range(3):
+        assert _solve(np.diag(np.arange(3) != zero).astype(float), B) is None
+    assert _solve(np.full((3, 3), np.nan), B) is None
+
+
+@pytest.mark.parametrize("scatter", SCATTERS)
+def test_a_column_of_zeros_changes_no_decision(scatter):
+    """Its scatter is singular, and the pseudo-inverse gives what is right without the column."""
+    Z, signs, y = problem(200, 8, 3)
+    new = problem(100, 8, 3, seed=1)[0]
+    plain = NystroemFisher(scatter).fit(Z, signs, y, 3)
+    assert not plain.singular_
+    wider = NystroemFisher(scatter).fit(np.insert(Z, 3, 0.0, axis=1), np.insert(signs, 3, -1), y, 3)
+    assert wider.singular_
+    expected, found = plain.decision_function(new), wider.decision_function(np.insert(new, 3, 0, 1))
+    np.testing.assert_allclose(found, expected, rtol=1e-6, atol=1e-7 * np.ptp(expected))
+    assert (wider.coef_[3] == 0).all()
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("scatter", SCATTERS)
+@pytest.mark.parametrize(("n", "r"), [(200, 8), (30, 45)])
+def test_each_ridge_of_a_path_is_fitted_as_if_alone(n, r, scatter, n_classes):
+    """Also where 0 is among them, which alone needs the pseudo-inverse if columns abound."""
+    Z, signs, y = problem(n, r, n_classes)
+    ridges = [1e-2, 0.0, 1.0, 1e-4]
+    path = fisher_path(Z, signs, y, n_classes, scatter, "least_squares", ridges)
+    assert [solution.singular for solution in path] == [r > n and ridge == 0 for ridge in ridges]
+    for ridge, solution in zip(ridges, path, strict=True):
+        alone = NystroemFisher(scatter, "least_squares", ridge).fit(Z, signs, y, n_classes)
+        assert np.isfinite(solution.coef).all()
+        np.testing.assert_array_equal(solution.coef, alone.coef_)
+        np.testing.assert_array_equal(solution.intercept, alone.intercept_)
 
 
 def test_more_rows_than_a_tile_and_a_far_origin():

@@ -91,6 +91,14 @@ def test_all_landmarks_leave_no_error():
     assert measuring.relative_error(K, 0 * K) == pytest.approx(1)
 
 
+def test_the_error_of_a_rank_is_near_the_best_where_landmarks_abound():
+    _, data_set = next(samplers.data_sets())
+    best = samplers.best_errors(data_set.kernel)
+    for rank in (5, 25):
+        error, _ = samplers._try(data_set, "uniform", 150, rank, seed=1)
+        assert best[rank] <= error < 1.1 * best[rank]
+
+
 def test_landmarks_are_those_of_the_training_part():
     training = np.arange(60) < 40
     chosen = balls(1, 60).choose(measuring.selector_settings("kmeans", 7), 1, training)
@@ -165,6 +173,7 @@ def test_the_small_block_is_lost_without_landmarks_in_it(tables):
 def test_more_landmarks_leave_a_smaller_error(tables):
     table = tables["landmark_numbers"]
     errors = table[table["budget"] > 0].pivot(index="selector", columns="budget", values="error")
+    assert set(errors.index) == set(look.SELECTOR_LOOKS)
     assert (errors[9] < errors[2]).all()
     full = table[table["selector"] == PLOTS["landmark_numbers"].FULL]
     assert float(full["error"].iloc[0]) < 1e-6

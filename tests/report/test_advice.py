@@ -95,6 +95,10 @@ def test_given_landmarks_may_have_seen_the_tested_records():
             "c0 (1), c1 (2), c2 (3), c3 (4), c4 (5) and 4 more",
         ),
         (
+            {"class_sizes": {f"c{i}": i + 1 for i in range(5)} | {"large": 50}},
+            "c0 (1), c1 (2), c2 (3), c3 (4), c4 (5). Their own",
+        ),
+        (
             {"other_strand": {"count": 7, "examples": list("abcdefg")}},
             "7 records look like the other strand of their class: a, b, c, d, e and 2 more.",
         ),

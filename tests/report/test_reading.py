@@ -36,5 +36,7 @@ def test_predictions_of_the_sequences_without_a_label_are_counted(tmp_path):
         ["01", 1, 1],
     ]
     np.testing.assert_allclose(counts["landmark_score"], [0.3, np.nan, 0.2])
+    write_table(path, table[3:4])  # labels that look like numbers stay what they are
+    assert read_unlabelled(tmp_path)["class"].tolist() == ["01"]
     write_table(path, table[:0])
     assert read_unlabelled(tmp_path).empty

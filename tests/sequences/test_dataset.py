@@ -59,6 +59,21 @@ def test_written_and_read_again(tmp_path, kind, array):
             read_dataset(out)
 
 
+@pytest.mark.parametrize(
+    "rows", [[0, 1, 2, 3, -1], [0, 1, 2, 3, 4], [0, 1, 2, 2, 0], [0, 1, 2, 3, 0.5]]
+)
+def test_rows_that_are_not_all_of_the_distinct_ones_are_refused(tmp_path, rows):
+    write_dataset(tmp_path, made("sequences", tmp_path))
+    lines = [line.split("\t") for line in (tmp_path / "records.tsv").read_text().splitlines()]
+    place = lines[0].index("row")
+    assert [line[place] for line in lines[1:]] == list("01230")
+    for line, row in zip(lines[1:], rows, strict=True):
+        line[place] = str(row)
+    (tmp_path / "records.tsv").write_text("".join("\t".join(line) + "\n" for line in lines))
+    with pytest.raises(InputError, match="do not belong together"):
+        read_dataset(tmp_path)
+
+
 def test_foreign_artifacts_are_refused(tmp_path):
     write_dataset(tmp_path, made("sequences", tmp_path))
     distinct = tmp_path / "distinct.tsv"

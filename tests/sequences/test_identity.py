@@ -48,6 +48,60 @@ def test_identity_is_a_share_of_the_shorter_sequence():
     assert identity_clusters([whole[60:120], whole], 1.0).tolist() == [0, 0]
 
 
+def extended(one, two, i, j, word, scores, gain, threshold):
+    """The score of the diagonal through a shared word, by slices of the two sequences."""
+    of_word = sum(scores[x, y] for x, y in zip(one[i : i + word], two[j : j + word], strict=True))
+    matches = sum(one[i : i + word] == two[j : j + word])
+    best = of_word
+    right, left = (one[i + word :], two[j + word :]), (one[:i][::-1], two[:j][::-1])
+    for pairs in (right, left):
+        score, since = best, 0
+        for x, y in zip(*pairs, strict=False):
+            score += scores[x, y]
+            since += x == y
+            if score > best:
+                best, matches, since = score, matches + since, 0
+            elif score <= best - gain:
+                break
+    kept = best >= of_word + gain or matches >= threshold * min(len(one), len(two))
+    return max(best, 1) if kept else 0
+
+
+def test_words_are_extended_to_the_ends_of_both_sequences():
+    random = np.random.default_rng(7)
+    letters = [random.choice(4, size, p=[0.6, 0.2, 0.1, 0.1]) for size in random.integers(5, 30, 9)]
+    starts = np.concatenate([[0], np.cumsum(list(map(len, letters)))])
+    scores = np.where(np.eye(4, dtype=bool), 2, -3).astype(np.int32)
+    word, gain, threshold = 3, 5, 0.8
+    wanted = [
+        (a, b, i, j)
+        for a in range(9)
+        for b in range(9)
+        for i in range(len(letters[a]) - word + 1)
+        for j in range(len(letters[b]) - word + 1)
+        if (letters[a][i : i + word] == letters[b][j : j + word]).all()
+    ]
+    a, b, i, j = np.array(wanted).T
+    found = module._extend(
+        np.concatenate(letters).astype(np.uint8),
+        starts,
+        np.concatenate([a, b]).astype(np.int32),
+        np.concatenate([i, j]).astype(np.int32),
+        np.arange(len(wanted)),
+        np.arange(len(wanted)) + len(wanted),
+        word,
+        scores,
+        gain,
+        threshold,
+    )
+    expected = [
+        extended(letters[a], letters[b], i, j, word, scores, gain, threshold)
+        for a, b, i, j in wanted
+    ]
+    assert found.tolist() == expected
+    assert 0 < np.count_nonzero(expected) < len(expected)
+
+
 @pytest.mark.parametrize(("threshold", "share"), [(0.9, 1.0), (0.7, 0.99), (0.5, 0.95)])
 def test_agrees_with_all_against_all(threshold, share):
     """At least this share of the pairs that single linkage of all pairs puts together."""

@@ -35,6 +35,18 @@ def test_those_that_were_turned_are_found_and_no_others(seed, letters):
     np.testing.assert_array_equal(on_other_strand(sequences, labels), turned)
 
 
+@pytest.mark.parametrize("seed", range(3))
+def test_more_than_twice_as_many_words_once_turned_are_what_is_meant(seed):
+    """The others of the class have no mutations: words in common are counted by their share."""
+    sequences, labels = classes(seed, [12], length=900, changed=0.0)
+    whole = sequences[0]
+    for share in (0.55, 0.62, 0.70, 0.72, 0.9):
+        cut = round(share * len(whole))
+        sequences[3] = reverse_complement(whole[:cut], LETTERS) + whole[cut:]
+        found = np.flatnonzero(on_other_strand(sequences, labels)).tolist()
+        assert found == ([3] if share / (1 - share) > 2 else [])
+
+
 def test_of_a_large_class_each_is_compared_with_some():
     sequences, labels = classes(1, [450], length=150)
     turned = np.arange(450) % 7 == 0

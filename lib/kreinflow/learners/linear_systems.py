@@ -18,10 +18,11 @@ def solve_positive(
     b : ndarray of shape (n,) or (n, k)
     shift : float or ndarray of shape (n,)
     otherwise : KreinflowError
-        Raised if the sum is not positive definite in the precision of the machine.
+        Raised if the sum is not positive definite in the precision of the machine, or the
+        solution is not finite.
     """
     A.flat[:: len(A) + 1] += shift
     _, x, failed = lapack.dposv(A, b, lower=1)
-    if failed:
+    if failed or not np.isfinite(x).all():  # of NaN, LAPACK does not say that it failed
         raise otherwise
     return np.asarray(x)

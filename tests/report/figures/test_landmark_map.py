@@ -60,6 +60,18 @@ def test_names_that_begin_with_an_underscore_are_in_the_legend():
     assert texts == ["_x", "y", "landmark"]
 
 
+def test_landmarks_are_larger_than_objects_and_have_an_edge():
+    classes, landmark = list("xxyy"), [True, False, False, True]
+    (axes,) = _draw(points(list("abcd"), classes, landmark, range(4)), AXES, {}).axes
+    drawn = {line.get_gid(): line for line in axes.lines if line.get_gid()}
+    assert sorted(drawn) == ["landmarks-0", "landmarks-1", "objects-0", "objects-1"]
+    for number in (0, 1):
+        large, small = (drawn[f"{kind}s-{number}"] for kind in ("landmark", "object"))
+        assert large.get_markersize() > 1.5 * small.get_markersize()
+        assert large.get_markeredgewidth() > small.get_markeredgewidth() == 0
+        assert large.get_zorder() > small.get_zorder()
+
+
 def test_axes_of_the_map_have_the_signs_of_their_eigenvalues():
     one = points(["a"], ["x"], [True])
     (axes,) = _draw(one, {"eigenvalues": [-8.0, 1.0], "all_eigenvalues": 10.0}, {}).axes

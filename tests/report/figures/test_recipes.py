@@ -16,6 +16,9 @@ def test_confusion_shows_shares_of_the_true_class():
     right, wrong = recipes.confusion_figure(table, "r", ["a", "b"]).axes[0].images
     np.testing.assert_allclose(np.diag(right.get_array().filled(0)), [0.75, 1.0])
     np.testing.assert_allclose(wrong.get_array().filled(0), [[0, 0.25], [0, 0]])
+    for axis in (right.axes.xaxis, right.axes.yaxis):
+        assert axis.get_ticklocs().tolist() == [0, 1]
+        assert [tick.get_text() for tick in axis.get_ticklabels()] == ["a", "b"]
 
 
 def test_of_many_recipes_those_are_named_that_nothing_as_cheap_exceeds():

@@ -1,0 +1,304 @@
+"""Mutants: small faults put into the library one at a time, to see whether a test notices.
+
+    python tests/mutants.py --number 300            some hours of one core
+    python tests/mutants.py --only krein/eigen.py   one module or folder
+
+A mutant is the library with one change of ``mutations.py``: a comparison turned or moved by its
+boundary, an operator of arithmetic exchanged, a number one off, a truth value turned, ``and`` and
+``or`` exchanged, ``not`` or a sign taken away, a condition negated, a statement or an argument left
+out, a value not returned. The sample is drawn by hashes of the changed lines: a change elsewhere
+leaves it as it is, and a larger ``--number`` adds to it. Of ``competitors`` and ``papers`` a third
+as many are drawn.
+
+Each mutant meets the tests in a copy of the checkout: first ``tests/PACKAGE/test_MODULE.py`` and
+the doctests of the module, then other tests of the package, then others that import the module, the
+nearest first, for some MOST seconds of the processor. Only files are asked that call the changed
+function. A file has twice the time that it takes without a mutant, and five seconds. Tests of the
+workflow, of the pages and of real data are not asked.
+
+What no test should see is not changed: words (strings, messages, what ``raise`` is given, what is
+printed), ``__repr__`` and ``__str__``, annotations and decorators, ``TYPE_CHECKING``; what is there
+for speed alone, by the names in SPEED; and the arguments in UNSEEN, such as ``copy`` and the
+thickness of a line.
+
+Results go to a table (``--table``), and what tests call without a mutant to a file beside it. An
+interrupted run goes on where it was. A mutant in the table is not tried again: to try one again,
+take its line out. The exit code is 0 whatever survives, because a survivor wants judging: it may
+compute the same as the original.
+"""
+
+import argparse
+import ast
+import compileall
+import hashlib
+import importlib
+import json
+import math
+import os
+import py_compile
+import re
+import resource
+import shutil
+import signal
+import sys
+import tempfile
+import threading
+import time
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from contextlib import suppress
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from mutations import Mutant, mutants_of
+
+ROOT = Path(__file__).resolve().parents[1]
+LIBRARY = "lib/kreinflow"
+MOST = 20.0
+LESS = ("competitors/", "papers/")
+NOT_ASKED = re.compile(r"tests/(workflow|docs)/|real_data|browser|test_mutations|test_environments")
+
+
+def sample(number: int, seed: int, only: str) -> list[Mutant]:
+    """The first mutants of an order by hashes, in which those of LESS come later."""
+
+    def place(mutant: Mutant) -> float:
+        drawn = int(hashlib.sha256(f"{seed}|{mutant.name}".encode()).hexdigest()[:12], 16) / 16**12
+        return drawn * (3 if mutant.module.startswith(LESS) else 1)
+
+    paths = sorted((ROOT / LIBRARY).rglob("*.py"))
+    every = [mutant for path in paths for mutant in mutants_of(path, ROOT / LIBRARY)]
+    return sorted((m for m in every if m.module.startswith(only)), key=place)[:number]
+
+
+@cache
+def imports(root: Path) -> dict[str, set[str]]:
+    """The modules of the library that each file of the library and of the tests imports."""
+    found = {}
+    for path in [*root.glob(f"{LIBRARY}/**/*.py"), *root.glob("tests/**/*.py")]:
+        names: set[str] = set()
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.Import):
+                names.update(alias.name for alias in node.names)
+            elif isinstance(node, ast.ImportFrom):
+                names.update(f"{node.module}.{alias.name}" for alias in node.names)
+        tried = [name.replace(".", "/") for name in names]
+        tried += [name.rpartition("/")[0] for name in tried]
+        files = {
+            f"{top}/{name}{end}"
+            for top in ("lib", "tests")
+            for name in tried
+            for end in (".py", "/__init__.py")
+        }
+        found[path.relative_to(root).as_posix()] = {f for f in files if (root / f).is_file()}
+    return found
+
+
+def files_of(module: str, root: Path) -> tuple[list[str], list[str]]:
+    """The tests of a module and its package, and the others that import it, the nearest first."""
+    importers: dict[str, set[str]] = {}
+    for path, names in imports(root).items():
+        for used in names:
+            importers.setdefault(used, set()).add(path)
+    nearest = [f"{LIBRARY}/{module}"]
+    for used in nearest:  # grows
+        nearest += sorted(importers.get(used, set()) - set(nearest))
+    package, _, name = module.removesuffix(".py").rpartition("/")
+    own = [f"tests/{package}/test_{name}.py".replace("//", "/"), f"{LIBRARY}/{module}"]
+    while package and not (root / "tests" / package).is_dir():
+        package = package.rpartition("/")[0]
+    beside = sorted(root.glob(f"tests/{package}/**/test_*.py")) if package else []
+    found = [path for path in nearest if "/test_" in path and not NOT_ASKED.search(path)]
+    names = [path.relative_to(root).as_posix() for path in beside]
+    own += [path for path in found if path in names] + names  # some import by name only
+    own = [path for path in dict.fromkeys(own) if (root / path).is_file()]
+    return own, [path for path in found if path not in own]
+
+
+class _First:
+    """Writes the tests that fail, the first one first."""
+
+    def __init__(self, said: Path) -> None:
+        self.said = said
+
+    def pytest_runtest_logreport(self, report: Any) -> None:
+        if report.failed:
+            with self.said.open("a") as file:
+                file.write(f"{report.nodeid}\n")
+
+    pytest_collectreport = pytest_runtest_logreport
+
+
+class Worker:
+    """A copy of the checkout, and a process with the slow imports done that forks for each test."""
+
+    def __init__(self, folder: str, kept: Path) -> None:
+        os.environ |= {name: "1" for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS")}
+        self.root = Path(tempfile.mkdtemp(dir=folder)) / "copy"
+        heavy = ("results*", ".*", "__pycache__", "site", "node_modules")
+        shutil.copytree(ROOT, self.root, ignore=shutil.ignore_patterns(*heavy), symlinks=True)
+        os.environ["PYTHONPATH"] = str(self.root / "lib")
+        others = [path for path in sys.path if not path.startswith(str(ROOT))]
+        sys.path[:] = [str(self.root / "lib"), *others]
+        # Valid by content: a mutant may have the size and the second of the original.
+        checked = py_compile.PycInvalidationMode.CHECKED_HASH
+        compileall.compile_dir(self.root / "lib", quiet=2, invalidation_mode=checked)
+        sys.dont_write_bytecode = True
+        os.environ["PYTHONDONTWRITEBYTECODE"] = "1"
+        for path in (self.root / LIBRARY).rglob("*.py"):
+            for line in re.findall(r"^(?:from|import) ([\w.]+)", path.read_text(), re.MULTILINE):
+                if not line.startswith("kreinflow"):
+                    with suppress(ImportError):
+                        importlib.import_module(line)
+        library = b"".join(p.read_bytes() for p in sorted((self.root / LIBRARY).rglob("*.py")))
+        self.library = hashlib.sha256(library).hexdigest()
+        self.kept, self.seconds = kept, 0.0
+
+    def ask(self, tests: str, limit: float, traced: bool = False) -> str:
+        """Run a file of tests in a process of its own; return the first test that fails, or ""."""
+        (self.root.parent / "said").write_text("")
+        child = os.fork()
+        if not child:
+            self._test(tests, limit, traced)
+        end, status = time.monotonic() + 10 * limit, None  # where it waits, or others work
+        try:
+            while status is None and time.monotonic() < end:
+                pid, found, used = os.wait4(child, os.WNOHANG)
+                status, self.seconds = (found if pid else None), used.ru_utime + used.ru_stime
+                time.sleep(0.01)
+        finally:
+            if status is None:  # too slow, or Ctrl-C
+                os.killpg(child, signal.SIGKILL)
+                os.waitpid(child, 0)
+        if status in (None, signal.SIGXCPU, signal.SIGKILL):
+            return f"{tests}: timed out"
+        said = (self.root.parent / "said").read_text().partition("\n")[0]
+        return said or (f"{tests}: ended with {status}" if status else "")
+
+    def _test(self, tests: str, limit: float, traced: bool) -> None:
+        code: int = 70
+        try:
+            os.setpgid(0, 0)
+            resource.setrlimit(resource.RLIMIT_CPU, (math.ceil(limit),) * 2)
+            resource.setrlimit(resource.RLIMIT_AS, (16 * 2**30, 16 * 2**30))
+            quiet = os.open(os.devnull, os.O_RDWR)
+            for stream in range(3):
+                os.dup2(quiet, stream)
+            os.chdir(self.root)
+            import pytest
+
+            called: set[tuple[str, int]] = set()
+
+            def note(frame: Any, event: str, argument: Any) -> None:
+                called.add((frame.f_code.co_filename, frame.f_code.co_firstlineno))
+
+            if traced:
+                sys.settrace(note)
+                threading.settrace(note)
+            arguments = [tests, "-xq", "-p", "no:cacheprovider", "-m", "not realdata"]
+            arguments.append(f"--basetemp={self.root.parent}/tmp")
+            code = int(pytest.main(arguments, [_First(self.root.parent / "said")]))
+            sys.settrace(None)
+            within = [place for place in called if place[0].startswith(f"{self.root}/{LIBRARY}/")]
+            (self.root.parent / "called").write_text(json.dumps(within))
+        finally:
+            os._exit(0 if code == 5 else code)  # 5: no tests, as in a module without doctests
+
+    def plain(self, tests: str) -> tuple[float, dict[str, list[int]]]:
+        """Return the seconds of a file of tests without a mutant, and the functions it calls."""
+        key = hashlib.sha256(f"{self.library}{(self.root / tests).read_text()}".encode())
+        name = f"{tests} {key.hexdigest()[:12]}"
+        known = json.loads(self.kept.read_text()) if self.kept.exists() else {}
+        if name not in known:
+            called: dict[str, list[int]] = {}
+            if failed := self.ask(tests, 300, traced=True):
+                print(f"not asked, it fails without a mutant: {failed}", file=sys.stderr)
+                self.seconds = float("inf")
+            else:
+                for path, line in json.loads((self.root.parent / "called").read_text()):
+                    module = Path(path).relative_to(self.root / LIBRARY).as_posix()
+                    called.setdefault(module, []).append(line)
+            known[name] = (self.seconds, called)
+            part = self.kept.with_suffix(f".{os.getpid()}")
+            part.write_text(json.dumps(known))
+            part.replace(self.kept)
+        return known[name]
+
+    def killer(self, mutant: Mutant) -> str:
+        """Return the test that fails for a mutant, or ""."""
+        near, wider = files_of(mutant.module, self.root)
+        path = self.root / LIBRARY / mutant.module
+        source, stamp = path.read_bytes(), path.stat()
+        changed = source[: mutant.start] + mutant.new.encode() + source[mutant.end :]
+        left = MOST
+        for tests in (*near, *wider):
+            seconds, called = self.plain(tests)
+            lines = called.get(mutant.module, [])
+            first, last = mutant.function or (1, 1)
+            called_here = not mutant.function or any(first <= line <= last for line in lines)
+            if not called_here and tests != near[0]:
+                continue
+            if seconds == float("inf"):
+                continue
+            if left <= 0:
+                break
+            left -= seconds if tests not in near[:2] else 0.0
+            path.write_bytes(changed)
+            try:
+                if failed := self.ask(tests, 2 * seconds + 5):
+                    return failed
+            finally:
+                path.write_bytes(source)
+                os.utime(path, ns=(stamp.st_atime_ns, stamp.st_mtime_ns))
+        return ""
+
+
+_worker: Worker
+
+
+def _start(folder: str, kept: Path) -> None:
+    global _worker
+    _worker = Worker(folder, kept)
+
+
+def _try(mutant: Mutant) -> tuple[Mutant, str, float]:
+    start = time.monotonic()
+    return mutant, _worker.killer(mutant), time.monotonic() - start
+
+
+def main() -> None:
+    """Try the mutants that do not stand in the table, and print what it has of the sample."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n\n")[0])
+    parser.add_argument("--number", type=int, default=100, help="mutants to draw")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--only", default="", help=f"a module or folder, from {LIBRARY}/ on")
+    parser.add_argument("--jobs", type=int, default=1, help="processes, each with its own copy")
+    parser.add_argument("--table", type=Path, default=Path("mutants.tsv"))
+    asked = parser.parse_args()
+    drawn = sample(asked.number, asked.seed, asked.only)
+    if not asked.table.exists():
+        asked.table.write_text("mutant\tmodule\tline\tchange\tkilled by\tseconds\n")
+    kept = asked.table.with_suffix(".json")
+    known = {row.split("\t")[0]: row for row in asked.table.read_text().splitlines()}
+    new = [mutant for mutant in drawn if mutant.name not in known]
+    with (
+        tempfile.TemporaryDirectory(prefix="mutants-") as folder,
+        asked.table.open("a") as table,
+        ProcessPoolExecutor(asked.jobs, initializer=_start, initargs=(folder, kept)) as pool,
+    ):
+        for done in as_completed([pool.submit(_try, mutant) for mutant in new]):
+            mutant, killer, seconds = done.result()
+            cells = (mutant.name, mutant.module, mutant.line, mutant.change)
+            row = "\t".join(map(str, (*cells, killer or "survived", f"{seconds:.1f}")))
+            known[mutant.name] = row
+            print(row, file=table, flush=True)
+            print(row.partition("\t")[2].replace("\t", "  "), flush=True)
+    verdicts = [known[mutant.name].split("\t") for mutant in drawn]
+    alive = [row for row in verdicts if row[4] == "survived"]
+    print(f"\n{len(verdicts)} mutants, {len(verdicts) - len(alive)} killed, {len(alive)} survived:")
+    for _, module, line, change, *_ in sorted(alive, key=lambda row: (row[1], int(row[2]))):
+        print(f"{module}:{line}: {change}")
+
+
+if __name__ == "__main__":
+    main()
