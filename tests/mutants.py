@@ -1,6 +1,6 @@
 """Mutants: small faults put into the library one at a time, to see whether a test notices.
 
-    python tests/mutants.py --number 300            some hours of one core
+    python tests/mutants.py --number 300            an hour or two of one core
     python tests/mutants.py --only krein/eigen.py   one module or folder
 
 A mutant is the library with one change of ``mutations.py``: a comparison turned or moved by its

@@ -209,6 +209,7 @@ MISTAKES = [
     ("selectors.uniform.budget", {}, "selectors.uniform.budget: {} is empty"),
     ("selectors.uniform.budget", {"share": 1.5}, "budget.share: 1.5 is not at most"),
     ("learners.pcvm.ridge", 1, "learners.pcvm: unknown key 'ridge'"),
+    ("learners.ikfd.ridge", -1e-9, "learners.ikfd.ridge: -1e-09 is not at least 0"),
     ("learners.ikfd.ridge", "outer", "learners.ikfd.ridge: 'outer' is not a number or inner"),
     ("learners.svc", "linear_svc", "learners.svc: 'linear_svc' is not a set of keys"),
     ("learners.svc", {"method": "cvm"}, "'svc-meb': cvm cannot learn from negative eigenvalues, "),
@@ -268,6 +269,12 @@ def test_files_that_are_no_configuration(tmp_path, text, message):
     path.write_text(text)
     with pytest.raises(InputError, match=message):
         load_configuration(path)
+
+
+@pytest.mark.parametrize("ridge", [0, 1e-9, 0.5, 3, "inner"])
+def test_a_ridge_is_any_number_from_zero_on(content, ridge):
+    content["learners"]["ikfd"]["ridge"] = ridge
+    assert complete_configuration(content)["learners"]["ikfd"]["ridge"] == ridge
 
 
 def test_a_missing_file_is_named(tmp_path):

@@ -141,6 +141,16 @@ def test_bound_holds_and_is_reached_by_a_self_score(blosum62, mode):
     assert scores.max() == scheme.score_bound(sequences) or mode != "local"
 
 
+@pytest.mark.parametrize("mode", list(PREFIX))
+def test_the_bound_of_sequences_that_have_nothing_in_common(mode):
+    """It is the cost of two gaps that hold all letters of the longest, if ends are not free."""
+    never = SubstitutionMatrix("never", "AC", -np.ones((2, 2), dtype=np.int32))
+    scheme = ScoringScheme(never, 11, 3, mode)
+    loss = 0 if mode == "local" else 2
+    assert scheme.score_bound([b"AC", b"A" * 50, b"C"]) == loss * (11 + 50 * 3)
+    assert scheme.score_bound([]) == loss * 11
+
+
 def test_bound_beyond_32_bits_is_refused():
     big = SubstitutionMatrix("big", "A", np.array([[10_000]], dtype=np.int32))
     with pytest.raises(InputError, match="do not fit 32 bits"):

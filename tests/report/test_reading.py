@@ -2,9 +2,18 @@
 
 import numpy as np
 import pandas as pd
+import pytest
 
-from kreinflow.artifacts import write_table
-from kreinflow.report.reading import _trained, read_folds, read_unlabelled
+from kreinflow.artifacts import write_json, write_table, write_text
+from kreinflow.report.reading import (
+    CAPTIONS,
+    _trained,
+    read_dataset_report,
+    read_folds,
+    read_unlabelled,
+)
+from report.made_up import dataset_report, unknown_tables
+from small_inputs import model_of
 
 
 def test_folds_of_an_earlier_config_are_left_out(tmp_path):
@@ -40,3 +49,53 @@ def test_predictions_of_the_sequences_without_a_label_are_counted(tmp_path):
     assert read_unlabelled(tmp_path)["class"].tolist() == ["01"]
     write_table(path, table[:0])
     assert read_unlabelled(tmp_path).empty
+
+
+@pytest.mark.parametrize("asked", [False, True], ids=["plain", "unknown and unlabelled"])
+def test_what_the_page_says_is_read_from_the_files_of_the_run(tables, tmp_path, asked):
+    expected = dataset_report(tables)
+    folder = tmp_path / "demo"
+    for name in ("models", "summary", "comparison", "per_class"):
+        write_table(folder / "evaluation" / f"{name}.tsv", tables[name])
+    for name in ("landmarks", "factors"):
+        keys = ["selector", "repeat", "fold"]
+        for (selector, repeat, fold), part in tables[name].groupby(keys):
+            place = "all" if repeat < 0 else f"r{repeat}f{fold}"
+            write_table(folder / name / selector / f"{place}.tsv", part.drop(columns=keys))
+    write_table(folder / "times.tsv", tables["times"])
+    write_json(folder / "dataset" / "summary.json", {"statistics": tables["statistics"]})
+    write_json(folder / "columns" / "alignments.json", tables["alignments"])
+    write_json(folder / "map.json", tables["landmark_map"])
+    for name in CAPTIONS:
+        if asked or name != "unknown":
+            write_text(folder / "figures" / f"{name}.svg", f"<svg>{name}</svg>")
+    model, *_ = model_of(tmp_path)
+    model.about["training"]["recipe"] = expected.final_recipe
+    model.save(folder / "model.safetensors")
+    settings = expected.settings | {"unknown": []}
+    if asked:
+        settings |= {"unknown": ["new"], "source": settings["source"] | {"unmatched": "classify"}}
+        summary, families, _ = unknown_tables(tables)
+        write_table(folder / "unknown" / "summary.tsv", summary)
+        write_table(folder / "unknown" / "families.tsv", families)
+        line = {"label": "01", "reject": "no", "landmark_score": 0.5, "problem": ""}
+        write_table(folder / "classified" / "unlabelled.tsv", pd.DataFrame([line]))
+    found = read_dataset_report(folder, "demo", settings)
+    assert (found.name, found.settings) == ("demo", settings)
+    for name in ("statistics", "alignments", "landmark_map", "final_recipe"):
+        assert getattr(found, name) == getattr(expected, name)
+    for name in ("models", "summary", "comparison", "per_class", "times", "landmarks", "factors"):
+        one, other = getattr(found, name), getattr(expected, name)
+        assert set(one.columns) == set(other.columns)
+        keys = [key for key in ("recipe", "selector", "repeat", "fold") if key in other]
+        rows = (sorted(t[keys].astype(str).itertuples(index=False)) for t in (one, other))
+        assert next(rows) == next(rows)
+        assert len(one) > 0
+    assert set(found.figures) == set(CAPTIONS) - (set() if asked else {"unknown"})
+    assert found.figures["alignments"] == "<svg>alignments</svg>"
+    assert (found.unknown is not None) == (found.unlabelled is not None) == asked
+    if asked:
+        assert list(found.unknown) == ["summary", "families"]
+        for name, table in (("summary", summary), ("families", families)):
+            assert found.unknown[name]["recipe"].tolist() == table["recipe"].tolist()
+        assert found.unlabelled["class"].tolist() == ["01"]
