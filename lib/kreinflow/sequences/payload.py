@@ -24,16 +24,18 @@ def digest(content: bytes) -> str:
 
 
 def row_digests(rows: Iterable[NDArray[np.floating]]) -> tuple[str, ...]:
-    """Return names of the rows of a matrix that do not depend on the order of rows and columns.
+    """Return names of the rows of a matrix that no order of rows and columns and no unit changes.
 
-    A name is the digest of the sorted numbers of the row. Rows that are the same share it. Other
-    rows of the same numbers are told apart by the order in which they come.
+    A name is the digest of the sorted numbers of the row, as shares of the largest one with six
+    decimals. Rows that are the same share it. Other rows with such numbers are told apart by the
+    order in which they come.
     """
     names = []
     found: dict[str, dict[str, int]] = {}
     for row in rows:
         numbers = _plain(row)
-        name = digest(np.sort(numbers).tobytes())
+        largest = np.abs(numbers).max(initial=0.0) or 1.0
+        name = digest(_plain(np.sort(np.round(numbers / largest, 6))).tobytes())
         alike = found.setdefault(name, {})
         place = alike.setdefault(digest(numbers.tobytes()), len(alike))
         names.append(digest(f"{name} {place}".encode()) if place else name)
