@@ -18,7 +18,7 @@ from kreinflow.learners.pcvm import kernel_scale
 from kreinflow.learners.registry import LEARNERS, make_learner
 from kreinflow.models.factor_file import load_embedding, save_factors
 from kreinflow.models.factors import make_factors
-from kreinflow.models.inner_folds import choose, inner_partition
+from kreinflow.models.inner_folds import InnerFits, choose, inner_partition
 from kreinflow.models.run import Run
 from kreinflow.schema import complete_method
 from kreinflow.scores import reverse_scores
@@ -228,11 +228,11 @@ def test_inner_folds_hold_landmarks_out_with_both_their_directions(method, form)
     """The decisions are those of a training part in which the held-out records never were."""
     K, y = directed(9, n=60)
     known = problem(K, y, m=60, form=form)  # all are landmarks
-    inner = inner_partition(known.landmarks.rows, known.part, 3, 1, "r0f0")
+    inner = inner_partition(known.part, 3, 1, "r0f0")
     assert (inner >= 0).all()
     settings = {"ridge": 0.1} if method == "ny_ikfd" else {}
     it = machine(method, **settings).learner
-    _, found, _ = choose(it, known, inner, "misfit")
+    _, found, _ = choose(it, known, InnerFits(inner), "misfit")
     for fold in range(3):
         held_out, seen = np.flatnonzero(inner == fold), np.flatnonzero(inner != fold)
         alone = problem(K, y, m=len(seen), form=form, training=seen)
