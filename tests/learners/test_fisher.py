@@ -160,7 +160,9 @@ def test_each_ridge_of_a_path_is_fitted_as_if_alone(n, r, scatter, n_classes):
     Z, signs, y = problem(n, r, n_classes)
     ridges = [1e-2, 0.0, 1.0, 1e-4]
     path = fisher_path(Z, signs, y, n_classes, scatter, "least_squares", ridges)
-    assert [solution.singular.any() for solution in path] == [r > n and ridge == 0 for ridge in ridges]
+    assert [solution.singular.any() for solution in path] == [
+        r > n and ridge == 0 for ridge in ridges
+    ]
     for ridge, solution in zip(ridges, path, strict=True):
         alone = NystroemFisher(scatter, "least_squares", ridge).fit(Z, signs, y, n_classes)
         assert np.isfinite(solution.coef).all()

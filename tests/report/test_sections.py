@@ -13,10 +13,10 @@ def test_an_automatic_choice_has_a_section_with_the_runners_up(tables):
     inner = dict(
         zip(tables["models"]["recipe"].unique(), [0.91, 0.97, 0.96] + 6 * [0.9], strict=True)
     )
-    models = tables["models"].assign(inner_accuracy=tables["models"]["recipe"].map(inner))
+    models = tables["models"].assign(choice_accuracy=tables["models"]["recipe"].map(inner))
     # In one fold another recipe is ahead.
     swapped = (models["fold"] == 0) & (models["recipe"] == "ikfd-pooled-meb-normalised")
-    models.loc[swapped, "inner_accuracy"] = 0.98
+    models.loc[swapped, "choice_accuracy"] = 0.98
     whole = config() | {"auto": {"alignments": 5_000_000}}
     _, page = report_page(tables, whole, models=models, final_recipe="ikfd-pooled-meb")
     assert "data-1-automatic" in page.ids
