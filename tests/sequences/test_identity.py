@@ -67,12 +67,13 @@ def extended(one, two, i, j, word, scores, gain, threshold):
     return max(best, 1) if kept else 0
 
 
-def test_words_are_extended_to_the_ends_of_both_sequences():
+@pytest.mark.parametrize("match", [2, 0])  # a score of 0 is shown as 1: 0 is that of chance
+def test_words_are_extended_to_the_ends_of_both_sequences(match):
     random = np.random.default_rng(7)
     letters = [random.choice(4, size, p=[0.6, 0.2, 0.1, 0.1]) for size in random.integers(5, 30, 9)]
     starts = np.concatenate([[0], np.cumsum(list(map(len, letters)))])
-    scores = np.where(np.eye(4, dtype=bool), 2, -3).astype(np.int32)
-    word, gain, threshold = 3, 5, 0.8
+    scores = np.where(np.eye(4, dtype=bool), match, -3).astype(np.int32)
+    word, gain, threshold = 3, 5, 0.8 if match else 0.2
     wanted = [
         (a, b, i, j)
         for a in range(9)
