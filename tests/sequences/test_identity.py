@@ -103,6 +103,22 @@ def test_words_are_extended_to_the_ends_of_both_sequences(match):
     assert 0 < np.count_nonzero(expected) < len(expected)
 
 
+def test_words_that_two_sequences_share_are_enough_or_not():
+    """To the word: as many as the formula asks for, and one less."""
+    word, threshold, n = 5, 0.875, 100
+    wanted = n - word + 1 - word * (1 - threshold) * n - (word - 1) * (n / 25 + 2)
+    least = int(np.ceil(wanted))
+    assert 0 < least < 30
+    one = np.arange(n - word + 1)
+    others = [np.where(one < count, one, one + 1000) for count in (least, least - 1)]
+    codes = np.concatenate([one, *others]).astype(np.uint16)
+    starts = np.arange(4) * len(one)
+    pairs = np.array([[0, 1], [0, 2]])
+    lengths = np.array([n, n + 30, n])
+    found = module._enough_words(codes, starts, lengths, pairs, word, threshold)
+    assert found.tolist() == [True, False]
+
+
 @pytest.mark.parametrize(("threshold", "share"), [(0.9, 1.0), (0.7, 0.99), (0.5, 0.95)])
 def test_agrees_with_all_against_all(threshold, share):
     """At least this share of the pairs that single linkage of all pairs puts together."""
