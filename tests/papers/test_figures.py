@@ -94,7 +94,7 @@ def test_all_landmarks_leave_no_error():
 def test_the_error_of_a_rank_is_near_the_best_where_landmarks_abound():
     _, data_set = next(samplers.data_sets())
     best = samplers.best_errors(data_set.kernel)
-    for rank in (5, 25):
+    for rank in (5, 10):
         error, _ = samplers._try(data_set, "uniform", 150, rank, seed=1)
         assert best[rank] <= error < 1.1 * best[rank]
 
