@@ -33,6 +33,16 @@ def test_arrays_come_back(path, arrays):
     assert path.read_bytes() == first
 
 
+def test_the_order_of_a_header_and_of_arrays_is_not_in_the_file(tmp_path, arrays):
+    header = {"b": {"y": 1, "x": [2.5]}, "a": None}
+    turned = {"a": None, "b": {"x": [2.5], "y": 1}}
+    artifacts.write_arrays(tmp_path / "one", "kind 1", header, arrays)
+    artifacts.write_arrays(tmp_path / "two", "kind 1", turned, dict(reversed(arrays.items())))
+    assert (tmp_path / "one").read_bytes() == (tmp_path / "two").read_bytes()
+    with pytest.raises(ValueError, match="not JSON compliant"):
+        artifacts.write_arrays(tmp_path / "three", "kind 1", {"a": np.nan}, arrays)
+
+
 def test_every_truncation_of_arrays_is_refused(path):
     data = path.read_bytes()
     for length in range(0, len(data), 7):

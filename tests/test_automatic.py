@@ -114,3 +114,10 @@ def test_there_are_landmarks_for_every_size_within_the_alignments(n, k):
     assert spent <= CONFIG["auto"]["alignments"]
     if n * (n - 1) / 2 <= 0.5 * CONFIG["auto"]["alignments"]:
         assert wanted["many"] == min(training, 4000)
+
+
+def test_the_smallest_number_of_landmarks_is_a_limit_and_the_others_are_met():
+    grown = {name: settings.get("grow", True) for name, settings in CONFIG["selectors"].items()}
+    few = {name for name in grown if name.endswith("few")}
+    assert few
+    assert {name for name in grown if not grown[name]} == few

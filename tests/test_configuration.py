@@ -271,12 +271,6 @@ def test_files_that_are_no_configuration(tmp_path, text, message):
         load_configuration(path)
 
 
-@pytest.mark.parametrize("ridge", [0, 1e-9, 0.5, 3, "inner"])
-def test_a_ridge_is_any_number_from_zero_on(content, ridge):
-    content["learners"]["ikfd"]["ridge"] = ridge
-    assert complete_configuration(content)["learners"]["ikfd"]["ridge"] == ridge
-
-
 def test_a_missing_file_is_named(tmp_path):
     with pytest.raises(InputError, match=r"nothing\.yaml: cannot be read"):
         load_configuration(tmp_path / "nothing.yaml")

@@ -5,13 +5,22 @@ import pytest
 
 from data_sets import six_objects
 from kreinflow.errors import InputError
-from kreinflow.preflight import check_budgets
+from kreinflow.preflight import check_budgets, check_files
 from kreinflow.sequences.partition import Partition
 
 
 @pytest.fixture
 def dataset():
     return six_objects()
+
+
+def test_results_that_cannot_be_made_are_refused(tmp_path):
+    (tmp_path / "file").write_text("")
+    config = {"datasets": {}, "classify": {}, "selectors": {}}
+    check_files(config | {"results": str(tmp_path / "new" / "folder")}, tmp_path)
+    for name in ("file", "file/results"):
+        with pytest.raises(InputError, match="file: is a file where a folder is expected"):
+            check_files(config | {"results": str(tmp_path / name)}, tmp_path)
 
 
 def test_alignments_that_pay_for_too_few_landmarks_are_refused(dataset):

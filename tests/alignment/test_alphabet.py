@@ -71,3 +71,9 @@ def test_bad_molecule_and_empty_matrix():
         ResidueAlphabet(PROTEIN, "rna")
     with pytest.raises(InputError, match="has no letters"):
         ResidueAlphabet("*", "protein")
+
+
+def test_a_letter_beyond_ascii_hinders_no_other():
+    odd = ResidueAlphabet("ACGTÄ", "nucleotide")
+    assert odd.illegal(odd.clean(b"acgt")) is None
+    assert odd.illegal(b"ACGN") == (4, "N")

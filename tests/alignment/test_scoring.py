@@ -41,6 +41,9 @@ def test_file_in_ncbi_format(tmp_path):
     matrix = load_substitution_matrix("mine.txt", tmp_path)
     assert matrix.alphabet == "ACGT"
     assert np.array_equal(matrix.scores, 9 * np.eye(4) - 4)
+    (tmp_path / "mine.txt").write_text(NCBI.replace("\n", "\n\n# between\n"))
+    again = load_substitution_matrix("mine.txt", tmp_path)
+    assert np.array_equal(again.scores, matrix.scores)
 
 
 @pytest.mark.parametrize(

@@ -30,9 +30,9 @@ def test_an_automatic_choice_has_a_section_with_the_runners_up(tables):
     places = [
         section.index(row)
         for row in (
-            "ikfd-pooled-meb 97.00 % 0.200 2 of 3",
-            "ikfd-pooled-meb-normalised 96.00 % 0.200 1 of 3",
-            "ikfd-meb 91.00 % 0.200 0 of 3",
+            "ikfd-pooled-meb 97.00 % 0.190 2 of 3",
+            "ikfd-pooled-meb-normalised 96.00 % 0.190 1 of 3",
+            "ikfd-meb 91.00 % 0.190 0 of 3",
         )
     ]
     assert places == sorted(places)

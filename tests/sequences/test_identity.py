@@ -67,12 +67,13 @@ def extended(one, two, i, j, word, scores, gain, threshold):
     return max(best, 1) if kept else 0
 
 
-def test_words_are_extended_to_the_ends_of_both_sequences():
+@pytest.mark.parametrize("match", [2, 0])  # a score of 0 is shown as 1: 0 is that of chance
+def test_words_are_extended_to_the_ends_of_both_sequences(match):
     random = np.random.default_rng(7)
     letters = [random.choice(4, size, p=[0.6, 0.2, 0.1, 0.1]) for size in random.integers(5, 30, 9)]
     starts = np.concatenate([[0], np.cumsum(list(map(len, letters)))])
-    scores = np.where(np.eye(4, dtype=bool), 2, -3).astype(np.int32)
-    word, gain, threshold = 3, 5, 0.8
+    scores = np.where(np.eye(4, dtype=bool), match, -3).astype(np.int32)
+    word, gain, threshold = 3, 5, 0.8 if match else 0.2
     wanted = [
         (a, b, i, j)
         for a in range(9)
@@ -100,6 +101,22 @@ def test_words_are_extended_to_the_ends_of_both_sequences():
     ]
     assert found.tolist() == expected
     assert 0 < np.count_nonzero(expected) < len(expected)
+
+
+def test_words_that_two_sequences_share_are_enough_or_not():
+    """To the word: as many as the formula asks for, and one less."""
+    word, threshold, n = 5, 0.875, 100
+    wanted = n - word + 1 - word * (1 - threshold) * n - (word - 1) * (n / 25 + 2)
+    least = int(np.ceil(wanted))
+    assert 0 < least < 30
+    one = np.arange(n - word + 1)
+    others = [np.where(one < count, one, one + 1000) for count in (least, least - 1)]
+    codes = np.concatenate([one, *others]).astype(np.uint16)
+    starts = np.arange(4) * len(one)
+    pairs = np.array([[0, 1], [0, 2]])
+    lengths = np.array([n, n + 30, n])
+    found = module._enough_words(codes, starts, lengths, pairs, word, threshold)
+    assert found.tolist() == [True, False]
 
 
 @pytest.mark.parametrize(("threshold", "share"), [(0.9, 1.0), (0.7, 0.99), (0.5, 0.95)])

@@ -40,7 +40,8 @@ def test_unknown_has_a_line_for_each_recipe_and_a_marker_at_its_threshold(tables
     figure = p.unknown_figure(curve, summary, comparison)
     svg = figure_svg(figure)
     assert svg == figure_svg(p.unknown_figure(curve, summary, comparison))
-    drawn = figure.axes[0].lines[1:]
+    chance, *drawn = figure.axes[0].lines
+    assert chance.get_xydata().tolist() == [[0, 0], [1, 1]]
     curves = [line for line in drawn if line.get_linestyle() != "None"]
     markers = [line for line in drawn if line.get_linestyle() == "None"]
     assert len(curves) == len(summary)
@@ -60,6 +61,7 @@ def test_the_inner_choice_stands_beside_the_best_recipe(tables):
     best = best_recipe(tables["comparison"])
     figure = p.calibration_figure(tables["calibration"], best)
     assert set(legend_of(figure)) == {"perfect", INNER_CHOICE, f"{best} (best)"}
+    assert figure.axes[0].lines[0].get_xydata().tolist() == [[0, 0], [1, 1]]
 
 
 def test_boxes_are_the_ranges_of_perfect_probabilities(tables):
