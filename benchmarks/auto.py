@@ -2,6 +2,7 @@
 
     python benchmarks/auto.py                      all kinds: some minutes on a quiet machine
     python benchmarks/auto.py --kinds close remote some of them
+    python benchmarks/auto.py --config config.yaml the selectors, learners and recipes of a config
 
 The kinds are those of ``kinds.py``. Each is made once, from a fixed seed, and all its sequences
 are aligned with each other; all methods then learn from the training parts of the same three
@@ -17,7 +18,7 @@ import argparse
 import hashlib
 import tempfile
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -25,6 +26,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import yaml
 from numpy.typing import NDArray
 
 from kinds import KINDS
@@ -95,11 +97,18 @@ def sequences_of(kind: str) -> tuple[Dataset, ScoringScheme]:
     return dataset, scheme
 
 
-def configuration(molecule: str) -> dict[str, Any]:
-    """Return the config of data of their own, and nothing else."""
+def configuration(molecule: str, recipes: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    """Return the config of data of their own, and of recipes, if they are not those of `auto`."""
     source = {"type": "fasta", "fasta": "x.fasta", "molecule": molecule}
     source["labels"] = {"from_file_names": True}
-    return complete_configuration({"datasets": {"it": {"source": source}}})
+    return complete_configuration({"datasets": {"it": {"source": source}}, **(recipes or {})})
+
+
+def recipes_of(path: Path | None) -> dict[str, Any]:
+    """Return what a config says of landmarks, learners and inner folds, if there is one."""
+    content = yaml.safe_load(path.read_bytes()) if path else {}
+    wanted = "inner_folds", "transforms", "selectors", "learners", "recipes"
+    return {key: content[key] for key in wanted if key in content}
 
 
 def folds_of(dataset: Dataset, homology: bool) -> Partition:
@@ -111,19 +120,24 @@ def folds_of(dataset: Dataset, homology: bool) -> Partition:
 
 
 def learned(
-    dataset: Dataset, partition: Partition, fold: str, scheme: ScoringScheme
+    dataset: Dataset,
+    partition: Partition,
+    fold: str,
+    scheme: ScoringScheme,
+    config: Mapping[str, Any],
 ) -> Iterator[tuple[dict[str, Any], pd.DataFrame]]:
-    """Yield the inner figures and the predictions of each recipe of `auto`."""
-    config = configuration("protein")
+    """Yield the inner figures and the predictions of each recipe."""
     scores = MatrixScores(dataset.payload_as(Aligned).scores)
     names = sorted({recipe["transform"] for recipe in config["recipes"]})
     transforms = transforms_of(names, config["transforms"], scheme)
     seed, parts, training = config["seed"], training_parts(partition), partition.training(fold)
     stage = LandmarkStage(dataset, scores, transforms, seed, training, fold, parts)
-    tables = {
-        name: stage.select(make_selector(settings))
-        for name, settings in config["selectors"].items()
-    }
+    tables: dict[str, pd.DataFrame] = {}
+    for name, settings in config["selectors"].items():  # one that takes another's number is later
+        matched = tables.get(str(settings.get("budget")))
+        tables[name] = stage.select(
+            make_selector(settings), None if matched is None else len(matched)
+        )
     for name, table in tables.items():
         rows = table["row"].to_numpy(np.int64)
         columns = scores.rectangle(np.arange(len(dataset.ids)), rows)
@@ -142,11 +156,15 @@ def learned(
 
 
 def figures_of_fold(
-    dataset: Dataset, partition: Partition, fold: str, scheme: ScoringScheme
+    dataset: Dataset,
+    partition: Partition,
+    fold: str,
+    scheme: ScoringScheme,
+    config: Mapping[str, Any],
 ) -> list[dict[str, Any]]:
-    """Return accuracy and macro F1 of all methods, and of each recipe of `auto`."""
+    """Return accuracy and macro F1 of all methods, and of each recipe."""
     rows, figures = [], []
-    for trained, predictions in learned(dataset, partition, fold, scheme):
+    for trained, predictions in learned(dataset, partition, fold, scheme, config):
         found = quality(predictions["true"].tolist(), predictions["predicted"].tolist())
         figures.append(trained)
         rows.append({"method": trained["recipe"], **found})
@@ -185,8 +203,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--kinds", nargs="+", choices=list(KINDS), default=list(KINDS))
     parser.add_argument("--folder", type=Path, default=Path("auto-benchmark"))
+    parser.add_argument("--config", type=Path, help="recipes in place of those of `auto`")
     asked = parser.parse_args()
     asked.folder.mkdir(parents=True, exist_ok=True)
+    config = configuration("protein", recipes_of(asked.config))
     warnings.simplefilter("ignore")  # of landmarks that are too few: what `few` is there to show
     lines = [["kind", "N", "classes", *NAMES.values(), BEST]]
     for kind in asked.kinds:
@@ -200,7 +220,7 @@ def main() -> None:
                     rows = [
                         row
                         for fold in partition.names
-                        for row in figures_of_fold(dataset, partition, fold, scheme)
+                        for row in figures_of_fold(dataset, partition, fold, scheme, config)
                     ]
                 made = pd.DataFrame(rows).assign(n=len(dataset.ids), classes=len(dataset.classes))
                 made.to_csv(path, sep="\t", index=False)

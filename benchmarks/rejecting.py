@@ -92,6 +92,7 @@ def main() -> int:
     parser.add_argument("--runs", type=int, default=100)
     given = parser.parse_args()
     base.RejectRule = Recorded  # type: ignore[attr-defined]
+    base.REJECT_ERROR = ERROR
     for selector in ("uniform", "meb"):
         for n in (300, 1000, 3000):
             for distance in (4.0, 5.0):

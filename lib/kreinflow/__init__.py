@@ -33,7 +33,7 @@ The scikit-learn estimators of :mod:`kreinflow.estimators` can be had from here 
 from importlib import import_module
 from typing import Any
 
-__version__ = "0.2.0"
+__version__ = "0.3.0"
 
 _ESTIMATORS = ("KreinClassifier", "KreinNystroem", "NystroemClassifier")
 

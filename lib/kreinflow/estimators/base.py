@@ -34,7 +34,7 @@ from kreinflow.sequences.partition import ALL
 KINDS = tuple(kind for kind in MATRIX_KINDS if kind != "asymmetric")
 """What the entries of a symmetric matrix can be."""
 
-REJECT_ERROR = 0.01
+REJECT_ERROR = 0.05
 """Errors tolerated among new objects above the reject threshold, as in the config."""
 
 SYMMETRY = 1e-6

@@ -55,7 +55,7 @@ class NystroemClassifier(LandmarkDecisions):
         m.
     landmark_classifier_ : LandmarkClassifier
         The trained function of the scores (:mod:`kreinflow.models.classifier`), with temperature
-        and reject threshold: at most 1 % errors of new objects above it, with 90 % confidence
+        and reject threshold: at most 5 % errors of new objects above it, with 90 % confidence
         (:func:`~kreinflow.models.reject_threshold.reject_threshold`).
     training_ : dict
         What the training said: rank, hyper_parameters, inner_accuracy, converged and more.
