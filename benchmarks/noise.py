@@ -4,8 +4,8 @@
 
 Each run draws points of one cloud and two classes at random, as large as each other. A table has
 the mean of the inner accuracy and its distance from 0.5 in standard errors, for each selector and
-learner. Of unbiased figures 6 % are beyond 2 standard errors (20 seeds), and the mean square of these
-distances is 1.1. All runs of a seed have the same points, so all figures go up and down together.
+learner. Of unbiased figures 6 % are beyond 2 standard errors (20 seeds), and their mean
+square is 1.1. All runs of a seed have the same points, so all figures go up and down together.
 """
 
 import argparse
