@@ -141,7 +141,9 @@ def test_what_is_learned_is_the_same_without_them(run, kind):
         for version in ("plain", "scrambled")
     )
     assert ours["id"].equals(theirs["id"])
-    assert (ours["probability"] != theirs["probability"]).mean() > 0.9
+    changed = ours["probability"] != theirs["probability"]
+    assert (changed | (ours["probability"] > 1 - 1e-6)).mean() > 0.9
+    assert changed.mean() > 0.5
 
 
 def test_they_are_aligned_with_the_landmarks_alone(run):
