@@ -1,5 +1,5 @@
 # Trains all recipes of a selector on the training part of a fold, and predicts the rest.
-# needs: columns, factors, folds
+# needs: data set, columns, factors, folds, landmarks
 # makes: models/SELECTOR/FOLD.safetensors, FOLD.tsv; predictions/SELECTOR/FOLD.tsv.gz
 
 

@@ -102,7 +102,7 @@ def test_a_coverage_replaces_the_error_and_its_confidence(content):
     assert [config[f"reject_{key}"] for key in REJECT_KEYS] == [None, None, 0.95]
     assert complete_configuration(config) == config  # as the report prints it
     config = complete_configuration(content)
-    assert [config[f"reject_{key}"] for key in REJECT_KEYS] == [0.01, 0.9, None]
+    assert [config[f"reject_{key}"] for key in REJECT_KEYS] == [0.05, 0.9, None]
     assert complete_configuration(config) == config
 
 

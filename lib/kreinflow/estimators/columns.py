@@ -147,7 +147,7 @@ class NystroemClassifier(LandmarkDecisions):
         part = TrainingPart(
             rows=rows,
             labels=codes,
-            groups=np.array(row_digests(given[:, np.unique(landmark_rows)])),
+            groups=np.array(row_digests(given[:, np.unique(landmark_rows)], np.abs(given).max())),
             classes=self._class_names(),
         )
         self._train(landmarks, part)

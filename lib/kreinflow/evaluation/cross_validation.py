@@ -7,14 +7,14 @@ hyper-parameters and learners see the training part of a fold alone.
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache, partial
+from functools import partial
 from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
 
 from kreinflow.alignment.transforms import ScoreTransform
-from kreinflow.errors import KreinflowError
+from kreinflow.errors import InputError, KreinflowError
 from kreinflow.evaluation.centred_scores import CentredScores
 from kreinflow.krein.correction import embed
 from kreinflow.krein.double_centring import double_centre_factor
@@ -59,7 +59,7 @@ def cross_validate(
     Parameters
     ----------
     dataset : Dataset
-        Labels, and the distinct row of each record. What its rows hold is not looked at.
+        Labels, and the distinct row of each record.
     scores : Scores
         Where the scores of its distinct rows come from.
     partition : Partition
@@ -92,6 +92,10 @@ def cross_validate(
         * ``seconds_training`` (landmarks, factor, choice and fit) and ``seconds_testing``;
         * ``failure``: why there is no accuracy, else empty.
     """
+    if dataset.kind == "asymmetric" and centring != "landmarks":
+        raise InputError(
+            "centring: an asymmetric matrix holds similarities, which are not centred."
+        )
     known = transforms_of(["raw"], {}, None) | dict(transforms or {})
     lines: list[dict[str, Any]] = []
     for name in partition.names:
@@ -199,8 +203,7 @@ class _Fold:
         again = choose_again and (lambda held_out: given(choose_again(held_out)))
         landmarks = given(landmarks)
 
-        @cache
-        def fits() -> InnerFits:
+        def fits() -> InnerFits:  # not shared: the first recipe would pay for all
             inner = inner_partition(training, self.inner_folds, self.seed, self.name)
             return InnerFits(inner, again, partial(_factor, centred=centred))
 

@@ -147,9 +147,9 @@ class Problem:
 
 
 NOTES: Mapping[str, str] = {
-    "unlearned": "nothing was learned of it (no basis function is left, or it has no landmark), so "
-    "it is predicted only where the decisions of all other classes are lower",
-    "singular": "its covariance is singular, so a pseudo-inverse took the place of the inverse",
+    "unlearned": "nothing was learned (no basis function or no landmark is left), so such a class "
+    "is predicted only where the decisions of all other classes are lower",
+    "singular": "the covariance is singular, so a pseudo-inverse took the place of the inverse",
 }
 """What a fit can say of a class, by name. Log, tables and report pass it on."""
 

@@ -88,13 +88,14 @@ class InnerFits:
     """What the fits of inner folds may know: records, landmarks, kernel and factor of each.
 
     A record that is a landmark knows itself: its column of C holds its own score, its own label
-    stands in the basis. A new object never does. And landmarks of a class were chosen with the
+    stands in the basis. No new object knows itself. And landmarks of a class were chosen with the
     labels of all its records, so what is no landmark is nearer to those of its own class than a
     new object is. So the fit that an inner fold measures does without that fold's landmarks; and
     where scores cost nothing its landmarks are chosen again, from its own training records.
 
-    Kernels and factors are shared by recipes. They are kept while an eighth of the memory that is
-    allowed suffices. What does not fit is made again for each recipe, and has the same bits.
+    Kernels and factors are shared by recipes. They are kept while a sixteenth of the memory that
+    is allowed suffices for each. What does not fit is made again for each recipe, and has the same
+    bits.
 
     Parameters
     ----------
@@ -202,7 +203,7 @@ class _Kept(Generic[T]):
             return self._made[key]
         made = make()
         size = sum(array.nbytes for array in arrays(made) if isinstance(array, np.ndarray))
-        if 8 * (self._bytes + size) <= current_limits().memory:
+        if 16 * (self._bytes + size) <= current_limits().memory:
             self._made[key] = made
             self._bytes += size
         return made
@@ -309,4 +310,5 @@ def _held_out_decisions(
         unseen = known.on(held_out)
         for decision, fit in zip(decisions, fitted, strict=True):
             decision[places] = learner.decide(fit, unseen)
+        del known, unseen, fitted, fit  # the next fold needs their room
     return decisions

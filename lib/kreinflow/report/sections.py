@@ -209,8 +209,8 @@ def automatic(
     names = ranked["recipe"].astype(str).tolist()
     columns = {
         "recipe": names,
-        "inner accuracy": map(percent, numbers(ranked["choice_accuracy"])),
-        "inner log loss": cells(ranked["choice_log_loss"], ".3f"),
+        "accuracy of the choice": map(percent, numbers(ranked["choice_accuracy"])),
+        "its log loss": cells(ranked["choice_log_loss"], ".3f"),
         "chosen in outer folds": [f"{chosen.count(name)} of {len(chosen)}" for name in names],
         "accuracy on outer folds": [accuracies[name] for name in names],
         f"{unit} per query": [f"{cost[name]:,.0f}" for name in names],

@@ -96,7 +96,8 @@ def collapse(
             drops.add(f"identical {what}s with different labels", [ids[i]])
         else:
             places.append(i)
-    sizes = Counter(label for label, _ in {(labels[i], contents[i]) for i in places})
+    names = records.payload.digests(contents)
+    sizes = Counter(label for label, _ in {(labels[i], names[i]) for i in places})
     small = {label for label, size in sizes.items() if size < min_class_size}
     drops.add("small class", (ids[i] for i in places if labels[i] in small))
     places = [i for i in places if labels[i] not in small]
@@ -110,7 +111,7 @@ def collapse(
         labels=codes,
         classes=classes,
         rows=rows,
-        digests=payload.digests(row_of),
+        digests=tuple(names[places[record]] for record in first),
         payload=payload,
         statistics={
             "records_read": records.read,

@@ -38,7 +38,7 @@ class Dataset:
     """Distinct row of each record; rows are numbered by first appearance."""
     digests: tuple[str, ...]
     """Of each distinct row: first 32 hexadecimal digits of the sha256 of its residues, of the bytes
-    of its vector or string, or, for a matrix, of the first id with such a row; without ids, of the
+    of its vector or string, or, for a matrix, of the least id with such a row; without ids, of the
     sorted numbers of the row, see :func:`~kreinflow.sequences.payload.row_digests`."""
     payload: Payload
     """What the distinct rows hold."""

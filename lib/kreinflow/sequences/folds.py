@@ -308,8 +308,9 @@ def _hashed_folds(
         if len(members) < k:
             raise InputError(
                 f"folds: class {label!r} has {counted(len(members), 'different record')}, "
-                f"fewer than k = {k} folds. Set 'folds.k' to {max(2, len(members))} or "
-                f"less, or 'min_class_size' to more than {len(members)} to drop such classes."
+                f"fewer than k = {k} folds. "
+                + (f"Set 'folds.k' to {len(members)} or less, or " if len(members) > 1 else "Set ")
+                + f"'min_class_size' to more than {len(members)} to drop such classes."
             )
         offset = int(hash_keys(seed, _name("fold offset", repeat), [label])[0] % k)
         unit_fold[members] = _spread(keys[members], k, offset)

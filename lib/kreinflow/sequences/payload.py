@@ -23,27 +23,45 @@ def digest(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()[:32]
 
 
-def row_digests(rows: Iterable[NDArray[np.floating]]) -> tuple[str, ...]:
+def row_digests(rows: Iterable[NDArray[np.floating]], largest: float) -> tuple[str, ...]:
     """Return names of the rows of a matrix that no order of rows and columns and no unit changes.
 
-    A name is the digest of the sorted numbers of the row, as shares of the largest one with six
-    decimals. Rows that are the same share it. Other rows with such numbers are told apart by the
-    order in which they come.
+    A name is the digest of the sorted numbers of the row. Rows that are the same but for rounding
+    share it. Other rows with these numbers are told apart by the order in which they come.
+
+    Parameters
+    ----------
+    rows : iterable of ndarray
+    largest : float
+        The size of the largest number of all.
     """
     names = []
     found: dict[str, dict[str, int]] = {}
     for row in rows:
-        numbers = _plain(row)
-        largest = np.abs(numbers).max(initial=0.0) or 1.0
-        name = digest(_plain(np.sort(np.round(numbers / largest, 6))).tobytes())
+        same = _rounded(row, largest)
+        name = digest(_bytes(np.sort(same)))
         alike = found.setdefault(name, {})
-        place = alike.setdefault(digest(numbers.tobytes()), len(alike))
+        place = alike.setdefault(digest(_bytes(same)), len(alike))
         names.append(digest(f"{name} {place}".encode()) if place else name)
     return tuple(names)
 
 
-def _plain(row: NDArray[np.floating]) -> FloatArray:
-    return np.asarray(row, dtype=np.float64) + 0.0  # -0.0 is 0.0
+def _rounded(row: NDArray[np.floating], largest: float) -> FloatArray:
+    """Return a row as shares of its largest number, and last that number as a share of all.
+
+    They have six decimals. That a number written with few decimals stays on one side, whatever its
+    unit, twelve decimals are taken before.
+    """
+    numbers = np.asarray(row, dtype=np.float64)
+    own = float(np.abs(numbers).max(initial=0.0))
+    size = np.log(own / largest) if own > 0 else 0.0
+    shares = np.concatenate([numbers / (own or 1.0), [size]])
+    rounded: FloatArray = np.round(np.round(shares, 12), 6)
+    return rounded
+
+
+def _bytes(numbers: FloatArray) -> bytes:
+    return (numbers + 0.0).tobytes()  # -0.0 is 0.0
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -68,7 +86,7 @@ class Payload(ABC):
     def contents(self, ids: Sequence[str]) -> list[bytes]:
         """Return what makes rows the same, and their digests, of rows with these ids."""
 
-    def digests(self, contents: Iterable[bytes]) -> tuple[str, ...]:
+    def digests(self, contents: Sequence[bytes]) -> tuple[str, ...]:
         """Return the names of the rows, of which these are the contents."""
         return tuple(map(digest, contents))
 
@@ -180,21 +198,22 @@ class Matrix(Payload):
         """Return the ids: rows of a matrix are never the same."""
         return [id.encode() for id in ids]
 
-    def digests(self, contents: Iterable[bytes]) -> tuple[str, ...]:
-        """See :meth:`Payload.digests`; identical rows have the name of the first.
+    def digests(self, contents: Sequence[bytes]) -> tuple[str, ...]:
+        """See :meth:`Payload.digests`; identical rows have the name of the least of their ids.
 
         Rows without ids are named by what they hold, see :func:`row_digests`.
         """
         objects: Iterable[NDArray[np.floating]] = self.values
         if self.kind == "asymmetric":
             objects = map(np.append, self.values, self.values.T)
+        largest = float(max(self.values.max(initial=0.0), -self.values.min(initial=0.0)))
         if self.numbered:
-            return row_digests(objects)
-        first: dict[str, bytes] = {}
-        return tuple(
-            digest(first.setdefault(digest(_plain(row).tobytes()), content))
-            for row, content in zip(objects, contents, strict=True)
-        )
+            return row_digests(objects, largest)
+        same = [digest(_bytes(_rounded(row, largest))) for row in objects]
+        least: dict[str, bytes] = {}
+        for name, content in zip(same, contents, strict=True):
+            least[name] = min(content, least.get(name, content))
+        return tuple(digest(least[name]) for name in same)
 
     @classmethod
     def read(cls, folder: Path, summary: dict[str, Any]) -> tuple[tuple[str, ...], Self]:

@@ -32,7 +32,8 @@ def test_rows_without_ids_are_numbered_and_named_by_what_they_hold(folder):
     assert (data.ids, data.classes) == (("1", "2", "3", "4"), ("1", "2"))
     assert data.labels.tolist() == [0, 1, 0, 1]
     assert data.kind == "similarity"
-    numbers = np.sort(np.round(K[0] / 3, 6)).tobytes()
+    shares = np.append(np.round(K[0] / 3, 6), 0.0)  # and the logarithm of the largest one
+    numbers = np.sort(shares).tobytes()
     assert data.digests[0] == hashlib.sha256(numbers).hexdigest()[:32]
     assert len(set(data.digests)) == 4  # the same numbers, in other columns
     assert data.statistics["asymmetry"] == 0
@@ -51,12 +52,43 @@ def test_rows_without_ids_keep_their_names_in_another_order_and_unit(folder):
     assert found[1] == tuple(found[0][row] for row in order)
 
 
+@pytest.mark.parametrize("unit", [10.0, 1000.0, 3.0, 1e-7])
+def test_rows_of_few_decimals_keep_their_names_in_another_unit(folder, unit):
+    """Half a millionth is rounded to either side, if nothing is done."""
+    X = np.random.default_rng(2).normal(size=(4, 3))
+    X /= np.linalg.norm(X, axis=1, keepdims=True)
+    values = np.round(X @ X.T, 5) + 5e-7 * (1 - np.eye(4))
+    found = []
+    for factor in (1.0, unit):
+        np.savetxt(folder / "m.csv", factor * values, delimiter=",")
+        found.append(load(matrix(), folder).digests)
+    assert found[0] == found[1]
+
+
+def test_rows_with_ids_keep_their_folds_in_another_order(folder):
+    """Identical ones too, and where the ids are numbers."""
+    values = np.random.default_rng(1).normal(size=(15, 4))
+    values = (values @ values.T)[np.ix_([*range(15), 3, 3, 7], [*range(15), 3, 3, 7])]
+    ids = [str(i + 1) for i in range(18)]
+    names = []
+    for order in (np.arange(18), np.random.default_rng(2).permutation(18)):
+        np.savetxt(folder / "m.csv", values[np.ix_(order, order)], delimiter=",")
+        lines = [f"{ids[i]}\t{'ab'[i % 2]}\n" for i in order]
+        (folder / "l.tsv").write_text("name\tkind\n" + "".join(lines))
+        data = load(matrix(labels=TABLE), folder)
+        names.append(dict(zip(data.ids, data.digests, strict=True)))
+    assert names[0] == names[1]
+    assert len(set(names[0].values())) == 15
+
+
 @pytest.mark.parametrize("ids", [True, False])
 def test_identical_rows_share_their_folds(folder, ids):
-    values = np.random.default_rng(1).normal(size=(12, 12))
-    values += values.T
+    """Those that differ by rounding alone too; a multiple of an object is another one."""
+    X = np.random.default_rng(1).normal(size=(12, 5))
+    X[11] = 2 * X[10]
     twice = np.tile(np.arange(12), 2)
-    values = values[np.ix_(twice, twice)]
+    values = (X @ X.T)[np.ix_(twice, twice)]
+    values *= 1 + 1e-14 * np.random.default_rng(2).normal(size=values.shape)
     if ids:
         write_matrix(folder / "m.csv", values, [f"o{i}" for i in range(24)])
     else:

@@ -13,7 +13,7 @@ from kreinflow.sequences.matrix_files import (
     read_matrix,
 )
 from kreinflow.sequences.payload import MATRIX_FILE, Matrix
-from kreinflow.sequences.sources.measured import VARIABLE, MeasuredSource, labels_schema, numbers
+from kreinflow.sequences.sources.measured import VARIABLE, MeasuredSource, labels_schema
 from kreinflow.sequences.sources.source import MIN_CLASS_SIZE
 from kreinflow.settings import SettingsSchema
 
@@ -73,10 +73,11 @@ class MatrixSource(MeasuredSource):
         values, asymmetry = check_matrix(
             self.path, read.values, settings["kind"], settings["symmetry_tolerance"]
         )
+        nameless = read.ids is None and "lines" in settings["labels"]
         records = Records(
             ids,
             labels,
-            Matrix(values, kind=self.kind, numbered=ids == numbers(len(ids))),
+            Matrix(values, kind=self.kind, numbered=nameless),
             len(ids),
             self.files(),
         )
