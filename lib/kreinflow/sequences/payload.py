@@ -56,8 +56,7 @@ def _rounded(row: NDArray[np.floating], largest: float) -> FloatArray:
     own = float(np.abs(numbers).max(initial=0.0))
     size = np.log(own / largest) if own > 0 else 0.0
     shares = np.concatenate([numbers / (own or 1.0), [size]])
-    rounded: FloatArray = np.round(np.round(shares, 12), 6)
-    return rounded
+    return np.asarray(np.round(np.round(shares, 12), 6), dtype=np.float64)
 
 
 def _bytes(numbers: FloatArray) -> bytes:
