@@ -18,7 +18,7 @@ with logged(snakemake.log[0]) as console:
     params = snakemake.params
     dataset = read_dataset(Path(snakemake.input.records).parent)
     tables = [
-        read_table(path, ["recipe", "choice_accuracy", "choice_log_loss"], text=["recipe"])
+        read_table(path, ["recipe", "inner_accuracy", "inner_log_loss"], text=["recipe"])
         for path in snakemake.input.tables
     ]
     figures = pd.concat(tables, ignore_index=True).to_dict("records")

@@ -204,8 +204,8 @@ def made_up_choices():
     place = [(recipe, 0, fold) for recipe in ("a", "b", "c", "d") for fold in (0, 1)]
     models = pd.DataFrame(place, columns=["recipe", "repeat", "fold"])
     models["selector"] = ["few"] * 4 + ["many"] * 4
-    models["choice_accuracy"] = [0.9, 0.8, 0.8, 0.9, 0.9, 0.9, 0.8, 0.8]
-    models["choice_log_loss"] = 0.1
+    models["inner_accuracy"] = [0.9, 0.8, 0.8, 0.9, 0.9, 0.9, 0.8, 0.8]
+    models["inner_log_loss"] = 0.1
     models["alignments_per_query"] = [10, 12, 10, 12, 50, 50, 50, 50]
     metrics = pd.DataFrame(place, columns=["recipe", "repeat", "fold"])
     metrics["accuracy"] = [0.7, 1.0, 1.0, 0.5, 0.9, 0.8, 1.0, 1.0]

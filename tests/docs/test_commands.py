@@ -166,7 +166,7 @@ def test_a_report_with_the_choice_and_a_model_that_classifies(run_page):
     models = pd.read_csv(folder / "results-mine/mine/evaluation/models.tsv", sep="\t")
     assert sorted(names) == sorted(models["recipe"].unique())
     final = models[models["repeat"] < 0].set_index("recipe")
-    assert final["choice_accuracy"].max() == final.loc[names[0], "choice_accuracy"]
+    assert final["inner_accuracy"].max() == final.loc[names[0], "inner_accuracy"]
     classified = pd.read_csv(folder / "classified.tsv", sep="\t")
     truth = classified["id"].str.split("_").str[0]
     assert len(classified) == 21

@@ -36,7 +36,7 @@ def made_up(seed=3):
     head = ["recipe", "repeat", "fold"]
     known = pd.DataFrame(known, columns=[*head, "id", "true", "predicted", "p_a", "p_b"])
     unknown = pd.DataFrame(unknown, columns=list(u.UNKNOWN_COLUMNS))
-    more = ["choice_accuracy", "choice_log_loss", "reject_threshold"]
+    more = ["inner_accuracy", "inner_log_loss", "reject_threshold"]
     return known, unknown, pd.DataFrame(models, columns=[*head, *more])
 
 
@@ -60,7 +60,7 @@ def test_thresholds_of_the_inner_choice_are_those_of_the_recipe_it_took():
     by_place = models.set_index(["repeat", "fold"])
     for repeat, fold in FOLDS:
         rows = by_place.loc[(repeat, fold)]
-        best = rows[rows["choice_accuracy"] == rows["choice_accuracy"].max()]
+        best = rows[rows["inner_accuracy"] == rows["inner_accuracy"].max()]
         chosen = of(limits, INNER_CHOICE, repeat, fold)["threshold"].item()
         assert chosen == best["reject_threshold"].item()
     assert len(u.thresholds(models, ["one"])) == 6  # nothing to choose from

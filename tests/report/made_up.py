@@ -128,8 +128,6 @@ def made_up_models(places, recipes, budget):
         reject_threshold=0.4,
         inner_accuracy=0.95,
         inner_log_loss=0.2,
-        choice_accuracy=0.96,
-        choice_log_loss=0.19,
         alignments_per_query=landmarks + 1,
     )
 

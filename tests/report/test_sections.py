@@ -13,10 +13,10 @@ def test_an_automatic_choice_has_a_section_with_the_runners_up(tables):
     inner = dict(
         zip(tables["models"]["recipe"].unique(), [0.91, 0.97, 0.96] + 6 * [0.9], strict=True)
     )
-    models = tables["models"].assign(choice_accuracy=tables["models"]["recipe"].map(inner))
+    models = tables["models"].assign(inner_accuracy=tables["models"]["recipe"].map(inner))
     # In one fold another recipe is ahead.
     swapped = (models["fold"] == 0) & (models["recipe"] == "ikfd-pooled-meb-normalised")
-    models.loc[swapped, "choice_accuracy"] = 0.98
+    models.loc[swapped, "inner_accuracy"] = 0.98
     whole = config() | {"auto": {"alignments": 5_000_000}}
     _, page = report_page(tables, whole, models=models, final_recipe="ikfd-pooled-meb")
     assert "data-1-automatic" in page.ids
@@ -30,9 +30,9 @@ def test_an_automatic_choice_has_a_section_with_the_runners_up(tables):
     places = [
         section.index(row)
         for row in (
-            "ikfd-pooled-meb 97.00 % 0.190 2 of 3",
-            "ikfd-pooled-meb-normalised 96.00 % 0.190 1 of 3",
-            "ikfd-meb 91.00 % 0.190 0 of 3",
+            "ikfd-pooled-meb 97.00 % 0.200 2 of 3",
+            "ikfd-pooled-meb-normalised 96.00 % 0.200 1 of 3",
+            "ikfd-meb 91.00 % 0.200 0 of 3",
         )
     ]
     assert places == sorted(places)

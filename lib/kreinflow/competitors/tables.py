@@ -127,7 +127,7 @@ def budget_table(
     kind : str
         How the folds were made.
     models : DataFrame
-        The evaluation's, with recipe, repeat, fold, selector, choice_accuracy, choice_log_loss,
+        The evaluation's, with recipe, repeat, fold, selector, inner_accuracy, inner_log_loss,
         alignments_per_query.
     metrics : DataFrame
         The evaluation's, with recipe, repeat, fold, accuracy.

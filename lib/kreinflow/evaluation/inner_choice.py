@@ -21,7 +21,7 @@ def with_inner_choice(
     predictions : DataFrame
         Columns of :data:`~kreinflow.evaluation.metrics.PREDICTION_COLUMNS` and probabilities.
     models : DataFrame
-        With recipe, repeat, fold, choice_accuracy, choice_log_loss.
+        With recipe, repeat, fold, inner_accuracy, inner_log_loss.
     order : sequence of str
         The recipes as the config lists them.
 
@@ -47,7 +47,7 @@ def chosen_recipes(models: pd.DataFrame, order: Sequence[str]) -> dict[tuple[int
     Parameters
     ----------
     models : DataFrame
-        With recipe, repeat, fold, choice_accuracy, choice_log_loss; rows of the final model, with a
+        With recipe, repeat, fold, inner_accuracy, inner_log_loss; rows of the final model, with a
         negative repeat, are left out.
     order : sequence of str
         The recipes as the config lists them.

@@ -49,7 +49,7 @@ def thresholds(models: pd.DataFrame, order: Sequence[str]) -> pd.DataFrame:
     Parameters
     ----------
     models : DataFrame
-        With recipe, repeat, fold, choice_accuracy, choice_log_loss, reject_threshold.
+        With recipe, repeat, fold, inner_accuracy, inner_log_loss, reject_threshold.
     order : sequence of str
         The recipes as the config lists them.
 

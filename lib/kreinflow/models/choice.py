@@ -14,7 +14,7 @@ def choose_recipe(
     Parameters
     ----------
     figures : sequence of mappings
-        With the keys recipe, choice_accuracy, choice_log_loss: of the same training part.
+        With the keys recipe, inner_accuracy, inner_log_loss: of the same training part.
     order : sequence of str
         The recipes as the config lists them.
     wanted : str or None
@@ -22,8 +22,7 @@ def choose_recipe(
     Returns
     -------
     str
-        The highest accuracy of the hyper-parameters that its inner folds choose; among equals the
-        lowest log loss, then the first listed.
+        The highest inner accuracy; among equals the lowest log loss, then the first listed.
     """
     if wanted is not None:
         return wanted
@@ -31,8 +30,8 @@ def choose_recipe(
     return min(
         order,
         key=lambda name: (
-            -float(found[name]["choice_accuracy"]),
-            round(float(found[name]["choice_log_loss"]), LOSS_DIGITS),
+            -float(found[name]["inner_accuracy"]),
+            round(float(found[name]["inner_log_loss"]), LOSS_DIGITS),
             order.index(name),
         ),
     )

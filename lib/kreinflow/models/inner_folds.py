@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import cache
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -157,7 +157,7 @@ class InnerFits:
         kernel = self._kernels.get(
             (fold, transform.name),
             lambda: landmark_kernel(landmarks, part, transform),
-            lambda kernel: [kernel.C, *([kernel.reverse] if kernel.reverse is not None else [])],
+            lambda kernel: [kernel.C, *([] if kernel.reverse is None else [kernel.reverse])],
         )
 
         def factored() -> Factored:
@@ -209,36 +209,17 @@ class _Kept(Generic[T]):
         return made
 
 
-class Chosen(NamedTuple):
-    """The hyper-parameters that inner folds choose, and what they say of them.
-
-    Parameters
-    ----------
-    choice : mapping of str to float
-        The hyper-parameters.
-    accuracy, log_loss : float
-        Of their decisions. They are what it was chosen by, so they flatter the best of many; but
-        recipes that have as many to choose from can be compared by them.
-    decisions : ndarray of shape (n_measured, n_classes)
-        What the choice is worth: the decisions for the records of each inner fold are of the
-        hyper-parameters that the other inner folds choose, in units of the chosen ones: both were
-        divided by the temperature that suits them best.
-    calibrator : TemperatureCalibrator
-        Fitted to these decisions.
-    """
-
-    choice: Choice
-    accuracy: float
-    log_loss: float
-    decisions: FloatArray
-    calibrator: TemperatureCalibrator
-
-
-def choose(learner: Learner, problem: Problem, fits: InnerFits, rank: Rank) -> Chosen:
+def choose(
+    learner: Learner, problem: Problem, fits: InnerFits, rank: Rank
+) -> tuple[Choice, FloatArray, TemperatureCalibrator]:
     """Choose the hyper-parameters of a learner on inner folds, and say what the choice is worth.
 
     Those with the fewest errors win; among equals those of smaller log loss (after the
     temperature that suits them best), then those that the learner lists first.
+
+    The best of many looks better on the records that it was chosen by than it is. So the decisions
+    that are returned are, for the records of each inner fold, those of the hyper-parameters that
+    the other inner folds choose.
 
     Parameters
     ----------
@@ -249,6 +230,16 @@ def choose(learner: Learner, problem: Problem, fits: InnerFits, rank: Rank) -> C
         Of the same training part.
     rank : "misfit", int or float
         Of the factor.
+
+    Returns
+    -------
+    mapping of str to float
+        The hyper-parameters.
+    ndarray
+        Decisions for the records that were held out. Those of other hyper-parameters are in the
+        units of the chosen ones: both were divided by the temperature that suits them best.
+    TemperatureCalibrator
+        Fitted to these.
     """
     choices = learner.choices()
     truth, folds = problem.labels[fits.measured], fits.inner[fits.measured]
@@ -270,18 +261,12 @@ def choose(learner: Learner, problem: Problem, fits: InnerFits, rank: Rank) -> C
         return min(fewest, key=lambda i: round(float(losses(i)[rows].mean()), LOSS_DIGITS))
 
     best = best_on(np.ones(len(truth), dtype=bool))
-    worth = np.empty_like(decisions[best])
+    honest = np.empty_like(decisions[best])
     for fold in fits:
         other = best_on(folds != fold)
         scale = calibrator(best).temperature_ / calibrator(other).temperature_
-        worth[folds == fold] = decisions[other][folds == fold] * scale
-    return Chosen(
-        choices[best],
-        1.0 - float(wrong[best].mean()),
-        calibrator(best).log_loss_,
-        worth,
-        TemperatureCalibrator().fit(worth, truth),
-    )
+        honest[folds == fold] = decisions[other][folds == fold] * scale
+    return choices[best], honest, TemperatureCalibrator().fit(honest, truth)
 
 
 def _held_out_decisions(

@@ -80,11 +80,11 @@ class Training:
         learner = make_learner(settings)
         problem = Problem.of(embedding, kernel, self.landmarks, self.part, self.seed)
         with named(f"recipe {recipe['name']!r}"):
-            chosen = choose(learner, problem, self.fits, recipe["rank"])
-            (fitted,) = learner.fit(problem, [chosen.choice])
+            choice, decisions, calibrator = choose(learner, problem, self.fits, recipe["rank"])
+            (fitted,) = learner.fit(problem, [choice])
         warn_noted(recipe["name"], fitted, self.part.classes)
         truth = self.part.labels[self.fits.measured]
-        probabilities = chosen.calibrator.probabilities(chosen.decisions)
+        probabilities = calibrator.probabilities(decisions)
         landmarks = self.landmarks
         classifier = LandmarkClassifier(
             classes=self.part.classes,
@@ -94,7 +94,7 @@ class Training:
             landmark_self_scores=landmarks.self_scores[landmarks.rows],
             landmark_lengths=landmarks.lengths[landmarks.rows],
             centring=kernel.centring,
-            temperature=float(chosen.calibrator.temperature_),
+            temperature=float(calibrator.temperature_),
             reject_threshold=self.reject.threshold(probabilities, truth),
             about={"recipe": dict(recipe), "learner": dict(settings), "reject": self.reject.stated},
         )
@@ -105,14 +105,12 @@ class Training:
             "landmarks": m,
             "rank": embedding.rank,
             **said(fitted, m / len(self.part.rows), self.part.classes),
-            "hyper_parameters": shown(chosen.choice),
+            "hyper_parameters": shown(choice),
             "groups_held_out": whole_groups(self.part.groups, self.fits.inner),
             "temperature": classifier.temperature,
             "reject_threshold": classifier.reject_threshold,
             "inner_accuracy": float(np.mean(probabilities.argmax(axis=1) == truth)),
             "inner_log_loss": float(-np.log(likely).mean()),
-            "choice_accuracy": chosen.accuracy,
-            "choice_log_loss": chosen.log_loss,
             "alignments_per_query": m + int(needs_self_score),
         }
         return Trained(classifier, figures)

@@ -204,13 +204,13 @@ def automatic(
         return None
     chosen = list(chosen_recipes(data.models, [recipe["name"] for recipe in listed]).values())
     ranked = final.sort_values(
-        ["choice_accuracy", "choice_log_loss"], ascending=[False, True], kind="stable"
+        ["inner_accuracy", "inner_log_loss"], ascending=[False, True], kind="stable"
     )
     names = ranked["recipe"].astype(str).tolist()
     columns = {
         "recipe": names,
-        "accuracy of the choice": map(percent, numbers(ranked["choice_accuracy"])),
-        "its log loss": cells(ranked["choice_log_loss"], ".3f"),
+        "inner accuracy": map(percent, numbers(ranked["inner_accuracy"])),
+        "inner log loss": cells(ranked["inner_log_loss"], ".3f"),
         "chosen in outer folds": [f"{chosen.count(name)} of {len(chosen)}" for name in names],
         "accuracy on outer folds": [accuracies[name] for name in names],
         f"{unit} per query": [f"{cost[name]:,.0f}" for name in names],
