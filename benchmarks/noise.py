@@ -4,8 +4,8 @@
 
 Each run draws points of one cloud and two classes at random, as large as each other. A table has
 the mean of the inner accuracy and its distance from 0.5 in standard errors, for each selector and
-learner. Of unbiased figures 6 % are beyond 2 standard errors (20 seeds), and their mean
-square is 1.1. All runs of a seed have the same points, so all figures go up and down together.
+learner, which have points of their own. Of unbiased figures 6 % are beyond 2 standard errors with
+20 seeds. The mean of these distances is 0 then, and their mean square 1.1.
 """
 
 import argparse
@@ -23,7 +23,7 @@ POINTS, FEATURES, LANDMARKS = 240, 10, 110
 
 def inner_accuracy(seed: int, selector: str, learner: str) -> float:
     """Return what inner folds say of one model of noise."""
-    random = np.random.default_rng(seed)
+    random = np.random.default_rng([seed, *selector.encode(), *learner.encode()])
     X = random.normal(size=(POINTS, FEATURES))
     y = random.permutation(np.arange(POINTS) % 2)
     model = KreinClassifier(
