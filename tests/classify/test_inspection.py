@@ -54,7 +54,7 @@ def test_a_model_is_described(tmp_path, kind):
         "classes: 3, with their landmarks",
         f"  negative: {factor['negative']}",
         "decision: linear",
-        "  error: 0.01",
+        "  error: 0.05",
         "  confidence: 0.9",
     ):
         assert line in text.splitlines()
