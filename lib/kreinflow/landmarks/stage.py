@@ -233,7 +233,7 @@ class LandmarkStage:
             fold=self.fold,
             budget=landmarks_wanted(
                 settings.get("budget"),
-                len(self._rows),
+                len(self.rows),
                 matched,
                 classes=len(self.dataset.classes),
                 objects=len(self.dataset.digests),
@@ -247,7 +247,7 @@ class LandmarkStage:
     def class_scores(self, transform: ScoreTransform, candidates: int | None) -> list[ClassScores]:
         """Return the scores inside each class; None takes all members as candidates."""
         order = candidate_order(self.dataset.digests, self.seed)
-        chosen = first_candidates(order, self.dataset.row_labels, self._rows, candidates)
+        chosen = first_candidates(order, self.dataset.row_labels, self.rows, candidates)
         return [
             ClassScores(
                 members,
@@ -260,7 +260,7 @@ class LandmarkStage:
 
     def sketch(self, transform: ScoreTransform, count: int | None) -> Sketch:
         """Return the scores of all rows with some of them, drawn uniformly; None takes all."""
-        rows = self._rows
+        rows = self.rows
         order = candidate_order([self.dataset.digests[row] for row in rows], self.seed, "sketch")
         return Sketch(rows, order, *self._compared(transform, rows, rows[order[:count]]))
 
@@ -285,7 +285,7 @@ class LandmarkStage:
         )
 
     @cached_property
-    def _rows(self) -> IntArray:
+    def rows(self) -> IntArray:
         """Distinct rows that the fold trains on."""
         rows = self.dataset.rows
         return np.unique(rows if self.training is None else rows[self.training])
@@ -293,8 +293,8 @@ class LandmarkStage:
     @cached_property
     def _members(self) -> dict[str, IntArray]:
         """Those of each class, sorted by its name."""
-        labels = np.asarray(self.dataset.row_labels)[self._rows]
-        return {str(label): self._rows[labels == label] for label in np.unique(labels)}
+        labels = np.asarray(self.dataset.row_labels)[self.rows]
+        return {str(label): self.rows[labels == label] for label in np.unique(labels)}
 
     @cached_property
     def _own(self) -> tuple[FloatArray, NDArray[np.int64]]:

@@ -95,15 +95,21 @@ class Run:
         Returns
         -------
         callable or None
-            Takes places in the training part, and returns the landmarks. None if other landmarks
-            would cost alignments, or the user named them.
+            Takes places in the training part, and returns the landmarks: of a budget, the same
+            share of the records that are left. None if other landmarks would cost alignments, or
+            the user named them.
         """
         if not self.dataset.payload.free or selector.needs == "table":
             return None
 
+        whole = len(stage.rows)
+
         def chosen(held_out: IntArray) -> Landmarks:
-            table = stage.without(held_out).select(selector, matched=count)
-            return self.landmarks(table, stage.scores)
+            fewer, own = stage.without(held_out), selector
+            if selector.settings.get("budget") is not None:  # the same share of fewer records
+                wanted = max(1, round(count * len(fewer.rows) / whole))
+                own = type(selector)({**selector.settings, "budget": wanted})
+            return self.landmarks(fewer.select(own), stage.scores)
 
         return chosen
 
