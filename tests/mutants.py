@@ -151,7 +151,7 @@ class Worker:
                     with suppress(ImportError):
                         importlib.import_module(line)
         library = b"".join(p.read_bytes() for p in sorted((self.root / LIBRARY).rglob("*.py")))
-        self.library = hashlib.sha256(library).hexdigest()
+        self.code_digest = hashlib.sha256(library).hexdigest()
         self.kept, self.seconds = kept, 0.0
 
     def ask(self, tests: str, limit: float, traced: bool = False) -> str:
@@ -206,7 +206,7 @@ class Worker:
 
     def plain(self, tests: str) -> tuple[float, dict[str, list[int]]]:
         """Return the seconds of a file of tests without a mutant, and the functions it calls."""
-        key = hashlib.sha256(f"{self.library}{(self.root / tests).read_text()}".encode())
+        key = hashlib.sha256(f"{self.code_digest}{(self.root / tests).read_text()}".encode())
         name = f"{tests} {key.hexdigest()[:12]}"
         known = json.loads(self.kept.read_text()) if self.kept.exists() else {}
         if name not in known:
