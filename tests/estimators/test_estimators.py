@@ -118,7 +118,8 @@ def test_an_asymmetric_matrix_gives_the_decisions_of_the_workflow(tmp_path, lear
     settings = {"learner": learner, "learner_params": LEARNERS[learner], "correction": correction}
     model = KreinClassifier(kind="asymmetric", selector="uniform", n_landmarks=12, **settings)
     check_decisions(model.fit(K, labels), K, found)
-    assert np.mean(model.predict(K) == labels) > 0.6
+    # Of twelve landmarks drawn at random few are near.
+    assert np.mean(model.predict(K) == labels) > (0.6 if learner == "nearest_landmark" else 0.8)
 
 
 @pytest.mark.parametrize(
