@@ -22,7 +22,7 @@ with logged(snakemake.log[0]) as console:
         dataset,
         partition,
         fold,
-        selector.settings.get("transform", "raw"),
+        selector,
         constants=params.transforms,
         scoring=params.scoring,
         data=params.data,

@@ -32,7 +32,7 @@ with logged(snakemake.log[0]) as console, limited(snakemake.threads, memory_mb):
         run.dataset,
         run.partition,
         fold,
-        selector.settings.get("transform", "raw"),
+        selector,
         constants=params.transforms,
         scoring=params.scoring,
         data=params.data,

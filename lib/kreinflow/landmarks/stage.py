@@ -160,14 +160,14 @@ class LandmarkStage:
         dataset: Dataset,
         partition: Partition,
         fold: str,
-        transform: str,
+        selector: Selector,
         *,
         constants: Mapping[str, Any],
         scoring: Mapping[str, Any],
         data: Path,
         seed: int,
     ) -> "LandmarkStage":
-        """Return the stage of a fold of a run, for selectors of one transform.
+        """Return the stage of a fold of a run, for a selector and others of its transform.
 
         Parameters
         ----------
@@ -175,7 +175,7 @@ class LandmarkStage:
             Of the data set's results, where its score stores are.
         dataset, partition, fold, seed
             Of the run.
-        transform : str
+        selector : Selector
         constants, scoring : mapping
             Of the config: constants of transforms by name, and how sequences are aligned.
         data : Path
@@ -185,7 +185,7 @@ class LandmarkStage:
         return cls(
             dataset,
             open_scores(dataset, scheme, folder / "scores"),
-            transforms_of([transform], constants, scheme),
+            transforms_of([selector.settings.get("transform", "raw")], constants, scheme),
             seed,
             partition.training(fold),
             fold,
