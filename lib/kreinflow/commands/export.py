@@ -14,7 +14,8 @@ def add(parser: argparse.ArgumentParser) -> None:
         "--landmarks",
         metavar="FILE",
         required=True,
-        help="FASTA, or for vectors and strings a file of them; - is standard output, .gz packs",
+        help="FASTA, or for vectors and strings a file of them; packed if it ends in .gz; "
+        "- is standard output",
     )
 
 

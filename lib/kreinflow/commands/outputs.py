@@ -98,20 +98,18 @@ def _opened(name: str, stack: ExitStack) -> BinaryIO:
     """Open any other output, closed by ``stack``; a ValueError says why it cannot be one."""
     from kreinflow.artifacts import replacing
 
-    number = _descriptor(name)
-    found = _status(name)
-    if os.path.basename(name) in ("", ".", "..") or (found and stat.S_ISDIR(found.st_mode)):
+    if os.path.basename(name) in ("", ".", "..") or os.path.isdir(name):
         raise ValueError("is a folder. Name a file in it.")
+    number = _descriptor(name)
     if number is not None and number != _FOREIGN:
-        # A copy shares the place in the file, and whether all is appended.
-        number = os.dup(number)
-        file = stack.enter_context(open(number, "wb"))
         if fcntl.fcntl(number, fcntl.F_GETFL) & os.O_ACCMODE == os.O_RDONLY:
             raise ValueError("is open for reading only. Name another file.")
-        return file
+        # A copy shares the place in the file, and whether all is appended.
+        return stack.enter_context(os.fdopen(os.dup(number), "wb"))
+    found = _status(name)
     if found and (number == _FOREIGN or not stat.S_ISREG(found.st_mode)):
         opened = os.open(name, os.O_WRONLY | os.O_APPEND | os.O_NOCTTY)
-        return stack.enter_context(open(opened, "wb"))
+        return stack.enter_context(os.fdopen(opened, "wb"))
     if found and not os.access(name, os.W_OK):
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
     try:
