@@ -7,11 +7,14 @@ which a fault may replace without harm.
 import gzip
 import os
 import resource
+import select
 import shutil
+import signal
 import stat
 import subprocess
 import sys
 import tempfile
+import time
 from pathlib import Path
 
 import numpy as np
@@ -152,6 +155,26 @@ def test_a_reader_that_has_seen_enough(shell, place):
         assert out.startswith(b"id\t")
         assert error == ""
         assert (place / "code").read_text() == "0\n"
+
+
+@pytest.mark.parametrize("name", ["-", "/dev/fd/{}"])
+def test_an_end_that_is_asked_for_waits_for_no_reader(place, name):
+    write_fasta(place / "new.fasta", [(f"r{i}", "", "MKVLAW" * 4) for i in range(3000)])
+    reader, writer = os.pipe()
+    process = subprocess.Popen(
+        [*KREINFLOW.split(), "classify", "model", "new.fasta", "-o", name.format(writer)],
+        cwd=place,
+        stdout=writer if name == "-" else None,
+        stderr=subprocess.PIPE,
+        pass_fds=[writer],
+    )
+    os.close(writer)
+    assert select.select([reader], [], [], 120)[0]  # it is full soon: 3,000 rows are 290 kB
+    time.sleep(0.5)
+    process.terminate()
+    assert process.communicate(timeout=60)[1].startswith(b"kreinflow: interrupted;")
+    assert process.returncode == 128 + signal.SIGTERM
+    os.close(reader)
 
 
 def device(path, number):
