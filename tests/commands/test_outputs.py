@@ -51,7 +51,7 @@ def shell(place):
             cwd=folder,
             env=os.environ | {"K": f"{prefix} {KREINFLOW}"},
             capture_output=True,
-            timeout=120,
+            timeout=300,
             **more,
         )
         error = done.stderr.decode()

@@ -78,7 +78,7 @@ def output(
         try:
             yield write
         except BaseException:
-            if not screen:  # else closing would write the rest, and wait for whoever reads it
+            if not screen:  # else closing would try to write the rest once more
                 with open(os.devnull, "wb") as nothing:
                     os.dup2(nothing.fileno(), file.fileno())
             raise
