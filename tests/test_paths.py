@@ -29,8 +29,7 @@ FAULTS = [
     ("https://x.org/a", "is an address where a path is expected. Download it"),
     ("s3://a/b", "is an address where a path is expected"),
 ]
-FINE = ["a b", "a/b ", "./a", "a//b/", "../a", "a<b", "a~", "a$b", "x:y", "ä'\"*?[a]#%&;|`\\", "-a"]
-FINE.remove("a/b ")
+FINE = ["a b", "./a", "a//b/", "../a", "a<b", "a~", "a$b", "x:y", "ä'\"*?[a]#%&;|`\\", "-a"]
 
 
 def with_path(place, path):
