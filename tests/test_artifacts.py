@@ -1,7 +1,10 @@
 """Artifacts: they come back as they went, and what is truncated or foreign is named and refused."""
 
+import contextlib
 import gzip
 import os
+import stat
+import struct
 
 import numpy as np
 import pandas as pd
@@ -183,3 +186,71 @@ def test_what_a_kill_left_behind_is_cleared_away(tmp_path):
         (tmp_path / name).write_text("half")
     artifacts.write_json(tmp_path / "x.json", {"a": 1})
     assert sorted(os.listdir(tmp_path)) == [".x.json.z.abcdefgh.part", "x.json"]
+
+
+@contextlib.contextmanager
+def umask(mask):
+    before = os.umask(mask)
+    try:
+        yield
+    finally:
+        os.umask(before)
+
+
+def mode_of(path):
+    return stat.S_IMODE(path.stat().st_mode)
+
+
+def test_rights_are_those_of_any_new_file_or_of_the_file_before(tmp_path):
+    path = tmp_path / "x"
+    for mask, mode in ((0o022, 0o644), (0o077, 0o600), (0o002, 0o664)):
+        with umask(mask):
+            artifacts.write_text(path, "new")
+        assert mode_of(path) == mode
+        path.unlink()
+    for mode in (0o600, 0o440):
+        path.write_text("old")
+        path.chmod(mode)
+        artifacts.write_text(path, "new")
+        assert (path.read_text(), mode_of(path)) == ("new", mode)
+        path.unlink()
+
+
+def test_a_folder_hands_down_its_group_and_its_access_list(tmp_path):
+    if os.geteuid() == 0:
+        os.chown(tmp_path, 0, 12345)
+    tmp_path.chmod(0o2775)
+    with umask(0o022):
+        artifacts.write_text(tmp_path / "x", "new")
+    assert (tmp_path / "x").stat().st_gid == tmp_path.stat().st_gid
+    # In a binary access list: version 2, then tag, permissions and id of each entry. A new file is
+    # for its owner and group to read and write, whatever the umask is.
+    entries = ((1, 6), (4, 6), (16, 6), (32, 0))
+    acl = struct.pack("<I", 2) + b"".join(struct.pack("<HHI", *e, 2**32 - 1) for e in entries)
+    try:
+        os.setxattr(tmp_path, "system.posix_acl_default", acl)
+    except (AttributeError, OSError):
+        pytest.skip("no access lists here")
+    with umask(0o077):
+        artifacts.write_text(tmp_path / "y", "new")
+    assert mode_of(tmp_path / "y") == 0o660
+
+
+def test_a_folder_may_be_a_link_and_a_linked_file_is_not_written_through(tmp_path):
+    """As Snakemake does, which removes what a job is to write: no other run's results change."""
+    (tmp_path / "disk").mkdir()
+    (tmp_path / "results").symlink_to("disk")
+    (tmp_path / "other").write_text("of another run")
+    (tmp_path / "disk" / "x").symlink_to("../other")
+    artifacts.write_text(tmp_path / "results" / "x", "new")
+    assert (tmp_path / "results").is_symlink()
+    assert (tmp_path / "disk" / "x").read_text() == "new"
+    assert (tmp_path / "other").read_text() == "of another run"
+
+
+def test_names_as_long_as_a_file_system_allows(tmp_path):
+    for name in ("x" * 255, "\u00e4" * 127):
+        artifacts.write_text(tmp_path / name, "one")
+        artifacts.write_text(tmp_path / name, "two")
+        assert (tmp_path / name).read_text() == "two"
+    assert len(os.listdir(tmp_path)) == 2

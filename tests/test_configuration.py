@@ -115,6 +115,11 @@ def test_the_name_of_the_unlabelled_is_taken(content):
         InputError, match=r"classify\.unlabelled: is the name of the data set's own"
     ):
         complete_configuration(content)
+    content["classify"] = {
+        "Unlabelled": content["classify"]["unlabelled"]
+    }  # one file to some disks
+    with pytest.raises(InputError, match=r"classify\.Unlabelled: is the name"):
+        complete_configuration(content)
 
 
 SOURCE = "datasets.demo.source"

@@ -4,11 +4,14 @@ Three formats are all there is: tables (TSV), arrays with a header (safetensors)
 arrays (``.npy``, read as memory maps). None of them can carry code.
 """
 
+import contextlib
 import gzip
+import hashlib
 import io
 import json
 import os
-import tempfile
+import secrets
+import stat
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -35,15 +38,15 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
     target, part = Path(path), None
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
-        prefix, suffix = f".{target.name}.", ".part"
+        prefix, suffix = f".{_short(target.name)}.", ".part"
         _clear_away(target.parent, prefix, suffix)
-        handle, name = tempfile.mkstemp(dir=target.parent, prefix=prefix, suffix=suffix)
-        os.close(handle)
-        part = Path(name)
+        part = target.parent / f"{prefix}{secrets.token_hex(4)}{suffix}"
+        # As any new file: by the umask, and what the folder hands down (its group, an ACL).
+        os.close(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666))
         yield part
         with part.open("rb") as written:
             os.fsync(written.fileno())
-        os.chmod(part, 0o666 & ~_umask())
+        _keep_mode(target, part)
         os.replace(part, target)
     except OSError as error:
         raise unwritable(target, error) from error
@@ -52,9 +55,23 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
             part.unlink(missing_ok=True)
 
 
+def _short(name: str) -> str:
+    """Return a name that has room for more: a file system may allow no more than 143 bytes."""
+    encoded = os.fsencode(name)
+    return name if len(encoded) <= 120 else hashlib.sha256(encoded).hexdigest()
+
+
+def _keep_mode(target: Path, part: Path) -> None:
+    """Let a file that takes the place of another have its permissions."""
+    with contextlib.suppress(FileNotFoundError):
+        mode = target.lstat().st_mode
+        if stat.S_ISREG(mode) and mode != part.stat().st_mode:
+            part.chmod(stat.S_IMODE(mode))
+
+
 def _clear_away(folder: Path, prefix: str, suffix: str) -> None:
     """Remove what a kill left behind: a target has one writer at a time."""
-    length = len(prefix) + 8 + len(suffix)  # eight random characters, as mkstemp has it
+    length = len(prefix) + 8 + len(suffix)  # eight random characters
     with os.scandir(folder) as entries:
         left = [
             entry.path
@@ -65,12 +82,6 @@ def _clear_away(folder: Path, prefix: str, suffix: str) -> None:
         ]
     for path in left:
         Path(path).unlink(missing_ok=True)
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
 
 
 def write_bytes(path: str | os.PathLike[str], data: bytes) -> None:

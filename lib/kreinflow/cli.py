@@ -31,8 +31,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     # Where they are closed, print would write messages to whatever is open.
     sys.stdout = sys.stdout or open(os.devnull, "w")  # noqa: SIM115
     sys.stderr = sys.stderr or open(os.devnull, "w")  # noqa: SIM115
-    if isinstance(sys.stdout, io.TextIOWrapper):  # as standard error: no letter is a fault
-        sys.stdout.reconfigure(errors="backslashreplace")
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        if isinstance(sys.stdout.buffer, io.RawIOBase):  # unbuffered: it forgets what does not fit
+            sys.stdout = open(  # noqa: SIM115
+                sys.stdout.fileno(), "w", encoding=sys.stdout.encoding, closefd=False
+            )
+        sys.stdout.reconfigure(errors="backslashreplace")  # as standard error: no letter is a fault
     try:
         with _ending_tidily():
             options.run(options)

@@ -1,7 +1,6 @@
 """The configuration: read, checked against the schema, defaults filled in, references resolved."""
 
 import json
-import re
 from collections.abc import Hashable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -11,8 +10,9 @@ import yaml
 from kreinflow import automatic
 from kreinflow.cross_references import check_references
 from kreinflow.errors import InputError
+from kreinflow.paths import check_paths
 from kreinflow.schema import TOO_DEEP, complete, fill_defaults, schema
-from kreinflow.sequences.sources.registry import SOURCES, make_source
+from kreinflow.sequences.sources.registry import make_source
 
 
 class _UniqueKeyLoader(yaml.SafeLoader):
@@ -82,7 +82,7 @@ def complete_configuration(content: Mapping[str, Any], name: str = "config") -> 
         its range, a name that refers to nothing.
     """
     config = complete(_with_nucleotide_scores(content), schema(), name)
-    _refuse_wildcards(config, name, ())
+    check_paths(config, name)
     _choose_threshold(config, content, name)
     _complete_comparison(config, content, name)
     check_references(config, name)
@@ -173,25 +173,3 @@ def _kind(dataset: Mapping[str, Any]) -> automatic.Kind:
 
 def _and(words: Sequence[str]) -> str:
     return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
-
-
-_PATHS = {"results", "data", "matrix", "table", "lines", "input"}
-"""Keys that name files, beside those of the sources."""
-
-
-def _refuse_wildcards(value: Any, name: str, place: tuple[str, ...]) -> None:
-    """Refuse paths that Snakemake would read as patterns, or that a log cannot show."""
-    if isinstance(value, dict | list):
-        parts = value.items() if isinstance(value, dict) else enumerate(value)
-        for key, part in parts:
-            _refuse_wildcards(part, name, (*place, str(key)))
-    elif isinstance(value, str) and re.search(r"[{}\0-\x1f]", value) and _names_file(place):
-        raise InputError(
-            f"{name}: {'.'.join(place)}: {value!r} has a brace or a control character, which "
-            "Snakemake does not take for part of a path. Rename it."
-        )
-
-
-def _names_file(place: tuple[str, ...]) -> bool:
-    keys = _PATHS | {source.path_key for source in SOURCES.values()}
-    return not keys.isdisjoint(place[-2:])

@@ -136,7 +136,7 @@ def _check_request(
             f"the objects of {name!r} are no nucleotides, so they have no other "
             "strand. Leave it out.",
         )
-    if key == UNLABELLED and source.get("unmatched") == "classify":
+    if key.casefold() == UNLABELLED and source.get("unmatched") == "classify":
         raise refuse(
             f"classify.{key}",
             "is the name of the data set's own sequences without label (unmatched: classify). "

@@ -33,7 +33,8 @@ def check_files(config: Mapping[str, Any], data: Path) -> None:
     InputError
     """
     check_results(Path(config["results"]))
-    for dataset in config["datasets"].values():
+    for name, dataset in config["datasets"].items():
+        check_results(Path(config["results"], name))
         make_source(dataset["source"], data).check()
         check_groups(dataset["folds"], dataset["source"], data)
     named = [request["input"] for request in config["classify"].values()]

@@ -12,15 +12,24 @@ SettingsSchema = Mapping[str, Mapping[str, Any]]
 def strict_validator() -> Any:
     """Return the class of JSON schema validators to which 5.0 is no integer.
 
-    To JSON schema it is; to Python's ``range()`` it is not.
+    To JSON schema it is; to Python's ``range()`` it is not. The other way round, to JSON schema
+    nothing follows the ``$`` of a pattern; to Python's ``re`` a line end may.
     """
     from jsonschema import Draft202012Validator, validators
+
+    search = Draft202012Validator.VALIDATORS["pattern"]
 
     def is_integer(checker: object, value: object) -> bool:
         return isinstance(value, int) and not isinstance(value, bool)
 
+    def has_pattern(validator: object, pattern: str, instance: object, part: object) -> Any:
+        whole = rf"{pattern[:-1]}\Z" if pattern.endswith("$") else pattern
+        return search(validator, whole, instance, part)
+
     checker = Draft202012Validator.TYPE_CHECKER.redefine("integer", is_integer)
-    return validators.extend(Draft202012Validator, type_checker=checker)  # type: ignore[no-untyped-call]
+    return validators.extend(  # type: ignore[no-untyped-call]
+        Draft202012Validator, {"pattern": has_pattern}, type_checker=checker
+    )
 
 
 class Configured:

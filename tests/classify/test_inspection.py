@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from kreinflow.classify.inspection import describe_model, description_text, export_landmarks
+from kreinflow.classify.inspection import describe_model, description_text, exported_landmarks
 from kreinflow.classify.model_file import Model
 from kreinflow.errors import InputError
 from kreinflow.kernels.registry import make_kernel
@@ -69,9 +69,15 @@ def test_a_model_that_promises_nothing_says_so(tmp_path):
         assert ("  promised: nothing, so all predictions are flagged\n" in text) == promised
 
 
+def export(model, path):
+    content = exported_landmarks(model, str(path))
+    path.write_bytes(content.encode() if isinstance(content, str) else content)
+    return path
+
+
 def test_landmarks_are_exported_and_read_again(tmp_path):
     model = saved_and_loaded("sequences", tmp_path)
-    export_landmarks(model, tmp_path / "landmarks.fasta")
+    export(model, tmp_path / "landmarks.fasta")
     records = list(read_fasta(tmp_path / "landmarks.fasta"))
     assert tuple(r.id for r in records) == model.landmark_ids
     assert tuple(r.residues for r in records) == model.landmarks
@@ -80,17 +86,17 @@ def test_landmarks_are_exported_and_read_again(tmp_path):
 
     model = saved_and_loaded("vectors", tmp_path)
     for name in ("landmarks.npy", "landmarks.csv", "landmarks.tsv"):
-        export_landmarks(model, tmp_path / name)
+        export(model, tmp_path / name)
         read = read_objects(tmp_path / name, make_kernel(model.kernel))
         np.testing.assert_array_equal(read.objects, model.landmarks)
         assert read.ids == (None if name.endswith("npy") else model.landmark_ids)
     with pytest.raises(InputError, match=r"landmarks\.fasta: the landmarks are vectors \(2 feat"):
-        export_landmarks(model, tmp_path / "landmarks.fasta")
+        export(model, tmp_path / "landmarks.fasta")
 
     model = saved_and_loaded("strings", tmp_path)
-    export_landmarks(model, tmp_path / "landmarks.txt")
+    export(model, tmp_path / "landmarks.txt")
     read = read_objects(tmp_path / "landmarks.txt", make_kernel(model.kernel))
     assert read.objects.tolist() == model.landmarks.tolist()
 
     with pytest.raises(InputError, match="a model of a matrix has the ids of its landmarks only"):
-        export_landmarks(saved_and_loaded("matrix", tmp_path), tmp_path / "landmarks.csv")
+        export(saved_and_loaded("matrix", tmp_path), tmp_path / "landmarks.csv")

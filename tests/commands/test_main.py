@@ -1,6 +1,7 @@
 """The command as a process of its own: its streams, its exit codes, and signals."""
 
 import os
+import resource
 import shlex
 import signal
 import subprocess
@@ -39,6 +40,27 @@ def test_a_screen_that_cannot_be_written(trained, command):
     os.close(writer)
     assert done.returncode == 0, "the reader has seen enough"
     assert "Error" not in done.stderr
+
+
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+def test_a_screen_that_takes_a_part_only(trained, tmp_path, unbuffered):
+    """Python itself loses the rest, with no error, where its streams have no buffer."""
+
+    def little():
+        resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100))
+
+    for arguments in (["inspect", trained.path], ["classify", trained.path, trained.fasta]):
+        with (tmp_path / "screen").open("wb") as screen:
+            done = subprocess.run(
+                [*KREINFLOW, *arguments],
+                stdout=screen,
+                stderr=subprocess.PIPE,
+                env=os.environ | {"PYTHONUNBUFFERED": unbuffered},
+                preexec_fn=little,
+                text=True,
+            )
+        assert done.returncode == 1
+        assert "could not be written (File too large)" in done.stderr
 
 
 def _hear_interrupts():

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from kreinflow.cli import main
 from small_inputs import configuration, families, fasta_source, write_fasta, write_labels
 from workflow.conftest import ROOT
 
@@ -192,3 +193,21 @@ def test_the_report_of_snakemake_has_the_items(finished, tmp_path):
     names = " ".join(zipfile.ZipFile(path).namelist())
     assert "report" in names
     assert path.stat().st_size > 10_000
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "message"),
+    [
+        ("results", "o<results>t", "has <results> in it, which Snakemake takes for a variable"),
+        ("datasets", "report.html", "'report.html' is the name of something else in the results"),
+        ("datasets", "small+homology-aware", "is the name that the comparison gives to 'small'"),
+    ],
+)
+def test_what_check_refuses_the_workflow_refuses(run, small_config, capsys, key, value, message):
+    datasets = small_config["datasets"]
+    changed = value if key == "results" else datasets | {value: datasets["small"]}
+    run.configure(small_config | {key: changed})
+    done = run.run("--dry-run", check=False)
+    assert (done.returncode, main(["check", str(run.folder / "config.yaml")])) == (2, 2)
+    for said in (done.stderr, capsys.readouterr().err):
+        assert message in said

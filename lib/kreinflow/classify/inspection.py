@@ -1,5 +1,6 @@
 """What a model file says of itself, and its landmarks as a file."""
 
+import io
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -7,7 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from kreinflow.artifacts import write_array, write_table, write_text
+from kreinflow.artifacts import table_text
 from kreinflow.classify.model_file import Model
 from kreinflow.errors import InputError
 from kreinflow.models.reject_threshold import NOTHING_ACCEPTED
@@ -84,22 +85,22 @@ def _shown(value: Any) -> str:
     return str(value)
 
 
-def export_landmarks(model: Model, path: Path) -> None:
-    """Write the landmarks: FASTA, a table or array of vectors, or strings one a line.
+def exported_landmarks(model: Model, name: str) -> str | bytes:
+    """Return the landmarks as a file has them: FASTA, vectors, or strings one a line.
 
     Parameters
     ----------
     model : Model
-    path : Path
-        For vectors its ending says which: ``.npy``, or ``.csv`` or ``.tsv`` with the ids in the
-        first column.
+    name : str
+        Of the file. For vectors its ending says how they are written: ``.npy``, or ``.csv`` or
+        ``.tsv`` with the ids in the first column. Without an ending, as for a pipe, it is TSV.
 
     Raises
     ------
     InputError
         If the model has none, as one of a matrix, or the ending is another.
     """
-    ending = name_endings(path)[1]
+    ending = name_endings(Path(name))[1]
     kind, landmarks = objects_of(model), model.landmarks
     if landmarks is None:
         raise InputError(
@@ -108,18 +109,18 @@ def export_landmarks(model: Model, path: Path) -> None:
         )
     if isinstance(landmarks, tuple):
         records = zip(model.landmark_ids, model.landmark_labels, landmarks, strict=True)
-        write_text(path, "".join(f">{id} class={c}\n{s.decode()}\n" for id, c, s in records))
-    elif kind == "strings":
-        write_text(path, "".join(f"{string}\n" for string in landmarks))
-    elif ending == ".npy":
-        write_array(path, landmarks)
-    elif ending in (".csv", ".tsv"):
+        return "".join(f">{id} class={c}\n{s.decode()}\n" for id, c, s in records)
+    if kind == "strings":
+        return "".join(f"{string}\n" for string in landmarks)
+    if ending == ".npy":
+        file = io.BytesIO()
+        np.save(file, landmarks, allow_pickle=False)
+        return file.getvalue()
+    if ending in (".csv", ".tsv", ""):
         table = pd.DataFrame(landmarks, columns=[f"x{i + 1}" for i in range(landmarks.shape[1])])
         table.insert(0, "id", list(model.landmark_ids))
-        separator = "," if ending == ".csv" else "\t"
-        write_table(path, table, separator)
-    else:
-        raise InputError(
-            f"{path}: the landmarks are vectors ({counted(landmarks.shape[1], 'feature')}). Name "
-            "a .npy, .csv or .tsv file."
-        )
+        return table_text(table, separator="," if ending == ".csv" else "\t")
+    raise InputError(
+        f"{name}: the landmarks are vectors ({counted(landmarks.shape[1], 'feature')}). Name a "
+        ".npy, .csv or .tsv file."
+    )

@@ -21,10 +21,12 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Check everything, and print a line for each data set."""
+    from kreinflow.competitors.kinds import twins_of
     from kreinflow.configuration import load_configuration
     from kreinflow.preflight import check_files
 
     config = load_configuration(options.config)
+    twins_of(config["datasets"])  # refuses names that the comparison needs
     data = Path(options.data if options.data is not None else config["data"])
     check_files(config, data)
     for name in config["datasets"]:

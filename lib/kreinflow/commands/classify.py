@@ -4,14 +4,10 @@ import argparse
 import sys
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from kreinflow.commands.arguments import add_alignment_arguments, check_at_least_one
-from kreinflow.commands.outputs import output, refuse_same
+from kreinflow.commands.outputs import output
 from kreinflow.errors import InputError
-
-if TYPE_CHECKING:
-    from kreinflow.classify.model_file import Model
 
 HELP = "classify new objects with a model"
 BACKENDS = ("parasail", "pyopal")
@@ -28,7 +24,12 @@ def add(parser: argparse.ArgumentParser) -> None:
         help="FASTA, plain or gzip, - for standard input; or a matrix, new objects x landmarks; "
         "or vectors",
     )
-    parser.add_argument("-o", "--output", metavar="TSV", help="file to write; else to the screen")
+    parser.add_argument(
+        "-o",
+        "--output",
+        metavar="TSV",
+        help="file to write, packed if it ends in .gz; - or none: standard output",
+    )
     add_alignment_arguments(parser)
     parser.add_argument(
         "--backend",
@@ -46,28 +47,27 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Write the table of the new objects, or of the landmarks."""
-    from kreinflow.classify.model_file import Model
-
-    refuse_same("-o", options.output, options.model, options.input)
-    model = Model.load(options.model)
     if options.landmarks:
-        _list_landmarks(model, options.output)
+        _list_landmarks(options)
     else:
-        _classify(model, options)
+        _classify(options)
 
 
-def _list_landmarks(model: "Model", path: str | None) -> None:
+def _list_landmarks(options: argparse.Namespace) -> None:
     import pandas as pd
 
     from kreinflow.artifacts import table_text
+    from kreinflow.classify.model_file import Model
 
-    with output(path) as write:
+    with output("-o", options.output, options.model, options.input) as write:
+        model = Model.load(options.model)
         write(table_text(pd.DataFrame({"id": model.landmark_ids, "label": model.landmark_labels})))
 
 
-def _classify(model: "Model", options: argparse.Namespace) -> None:
+def _classify(options: argparse.Namespace) -> None:
     from kreinflow.alignment.backends import backend_named
     from kreinflow.classify.classification import classify_batches, first_faults, write_tables
+    from kreinflow.classify.model_file import Model
     from kreinflow.sequences.files import counted
 
     if options.input is None:
@@ -75,11 +75,6 @@ def _classify(model: "Model", options: argparse.Namespace) -> None:
             "classify: name the FASTA file, matrix or vectors to classify behind the model."
         )
     check_at_least_one("--threads", options.threads)
-    if options.backend == "pyopal" and model.scheme is not None and model.scheme.mode != "local":
-        raise InputError(
-            f"--backend pyopal: the model's alignments are {model.scheme.mode}, which pyopal "
-            "cannot make. Use parasail."
-        )
     start = time.monotonic()
 
     def progress(done: int) -> None:
@@ -87,15 +82,21 @@ def _classify(model: "Model", options: argparse.Namespace) -> None:
             rate = done / max(time.monotonic() - start, 1e-9)
             print(f"{done} records, {rate:.0f} a second", end="\r", file=sys.stderr, flush=True)
 
-    tables = classify_batches(
-        model,
-        Path(options.input),
-        options.threads,
-        options.strand == "both",
-        None if options.strict else first_faults(lambda line: print(line, file=sys.stderr)),
-        backend_named(options.backend),
-    )
-    with output(options.output) as write:
+    with output("-o", options.output, options.model, options.input) as write:
+        model = Model.load(options.model)
+        if options.backend == "pyopal" and model.scheme and model.scheme.mode != "local":
+            raise InputError(
+                f"--backend pyopal: the model's alignments are {model.scheme.mode}, which pyopal "
+                "cannot make. Use parasail."
+            )
+        tables = classify_batches(
+            model,
+            Path(options.input),
+            options.threads,
+            options.strand == "both",
+            None if options.strict else first_faults(lambda line: print(line, file=sys.stderr)),
+            backend_named(options.backend),
+        )
         counts = write_tables(tables, write, progress)
     print(
         f"kreinflow: {counted(counts.records, 'record')}: {counts.classified} classified, "

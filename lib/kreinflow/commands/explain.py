@@ -1,10 +1,11 @@
 """``kreinflow explain``: which landmarks carried one decision."""
 
 import argparse
+import sys
 from pathlib import Path
 
 from kreinflow.commands.arguments import add_alignment_arguments, check_at_least_one
-from kreinflow.commands.outputs import output, refuse_same
+from kreinflow.commands.outputs import is_standard_output, output
 
 HELP = "tell which landmarks carried one decision"
 
@@ -20,19 +21,36 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--alignment", action="store_true", help="show the alignments with these landmarks too"
     )
-    parser.add_argument("-o", "--output", metavar="TSV", help="write the table of all landmarks")
+    parser.add_argument(
+        "-o",
+        "--output",
+        metavar="TSV",
+        help="write the table of all landmarks; - is standard output, .gz packs",
+    )
     add_alignment_arguments(parser)
 
 
 def run(options: argparse.Namespace) -> None:
     """Print the explanation, and write its table if asked to."""
+    check_at_least_one("--threads", options.threads)
+    check_at_least_one("--show", options.show)
+    if options.output is None:
+        _, text = _explained(options)
+        print(text, end="")
+        return
+    with output("-o", options.output, options.model, options.input) as write:
+        table, text = _explained(options)
+        write(table)
+    # The table stays one where both would go to standard output.
+    print(text, end="", file=sys.stderr if is_standard_output(options.output) else sys.stdout)
+
+
+def _explained(options: argparse.Namespace) -> tuple[str, str]:
+    """Return the table of all landmarks, and the explanation."""
     from kreinflow.artifacts import table_text
     from kreinflow.classify.explanation import alignments, explain, explanation_text
     from kreinflow.classify.model_file import Model
 
-    check_at_least_one("--threads", options.threads)
-    refuse_same("-o", options.output, options.model, options.input)
-    check_at_least_one("--show", options.show)
     model = Model.load(options.model)
     path, both = Path(options.input), options.strand == "both"
     found = explain(model, path, options.id, options.threads, both)
@@ -40,7 +58,4 @@ def run(options: argparse.Namespace) -> None:
     if options.alignment:
         for id, alignment in alignments(model, found, options.show):
             text += "\n" + "\n".join(alignment.lines((found.id, id))) + "\n"
-    if options.output is not None:
-        with output(options.output) as write:
-            write(table_text(found.table))
-    print(text, end="")
+    return table_text(found.table), text

@@ -1,9 +1,8 @@
 """``kreinflow export``: the landmarks of a model, as a file."""
 
 import argparse
-from pathlib import Path
 
-from kreinflow.commands.outputs import check_writable, refuse_same
+from kreinflow.commands.outputs import output
 
 HELP = "write the landmarks of a model to a file"
 
@@ -15,17 +14,15 @@ def add(parser: argparse.ArgumentParser) -> None:
         "--landmarks",
         metavar="FILE",
         required=True,
-        help="FASTA; or, for vectors and strings, a file of them",
+        help="FASTA, or for vectors and strings a file of them; packed if it ends in .gz; "
+        "- is standard output",
     )
 
 
 def run(options: argparse.Namespace) -> None:
     """Write the landmarks."""
-    from kreinflow.classify.inspection import export_landmarks
+    from kreinflow.classify.inspection import exported_landmarks
     from kreinflow.classify.model_file import Model
 
-    path = Path(options.landmarks)
-    refuse_same("--landmarks", options.landmarks, options.model)
-    model = Model.load(options.model)
-    check_writable("--landmarks", path)
-    export_landmarks(model, path)
+    with output("--landmarks", options.landmarks, options.model) as write:
+        write(exported_landmarks(Model.load(options.model), options.landmarks))

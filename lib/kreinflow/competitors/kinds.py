@@ -62,9 +62,9 @@ def twins_of(datasets: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str, d
         kinds.pop(kind_of_folds(part["folds"]), None)
         found[name] = {f"{name}+{kind}": {**part, "folds": own} for kind, own in kinds.items()}
         for twin in found[name]:
-            if twin in datasets:
+            if taken := next((n for n in datasets if n.casefold() == twin.casefold()), None):
                 raise InputError(
-                    f"datasets: {twin!r} is the name that the comparison gives to {name!r} with "
+                    f"datasets: {taken!r} is the name that the comparison gives to {name!r} with "
                     "other folds. Choose another name."
                 )
     return found

@@ -47,6 +47,11 @@ def refuse_control(what: str, texts: Iterable[str], places: Iterable[str]) -> No
             raise InputError(f"{place}: the {what} {text!r} has a control character. Remove it.")
 
 
+_LONGEST = 2000
+"""Bytes of the path of a folder of results: with the longest names in it, and written as Snakemake
+writes them for its records, a third longer, it stays below the 4,096 of a system."""
+
+
 def check_results(folder: Path) -> None:
     """Refuse a folder of results that cannot be made or written.
 
@@ -54,6 +59,10 @@ def check_results(folder: Path) -> None:
     ------
     InputError
     """
+    if len(os.fsencode(folder.absolute())) > _LONGEST:
+        raise InputError(
+            f"results: {folder}: is a path of more than {_LONGEST} bytes. Set other 'results'."
+        )
     try:
         nearest = next(path for path in (folder, *folder.parents) if path.exists())
     except OSError as error:
