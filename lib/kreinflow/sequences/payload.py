@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kreinflow.artifacts import open_array, read_plain_columns, read_table
+from kreinflow.errors import InputError
 from kreinflow.kernels.kernel import Kernel, Objects
 from kreinflow.kernels.registry import make_kernel
 from kreinflow.numerics import FloatArray, IntArray
@@ -146,9 +147,24 @@ class Sequences(Payload):
 
     @classmethod
     def read(cls, folder: Path, summary: dict[str, Any]) -> tuple[tuple[str, ...], Self]:
-        """See :meth:`Payload.read`."""
-        names, texts = read_plain_columns(folder / DISTINCT_FILE, ("digest", "sequence"))
-        return tuple(name.decode("ascii", "replace") for name in names), cls(tuple(texts))
+        """See :meth:`Payload.read`; the digests are those of the sequences that are read.
+
+        Raises
+        ------
+        InputError
+            If the file has others: their scores would be kept under the wrong names.
+        """
+        path = folder / DISTINCT_FILE
+        names, texts = read_plain_columns(path, ("digest", "sequence"))
+        digests = tuple(map(digest, texts))
+        stated = (name.decode("ascii", "replace") for name in names)
+        for line, (own, name) in enumerate(zip(digests, stated, strict=True), start=2):
+            if own != name:
+                raise InputError(
+                    f"{path}, line {line}: {name} is not the digest of the sequence beside it. "
+                    "Delete it and run again."
+                )
+        return digests, cls(tuple(texts))
 
     @property
     def what(self) -> str:
