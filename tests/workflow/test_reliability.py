@@ -4,6 +4,7 @@ import contextlib
 import fcntl
 import os
 import random
+import re
 import shlex
 import signal
 import subprocess
@@ -118,8 +119,6 @@ def test_damaged_artifacts_are_named_and_refused(finished):
     (folder / "model.safetensors").unlink()
     done = finished.run("--keep-going", check=False)
     assert done.returncode == 1
+    said = done.stdout + done.stderr
     for selector in ("meb", "uniform"):
-        assert (
-            f"factors/{selector}/all.safetensors: truncated or not a safetensors file"
-            in done.stdout + done.stderr
-        )
+        assert re.search(f"factors/{selector}/all.safetensors: .*truncated", said)

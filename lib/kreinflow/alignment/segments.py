@@ -121,9 +121,10 @@ def read_segment(path: Path, scheme: str) -> dict[str, NDArray[Any]]:
     InputError
         If the segment is damaged or foreign: it is named.
     """
+    dataset = path.parent.parent.parent.parent
     advice = (
-        f"Delete it and the folder {path.parent.parent.parent.parent}/alignment, and run again: only its "
-        "alignments are computed again."
+        f"Delete it and the folder {dataset}/alignment, and run again: only its alignments are "
+        "computed again."
     )
     header, arrays = read_arrays(path, KIND, advice, unsealed=_UNSEALED)
     damaged = InputError(f"{path}: damaged or of another store. {advice}")
