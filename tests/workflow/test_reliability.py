@@ -6,6 +6,7 @@ import os
 import random
 import re
 import shlex
+import shutil
 import signal
 import subprocess
 import time
@@ -106,6 +107,25 @@ def test_two_runs_in_one_folder_are_refused(run):
     assert done.returncode == 2
     assert "another run is writing there" in done.stderr
     assert not (run.folder / "results" / "small").exists()
+
+
+def test_a_flipped_bit_in_the_score_store_costs_its_segment_and_changes_nothing(
+    finished, reference
+):
+    folder = finished.folder / "results" / "small"
+    path = max(folder.rglob("segment_*"), key=lambda path: path.stat().st_size)
+    data = bytearray(path.read_bytes())
+    data[-100] ^= 8
+    path.write_bytes(data)
+    (folder / "columns" / "scores.npy").unlink()
+    said = finished.run(check=False)
+    name = path.relative_to(finished.folder)
+    advice = "Delete it and the folder results/small/alignment, and run again"
+    assert f"{name}: damaged or truncated, it does not match its checksum. {advice}" in said.stderr
+    path.unlink()
+    shutil.rmtree(folder / "alignment")
+    finished.run()
+    finished.assert_same(reference)
 
 
 def test_damaged_artifacts_are_named_and_refused(finished):

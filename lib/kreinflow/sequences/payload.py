@@ -147,23 +147,11 @@ class Sequences(Payload):
 
     @classmethod
     def read(cls, folder: Path, summary: dict[str, Any]) -> tuple[tuple[str, ...], Self]:
-        """See :meth:`Payload.read`; the digests are those of the sequences that are read.
-
-        Raises
-        ------
-        InputError
-            If the file has others: their scores would be kept under the wrong names.
-        """
+        """See :meth:`Payload.read`; digests and sequences belong together, or it is refused."""
         path = folder / DISTINCT_FILE
         names, texts = read_plain_columns(path, ("digest", "sequence"))
-        digests = tuple(map(digest, texts))
-        stated = (name.decode("ascii", "replace") for name in names)
-        for line, (own, name) in enumerate(zip(digests, stated, strict=True), start=2):
-            if own != name:
-                raise InputError(
-                    f"{path}, line {line}: {name} is not the digest of the sequence beside it. "
-                    "Delete it and run again."
-                )
+        digests = tuple(name.decode("ascii", "replace") for name in names)
+        _check_digests(path, digests, texts)
         return digests, cls(tuple(texts))
 
     @property
@@ -300,6 +288,16 @@ def payload_type(summary: dict[str, Any]) -> type[Payload]:
     if summary["kind"] == "sequences":
         return Sequences
     return Matrix if summary["kernel"] is None else Compared
+
+
+def _check_digests(path: Path, digests: Sequence[str], texts: Sequence[bytes]) -> None:
+    """Refuse other digests than those of the sequences: scores would get the wrong names."""
+    for line, (name, text) in enumerate(zip(digests, texts, strict=True), start=2):
+        if name != digest(text):
+            raise InputError(
+                f"{path}, line {line}: {name} is not the digest of the sequence beside it. "
+                "Delete it and run again."
+            )
 
 
 def _distinct(folder: Path) -> tuple[tuple[str, ...], Objects]:
