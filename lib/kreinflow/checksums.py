@@ -10,7 +10,7 @@ A file has ``crc32:`` and the digits within its first 256 bytes, or as its last 
 import os
 import re
 import zlib
-from typing import BinaryIO
+from io import FileIO
 
 from kreinflow.errors import InputError
 
@@ -97,7 +97,7 @@ def no_seal(path: str | os.PathLike[str], advice: str) -> InputError:
     )
 
 
-def _find(file: BinaryIO) -> tuple[int, int] | None:
+def _find(file: FileIO) -> tuple[int, int] | None:
     """Return where the digits of the checksum are, and what they say."""
     for start in (0, max(file.seek(0, os.SEEK_END) - len(UNSET), 0)):
         file.seek(start)
@@ -106,12 +106,12 @@ def _find(file: BinaryIO) -> tuple[int, int] | None:
     return None
 
 
-def _crc(file: BinaryIO, place: int | None) -> int:
+def _crc(file: FileIO, place: int | None) -> int:
     """Return the CRC-32 of a file with zeros for the digits at a place."""
     crc = start = 0
     block = bytearray(_BLOCK)
     file.seek(0)
-    while count := file.readinto(block):  # type: ignore[attr-defined]
+    while count := file.readinto(block):
         if place is not None:
             first, end = max(place - start, 0), min(place + _DIGITS - start, count)
             if first < end:

@@ -112,14 +112,18 @@ def test_two_runs_in_one_folder_are_refused(run):
 def test_a_flipped_bit_in_the_score_store_costs_its_segment_and_changes_nothing(
     finished, reference
 ):
+    # The run stopped before the columns, and a bit flipped meanwhile.
     folder = finished.folder / "results" / "small"
+    for path in [finished.folder / "results" / "report.html", *folder.iterdir()]:
+        if path.is_file() and path.suffix in (".html", ".safetensors", ".json"):
+            path.unlink()
+        elif path.name in ("columns", "factors", "models", "predictions", "evaluation", "figures"):
+            shutil.rmtree(path)
     path = max(folder.rglob("segment_*"), key=lambda path: path.stat().st_size)
     data = bytearray(path.read_bytes())
     data[-100] ^= 8
     path.write_bytes(data)
-    shutil.rmtree(folder / "columns")
-    done = finished.run("--forcerun", "gather_columns", check=False)
-    assert done.returncode == 1
+    done = finished.run(check=False)
     name = path.relative_to(finished.folder)
     advice = "Delete it and the folder results/small/alignment, and run again"
     assert f"{name}: damaged or truncated, it does not match its checksum. {advice}" in done.stderr
