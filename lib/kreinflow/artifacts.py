@@ -267,23 +267,31 @@ def new_array(
         seal(part)
 
 
-def open_array(path: str | os.PathLike[str], ndim: int) -> NDArray[Any]:
+def open_array(path: str | os.PathLike[str], ndim: int, advice: str = _AGAIN) -> NDArray[Any]:
     """Open a ``.npy`` file of ours as a read-only memory map, after it was checked whole.
+
+    Parameters
+    ----------
+    path : path
+    ndim : int
+        Its dimensions.
+    advice : str
+        What messages say last.
 
     Raises
     ------
     InputError
         If it is missing, damaged, holds objects, or has another number of dimensions.
     """
-    sealed = check_seal(path, _AGAIN)
+    sealed = check_seal(path, advice)
     try:
         array = map_array(path)
     except ValueError as error:
-        raise InputError(f"{path}: truncated or not a .npy array ({error}). {_AGAIN}") from error
+        raise InputError(f"{path}: truncated or not a .npy array ({error}). {advice}") from error
     if array.ndim != ndim:
-        raise InputError(f"{path}: not an array of {ndim} dimensions. {_AGAIN}")
+        raise InputError(f"{path}: not an array of {ndim} dimensions. {advice}")
     if not sealed:
-        raise no_seal(path, _AGAIN)
+        raise no_seal(path, advice)
     return array
 
 

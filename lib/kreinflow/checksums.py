@@ -85,7 +85,7 @@ def check_seal(path: str | os.PathLike[str], advice: str) -> bool:
             if about.st_size > _BLOCK:
                 _sound.add(known)
     except OSError as error:
-        raise InputError(f"{path}: cannot be read ({error.strerror}).") from error
+        raise InputError(f"{path}: cannot be read ({error.strerror}). {advice}") from error
     return True
 
 

@@ -74,7 +74,8 @@ def test_a_flipped_bit_in_any_file_is_refused_and_the_file_named(tmp_path, kind)
                 read_dataset(out)
             path.rename(damaged)
             assert str(caught.value).startswith(f"{path}: ")
-            assert "Delete it and run again" in str(caught.value)
+            what = f"the folder {out}" if path.suffix == ".npy" else "it"
+            assert f"Delete {what} and run again" in str(caught.value)
         whole.rename(path)
     read_dataset(out)
 

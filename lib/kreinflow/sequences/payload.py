@@ -221,7 +221,7 @@ class Matrix(Payload):
     @classmethod
     def read(cls, folder: Path, summary: dict[str, Any]) -> tuple[tuple[str, ...], Self]:
         """See :meth:`Payload.read`; the matrix is a read-only memory map."""
-        values = open_array(folder / MATRIX_FILE, ndim=2)
+        values = _numbers(folder / MATRIX_FILE)
         return _distinct(folder)[0], cls(values, kind=summary["kind"])
 
     def fits(self, rows: int) -> bool:
@@ -261,7 +261,7 @@ class Compared(Payload):
         """See :meth:`Payload.read`; vectors are a read-only memory map."""
         kernel = make_kernel(summary["kernel"])
         digests, texts = _distinct(folder)
-        objects = texts if kernel.strings else open_array(folder / VECTORS_FILE, ndim=2)
+        objects = texts if kernel.strings else _numbers(folder / VECTORS_FILE)
         return digests, cls(objects, kernel, kind=summary["kind"])
 
     @property
@@ -298,6 +298,11 @@ def _check_digests(path: Path, digests: Sequence[str], texts: Sequence[bytes]) -
                 f"{path}, line {line}: {name} is not the digest of the sequence beside it. "
                 "Delete it and run again."
             )
+
+
+def _numbers(path: Path) -> NDArray[Any]:
+    """Return a matrix or vectors. Jobs wait for the tables beside them, not for them."""
+    return open_array(path, 2, f"Delete the folder {path.parent} and run again.")
 
 
 def _distinct(folder: Path) -> tuple[tuple[str, ...], Objects]:
