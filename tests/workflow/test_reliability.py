@@ -133,6 +133,20 @@ def test_a_flipped_bit_in_the_score_store_costs_its_segment_and_changes_nothing(
     finished.assert_same(reference)
 
 
+def test_a_damaged_summary_is_named_where_rules_ask_it_for_resources(finished):
+    path = finished.folder / "results" / "small" / "dataset" / "summary.json"
+    times = path.stat()
+    for data in (b"z", path.read_bytes().replace(b'"statistics"', b'"statisdics"')):
+        path.write_bytes(data)
+        os.utime(path, ns=(times.st_atime_ns, times.st_mtime_ns))
+        done = finished.run("--dry-run", "--forcerun", "align_class_scores", check=False)
+        assert done.returncode != 0
+        assert "Traceback" not in done.stdout + done.stderr
+        (line,) = re.findall("^kreinflow input error: .*", done.stderr, re.MULTILINE)
+        assert "results/small/dataset/summary.json: " in line
+        assert "Delete it and run again" in line
+
+
 def test_damaged_artifacts_are_named_and_refused(finished):
     folder = finished.folder / "results" / "small"
     for selector, damaged in (("meb", lambda data: data[:-20]), ("uniform", lambda _: b"GIF89a")):
