@@ -2,7 +2,6 @@
 # resources, digests of code.
 # needs: config          makes: nothing
 import fcntl
-import json
 import os
 import shutil
 import sys
@@ -15,6 +14,7 @@ os.environ.update(PYTHONPATH=os.pathsep.join([LIBRARY, *filter(None, _before)]))
 sys.path.insert(0, LIBRARY)
 
 from kreinflow import costs
+from kreinflow.artifacts import read_json
 from kreinflow.competitors.kinds import HOMOLOGY, kind_of_folds, twins_of
 from kreinflow.configuration import complete_configuration, read_configuration
 from kreinflow.costs import BASE_MB
@@ -159,8 +159,13 @@ def scale(base, per_mb):
 
 def statistics_of(input):
     """The statistics of a data set. In a dry run they are not there yet: Snakemake takes that, as
-    FileNotFoundError alone."""
-    return json.loads(Path(input.summary).read_text())["statistics"]
+    FileNotFoundError alone. A damaged file ends the run with its message, and no traceback."""
+    Path(input.summary).stat()
+    try:
+        return read_json(input.summary)["statistics"]
+    except InputError as error:
+        print(error.line(), file=sys.stderr, flush=True)
+        sys.exit(error.exit_code)
 
 
 def alignment_minutes(pairs, blocks=len(BLOCKS)):

@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from flipped_bits import each_flip
 from kreinflow import artifacts
 from kreinflow.errors import InputError, KreinflowError
 
@@ -50,20 +51,88 @@ def test_every_truncation_of_arrays_is_refused(path):
     data = path.read_bytes()
     for length in range(0, len(data), 7):
         path.write_bytes(data[:length])
-        with pytest.raises(InputError, match="truncated or not a safetensors file"):
+        with pytest.raises(InputError, match="x.safetensors: (damaged or )?truncated"):
             artifacts.read_arrays(path, "thing 1")
 
 
-def test_flipped_bytes_of_a_header_never_crash(path):
-    data = path.read_bytes()
-    for position in range(0, 250, 3):
-        changed = bytearray(data)
-        changed[position] ^= 0x15
-        path.write_bytes(changed)
-        try:
-            artifacts.read_arrays(path, "thing 1")
-        except InputError as error:
-            assert "x.safetensors" in str(error)  # noqa: PT017
+def written_in_a_map(path):
+    with artifacts.new_array(path, np.dtype(np.int16), (3, 5)) as out:
+        out[:] = np.arange(15).reshape(3, 5)
+
+
+FORMATS = {
+    "a.safetensors": (
+        lambda path: artifacts.write_arrays(path, "k 1", {"n": 3}, {"b": np.arange(4.0)}),
+        lambda path: artifacts.read_arrays(path, "k 1"),
+    ),
+    "a.npy": (
+        lambda path: artifacts.write_array(path, np.arange(6.0)),
+        lambda path: artifacts.open_array(path, 1),
+    ),
+    "mapped.npy": (written_in_a_map, lambda path: artifacts.open_array(path, 2)),
+    "a.json": (
+        lambda path: artifacts.write_json(path, {"b": ["x", 1.5], "a": {}}),
+        artifacts.read_json,
+    ),
+    "empty.json": (lambda path: artifacts.write_json(path, {}), artifacts.read_json),
+}
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_a_flipped_bit_anywhere_is_refused(tmp_path, name):
+    write, read = FORMATS[name]
+    path = tmp_path / name
+    write(path)
+    read(path)
+    for damaged in each_flip(path):
+        with pytest.raises(InputError) as caught:
+            read(damaged)
+        assert str(caught.value).startswith(f"{damaged}: ")
+        assert "Delete it and run again" in str(caught.value)
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_a_file_that_lost_its_checksum_is_refused(tmp_path, name):
+    write, read = FORMATS[name]
+    path = tmp_path / name
+    write(path)
+    path.write_bytes(path.read_bytes().replace(b"crc32:", b"other:"))
+    with pytest.raises(InputError, match=f"{name}: has no checksum.* Delete it and run again"):
+        read(path)
+
+
+def test_older_files_have_no_checksum_and_are_read_if_their_kind_says_so(tmp_path, arrays):
+    from safetensors.numpy import save_file
+
+    path, text = tmp_path / "x.safetensors", '{"header": {"n": 3}, "kind": "thing 1"}'
+    save_file(arrays, path, metadata={"kreinflow": text})
+    header, back = artifacts.read_arrays(path, "thing 2", unsealed="thing 1")
+    assert header == {"n": 3}
+    np.testing.assert_array_equal(back["a"], arrays["a"])
+    with pytest.raises(InputError, match="has no checksum"):
+        artifacts.read_arrays(path, "thing 1")
+    with pytest.raises(InputError, match="holds a 'thing 1' where a 'thing 2' is expected"):
+        artifacts.read_arrays(path, "thing 2", unsealed="thing 0")
+    artifacts.write_arrays(path, "thing 1", {"n": 3}, arrays)
+    with pytest.raises(InputError, match="holds a 'thing 1' where a 'thing 2' is expected"):
+        artifacts.read_arrays(path, "thing 2", unsealed="thing 1")
+
+
+def test_other_readers_see_the_files_as_before(path, tmp_path, arrays):
+    import json
+
+    from safetensors.numpy import load_file
+
+    np.testing.assert_array_equal(load_file(path)["a"], arrays["a"])
+    artifacts.write_array(tmp_path / "a.npy", arrays["a"])
+    written_in_a_map(tmp_path / "b.npy")
+    for name, array in (("a.npy", arrays["a"]), ("b.npy", np.arange(15).reshape(3, 5))):
+        np.testing.assert_array_equal(np.load(tmp_path / name), array)
+        np.testing.assert_array_equal(np.load(tmp_path / name, mmap_mode="r"), array)
+    artifacts.write_json(tmp_path / "a.json", {"b": 1})
+    content = json.loads((tmp_path / "a.json").read_text())
+    assert list(content) == ["checksum", "b"]
+    assert artifacts.read_json(tmp_path / "a.json") == {"b": 1}
 
 
 def test_another_kind_is_refused(path):
@@ -145,6 +214,10 @@ def test_npy_is_checked(tmp_path):
     path.write_bytes(path.read_bytes()[:-5])
     with pytest.raises(InputError, match="truncated"):
         artifacts.open_array(path, 2)
+    np.save(path, np.eye(3))  # not of ours
+    with pytest.raises(InputError, match="has no checksum"):
+        artifacts.open_array(path, 2)
+    np.testing.assert_array_equal(artifacts.map_array(path), np.eye(3))
     np.save(path, np.array([{}], dtype=object), allow_pickle=True)
     with pytest.raises(InputError, match="not a .npy array"):
         artifacts.open_array(path, 1)

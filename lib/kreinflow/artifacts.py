@@ -1,7 +1,8 @@
 """Reading and writing of artifacts: atomic, checked, and safe to open.
 
 Three formats are all there is: tables (TSV), arrays with a header (safetensors) and single large
-arrays (``.npy``, read as memory maps). None of them can carry code.
+arrays (``.npy``, read as memory maps). None of them can carry code. Arrays and JSON carry their
+checksum, see :mod:`kreinflow.checksums`.
 """
 
 import contextlib
@@ -23,6 +24,7 @@ import safetensors
 import safetensors.numpy
 from numpy.typing import NDArray
 
+from kreinflow.checksums import UNSET, check_seal, no_seal, seal
 from kreinflow.errors import InputError, unwritable
 
 
@@ -96,18 +98,31 @@ def write_text(path: str | os.PathLike[str], text: str) -> None:
 
 
 def write_json(path: str | os.PathLike[str], content: Mapping[str, Any]) -> None:
-    """Write a JSON object with sorted keys, atomically."""
-    write_text(path, json.dumps(content, indent=2, sort_keys=True, allow_nan=False) + "\n")
+    """Write a JSON object with sorted keys, behind its checksum, atomically."""
+    text = json.dumps(content, indent=2, sort_keys=True, allow_nan=False)
+    with replacing(path) as part:
+        part.write_text(f'{{\n  "checksum": "{UNSET}"{"," if content else ""}{text[1:]}\n')
+        seal(part)
 
 
 def read_json(path: str | os.PathLike[str]) -> dict[str, Any]:
-    """Read a JSON object written by :func:`write_json`."""
+    """Read a JSON object written by :func:`write_json`.
+
+    Raises
+    ------
+    InputError
+        If the file is missing or damaged.
+    """
+    sealed = check_seal(path, _AGAIN)
     try:
         content = json.loads(_read_bytes(path))
     except (UnicodeDecodeError, json.JSONDecodeError, RecursionError) as error:
         raise InputError(f"{path}: not a JSON file ({error}). {_AGAIN}") from error
     if not isinstance(content, dict):
         raise InputError(f"{path}: holds no JSON object. {_AGAIN}")
+    if not sealed:
+        raise no_seal(path, _AGAIN)
+    del content["checksum"]
     return content
 
 
@@ -230,9 +245,12 @@ def _refuse_missing(
 
 
 def write_array(path: str | os.PathLike[str], array: NDArray[Any]) -> None:
-    """Write one array as ``.npy``, atomically."""
-    with replacing(path) as part, part.open("wb") as file:
-        np.save(file, np.ascontiguousarray(array), allow_pickle=False)
+    """Write one array as ``.npy``, its checksum behind the numbers, atomically."""
+    with replacing(path) as part:
+        with part.open("wb") as file:
+            np.save(file, np.ascontiguousarray(array), allow_pickle=False)
+            file.write(UNSET.encode())
+        seal(part)
 
 
 @contextmanager
@@ -241,7 +259,7 @@ def new_array(
 ) -> Iterator[NDArray[Any]]:
     """Yield a memory map that becomes a ``.npy`` file when the block ends well.
 
-    For arrays that need not fit in memory.
+    For arrays that need not fit in memory. The checksum is behind the numbers.
 
     Raises
     ------
@@ -255,27 +273,41 @@ def new_array(
             os.posix_fallocate(file.fileno(), 0, part.stat().st_size)
         yield out
         out.flush()
+        with part.open("ab") as file:
+            file.write(UNSET.encode())
+        seal(part)
 
 
-def open_array(path: str | os.PathLike[str], ndim: int) -> NDArray[Any]:
-    """Open a ``.npy`` file as a read-only memory map.
+def open_array(path: str | os.PathLike[str], ndim: int, advice: str = _AGAIN) -> NDArray[Any]:
+    """Open a ``.npy`` file of ours as a read-only memory map, after it was checked whole.
+
+    Parameters
+    ----------
+    path : path
+    ndim : int
+        Its dimensions.
+    advice : str
+        What messages say last.
 
     Raises
     ------
     InputError
-        If it is missing, truncated, holds objects, or has another number of dimensions.
+        If it is missing, damaged, holds objects, or has another number of dimensions.
     """
+    sealed = check_seal(path, advice)
     try:
         array = map_array(path)
     except ValueError as error:
-        raise InputError(f"{path}: truncated or not a .npy array ({error}). {_AGAIN}") from error
+        raise InputError(f"{path}: truncated or not a .npy array ({error}). {advice}") from error
     if array.ndim != ndim:
-        raise InputError(f"{path}: not an array of {ndim} dimensions. {_AGAIN}")
+        raise InputError(f"{path}: not an array of {ndim} dimensions. {advice}")
+    if not sealed:
+        raise no_seal(path, advice)
     return array
 
 
 def map_array(path: str | os.PathLike[str]) -> NDArray[Any]:
-    """Return a ``.npy`` file as a read-only memory map.
+    """Return anybody's ``.npy`` file as a read-only memory map; no checksum is asked for.
 
     Raises
     ------
@@ -297,28 +329,32 @@ def _refuse_constant(name: str) -> float:
 def write_arrays(
     path: str | os.PathLike[str], kind: str, header: Mapping[str, Any], arrays: Mapping[str, Any]
 ) -> None:
-    """Write named arrays and a JSON header as one safetensors file, atomically.
+    """Write named arrays and a JSON header as one safetensors file with its checksum, atomically.
 
     Parameters
     ----------
     path : path
     kind : str
-        What the file is, for example ``"kreinflow model 1"``; checked on reading.
+        What the file is, for example ``"kreinflow model 2"``; checked on reading.
     header : mapping
         Anything JSON can hold.
     arrays : mapping of str to ndarray
         Numbers or booleans, no objects.
     """
-    text = json.dumps({"kind": kind, "header": header}, sort_keys=True, allow_nan=False)
+    # The checksum comes first, where it is looked for.
+    content = {"checksum": UNSET, "header": header, "kind": kind}
+    text = json.dumps(content, sort_keys=True, allow_nan=False)
     data = safetensors.numpy.save(
         {name: np.ascontiguousarray(array) for name, array in arrays.items()},
         metadata={"kreinflow": text},  # one key only: the library writes several in any order
     )
-    write_bytes(path, data)
+    with replacing(path) as part:
+        part.write_bytes(data)
+        seal(part)
 
 
 def read_arrays(
-    path: str | os.PathLike[str], kind: str, advice: str = _AGAIN
+    path: str | os.PathLike[str], kind: str, advice: str = _AGAIN, unsealed: str | None = None
 ) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
     """Read what :func:`write_arrays` wrote: the header and the arrays.
 
@@ -330,28 +366,34 @@ def read_arrays(
     kind : str
         As for :func:`write_arrays`.
     advice : str
-        What a message about a file that is none says last.
+        What a message about a file that is none, or damaged, says last.
+    unsealed : str, optional
+        A kind of older files, which have no checksum and are read too.
 
     Raises
     ------
     InputError
-        If the file is missing, truncated, of another kind, or not safetensors.
+        If the file is missing, damaged, of another kind, or not safetensors.
     """
     if not os.path.isfile(path):
         if not os.path.exists(path):
             raise InputError(f"{path}: no such file.")
         what = "a folder" if os.path.isdir(path) else "not a plain file"
         raise InputError(f"{path}: is {what}. {advice}")
+    sealed = check_seal(path, advice)
     try:
         with safetensors.safe_open(path, framework="numpy") as file:
             text = (file.metadata() or {})["kreinflow"]
             content = json.loads(text, parse_constant=_refuse_constant)
             found, header = content["kind"], content["header"]
-            if found != kind:
+            older = found == unsealed and not sealed
+            if found != kind and not older:
                 raise InputError(
                     f"{path}: holds a {found!r} where a {kind!r} is expected. "
                     "Give the right file, or use the version of kreinflow that wrote it."
                 )
+            if not sealed and not older:
+                raise no_seal(path, advice)
             arrays = {name: file.get_tensor(name) for name in sorted(file.keys())}
     except (safetensors.SafetensorError, OSError) as error:
         raise InputError(f"{path}: truncated or not a safetensors file ({error}). {advice}") from (

@@ -2,6 +2,7 @@ import errno
 import hashlib
 import io
 import itertools
+import json
 import os
 import re
 import subprocess
@@ -11,7 +12,10 @@ from collections import Counter
 
 import numpy as np
 import pytest
+import safetensors.numpy
 
+from flipped_bits import each_flip
+from kreinflow import checksums
 from kreinflow.alignment import filling, progress, segments
 from kreinflow.alignment import store as store_module
 from kreinflow.alignment.engine import align_pairs
@@ -304,6 +308,94 @@ def test_truncated_segment_is_named_and_refused(tmp_path, segment):
     segment.write_bytes(segment.read_bytes()[:-10])
     with pytest.raises(InputError, match=re.escape(str(segment)) + ".*truncated"):
         open_store(tmp_path)
+
+
+def test_a_flipped_bit_of_a_segment_is_refused_and_what_to_delete_is_named(tmp_path):
+    store = open_store(tmp_path / "small" / "scores")
+    store.fill([(np.arange(4), np.arange(2))])
+    (path,) = store.folder.rglob("segment_*.safetensors")
+    for damaged in each_flip(path):
+        with pytest.raises(InputError) as caught:
+            segments.read_segment(damaged, SCHEME.digest)
+        assert str(caught.value).startswith(f"{damaged}: ")
+        assert f"Delete it and the folder {tmp_path}/small/alignment, and" in str(caught.value)
+
+
+def test_after_a_damaged_segment_is_deleted_only_its_pairs_are_aligned_again(tmp_path):
+    rectangles = [(ALL, np.array([3, 50])), (ALL, np.array([8, 31])), (ALL, np.array([17]))]
+    for rectangle_ in rectangles:
+        open_store(tmp_path).fill([rectangle_])
+    paths = sorted(tmp_path.rglob("segment_*"))
+    whole = {path: path.read_bytes() for path in paths}
+    assert len(paths) == 3
+    path = paths[1]
+    data = bytearray(whole[path])
+    data[len(data) // 2] ^= 4
+    path.write_bytes(data)
+    with pytest.raises(InputError, match=re.escape(str(path))):
+        open_store(tmp_path)
+    path.unlink()
+    counting = Counting()
+    store = open_store(tmp_path, backend=counting)
+    with pytest.raises(KreinflowError, match="is missing. Delete the folder .*/alignment"):
+        gathered(store, *rectangles[1])
+    store.fill(rectangles)
+    assert counting.others == len(wanted_pairs(rectangles[1:2]) - wanted_pairs(rectangles[:1]))
+    for rectangle_ in rectangles:
+        assert_gathered(store, *rectangle_)
+    assert all(path.read_bytes() == whole[path] for path in paths[::2])
+
+
+def without_checksum(path):
+    """Write a segment as versions up to 0.3.0 did."""
+    header, arrays = read_arrays(path, segments.KIND)
+    text = json.dumps({"header": header, "kind": "kreinflow scores 1"})
+    path.write_bytes(safetensors.numpy.save(arrays, metadata={"kreinflow": text}))
+
+
+def test_segments_without_a_checksum_are_read_and_get_one_when_the_store_is_filled(tmp_path):
+    for block in range(3):
+        open_store(tmp_path).fill(COLUMNS, block, 3)
+    paths = sorted(tmp_path.rglob("segment_*"))
+    new = [path.read_bytes() for path in paths]
+    for path in paths:
+        without_checksum(path)
+    old = [path.read_bytes() for path in paths]
+    store = open_store(tmp_path, backend=Counting(calls=0))
+    assert_gathered(store, *COLUMNS[0])
+    assert [path.read_bytes() for path in paths] == old, "a reader writes nothing"
+    with segments.writing(paths[1].parent):
+        open_store(tmp_path, backend=Counting(calls=0)).fill(COLUMNS)
+        assert paths[1].read_bytes() == old[1], "another process holds it"
+    assert [path.read_bytes() for path in paths[::2]] == new[::2]
+    assert at_the_same_time(tmp_path, [(COLUMNS, b, 3) for b in range(3)])[0].others == 0
+    assert [path.read_bytes() for path in paths] == new
+    assert_gathered(store, *COLUMNS[0])
+
+
+def test_a_segment_that_lost_its_checksum_does_not_get_another(tmp_path, segment):
+    segment.write_bytes(segment.read_bytes().replace(b"crc32:", b"crc3r:"))
+    with pytest.raises(InputError, match=re.escape(str(segment)) + ": has no checksum"):
+        open_store(tmp_path)
+    with pytest.raises(InputError, match=re.escape(str(segment)) + ": has no checksum"):
+        segments.seal_segments(tmp_path / FOLDER, SCHEME.digest)
+
+
+def test_a_large_segment_is_checked_once_though_it_is_read_for_each_panel(tmp_path, monkeypatch):
+    monkeypatch.setattr(checksums, "_BLOCK", 100)
+    open_store(tmp_path).fill(OVERLAPPING)
+    monkeypatch.setattr(checksums, "_sound", set())
+    checked, crc = [], checksums._crc
+
+    def counted(file, place):
+        checked.append(file.name)
+        return crc(file, place)
+
+    monkeypatch.setattr(checksums, "_crc", counted)
+    store = open_store(tmp_path)
+    for _ in range(3):
+        assert_gathered(store, *OVERLAPPING[0])
+    assert len(checked) == len(set(checked)) == len(list(tmp_path.rglob("segment_*")))
 
 
 def test_segment_of_another_scheme_is_refused(tmp_path, segment):

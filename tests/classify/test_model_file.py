@@ -7,6 +7,8 @@ import numpy as np
 import pytest
 import safetensors.numpy
 
+from flipped_bits import each_flip
+from kreinflow.checksums import UNSET, seal
 from kreinflow.classify.model_file import Model
 from kreinflow.errors import InputError
 from small_inputs import (
@@ -83,6 +85,35 @@ def test_every_cut_is_refused_and_named(saved, tmp_path):
         refused(tmp_path / "cut.safetensors")
 
 
+def test_a_flipped_bit_anywhere_is_refused(saved):
+    for path in saved.values():
+        for damaged in each_flip(path, every=11):
+            said = refused(damaged)
+            assert "get it again or make it again" in said
+            assert "Delete" not in said, "it may be anything of the user's"
+
+
+def test_a_model_of_an_older_version_has_no_checksum_and_is_read(saved, tmp_path):
+    path = tmp_path / "old.safetensors"
+    for objects, new in saved.items():
+        arrays, content = parts_of(new)
+        del content["checksum"]
+        content["kind"] = "kreinflow model 1"
+        path.write_bytes(
+            safetensors.numpy.save(arrays, metadata={"kreinflow": json.dumps(content)})
+        )
+        old = Model.load(path)
+        assert old.landmark_ids == Model.load(new).landmark_ids, objects
+        old.save(path)
+        assert path.read_bytes() == new.read_bytes()
+
+
+def test_a_model_that_lost_its_checksum_is_refused(saved, tmp_path):
+    path = tmp_path / "lost.safetensors"
+    path.write_bytes(saved["matrix"].read_bytes().replace(b"crc32:", b"crc3r:"))
+    assert "has no checksum" in refused(path)
+
+
 def test_foreign_files_are_refused(saved, tmp_path):
     path, data = tmp_path / "bad.safetensors", saved["sequences"].read_bytes()
     foreign = safetensors.numpy.save({"weights": np.zeros((2, 2))}, metadata={"format": "pt"})
@@ -96,13 +127,18 @@ def test_foreign_files_are_refused(saved, tmp_path):
     assert "is a folder. Give a model file" in refused(tmp_path)
 
 
+def parts_of(path):
+    with safetensors.safe_open(path, framework="numpy") as file:
+        return safetensors.numpy.load_file(path), json.loads(file.metadata()["kreinflow"])
+
+
 def tampered(path, target, change):
     """Write a copy of a model with changed parts, otherwise a file as it should be."""
-    arrays = safetensors.numpy.load_file(path)
-    with safetensors.safe_open(path, framework="numpy") as file:
-        content = json.loads(file.metadata()["kreinflow"])
+    arrays, content = parts_of(path)
+    content["checksum"] = UNSET
     change(content, arrays)
     target.write_bytes(safetensors.numpy.save(arrays, metadata={"kreinflow": json.dumps(content)}))
+    seal(target)
 
 
 def _set(*keys, to):

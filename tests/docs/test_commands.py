@@ -265,13 +265,13 @@ def test_arrays_have_the_names_and_types_that_are_named(text, results):
         return re.search(rf"^### {re.escape(heading)}\n(.*?)(?=^##|\Z)", text, re.M | re.S)[1]
 
     for heading, glob, kind in (
-        ("The score store, `DATASET/scores/`", "mine/scores/*/*/segment_*", "kreinflow scores 1"),
+        ("The score store, `DATASET/scores/`", "mine/scores/*/*/segment_*", "kreinflow scores 2"),
         (
             "`DATASET/factors/SELECTOR/FOLD.safetensors`",
             "mine/factors/*/*.safetensors",
             "kreinflow factors 1",
         ),
-        ("`DATASET/model.safetensors`", "mine/model.safetensors", "kreinflow model 1"),
+        ("`DATASET/model.safetensors`", "mine/model.safetensors", "kreinflow model 2"),
     ):
         named = set(re.findall(r"`([\w/]+)`", section(heading)))
         assert kind in section(heading)

@@ -59,7 +59,7 @@ def test_the_run_has_what_its_files_have(kept):
 def test_arrays_of_other_dimensions_are_refused(kept, name, shape):
     _, files, *_ = kept
     path = getattr(files, name)
-    np.save(path, np.load(path).reshape(shape))
+    write_array(path, np.load(path).reshape(shape))
     with pytest.raises(InputError, match=f"{name}.npy: not an array of . dimensions"):
         open_run(files)
 

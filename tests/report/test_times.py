@@ -1,7 +1,6 @@
-import json
-
 import pandas as pd
 
+from kreinflow.artifacts import write_json
 from kreinflow.report import times as t
 
 
@@ -10,7 +9,7 @@ def test_benchmarks_and_records_are_joined_by_the_name_of_the_job(tmp_path):
     (tmp_path / "dataset.tsv").write_text(benchmark.format(1.5, 90.0, 1.25))
     (tmp_path / "model.meb.r0f1.tsv").write_text(benchmark.format(0.25, "NA", "-"))
     record = {"host": "n2", "kreinflow": "1", "numpy": "2", "cpu_kernel": "Zen", "peak_mb": 120.5}
-    (tmp_path / "dataset.json").write_text(json.dumps(record))
+    write_json(tmp_path / "dataset.json", record)
     table = t.collect_times(tmp_path, tmp_path, ["dataset", "folds", "model.meb.r0f1"])
     assert table.columns.tolist() == list(t.COLUMNS)
     assert table["stage"].tolist() == ["dataset", "model"]  # no benchmark of folds

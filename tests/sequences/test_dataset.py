@@ -4,6 +4,9 @@ import numpy as np
 import pytest
 
 from data_sets import assert_same_rows, content, load
+from flipped_bits import each_flip
+from kreinflow.artifacts import read_json, write_array, write_json
+from kreinflow.checksums import file_checksum
 from kreinflow.errors import InputError
 from kreinflow.sequences.dataset import read_dataset, write_dataset
 from kreinflow.sequences.payload import Matrix
@@ -54,9 +57,46 @@ def test_written_and_read_again(tmp_path, kind, array):
         assert content(again.payload).tolist() == STRINGS
     if array:
         assert isinstance(content(again.payload), np.memmap)
-        np.save(out / array, np.load(out / array)[:3])
+        write_array(out / array, np.load(out / array)[:3])
         with pytest.raises(InputError, match="do not belong together"):
             read_dataset(out)
+
+
+@pytest.mark.parametrize("kind", ["sequences", "matrix", "strings"])
+def test_a_flipped_bit_in_any_file_is_refused_and_the_file_named(tmp_path, kind):
+    out = tmp_path / "out"
+    write_dataset(out, made(kind, tmp_path))
+    for path in sorted(out.iterdir()):
+        whole = path.rename(tmp_path / path.name)
+        for damaged in each_flip(whole, every=7):
+            damaged.rename(path)
+            with pytest.raises(InputError) as caught:
+                read_dataset(out)
+            path.rename(damaged)
+            assert str(caught.value).startswith(f"{path}: ")
+            what = f"the folder {out}" if path.suffix == ".npy" else "it"
+            assert f"Delete {what} and run again" in str(caught.value)
+        whole.rename(path)
+    read_dataset(out)
+
+
+def sum_again(folder):
+    """Put the checksums of changed tables into the summary."""
+    summary = read_json(folder / "summary.json")
+    summary["checksums"] = {name: file_checksum(folder / name) for name in summary["checksums"]}
+    write_json(folder / "summary.json", summary)
+
+
+def test_sequences_have_the_digests_that_stand_beside_them(tmp_path):
+    write_dataset(tmp_path, made("sequences", tmp_path))
+    distinct = tmp_path / "distinct.tsv"
+    text = distinct.read_text()
+    for changed in (text.replace("MKVW", "MKVF"), text.replace(text.split()[3], 32 * "0")):
+        assert changed != text
+        distinct.write_text(changed)
+        sum_again(tmp_path)
+        with pytest.raises(InputError, match=r"distinct.tsv, line [23]: .* is not the digest of"):
+            read_dataset(tmp_path)
 
 
 @pytest.mark.parametrize(
@@ -70,6 +110,7 @@ def test_rows_that_are_not_all_of_the_distinct_ones_are_refused(tmp_path, rows):
     for line, row in zip(lines[1:], rows, strict=True):
         line[place] = str(row)
     (tmp_path / "records.tsv").write_text("".join("\t".join(line) + "\n" for line in lines))
+    sum_again(tmp_path)
     with pytest.raises(InputError, match="do not belong together"):
         read_dataset(tmp_path)
 
@@ -78,12 +119,19 @@ def test_foreign_artifacts_are_refused(tmp_path):
     write_dataset(tmp_path, made("sequences", tmp_path))
     distinct = tmp_path / "distinct.tsv"
     distinct.write_text("".join(distinct.read_text().splitlines(keepends=True)[:-1]))
+    with pytest.raises(InputError, match=r"distinct.tsv: damaged or of another data set"):
+        read_dataset(tmp_path)
+    sum_again(tmp_path)
     with pytest.raises(InputError, match="do not belong together"):
         read_dataset(tmp_path)
     distinct.write_text(distinct.read_text()[:-3])
+    sum_again(tmp_path)
     with pytest.raises(InputError, match=r"distinct.tsv: truncated"):
         read_dataset(tmp_path)
-    (tmp_path / "summary.json").write_text("{}")
+    distinct.unlink()
+    with pytest.raises(InputError, match=r"distinct.tsv: cannot be read"):
+        read_dataset(tmp_path)
+    write_json(tmp_path / "summary.json", {})
     with pytest.raises(InputError, match=r"summary.json: not the summary of a data set"):
         read_dataset(tmp_path)
 

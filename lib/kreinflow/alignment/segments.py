@@ -6,6 +6,7 @@ selectors and numbers of blocks may change and whatever was aligned is still fou
 """
 
 import fcntl
+import os
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -16,10 +17,12 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from kreinflow.artifacts import read_arrays, write_arrays
+from kreinflow.checksums import is_sealed
 from kreinflow.errors import InputError, KreinflowError
 from kreinflow.numerics import IntArray
 
-KIND = "kreinflow scores 1"
+KIND = "kreinflow scores 2"
+_UNSEALED = "kreinflow scores 1"  # of versions up to 0.3.0, without a checksum
 _SECONDS_PER_SEGMENT = 10.0  # what a SIGKILL can cost at most
 
 
@@ -116,10 +119,15 @@ def read_segment(path: Path, scheme: str) -> dict[str, NDArray[Any]]:
     Raises
     ------
     InputError
-        If the segment is truncated or foreign: it is named.
+        If the segment is damaged or foreign: it is named.
     """
-    header, arrays = read_arrays(path, KIND)
-    damaged = InputError(f"{path}: damaged or of another store. Delete it and run again.")
+    dataset = path.parent.parent.parent.parent
+    advice = (
+        f"Delete it and the folder {dataset}/alignment, and run again: only its alignments are "
+        "computed again."
+    )
+    header, arrays = read_arrays(path, KIND, advice, unsealed=_UNSEALED)
+    damaged = InputError(f"{path}: damaged or of another store. {advice}")
     try:
         if header["scheme"] != scheme:
             raise damaged
@@ -148,20 +156,42 @@ def read_segment(path: Path, scheme: str) -> dict[str, NDArray[Any]]:
 
 
 @contextmanager
-def writing(home: Path) -> Iterator[Path]:
-    """Hold a block's folder: one writer at a time; the kernel lets go when the process dies."""
+def writing(home: Path, wait: bool = True) -> Iterator[bool]:
+    """Hold a block's folder: one writer at a time; the kernel lets go when the process dies.
+
+    Without ``wait``, what is yielded says whether it is held, or another process has it.
+    """
     try:
         home.mkdir(parents=True, exist_ok=True)
         lock = (home / ".lock").open("w")
-        fcntl.flock(lock, fcntl.LOCK_EX)
+        held = True
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX if wait else fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            held = False
     except OSError as error:
         raise KreinflowError(
             f"{home}: cannot be written or locked ({error.strerror}). Name another results folder."
         ) from error
     with lock:
-        for leftover in home.glob(".*.part"):  # of a writer that was killed
+        for leftover in home.glob(".*.part") if held else ():  # of a writer that was killed
             leftover.unlink(missing_ok=True)
-        yield home
+        yield held
+
+
+def seal_segments(folder: Path, scheme: str) -> None:
+    """Write the segments of a store that have no checksum again, with one.
+
+    Blocks that another process holds, or that cannot be written, are left as they are.
+    """
+    for home in sorted(folder.glob("block_*")):
+        segments = sorted(home.glob("segment_*.safetensors"))
+        if all(map(is_sealed, segments)) or not os.access(home, os.W_OK):
+            continue
+        with writing(home, wait=False) as held:
+            for path in segments if held else ():
+                if not is_sealed(path):
+                    write_arrays(path, KIND, {"scheme": scheme}, read_segment(path, scheme))
 
 
 class SegmentWriter:

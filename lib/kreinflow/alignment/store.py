@@ -23,6 +23,7 @@ from kreinflow.alignment.segments import (
     block_of,
     not_aligned,
     read_segment,
+    seal_segments,
     writing,
 )
 from kreinflow.errors import KreinflowError
@@ -63,7 +64,7 @@ class ScoreStore:
     Raises
     ------
     InputError
-        If a segment is truncated or foreign: it is named.
+        If a segment is damaged or foreign: it is named.
     KreinflowError
         If two digests are the same, or are not hexadecimal of one length.
     """
@@ -239,6 +240,8 @@ class ScoreStore:
         share no pair and may be filled at the same time by different processes. Calls with
         other rectangles find what is there when they start: run them one after the other.
 
+        Segments of versions up to 0.3.0, which have no checksum, are written again with one.
+
         Parameters
         ----------
         rectangles : sequence of (rows, columns)
@@ -270,7 +273,9 @@ class ScoreStore:
         ]
         pairs_at_once = min(max(memory_mb * 1_000_000 // (2 * _BYTES_PER_PAIR), 10_000), 4_000_000)
         lengths = self._packed.lengths
-        with writing(self.folder / f"block_{block + 1}_of_{blocks}") as home:
+        seal_segments(self.folder, self.scheme.digest)
+        home = self.folder / f"block_{block + 1}_of_{blocks}"
+        with writing(home):
             self.refresh()
             todo, reused = self._missing(wanted, own)
             alone = np.unique(np.concatenate([[], *(rows for rows, _ in wanted)])).astype(np.int64)

@@ -26,8 +26,9 @@ from kreinflow.sequences.files import has_control
 from kreinflow.sequences.matrix_files import MATRIX_KINDS
 from kreinflow.sequences.payload import Compared, Sequences
 
-KIND = "kreinflow model 1"
-_ADVICE = "Give a model file that kreinflow wrote."
+KIND = "kreinflow model 2"
+_UNSEALED = "kreinflow model 1"  # of versions up to 0.3.0, without a checksum
+_ADVICE = "Give a model file that kreinflow wrote. If this was one, get it again or make it again."
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,9 +99,9 @@ class Model:
         Raises
         ------
         InputError
-            If it is truncated, of another kind, or its parts do not fit together.
+            If it is damaged, of another kind, or its parts do not fit together.
         """
-        header, arrays = read_arrays(path, KIND, _ADVICE)
+        header, arrays = read_arrays(path, KIND, _ADVICE, unsealed=_UNSEALED)
         try:
             return _of_parts(header, arrays, str(path))
         except (KeyError, TypeError, ValueError, AttributeError) as error:

@@ -18,10 +18,12 @@ from kreinflow.artifacts import (
     write_table,
     write_text,
 )
+from kreinflow.checksums import file_checksum
 from kreinflow.errors import InputError
 from kreinflow.sequences.payload import DISTINCT_FILE, Matrix, Payload, Sequences, payload_type
 
 P = TypeVar("P", bound=Payload)
+_TABLES = ("records.tsv", DISTINCT_FILE)
 
 
 @dataclass(frozen=True)
@@ -115,7 +117,7 @@ def write_dataset(folder: Path, dataset: Dataset) -> None:
     ``records.tsv`` has the columns id, label and row, and taxonomy and organism where the input
     says them of all records; ``distinct.tsv`` has digest, length and sequence, one line for each
     row: the sequence, or with length 0 the string or nothing. The numbers are ``matrix.npy`` or
-    ``vectors.npy``.
+    ``vectors.npy``. The summary has the checksums of the tables.
     """
     write_table(
         folder / "records.tsv",
@@ -145,6 +147,7 @@ def write_dataset(folder: Path, dataset: Dataset) -> None:
         {
             "kind": dataset.kind,
             "kernel": dataset.payload.kernel_settings,
+            "checksums": {name: file_checksum(folder / name) for name in _TABLES},
             "classes": list(dataset.classes),
             "statistics": dataset.statistics,
             "dropped_ids": list(dataset.dropped),
@@ -168,25 +171,40 @@ def _covers(numbers: NDArray[np.integer], count: int) -> bool:
     )
 
 
+def _check_table(path: Path, checksum: str) -> None:
+    try:
+        found = file_checksum(path)
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read ({error.strerror}).") from error
+    if found != checksum:
+        raise InputError(
+            f"{path}: damaged or of another data set, it does not match its checksum in "
+            "summary.json. Delete it and run again."
+        )
+
+
 def read_dataset(folder: Path) -> Dataset:
     """Read what :func:`write_dataset` wrote; matrix and vectors are read-only memory maps.
 
     Raises
     ------
     InputError
-        If a file is missing, truncated or does not fit the others.
+        If a file is missing, damaged or does not fit the others.
     """
+    summary = read_json(folder / "summary.json")
+    expected = {"kind", "kernel", "checksums", "classes", "statistics", "dropped_ids"}
+    if not expected <= summary.keys():
+        raise InputError(
+            f"{folder / 'summary.json'}: not the summary of a data set. "
+            "Delete the folder and run again."
+        )
+    for name in _TABLES:
+        _check_table(folder / name, summary["checksums"][name])
     records = read_table(
         folder / "records.tsv",
         ("id", "label", "row"),
         text=("id", "label", "taxonomy", "organism"),
     )
-    summary = read_json(folder / "summary.json")
-    if not {"kind", "kernel", "classes", "statistics", "dropped_ids"} <= summary.keys():
-        raise InputError(
-            f"{folder / 'summary.json'}: not the summary of a data set. "
-            "Delete the folder and run again."
-        )
     digests, payload = payload_type(summary).read(folder, summary)
     classes = tuple(summary["classes"])
     rows = records["row"].to_numpy()

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kreinflow.artifacts import open_array, read_plain_columns, read_table
+from kreinflow.errors import InputError
 from kreinflow.kernels.kernel import Kernel, Objects
 from kreinflow.kernels.registry import make_kernel
 from kreinflow.numerics import FloatArray, IntArray
@@ -146,9 +147,12 @@ class Sequences(Payload):
 
     @classmethod
     def read(cls, folder: Path, summary: dict[str, Any]) -> tuple[tuple[str, ...], Self]:
-        """See :meth:`Payload.read`."""
-        names, texts = read_plain_columns(folder / DISTINCT_FILE, ("digest", "sequence"))
-        return tuple(name.decode("ascii", "replace") for name in names), cls(tuple(texts))
+        """See :meth:`Payload.read`; digests and sequences belong together, or it is refused."""
+        path = folder / DISTINCT_FILE
+        names, texts = read_plain_columns(path, ("digest", "sequence"))
+        digests = tuple(name.decode("ascii", "replace") for name in names)
+        _check_digests(path, digests, texts)
+        return digests, cls(tuple(texts))
 
     @property
     def what(self) -> str:
@@ -217,7 +221,7 @@ class Matrix(Payload):
     @classmethod
     def read(cls, folder: Path, summary: dict[str, Any]) -> tuple[tuple[str, ...], Self]:
         """See :meth:`Payload.read`; the matrix is a read-only memory map."""
-        values = open_array(folder / MATRIX_FILE, ndim=2)
+        values = _numbers(folder / MATRIX_FILE)
         return _distinct(folder)[0], cls(values, kind=summary["kind"])
 
     def fits(self, rows: int) -> bool:
@@ -257,7 +261,7 @@ class Compared(Payload):
         """See :meth:`Payload.read`; vectors are a read-only memory map."""
         kernel = make_kernel(summary["kernel"])
         digests, texts = _distinct(folder)
-        objects = texts if kernel.strings else open_array(folder / VECTORS_FILE, ndim=2)
+        objects = texts if kernel.strings else _numbers(folder / VECTORS_FILE)
         return digests, cls(objects, kernel, kind=summary["kind"])
 
     @property
@@ -284,6 +288,21 @@ def payload_type(summary: dict[str, Any]) -> type[Payload]:
     if summary["kind"] == "sequences":
         return Sequences
     return Matrix if summary["kernel"] is None else Compared
+
+
+def _check_digests(path: Path, digests: Sequence[str], texts: Sequence[bytes]) -> None:
+    """Refuse other digests than those of the sequences: scores would get the wrong names."""
+    for line, (name, text) in enumerate(zip(digests, texts, strict=True), start=2):
+        if name != digest(text):
+            raise InputError(
+                f"{path}, line {line}: {name} is not the digest of the sequence beside it. "
+                "Delete it and run again."
+            )
+
+
+def _numbers(path: Path) -> NDArray[Any]:
+    """Return a matrix or vectors. Jobs wait for the tables beside them, not for them."""
+    return open_array(path, 2, f"Delete the folder {path.parent} and run again.")
 
 
 def _distinct(folder: Path) -> tuple[tuple[str, ...], Objects]:
