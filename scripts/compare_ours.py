@@ -35,7 +35,7 @@ with logged(snakemake.log[0]) as console, limited(snakemake.threads):
         params.source,
         {},
         {},
-        read_landmark_table(landmarks)["row"].tolist(),
+        read_landmark_table(landmarks, dataset)["row"].tolist(),
     )
     table = read_table(files.predictions, ["recipe", "id", "predicted"], ["id", "predicted"])
     own = table[

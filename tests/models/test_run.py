@@ -10,6 +10,7 @@ from kreinflow.artifacts import write_array, write_table
 from kreinflow.errors import InputError
 from kreinflow.models.run import open_run, predict_fold, predict_unknown
 from kreinflow.sequences.dataset import write_dataset
+from kreinflow.sequences.row_tables import write_rows
 from sequence_pairs import rectangle
 from small_inputs import configuration, trained_recipe, write_input
 
@@ -27,7 +28,7 @@ def kept(tmp_path):
     files |= {name: tmp_path / f"{name}.tsv" for name in ("folds", "union")}
     write_array(files["columns"], scores[:, union])
     write_array(files["self_scores"], np.diag(scores).astype(np.int32))
-    write_table(files["union"], pd.DataFrame({"row": union}))
+    write_rows(files["union"], pd.DataFrame({"row": union}), it.dataset)
     records = len(it.dataset.ids)
     folds = {"id": it.dataset.ids, "group": range(records), "repeat": 0}
     write_table(files["folds"], pd.DataFrame(folds | {"fold": np.arange(records) % 3}))

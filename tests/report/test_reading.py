@@ -25,7 +25,7 @@ def test_folds_of_an_earlier_config_are_left_out(tmp_path):
         {"selector": "meb.r0f0", "repeat": [0, 0, -1, -1], "fold": [0, 0, -1, -1]}
     )
     assert _trained(models) == ["meb.r0f0/r0f0.tsv", "meb.r0f0/all.tsv"]
-    table = read_folds(tmp_path / name for name in _trained(models))
+    table = read_folds((tmp_path / name for name in _trained(models)), ["class"])
     assert table["fold"].tolist() == [0, -1]
     assert set(table["selector"]) == {"meb.r0f0"}
     assert table["class"].tolist() == ["NA", "NA"]
