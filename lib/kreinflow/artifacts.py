@@ -9,6 +9,7 @@ import io
 import json
 import os
 import tempfile
+import warnings
 import zlib
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -173,14 +174,20 @@ def read_table(
     types: dict[str, type] = dict.fromkeys(text, str) | dict.fromkeys(whole, np.int64)
     types |= dict.fromkeys(finite, np.float64)
     try:
-        table = pd.read_csv(
-            io.BytesIO(data), sep="\t", dtype=types, keep_default_na=False, na_values={}
-        )
-    except (ValueError, OverflowError) as error:
-        raise InputError(f"{path}: not a table ({error}). {_AGAIN}") from error
+        with np.errstate(invalid="ignore"), warnings.catch_warnings():
+            # Numbers too large for 64 bits are refused, and lines longer than the header.
+            warnings.simplefilter("error", pd.errors.ParserWarning)
+            table = pd.read_csv(
+                io.BytesIO(data),
+                sep="\t",
+                index_col=False,
+                dtype=types,
+                keep_default_na=False,
+                na_values={},
+            )
+    except (ValueError, OverflowError, pd.errors.ParserWarning) as error:
+        raise InputError(f"{path}: not a table ({str(error).strip()}). {_AGAIN}") from error
     _refuse_missing(path, [*columns, *whole, *finite], table.columns)
-    if not isinstance(table.index, pd.RangeIndex):
-        raise InputError(f"{path}: not a table (lines have more cells than the header). {_AGAIN}")
     for name in finite:
         if not np.isfinite(table[name]).all():
             raise InputError(f"{path}: column {name!r} holds a number that is not finite. {_AGAIN}")
