@@ -146,7 +146,11 @@ class Job:
         return [str(path) for path in self.given.output]
 
     def reads(self, paths: set[str]) -> bool:
-        """Whether it reads any of these: the page of results takes what it finds in the folder."""
+        """Whether it reads any of these; an array of a data set is read with its summary.
+
+        The page of results takes what it finds in the folder.
+        """
+        paths = {path.replace("dataset/vectors.npy", "dataset/summary.json") for path in paths}
         home = "/".join(self.outputs[0].split("/")[:2])
         stored = self.script in READ_THE_STORE and any(
             path.startswith(f"{home}/scores/") for path in paths

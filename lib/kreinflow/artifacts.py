@@ -207,7 +207,8 @@ def read_measures(
         Also if there is anything else in such a column.
     """
     table = read_table(path, columns, text)
-    for name in table.columns.difference(list(text)):
+    mixed = table.select_dtypes(exclude=["number", "bool"])
+    for name in mixed.columns.difference(list(text)):
         cells = table[name].astype(str)
         known = cells.isin(["", "True", "False"]) | pd.to_numeric(cells, errors="coerce").notna()
         if not known.all():

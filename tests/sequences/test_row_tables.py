@@ -40,7 +40,7 @@ def test_a_row_that_cannot_be_is_refused(path, column, value):
     table = read_rows(path, DATASET, ["class"])
     table.loc[2, column] = value
     write_table(path, table)
-    with pytest.raises(InputError, match=rf"rows.tsv: line 4 \(row -?\d+\) is damaged.*Delete it"):
+    with pytest.raises(InputError, match=r"rows.tsv: line 4 \(row -?\d+\) is damaged.*Delete it"):
         read_rows(path, DATASET, ["class"])
 
 
