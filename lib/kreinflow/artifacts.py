@@ -22,7 +22,7 @@ import safetensors
 import safetensors.numpy
 from numpy.typing import NDArray
 
-from kreinflow.errors import InputError, printable, unwritable
+from kreinflow.errors import InputError, unwritable
 
 
 @contextmanager
@@ -213,8 +213,7 @@ def read_measures(
         known = cells.isin(["", "True", "False"]) | pd.to_numeric(cells, errors="coerce").notna()
         if not known.all():
             raise InputError(
-                f"{path}: {printable(cells[~known].iloc[0])!r} in column {name!r} is no number. "
-                f"{_AGAIN}"
+                f"{path}: {cells[~known].iloc[0]!r} in column {name!r} is no number. {_AGAIN}"
             )
     return table
 
