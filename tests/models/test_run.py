@@ -65,6 +65,23 @@ def test_arrays_of_other_dimensions_are_refused(kept, name, shape):
         open_run(files)
 
 
+@pytest.mark.parametrize("name", ["columns", "self_scores"])
+def test_columns_of_another_union_are_refused(kept, name):
+    _, files, *_ = kept
+    path = getattr(files, name)
+    write_array(path, np.load(path)[..., 1:])
+    with pytest.raises(InputError, match="columns are not those of this data set.*union.tsv.*Del"):
+        open_run(files)
+
+
+def test_a_landmark_that_is_not_among_the_columns_is_refused(kept):
+    it, files, _, union = kept
+    other = np.setdiff1d(np.arange(len(it.dataset.digests)), union)[:1]
+    table = pd.DataFrame({"row": other, "class": [it.dataset.row_labels[other[0]]]})
+    with pytest.raises(InputError, match="lacks a landmark of this fold. Delete the folder col"):
+        open_run(files).landmarks(table)
+
+
 def test_a_fold_predicts_what_it_tests(kept):
     it, files, *_ = kept
     run = open_run(files)
