@@ -6,6 +6,7 @@ import sys
 
 import pytest
 
+from kreinflow.artifacts import write_json
 from workflow.conftest import ROOT, SMALL
 
 ASKED = """
@@ -85,7 +86,7 @@ QUESTIONS = {
 def asked(tmp_path_factory):
     """The answers, and the megabytes of the inputs."""
     folder = tmp_path_factory.mktemp("resources")
-    (folder / "summary.json").write_text(json.dumps({"statistics": STATISTICS}))
+    write_json(folder / "summary.json", {"statistics": STATISTICS})
     (folder / "candidates.tsv").write_text("class\trow\na\t1\na\t2\nb\t3\n\t4\n")
     for name, count in (("few", FEW), ("many", MANY)):
         (folder / name).write_text("row\n" + "5\n" * count)
