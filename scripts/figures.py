@@ -24,7 +24,7 @@ with logged(snakemake.log[0]):
         "alignments": read_json(files.alignments),
         "landmarks": read_folds(files.landmarks, LANDMARK_COLUMNS),
         "spectrum": read_folds(files.spectra, SPECTRUM_COLUMNS),
-        "points": read_points(files.points),
+        "points": read_points(files.points, dataset.classes),
         "landmark_map": read_json(files.map),
         "times": read_times(files.times),
     }

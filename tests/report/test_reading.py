@@ -126,7 +126,10 @@ def readers(tables, tmp_path):
             for name, columns in FOLD_TABLES.items()
         },
         "times": (tables["times"], read_times),
-        "map": (pd.DataFrame(points, columns=POINT_COLUMNS), read_points),
+        "map": (
+            pd.DataFrame(points, columns=POINT_COLUMNS),
+            lambda p: read_points(p, ["01", "NA"]),
+        ),
     }
     for name, (table, _) in written.items():
         write_table(tmp_path / f"{name}.tsv", table)
@@ -157,6 +160,13 @@ def test_a_measure_that_is_none_and_a_missing_column_are_refused_by_name(readers
         path.write_text("\n".join(["\t".join(head), *lines[1:], ""]))
         with pytest.raises(InputError, match=f"{path}: column .* is missing. Delete it"):
             read(path)
+
+
+def test_a_point_of_no_class_is_refused(tmp_path):
+    path = tmp_path / "map.tsv"
+    write_table(path, pd.DataFrame([("a0", "NA", False, 0.5, 1.0)], columns=POINT_COLUMNS))
+    with pytest.raises(InputError, match="map.tsv: no class is called 'NA'. Delete it"):
+        read_points(path, ["N"])
 
 
 def test_flips_of_single_bits_in_these_tables_are_read_or_refused(readers):

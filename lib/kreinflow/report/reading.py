@@ -10,6 +10,7 @@ import pandas as pd
 
 from kreinflow.artifacts import read_json, read_measures, read_table, read_text
 from kreinflow.classify.model_file import Model
+from kreinflow.errors import InputError
 from kreinflow.evaluation.tables import TABLE_COLUMNS
 from kreinflow.evaluation.unknown import (
     FAMILIES_COLUMNS,
@@ -151,9 +152,12 @@ def read_times(path: str | os.PathLike[str]) -> pd.DataFrame:
     return read_measures(path, COLUMNS, _TEXT)
 
 
-def read_points(path: str | os.PathLike[str]) -> pd.DataFrame:
-    """Read the points of the landmark map."""
-    return read_measures(path, POINT_COLUMNS, _TEXT)
+def read_points(path: str | os.PathLike[str], classes: Sequence[str]) -> pd.DataFrame:
+    """Read the points of the landmark map, of which each is of one of these classes."""
+    points = read_measures(path, POINT_COLUMNS, _TEXT)
+    if unknown := sorted({*points["class"]} - {*classes}):
+        raise InputError(f"{path}: no class is called {unknown[0]!r}. Delete it and run again.")
+    return points
 
 
 def read_dataset_report(folder: Path, name: str, settings: Mapping[str, Any]) -> DatasetReport:
