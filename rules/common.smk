@@ -180,7 +180,7 @@ def alignment_minutes(pairs, blocks=len(BLOCKS)):
 
 
 def class_pairs(input, statistics):
-    with open(input.candidates) as table:
+    with open(input.candidates, encoding="utf-8", errors="replace") as table:
         return costs.class_pairs(statistics, [line.partition("\t")[0] for line in table][1:])
 
 

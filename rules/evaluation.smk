@@ -5,7 +5,7 @@
 
 rule evaluate:
     input:
-        records=f"{HERE}/dataset/records.tsv",
+        summary=f"{HERE}/dataset/summary.json",
         folds=f"{HERE}/folds.tsv",
         predictions=lambda wildcards: plan(wildcards).of_folds("predictions", "tsv.gz"),
         models=lambda wildcards: plan(wildcards).of_folds("models", "tsv"),

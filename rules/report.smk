@@ -66,8 +66,7 @@ rule map_landmarks:
 
 rule draw_figures:
     input:
-        summary=f"{HERE}/dataset/summary.json",
-        distinct=f"{HERE}/dataset/distinct.tsv",
+        unpack(dataset_files),
         alignments=f"{HERE}/columns/alignments.json",
         landmarks=landmark_tables,
         spectra=lambda wildcards: plan(wildcards).of_folds("factors", "spectrum.tsv"),

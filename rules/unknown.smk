@@ -44,6 +44,7 @@ rule measure_unknown:
     input:
         records=f"{HERE}/unknown/records.tsv",
         scores=f"{HERE}/unknown/scores.npy",
+        dataset=f"{HERE}/dataset/summary.json",
         union=f"{HERE}/columns/landmarks.tsv",
         predictions=f"{HERE}/evaluation/predictions.tsv.gz",
         models=f"{HERE}/evaluation/models.tsv",

@@ -17,10 +17,11 @@ with logged(snakemake.log[0]) as console:
     folder = Path(snakemake.input.records).parent
     dataset = read_dataset(folder)
     if snakemake.params.columns == "candidates":
-        candidates = read_candidates(snakemake.input.candidates)
+        candidates = read_candidates(snakemake.input.candidates, dataset)
         rectangles = candidate_rectangles(dataset, candidates)
     else:
-        rectangles = [(np.arange(len(dataset.digests)), read_union(snakemake.input.landmarks))]
+        union = read_union(snakemake.input.landmarks, dataset)
+        rectangles = [(np.arange(len(dataset.digests)), union)]
     scheme = read_scheme(dataset, snakemake.params.scoring, snakemake.params.data)
     store = ScoreStore(
         folder.parent / "scores",

@@ -4,13 +4,13 @@ from pathlib import Path
 
 import pandas as pd
 
-from kreinflow.artifacts import write_table
 from kreinflow.console import logged
 from kreinflow.landmarks.stage import list_candidates
 from kreinflow.preflight import check_dataset
 from kreinflow.scores import read_scheme, transforms_of
 from kreinflow.sequences.dataset import read_dataset
 from kreinflow.sequences.partition import read_partition
+from kreinflow.sequences.row_tables import write_rows
 
 with logged(snakemake.log[0]) as console:
     dataset = read_dataset(Path(snakemake.input.records).parent)
@@ -21,6 +21,6 @@ with logged(snakemake.log[0]) as console:
     check_dataset(dataset, partition, params.selectors, scheme, transforms, params.data)
     chosen = list_candidates(dataset, partition, params.seed, params.candidates, params.sketch)
     table = [(label, row) for label, rows in chosen.items() for row in rows.tolist()]
-    write_table(snakemake.output[0], pd.DataFrame(table, columns=["class", "row"]))
+    write_rows(snakemake.output[0], pd.DataFrame(table, columns=["class", "row"]), dataset)
     sizes = {label or "the sketch": len(rows) for label, rows in chosen.items()}
     console.say(f"candidates: {sizes}")

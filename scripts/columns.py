@@ -5,26 +5,24 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from kreinflow.artifacts import write_array, write_json, write_table
+from kreinflow.artifacts import write_array, write_json
 from kreinflow.console import logged
 from kreinflow.costs import alignment_account
 from kreinflow.landmarks.stage import read_candidates, read_union
 from kreinflow.scores import open_scores, read_scheme, write_columns
 from kreinflow.sequences.dataset import read_dataset
+from kreinflow.sequences.row_tables import write_rows
 
 with logged(snakemake.log[0]) as console:
     folder = Path(snakemake.input.records).parent
     dataset = read_dataset(folder)
     scheme = read_scheme(dataset, snakemake.params.scoring, snakemake.params.data)
     scores = open_scores(dataset, scheme, folder.parent / "scores")
-    union = read_union(snakemake.input.landmarks)
+    union = read_union(snakemake.input.landmarks, dataset)
     write_columns(snakemake.output.scores, scores, np.arange(len(dataset.digests)), union)
     write_array(snakemake.output.self_scores, scores.self_scores())
-    write_table(
-        snakemake.output.landmarks,
-        pd.DataFrame({"row": union, "digest": [dataset.digests[row] for row in union]}),
-    )
-    candidates = read_candidates(snakemake.input.candidates)
+    write_rows(snakemake.output.landmarks, pd.DataFrame({"row": union}), dataset)
+    candidates = read_candidates(snakemake.input.candidates, dataset)
     account = alignment_account(dataset, scheme, candidates, union)
     write_json(snakemake.output.alignments, account)
     console.say(f"{len(union)} landmarks, {account['aligned']} pairs aligned")

@@ -9,7 +9,7 @@ from kreinflow.artifacts import read_table, write_table
 from kreinflow.classify.model_file import final_model
 from kreinflow.competitors.ours import Ours, run_ours
 from kreinflow.console import logged
-from kreinflow.models.choice import choose_recipe
+from kreinflow.models.choice import choose_recipe, read_figures
 from kreinflow.models.fold_models import load_fold_model
 from kreinflow.models.run import read_landmark_table
 from kreinflow.numerics import limited
@@ -21,7 +21,7 @@ with logged(snakemake.log[0]) as console, limited(snakemake.threads):
     files, params, fold = snakemake.input, snakemake.params, snakemake.wildcards.fold
     dataset = read_dataset(Path(files.records).parent)
     repeat, number = fold_numbers(fold)
-    models = read_table(files.models, ["recipe", "repeat", "fold"], ["recipe"])
+    models = read_figures([files.models], params.order)
     rows = models[(models["repeat"] == repeat) & (models["fold"] == number)].to_dict("records")
     recipe = choose_recipe(rows, params.order)
     (chosen,) = (row for row in rows if row["recipe"] == recipe)
@@ -35,7 +35,7 @@ with logged(snakemake.log[0]) as console, limited(snakemake.threads):
         params.source,
         {},
         {},
-        read_landmark_table(landmarks)["row"].tolist(),
+        read_landmark_table(landmarks, dataset)["row"].tolist(),
     )
     table = read_table(files.predictions, ["recipe", "id", "predicted"], ["id", "predicted"])
     own = table[

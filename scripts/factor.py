@@ -16,7 +16,7 @@ with logged(snakemake.log[0]) as console, limited(snakemake.threads, memory_mb):
     files, params = snakemake.input, snakemake.params
     run = open_run(files)
     entries = make_factors(
-        run.landmarks(read_landmark_table(files.landmarks)),
+        run.landmarks(read_landmark_table(files.landmarks, run.dataset)),
         run.training_part(snakemake.wildcards.fold),
         transforms_of(
             [recipe["transform"] for recipe in params.recipes],

@@ -2,20 +2,29 @@
 
 from pathlib import Path
 
-from kreinflow.artifacts import read_json, read_table, write_text
+from kreinflow.artifacts import read_json, write_text
 from kreinflow.console import logged
 from kreinflow.report.figures.dataset import dataset_figures
-from kreinflow.report.reading import read_folds, read_tables, read_times
+from kreinflow.report.reading import (
+    LANDMARK_COLUMNS,
+    SPECTRUM_COLUMNS,
+    read_folds,
+    read_points,
+    read_tables,
+    read_times,
+)
+from kreinflow.sequences.dataset import read_dataset
 
 with logged(snakemake.log[0]):
     files = snakemake.input
+    dataset = read_dataset(Path(files.records).parent)
     tables = read_tables(files.evaluation) | {
-        "statistics": read_json(files.summary)["statistics"],
-        "lengths": read_table(files.distinct, ["length"])["length"].tolist(),
+        "statistics": dataset.statistics,
+        "lengths": dataset.lengths.tolist(),
         "alignments": read_json(files.alignments),
-        "landmarks": read_folds(files.landmarks),
-        "spectrum": read_folds(files.spectra),
-        "points": read_table(files.points, ["id", "class", "landmark", "x", "y"], ["id", "class"]),
+        "landmarks": read_folds(files.landmarks, LANDMARK_COLUMNS),
+        "spectrum": read_folds(files.spectra, SPECTRUM_COLUMNS),
+        "points": read_points(files.points, dataset.classes),
         "landmark_map": read_json(files.map),
         "times": read_times(files.times),
     }

@@ -2,12 +2,9 @@
 
 from pathlib import Path
 
-import pandas as pd
-
-from kreinflow.artifacts import read_table
 from kreinflow.classify.model_file import final_model
 from kreinflow.console import logged
-from kreinflow.models.choice import choose_recipe
+from kreinflow.models.choice import choose_recipe, read_figures
 from kreinflow.models.factor_file import factor_row
 from kreinflow.models.fold_models import load_fold_model
 from kreinflow.models.run import read_landmark_table
@@ -17,11 +14,7 @@ from kreinflow.sequences.dataset import read_dataset
 with logged(snakemake.log[0]) as console:
     params = snakemake.params
     dataset = read_dataset(Path(snakemake.input.records).parent)
-    tables = [
-        read_table(path, ["recipe", "inner_accuracy", "inner_log_loss"], text=["recipe"])
-        for path in snakemake.input.tables
-    ]
-    figures = pd.concat(tables, ignore_index=True).to_dict("records")
+    figures = read_figures(snakemake.input.tables, params.order).to_dict("records")
     recipe = choose_recipe(figures, params.order, params.recipe)
     (chosen,) = (row for row in figures if row["recipe"] == recipe)
     paths = {
@@ -35,15 +28,14 @@ with logged(snakemake.log[0]) as console:
     }
     path, landmarks, factors = paths[chosen["selector"]]
     classifier = load_fold_model(path, recipe)
-    table = read_table(factors, [], text=["rank_wanted"])
     model = final_model(
         dataset,
         classifier,
         read_scheme(dataset, params.scoring, params.data),
         params.source,
         chosen,
-        factor_row(table, classifier.about["recipe"]),
-        read_landmark_table(landmarks)["row"].tolist(),
+        factor_row(factors, classifier.about["recipe"]),
+        read_landmark_table(landmarks, dataset)["row"].tolist(),
     )
     model.save(snakemake.output.model)
     console.say(f"{recipe}: {len(model.landmark_ids)} landmarks")

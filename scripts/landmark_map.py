@@ -26,7 +26,7 @@ with logged(snakemake.log[0]) as console, limited(snakemake.threads, memory_mb):
     table, factors = {Path(pair[0]).parent.name: pair for pair in paths}[selector]
     run = open_run(files)
     part = run.training_part(ALL)
-    landmarks = run.landmarks(read_landmark_table(table))
+    landmarks = run.landmarks(read_landmark_table(table, run.dataset))
     kernel = landmark_kernel(landmarks, part, load_transforms(factors)[transform])
     embedding, total = load_leading(factors, transform, recipe["rank"], 2)
     trained = np.flatnonzero(run.partition.training(ALL))

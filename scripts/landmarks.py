@@ -2,13 +2,13 @@
 
 from pathlib import Path
 
-from kreinflow.artifacts import write_table
 from kreinflow.console import logged
 from kreinflow.landmarks.registry import make_selector
 from kreinflow.landmarks.selector import count_landmarks
 from kreinflow.landmarks.stage import LandmarkStage, given_landmarks
 from kreinflow.sequences.dataset import read_dataset
 from kreinflow.sequences.partition import read_partition
+from kreinflow.sequences.row_tables import write_rows
 
 with logged(snakemake.log[0]) as console:
     params, fold = snakemake.params, snakemake.wildcards.fold
@@ -34,4 +34,4 @@ with logged(snakemake.log[0]) as console:
         given=given_landmarks(dataset, selector.settings, params.data),
     )
     console.say(f"{len(table)} landmarks of {table['class'].nunique()} classes")
-    write_table(snakemake.output[0], table)
+    write_rows(snakemake.output[0], table, dataset)

@@ -24,7 +24,7 @@ memory_mb = rows_mb(snakemake.resources.mem_mb, landmarks_read)
 with logged(snakemake.log[0]) as console, limited(snakemake.threads, memory_mb):
     files, params, fold = snakemake.input, snakemake.params, snakemake.wildcards.fold
     run = open_run(files)
-    landmarks = run.landmarks(read_landmark_table(files.landmarks))
+    landmarks = run.landmarks(read_landmark_table(files.landmarks, run.dataset))
     part = run.training_part(fold)
     selector = make_selector(params.selector)
     stage = LandmarkStage.of_fold(

@@ -6,6 +6,7 @@ import pandas as pd
 
 from kreinflow.artifacts import open_array, read_table, write_table
 from kreinflow.console import logged
+from kreinflow.errors import InputError
 from kreinflow.evaluation.inner_choice import with_inner_choice
 from kreinflow.evaluation.unknown import (
     known_confidences,
@@ -16,24 +17,30 @@ from kreinflow.evaluation.unknown import (
     thresholds,
 )
 from kreinflow.landmarks.stage import read_union
+from kreinflow.models.choice import read_figures
 from kreinflow.models.fold_models import load_fold_model
 from kreinflow.models.run import predict_unknown, read_landmark_table
+from kreinflow.sequences.dataset import read_dataset
 
 with logged(snakemake.log[0]) as console:
     files, output, order = snakemake.input, snakemake.output, snakemake.params.recipes
-    records = read_table(files.records, ["id", "label", "row"], ["id", "label"])
-    scores, union = open_array(files.scores, 2), read_union([files.union])
-    models = read_table(files.models, ["recipe", "repeat", "fold"], ["recipe"])
+    dataset = read_dataset(Path(files.dataset).parent)
+    text = ["id", "label"]
+    records = read_table(files.records, text, text, ["row", "length"], ["self_score"])
+    scores, union = open_array(files.scores, 2), read_union([files.union], dataset)
+    if not records["row"].between(0, len(scores) - 1).all():
+        raise InputError(f"{files.records}: not the rows of {files.scores}. Delete it, run again.")
     predictions = []
     for path, landmarks in zip(files.fold_models, files.landmarks, strict=True):
         fold, selector = Path(path).stem, Path(path).parent.name
-        rows = read_landmark_table(landmarks)["row"].to_numpy()
+        rows = read_landmark_table(landmarks, dataset)["row"].to_numpy()
         for recipe in (r["name"] for r in order if r["selector"] == selector):
             classifier = load_fold_model(path, recipe)
             predictions.append(
                 predict_unknown(records, scores, union, rows, fold, recipe, classifier)
             )
     names = [recipe["name"] for recipe in order]
+    models = read_figures([files.models], names)
     unknown = with_inner_choice(pd.concat(predictions, ignore_index=True), models, names)
     text = ["recipe", "id", "true", "predicted"]
     known = known_confidences(read_table(files.predictions, text, text))

@@ -10,6 +10,7 @@ from kreinflow.alignment.progress import ProgressPrinter
 from kreinflow.alignment.store import ScoreStore
 from kreinflow.artifacts import read_table, write_table
 from kreinflow.console import logged
+from kreinflow.errors import InputError
 from kreinflow.preflight import check_self_scores
 from kreinflow.scores import open_scores, read_scheme, transforms_of, write_columns
 from kreinflow.sequences.dataset import read_dataset
@@ -22,6 +23,11 @@ with logged(snakemake.log[0]) as console:
     rows = np.unique(dataset.rows[records])
     digests = read_table(snakemake.input.landmarks, ["digest"], ["digest"])["digest"]
     number = {digest: row for row, digest in enumerate(dataset.digests)}
+    if unknown := [digest for digest in digests if digest not in number]:
+        raise InputError(
+            f"{snakemake.input.landmarks}: no row has the digest {unknown[0]!r}. Delete it and run "
+            "again."
+        )
     landmarks = np.array([number[digest] for digest in digests], dtype=np.int64)
     scheme = read_scheme(dataset, params.scoring, params.data)
     folder = Path(snakemake.output.records).parents[1] / "scores"

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from flipped_bits import each_flip
+from flipped_bits import count_refused, each_flip
 from kreinflow import artifacts
 from kreinflow.errors import InputError, KreinflowError
 
@@ -182,6 +182,84 @@ def test_truncated_tables_and_missing_columns_are_refused(tmp_path):
     path.write_bytes(packed[:-9])
     with pytest.raises(InputError, match="truncated or not gzip"):
         artifacts.read_table(path, ["id"])
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("a\t1\t0.5", None),
+        ("a\t-1\t1e-300", None),
+        ("a\t1", "not a table"),
+        ("a\t1\t0.5\t", "not a table"),
+        ("a\t\t0.5", "not a table"),
+        ("a\t1.5\t0.5", "not a table"),
+        ("a\tx\t0.5", "not a table"),
+        ("a\t10000000000000000000\t0.5", "not a table"),
+        ("a\tinf\t0.5", "not a table"),
+        ("a\t\u0663\t0.5", "not a table"),
+        ("a\t1\t", "not a table"),
+        ("a\t1\t0.5.1", "not a table"),
+        ("a\t1\tnan", "not a table"),
+        ("a\t1\t1e999", "column 'x' holds a number that is not finite"),
+        ("a\t1\t-inf", "column 'x' holds a number that is not finite"),
+    ],
+)
+def test_columns_of_numbers_hold_numbers(tmp_path, line, message):
+    path = tmp_path / "t.tsv"
+    path.write_text(f"id\trow\tx\nb\t2\t1.0\n{line}\n", encoding="utf-8")
+
+    def read():
+        return artifacts.read_table(path, ["id"], ["id"], ["row"], ["x"])
+
+    if message is None:
+        assert read().dtypes[["row", "x"]].tolist() == [np.int64, np.float64]
+        return
+    with pytest.raises(InputError, match=f"t.tsv: {message}.*Delete it and run again"):
+        read()
+
+
+def test_tables_whose_lines_are_longer_than_the_header_are_refused(tmp_path):
+    path = tmp_path / "t.tsv"
+    path.write_text("row\tx\n1\t2\t3\n4\t5\t6\n")
+    with pytest.raises(InputError, match="t.tsv: not a table.*Length of header"):
+        artifacts.read_table(path, ["row"])
+    path.write_text("row\n4\n")
+    for missing in ({"whole": ["x"]}, {"finite": ["x"]}):
+        with pytest.raises(InputError, match="t.tsv: column 'x' is missing"):
+            artifacts.read_table(path, ["row"], **missing)
+
+
+@pytest.mark.parametrize("cell", ["", "True", "False", "3", "1e-5", "inf", "-0.25"])
+def test_measures_are_numbers_or_yes_and_no_or_nothing(tmp_path, cell):
+    path = tmp_path / "t.tsv"
+    path.write_text(f"recipe\tx\na\t1\nTrue\t{cell}\n")
+    table = artifacts.read_measures(path, ["x"], ["recipe"])
+    assert table["recipe"].tolist() == ["a", "True"]
+    for wrong in ("Tsue", "0,5", "1\x1b[31m", "\u0663x", "--1"):
+        path.write_text(f"recipe\tx\na\t{cell}\nb\t{wrong}\nc\t\n")
+        with pytest.raises(InputError, match="t.tsv: '.*' in column 'x' is no number. Delete it"):
+            artifacts.read_measures(path, ["x"], ["recipe"])
+
+
+def test_every_flip_of_a_bit_in_a_packed_table_gives_the_table_or_a_refusal(tmp_path):
+    path = tmp_path / "t.tsv.gz"
+    table = pd.DataFrame({"id": ["a", "b"], "x": [1, 2]})
+    artifacts.write_table(path, table)
+    bits = 8 * len(path.read_bytes())
+
+    def read(path):
+        assert artifacts.read_table(path, ["id", "x"], ["id"])["x"].tolist() == [1, 2]
+
+    # Of the header's ten bytes, those that say nothing of the content may change.
+    assert bits - 80 <= count_refused(path, read, flips=bits) < bits
+
+
+def test_text_is_utf8(tmp_path):
+    artifacts.write_text(tmp_path / "a.svg", "<svg>\u00e5</svg>")
+    assert artifacts.read_text(tmp_path / "a.svg") == "<svg>\u00e5</svg>"
+    (tmp_path / "a.svg").write_bytes(b"<svg>\xe5</svg>")
+    with pytest.raises(InputError, match="a.svg: not UTF-8.*Delete it and run again"):
+        artifacts.read_text(tmp_path / "a.svg")
 
 
 def test_plain_columns_are_those_of_the_table(tmp_path):

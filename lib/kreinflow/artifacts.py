@@ -13,6 +13,8 @@ import json
 import os
 import secrets
 import stat
+import warnings
+import zlib
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -126,6 +128,14 @@ def read_json(path: str | os.PathLike[str]) -> dict[str, Any]:
     return content
 
 
+def read_text(path: str | os.PathLike[str]) -> str:
+    """Read a file of UTF-8."""
+    try:
+        return _read_bytes(path).decode()
+    except UnicodeDecodeError as error:
+        raise InputError(f"{path}: not UTF-8 ({error}). {_AGAIN}") from error
+
+
 _AGAIN = "Delete it and run again, or give the right file."
 _PART = 4_000_000  # bytes of a table that are split at once, in memory that is used again
 
@@ -157,7 +167,11 @@ def _repr_float(value: Any) -> str:
 
 
 def read_table(
-    path: str | os.PathLike[str], columns: Sequence[str], text: Sequence[str] = ()
+    path: str | os.PathLike[str],
+    columns: Sequence[str],
+    text: Sequence[str] = (),
+    whole: Sequence[str] = (),
+    finite: Sequence[str] = (),
 ) -> pd.DataFrame:
     """Read a TSV written by :func:`write_table`.
 
@@ -168,30 +182,66 @@ def read_table(
         Columns that must be there; others may be.
     text : sequence of str
         Columns to be read as text whatever they hold (ids and labels: ``NA`` is a label too).
+    whole, finite : sequence of str
+        Columns that must be there and hold a whole number, or a finite one, in each row.
 
     Raises
     ------
     InputError
-        If the file is missing, truncated, or lacks a column.
+        If the file is missing, truncated, lacks a column or holds something else in one.
     """
     data = _read_bytes(path)
     if str(path).endswith(".gz"):
         try:
             data = gzip.decompress(data)
-        except (OSError, EOFError, ValueError) as error:
+        except (OSError, EOFError, ValueError, zlib.error) as error:
             raise InputError(f"{path}: truncated or not gzip ({error}). {_AGAIN}") from error
     _refuse_open_end(path, data)
+    types: dict[str, type] = dict.fromkeys(text, str) | dict.fromkeys(whole, np.int64)
+    types |= dict.fromkeys(finite, np.float64)
     try:
-        table = pd.read_csv(
-            io.BytesIO(data),
-            sep="\t",
-            dtype=dict.fromkeys(text, str),
-            keep_default_na=False,
-            na_values={},
-        )
-    except (ValueError, UnicodeDecodeError) as error:
-        raise InputError(f"{path}: not a table ({error}). {_AGAIN}") from error
-    _refuse_missing(path, columns, table.columns)
+        with np.errstate(invalid="ignore"), warnings.catch_warnings():
+            # Numbers too large for 64 bits are refused, and lines longer than the header.
+            warnings.simplefilter("error", pd.errors.ParserWarning)
+            table = pd.read_csv(
+                io.BytesIO(data),
+                sep="\t",
+                lineterminator="\n",
+                index_col=False,
+                dtype=types,
+                keep_default_na=False,
+                na_values={},
+            )
+    except (ValueError, OverflowError, pd.errors.ParserWarning) as error:
+        raise InputError(f"{path}: not a table ({str(error).strip()}). {_AGAIN}") from error
+    _refuse_missing(path, [*columns, *whole, *finite], table.columns)
+    for name in finite:
+        if not np.isfinite(table[name]).all():
+            raise InputError(f"{path}: column {name!r} holds a number that is not finite. {_AGAIN}")
+    return table
+
+
+def read_measures(
+    path: str | os.PathLike[str], columns: Sequence[str], text: Sequence[str]
+) -> pd.DataFrame:
+    """Read a table in which all columns but those of ``text`` hold numbers, or yes and no.
+
+    A cell may be empty. For the rest see :func:`read_table`.
+
+    Raises
+    ------
+    InputError
+        Also if there is anything else in such a column.
+    """
+    table = read_table(path, columns, text)
+    mixed = table.select_dtypes(exclude=["number", "bool"])
+    for name in mixed.columns.difference(list(text)):
+        cells = table[name].astype(str)
+        known = cells.isin(["", "True", "False"]) | pd.to_numeric(cells, errors="coerce").notna()
+        if not known.all():
+            raise InputError(
+                f"{path}: {cells[~known].iloc[0]!r} in column {name!r} is no number. {_AGAIN}"
+            )
     return table
 
 

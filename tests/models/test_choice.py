@@ -1,9 +1,14 @@
 """The recipe that inner folds choose: of the final model, and of each outer fold."""
 
 import pandas as pd
+import pytest
 
+from flipped_bits import count_refused
+from kreinflow.artifacts import write_table
+from kreinflow.errors import InputError
 from kreinflow.evaluation.inner_choice import chosen_recipes
-from kreinflow.models.choice import choose_recipe
+from kreinflow.models.choice import FIGURES_COLUMNS, TEXT_COLUMNS, choose_recipe, read_figures
+from kreinflow.sequences.partition import fold_numbers
 
 
 def test_the_final_recipe_is_the_inner_choice():
@@ -35,3 +40,72 @@ def test_the_recipe_of_each_fold_is_that_of_its_own_inner_folds():
         columns=["recipe", "repeat", "fold", "inner_accuracy"],
     ).assign(inner_log_loss=0.1)
     assert chosen_recipes(models, ["x", "y"]) == {(0, 0): "x", (0, 1): "y"}
+
+
+ORDER = ["x", "y", "z"]
+
+
+def write_figures(folder):
+    """The tables of two selectors and two folds, of which one is that of the final model."""
+    paths = []
+    for selector, recipes in (("meb", ["x", "y"]), ("uniform", ["z"])):
+        for fold in ("r0f1", "all"):
+            repeat, number = fold_numbers(fold)
+            place = {"repeat": repeat, "fold": number, "selector": selector}
+            text = dict.fromkeys(TEXT_COLUMNS[2:], "NA")
+            rows = [{"recipe": name} | place | text for name in recipes]
+            table = pd.DataFrame(rows, columns=FIGURES_COLUMNS).fillna(0.25)
+            paths.append(folder / selector / f"{fold}.tsv")
+            write_table(paths[-1], table.assign(converged=True))
+    return paths
+
+
+def test_figures_of_all_folds_are_read_as_one_table(tmp_path):
+    paths = write_figures(tmp_path)
+    figures = read_figures(paths, ORDER)
+    assert figures["recipe"].tolist() == ["x", "y", "x", "y", "z", "z"]
+    assert figures["repeat"].tolist() == [0, 0, -1, -1, 0, -1]
+    write_table(tmp_path / "models.tsv", figures)
+    assert read_figures([tmp_path / "models.tsv"], ORDER).equals(figures)
+
+
+@pytest.mark.parametrize(
+    ("column", "value"),
+    [
+        ("recipe", "another"),
+        ("recipe", "x"),
+        ("repeat", "1"),
+        ("fold", "3"),
+        ("repeat", ""),
+        ("selector", "uniform"),
+        ("inner_accuracy", ""),
+        ("inner_log_loss", "nan"),
+        ("reject_threshold", ""),
+    ],
+)
+def test_a_model_that_cannot_be_is_refused(tmp_path, column, value):
+    paths = write_figures(tmp_path)
+    table = pd.read_csv(paths[0], sep="\t", dtype=str)
+    table.loc[1, column] = value
+    write_table(paths[0], table)
+    with pytest.raises(InputError, match=r"meb/r0f1.tsv: .*Delete it and run again"):
+        read_figures(paths, ORDER)
+
+
+def test_models_that_are_missing_are_refused(tmp_path):
+    paths = write_figures(tmp_path)
+    for incomplete in (paths[:2], paths[:3]):
+        with pytest.raises(InputError, match="meb/r0f1.tsv.*not all recipes.*Delete these tables"):
+            read_figures(incomplete, ORDER)
+    write_table(paths[0], pd.read_csv(paths[0], sep="\t").drop(columns="temperature"))
+    with pytest.raises(InputError, match="meb/r0f1.tsv: column 'temperature' is missing"):
+        read_figures(paths, ORDER)
+
+
+def test_flips_of_single_bits_in_figures_are_read_or_refused(tmp_path):
+    paths = write_figures(tmp_path)
+
+    def read(path):
+        choose_recipe(read_figures(paths, ORDER)[:2].to_dict("records"), ORDER[:2])
+
+    assert count_refused(paths[0], read, flips=150) > 90

@@ -3,10 +3,13 @@
 import numpy as np
 import pytest
 
+from flipped_bits import count_refused
 from kreinflow.alignment.transforms import make_transform
+from kreinflow.artifacts import write_table
 from kreinflow.errors import InputError
 from kreinflow.krein.correction import LANDMARK_COORDINATES
 from kreinflow.models.factor_file import (
+    factor_row,
     factor_table,
     load_embedding,
     save_factors,
@@ -44,6 +47,18 @@ def test_a_correction_that_was_not_asked_for_is_refused(entries, tmp_path):
     save_factors(path, entries)
     with pytest.raises(InputError, match="no factor of transform raw, rank 1, correction flip"):
         load_embedding(path, "raw", 1, "flip")
+
+
+def test_the_row_of_a_factor_is_read_from_its_table_and_stands_there_once(entries, tmp_path):
+    path = tmp_path / "factors.tsv"
+    table = factor_table(entries)
+    write_table(path, table)
+    assert factor_row(path, {"transform": "raw", "rank": 1.0})["rank"] == 5
+    assert count_refused(path, lambda p: factor_row(p, {"transform": "raw", "rank": 1})) > 100
+    for damaged in (table[1:], table.iloc[[0, 0]]):
+        write_table(path, damaged)
+        with pytest.raises(InputError, match="factors.tsv: has . factors of .*rank 1. Delete it"):
+            factor_row(path, {"transform": "raw", "rank": 1})
 
 
 def test_recipes_can_name_the_coordinates_of_the_landmarks(tmp_path):

@@ -10,6 +10,7 @@ from kreinflow.artifacts import write_array, write_table
 from kreinflow.errors import InputError
 from kreinflow.models.run import open_run, predict_fold, predict_unknown
 from kreinflow.sequences.dataset import write_dataset
+from kreinflow.sequences.row_tables import write_rows
 from sequence_pairs import rectangle
 from small_inputs import configuration, trained_recipe, write_input
 
@@ -27,7 +28,7 @@ def kept(tmp_path):
     files |= {name: tmp_path / f"{name}.tsv" for name in ("folds", "union")}
     write_array(files["columns"], scores[:, union])
     write_array(files["self_scores"], np.diag(scores).astype(np.int32))
-    write_table(files["union"], pd.DataFrame({"row": union}))
+    write_rows(files["union"], pd.DataFrame({"row": union}), it.dataset)
     records = len(it.dataset.ids)
     folds = {"id": it.dataset.ids, "group": range(records), "repeat": 0}
     write_table(files["folds"], pd.DataFrame(folds | {"fold": np.arange(records) % 3}))
@@ -62,6 +63,23 @@ def test_arrays_of_other_dimensions_are_refused(kept, name, shape):
     write_array(path, np.load(path).reshape(shape))
     with pytest.raises(InputError, match=f"{name}.npy: not an array of . dimensions"):
         open_run(files)
+
+
+@pytest.mark.parametrize("name", ["columns", "self_scores"])
+def test_columns_of_another_union_are_refused(kept, name):
+    _, files, *_ = kept
+    path = getattr(files, name)
+    write_array(path, np.load(path)[..., 1:])
+    with pytest.raises(InputError, match="columns are not those of this data set.*union.tsv.*Del"):
+        open_run(files)
+
+
+def test_a_landmark_that_is_not_among_the_columns_is_refused(kept):
+    it, files, _, union = kept
+    other = np.setdiff1d(np.arange(len(it.dataset.digests)), union)[:1]
+    table = pd.DataFrame({"row": other, "class": [it.dataset.row_labels[other[0]]]})
+    with pytest.raises(InputError, match="lacks a landmark of this fold. Delete the folder col"):
+        open_run(files).landmarks(table)
 
 
 def test_a_fold_predicts_what_it_tests(kept):

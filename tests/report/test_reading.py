@@ -4,12 +4,21 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from flipped_bits import count_refused
 from kreinflow.artifacts import write_json, write_table, write_text
+from kreinflow.errors import InputError
+from kreinflow.models.factor_file import FACTOR_COLUMNS
 from kreinflow.report.reading import (
+    _TEXT,
     CAPTIONS,
+    LANDMARK_COLUMNS,
+    POINT_COLUMNS,
     _trained,
     read_dataset_report,
     read_folds,
+    read_points,
+    read_tables,
+    read_times,
     read_unlabelled,
 )
 from report.made_up import dataset_report, unknown_tables
@@ -25,7 +34,7 @@ def test_folds_of_an_earlier_config_are_left_out(tmp_path):
         {"selector": "meb.r0f0", "repeat": [0, 0, -1, -1], "fold": [0, 0, -1, -1]}
     )
     assert _trained(models) == ["meb.r0f0/r0f0.tsv", "meb.r0f0/all.tsv"]
-    table = read_folds(tmp_path / name for name in _trained(models))
+    table = read_folds((tmp_path / name for name in _trained(models)), ["class"])
     assert table["fold"].tolist() == [0, -1]
     assert set(table["selector"]) == {"meb.r0f0"}
     assert table["class"].tolist() == ["NA", "NA"]
@@ -99,3 +108,67 @@ def test_what_the_page_says_is_read_from_the_files_of_the_run(tables, tmp_path, 
         for name, table in (("summary", summary), ("families", families)):
             assert found.unknown[name]["recipe"].tolist() == table["recipe"].tolist()
         assert found.unlabelled["class"].tolist() == ["01"]
+
+
+@pytest.fixture
+def readers(tables, tmp_path):
+    """A path of each table that the page or a figure reads, and what reads it."""
+    fold = {name: tables[name].drop(columns=["selector", "repeat", "fold"]) for name in FOLD_TABLES}
+    points = [("a0", "NA", False, 0.5, -1.5), ("a1", "01", True, 1e-17, 2.0)]
+    written = {
+        **{f"evaluation/{name}": (tables[name], _one) for name in EVALUATION},
+        **{
+            f"unknown/{name}": (table, _one)
+            for name, table in zip(UNKNOWN, unknown_tables(tables), strict=True)
+        },
+        **{
+            f"{name}/meb/r0f1": (fold[name][:9], lambda p, c=columns: read_folds([p], c))
+            for name, columns in FOLD_TABLES.items()
+        },
+        "times": (tables["times"], read_times),
+        "map": (
+            pd.DataFrame(points, columns=POINT_COLUMNS),
+            lambda p: read_points(p, ["01", "NA"]),
+        ),
+    }
+    for name, (table, _) in written.items():
+        write_table(tmp_path / f"{name}.tsv", table)
+    return {tmp_path / f"{name}.tsv": reader for name, (_, reader) in written.items()}
+
+
+def _one(path):
+    return read_tables([path])
+
+
+EVALUATION = ("models", "summary", "comparison", "per_class", "confusion")
+UNKNOWN = ("summary", "families", "curve")
+FOLD_TABLES = {"landmarks": LANDMARK_COLUMNS, "factors": FACTOR_COLUMNS}
+
+
+def test_a_measure_that_is_none_and_a_missing_column_are_refused_by_name(readers):
+    for path, read in readers.items():
+        read(path)
+        lines = path.read_text().splitlines()
+        head, cells = lines[0].split("\t"), lines[1].split("\t")
+        last = max(place for place, name in enumerate(head) if name not in _TEXT)
+        cells[last] += "x"
+        path.write_text("\n".join([lines[0], "\t".join(cells), *lines[2:], ""]))
+        with pytest.raises(InputError, match=f"{path}: .*x' in column .* is no number. Delete it"):
+            read(path)
+        known = head.index("class" if "landmarks/" in str(path) else head[0])
+        head[known] += "x"
+        path.write_text("\n".join(["\t".join(head), *lines[1:], ""]))
+        with pytest.raises(InputError, match=f"{path}: column .* is missing. Delete it"):
+            read(path)
+
+
+def test_a_point_of_no_class_is_refused(tmp_path):
+    path = tmp_path / "map.tsv"
+    write_table(path, pd.DataFrame([("a0", "NA", False, 0.5, 1.0)], columns=POINT_COLUMNS))
+    with pytest.raises(InputError, match="map.tsv: no class is called 'NA'. Delete it"):
+        read_points(path, ["N"])
+
+
+def test_flips_of_single_bits_in_these_tables_are_read_or_refused(readers):
+    for path, read in readers.items():
+        assert count_refused(path, read, flips=30) >= 3, path

@@ -5,7 +5,7 @@ import pandas as pd
 from kreinflow.evaluation import metrics as m
 from kreinflow.evaluation.comparison import COMPARISON_COLUMNS, compare_recipes
 
-_COLUMNS = {
+TABLE_COLUMNS = {
     "metrics": m.FOLD_METRICS_COLUMNS,
     "summary": m.SUMMARY_COLUMNS,
     "comparison": COMPARISON_COLUMNS,
@@ -14,6 +14,7 @@ _COLUMNS = {
     "reject_curve": m.REJECT_CURVE_COLUMNS,
     "calibration": m.CALIBRATION_COLUMNS,
 }
+"""Of each table, by the name of its file."""
 
 
 def evaluation_tables(predictions: pd.DataFrame, n_records: int) -> dict[str, pd.DataFrame]:
@@ -30,7 +31,9 @@ def evaluation_tables(predictions: pd.DataFrame, n_records: int) -> dict[str, pd
         Records of the data set.
     """
     if predictions.empty:
-        return {name: pd.DataFrame(columns=list(columns)) for name, columns in _COLUMNS.items()}
+        return {
+            name: pd.DataFrame(columns=list(columns)) for name, columns in TABLE_COLUMNS.items()
+        }
     metrics = m.fold_metrics(predictions)
     return {
         "metrics": metrics,

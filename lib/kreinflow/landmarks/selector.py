@@ -41,7 +41,7 @@ CANDIDATES: Mapping[str, Any] = {
 
 def count_landmarks(path: str | os.PathLike[str]) -> int:
     """Return the number of lines of a table of landmarks, less its header."""
-    with open(path, encoding="utf-8") as table:
+    with open(path, "rb") as table:
         return sum(1 for line in table) - 1
 
 

@@ -11,7 +11,6 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from kreinflow.alignment.transforms import ScoreTransform
-from kreinflow.artifacts import read_table
 from kreinflow.errors import InputError
 from kreinflow.landmarks.budgets import landmarks_wanted
 from kreinflow.landmarks.candidates import (
@@ -30,6 +29,7 @@ from kreinflow.sequences.dataset import Dataset
 from kreinflow.sequences.files import first_few
 from kreinflow.sequences.labels import read_columns
 from kreinflow.sequences.partition import ALL, Partition
+from kreinflow.sequences.row_tables import read_rows
 
 
 def training_parts(partition: Partition) -> int:
@@ -104,16 +104,15 @@ def candidate_rectangles(
     ]
 
 
-def read_candidates(path: Path) -> dict[str, IntArray]:
+def read_candidates(path: Path, dataset: Dataset) -> dict[str, IntArray]:
     """Return the candidates of each class, in their order."""
-    table = read_table(path, ["class", "row"], text=["class"])
-    return {str(label): part["row"].to_numpy(np.int64) for label, part in table.groupby("class")}
+    table = read_rows(path, dataset, ["class"])
+    return {str(label): part["row"].to_numpy() for label, part in table.groupby("class")}
 
 
-def read_union(paths: Iterable[Path]) -> IntArray:
+def read_union(paths: Iterable[Path], dataset: Dataset) -> IntArray:
     """Return the distinct rows that are a landmark in any of the tables, in order."""
-    tables = [read_table(path, ["row"])["row"].to_numpy(np.int64) for path in paths]
-    return np.unique(np.concatenate(tables))
+    return np.unique(np.concatenate([read_rows(path, dataset)["row"] for path in paths]))
 
 
 @dataclass(frozen=True, eq=False)

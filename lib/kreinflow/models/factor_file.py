@@ -9,13 +9,18 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from kreinflow.alignment.transforms import ScoreTransform
-from kreinflow.artifacts import read_arrays, write_arrays
+from kreinflow.artifacts import read_arrays, read_measures, write_arrays
 from kreinflow.errors import InputError
 from kreinflow.krein.correction import CorrectedFactor, Correction, LandmarkCoordinates
 from kreinflow.models.factors import FactorEntry, factor_key
 from kreinflow.numerics import single_threaded
 
 KIND = "kreinflow factors 1"
+FACTOR_COLUMNS = (
+    *("transform", "rank_wanted", "landmarks", "rank", "misfit"),
+    *("positive", "negative", "zero", "negative_fraction"),
+)
+"""Of :func:`factor_table`."""
 
 
 def save_factors(path: str | os.PathLike[str], entries: Sequence[FactorEntry]) -> None:
@@ -123,12 +128,17 @@ def _number(header: Mapping[str, Any], transform: str, rank: object) -> int | No
     return None
 
 
-def factor_row(table: pd.DataFrame, recipe: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the row of :func:`factor_table` that a recipe uses."""
+def factor_row(path: str | os.PathLike[str], recipe: Mapping[str, Any]) -> dict[str, Any]:
+    """Read the row of :func:`factor_table` that a recipe uses."""
     wanted = factor_key(recipe["transform"], recipe["rank"])
-    rows = table.to_dict("records")
-    (row,) = (r for r in rows if (r["transform"], r["rank_wanted"]) == wanted)
-    return {str(key): value for key, value in row.items()}
+    rows = read_measures(path, FACTOR_COLUMNS, FACTOR_COLUMNS[:2]).to_dict("records")
+    found = [row for row in rows if (row["transform"], row["rank_wanted"]) == wanted]
+    if len(found) != 1:
+        raise InputError(
+            f"{path}: has {len(found)} factors of transform {wanted[0]}, rank {wanted[1]}. "
+            "Delete it and run again."
+        )
+    return {str(key): value for key, value in found[0].items()}
 
 
 def _names(entry: FactorEntry) -> dict[str, str]:

@@ -9,16 +9,18 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from kreinflow.artifacts import open_array, read_table
+from kreinflow.artifacts import open_array
+from kreinflow.errors import InputError
 from kreinflow.krein.landmark_kernel import Landmarks, TrainingPart
 from kreinflow.landmarks.selector import Selector
-from kreinflow.landmarks.stage import LandmarkStage
+from kreinflow.landmarks.stage import LandmarkStage, read_union
 from kreinflow.models.classifier import LandmarkClassifier
 from kreinflow.models.inner_folds import ChooseAgain
 from kreinflow.numerics import FloatArray, IntArray, tile_map
 from kreinflow.scores import Scores, reverse_scores
 from kreinflow.sequences.dataset import Dataset, read_dataset
 from kreinflow.sequences.partition import Partition, fold_numbers, read_partition
+from kreinflow.sequences.row_tables import read_rows
 from kreinflow.tall import Tall, TallMatrix
 
 
@@ -41,8 +43,18 @@ class Run:
             See :meth:`~kreinflow.landmarks.selector.Selector.select`.
         scores : Scores, optional
             Where the scores are, if they are not among the columns of the run.
+
+        Raises
+        ------
+        InputError
+            If a landmark is not among the columns.
         """
         rows = table["row"].to_numpy(np.int64)
+        if scores is None and not np.isin(rows, self.union).all():
+            raise InputError(
+                "columns/landmarks.tsv lacks a landmark of this fold. Delete the folder columns of "
+                "the data set's results and run again."
+            )
         codes = {label: code for code, label in enumerate(self.dataset.classes)}
         columns: Tall | NDArray[Any]
         if scores is not None:
@@ -139,18 +151,25 @@ def open_run(files: Any) -> Run:
         With the paths records, folds, columns, union and self_scores as attributes.
     """
     dataset = read_dataset(Path(files.records).parent)
-    return Run(
+    run = Run(
         dataset=dataset,
         partition=read_partition(files.folds, dataset),
         scores=open_array(files.columns, 2),
-        union=read_table(files.union, ["row"])["row"].to_numpy(np.int64),
+        union=read_union([files.union], dataset),
         self_scores=np.asarray(open_array(files.self_scores, 1), dtype=np.float64),
     )
+    n = len(dataset.digests)
+    if run.scores.shape != (n, len(run.union)) or run.self_scores.shape != (n,):
+        raise InputError(
+            f"{Path(files.columns).parent}: the columns are not those of this data set and of "
+            f"{files.union}. Delete the folder and run again."
+        )
+    return run
 
 
-def read_landmark_table(path: Path) -> pd.DataFrame:
+def read_landmark_table(path: Path, dataset: Dataset) -> pd.DataFrame:
     """Read the landmarks of one fold."""
-    return read_table(path, ["row", "class", "weight", "radius", "reached"], text=["class"])
+    return read_rows(path, dataset, ["class", "weight", "radius", "reached"])
 
 
 def predict_fold(

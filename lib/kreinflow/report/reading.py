@@ -1,15 +1,24 @@
 """What the page and the figures tell of a data set, read from its folder of results."""
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
-from kreinflow.artifacts import read_json, read_table
+from kreinflow.artifacts import read_json, read_measures, read_table, read_text
 from kreinflow.classify.model_file import Model
+from kreinflow.errors import InputError
+from kreinflow.evaluation.tables import TABLE_COLUMNS
+from kreinflow.evaluation.unknown import (
+    FAMILIES_COLUMNS,
+    REJECTION_SUMMARY_COLUMNS,
+    UNKNOWN_CURVE_COLUMNS,
+)
+from kreinflow.models.choice import FIGURES_COLUMNS, TEXT_COLUMNS
+from kreinflow.models.factor_file import FACTOR_COLUMNS
 from kreinflow.report.times import COLUMNS, MACHINE
 from kreinflow.sequences.partition import ALL, fold_name, fold_numbers
 
@@ -38,11 +47,21 @@ CAPTIONS: dict[str, str] = {
 """What each figure shows. All data sets have them but ``unknown``."""
 
 _TEXT = (
-    *("recipe", "selector", "transform", "rank_wanted", "correction", "learner"),
-    *("class", "taken_for", "true", "predicted", "id", "stage", "job"),
+    *(*TEXT_COLUMNS, "rank_wanted"),
+    *("class", "taken_for", "true", "predicted", "id", "digest", "stage", "job"),
     *MACHINE,
 )
 """Columns that stay text whatever they hold: 01 and NA are labels."""
+
+_COLUMNS = {f"evaluation/{name}": columns for name, columns in TABLE_COLUMNS.items()} | {
+    "evaluation/models": FIGURES_COLUMNS,
+    "unknown/summary": REJECTION_SUMMARY_COLUMNS,
+    "unknown/families": FAMILIES_COLUMNS,
+    "unknown/curve": UNKNOWN_CURVE_COLUMNS,
+}
+LANDMARK_COLUMNS = ("class", "radius", "reached")
+SPECTRUM_COLUMNS = ("transform", "rank_wanted", "correction", "index", "eigenvalue")
+POINT_COLUMNS = ("id", "class", "landmark", "x", "y")
 
 Paths = Iterable[str | os.PathLike[str]]
 
@@ -110,23 +129,35 @@ class DatasetReport:
 
 
 def read_tables(paths: Paths) -> dict[str, pd.DataFrame]:
-    """Read tables of the evaluation, by the names of their files."""
-    return {Path(path).stem: read_table(path, ["recipe"], _TEXT) for path in paths}
+    """Read tables of ``evaluation`` and ``unknown``, by the names of their files."""
+    places = {Path(path).stem: Path(path) for path in paths}
+    return {
+        stem: read_measures(path, _COLUMNS[f"{path.parent.name}/{stem}"], _TEXT)
+        for stem, path in places.items()
+    }
 
 
-def read_folds(paths: Paths) -> pd.DataFrame:
+def read_folds(paths: Paths, columns: Sequence[str]) -> pd.DataFrame:
     """Read tables of single folds, SELECTOR/FOLD.tsv, as one with selector, repeat and fold."""
     parts = []
     for path in map(Path, paths):
         repeat, fold = fold_numbers(path.name.split(".")[0])
-        table = read_table(path, [], _TEXT)
+        table = read_measures(path, columns, _TEXT)
         parts.append(table.assign(selector=path.parent.name, repeat=repeat, fold=fold))
     return pd.concat(parts, ignore_index=True)
 
 
 def read_times(path: str | os.PathLike[str]) -> pd.DataFrame:
     """Read what the jobs of a data set took."""
-    return read_table(path, COLUMNS, _TEXT)
+    return read_measures(path, COLUMNS, _TEXT)
+
+
+def read_points(path: str | os.PathLike[str], classes: Sequence[str]) -> pd.DataFrame:
+    """Read the points of the landmark map, of which each is of one of these classes."""
+    points = read_measures(path, POINT_COLUMNS, _TEXT)
+    if unknown := sorted({*points["class"]} - {*classes}):
+        raise InputError(f"{path}: no class is called {unknown[0]!r}. Delete it and run again.")
+    return points
 
 
 def read_dataset_report(folder: Path, name: str, settings: Mapping[str, Any]) -> DatasetReport:
@@ -152,14 +183,14 @@ def read_dataset_report(folder: Path, name: str, settings: Mapping[str, Any]) ->
         settings=settings,
         statistics=read_json(folder / "dataset" / "summary.json")["statistics"],
         alignments=read_json(folder / "columns" / "alignments.json"),
-        landmarks=read_folds(folder / "landmarks" / name for name in trained),
-        factors=read_folds(folder / "factors" / name for name in trained),
+        landmarks=read_folds((folder / "landmarks" / name for name in trained), LANDMARK_COLUMNS),
+        factors=read_folds((folder / "factors" / name for name in trained), FACTOR_COLUMNS),
         **evaluation,
         times=read_times(folder / "times.tsv"),
         final_recipe=str(model.about["training"]["recipe"]),
         landmark_map=read_json(folder / "map.json"),
         figures={
-            name: (folder / "figures" / f"{name}.svg").read_text()
+            name: read_text(folder / "figures" / f"{name}.svg")
             for name in CAPTIONS
             if name != "unknown" or unknown
         },

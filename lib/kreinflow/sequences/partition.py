@@ -29,6 +29,11 @@ def fold_name(repeat: int, fold: int) -> str:
     return f"r{repeat}f{fold}"
 
 
+def is_fold_name(name: str) -> bool:
+    """Return whether a text is the name of a fold, :data:`ALL` included."""
+    return re.fullmatch(rf"{ALL}|r\d+f\d+", name) is not None
+
+
 def fold_numbers(name: str) -> tuple[int, int]:
     """Return repeat and fold of a name; those of :data:`ALL` are -1.
 
@@ -88,19 +93,38 @@ def partition_of(table: pd.DataFrame, dataset: Dataset, name: str = "folds") -> 
     Raises
     ------
     InputError
-        If it is not the table of these records.
+        If it is not the table of these records, if records with one row have two groups, or those
+        of a group two folds, or if the numbers of the folds have a gap.
     """
-    repeats = int(table["repeat"].max()) + 1 if len(table) else 0
     n = len(dataset.ids)
-    if repeats == 0 or table["id"].tolist() != list(dataset.ids) * repeats:
-        raise InputError(f"{name}: not the folds of this data set. Delete it and run again.")
-    return Partition(
-        groups=table["group"].to_numpy(np.int64)[:n],
-        folds=table["fold"].to_numpy(np.int64).reshape(repeats, n),
-    )
+    repeats = len(table) // n
+    wrong = InputError(f"{name}: not the folds of this data set. Delete it and run again.")
+    if (
+        repeats == 0
+        or table["id"].tolist() != list(dataset.ids) * repeats
+        or table["repeat"].tolist() != np.repeat(np.arange(repeats), n).tolist()
+    ):
+        raise wrong
+    groups, folds = (table[c].to_numpy(np.int64).reshape(repeats, n) for c in ("group", "fold"))
+    units = [(dataset.rows, groups[0]), *((groups[0], part) for part in (*groups, *folds))]
+    if not (all(_same_within(*pair) for pair in units) and all(map(_no_gap, folds))):
+        raise wrong
+    return Partition(groups=groups[0], folds=folds)
+
+
+def _same_within(units: NDArray[np.int64], values: NDArray[np.int64]) -> bool:
+    """Return whether all records of a unit have one value."""
+    pairs = np.unique(np.stack([units, values]), axis=1)
+    return int(pairs.shape[1]) == len(np.unique(units))
+
+
+def _no_gap(folds: NDArray[np.int64]) -> bool:
+    """Return whether the folds are 0, 1 and so on, beside :data:`NEVER_TESTED`."""
+    tested = np.unique(folds[folds != NEVER_TESTED])
+    return [*tested] == [*range(len(tested))]
 
 
 def read_partition(path: str | os.PathLike[str], dataset: Dataset) -> Partition:
     """Read the table of folds of a data set; see :func:`partition_of`."""
-    table = read_table(path, ["id", "group", "repeat", "fold"], text=["id"])
+    table = read_table(path, ["id"], ["id"], whole=["group", "repeat", "fold"])
     return partition_of(table, dataset, str(path))

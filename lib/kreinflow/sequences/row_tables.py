@@ -1,0 +1,52 @@
+"""Tables of distinct rows, each with its digest: a number alone would say any other row as well."""
+
+import os
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+
+from kreinflow.artifacts import read_table, write_table
+from kreinflow.errors import InputError
+from kreinflow.sequences.dataset import Dataset
+
+
+def write_rows(path: str | os.PathLike[str], table: pd.DataFrame, dataset: Dataset) -> None:
+    """Write a table with the column row, and beside it the digest of each row."""
+    write_table(path, table.assign(digest=[dataset.digests[row] for row in table["row"]]))
+
+
+def read_rows(
+    path: str | os.PathLike[str], dataset: Dataset, columns: Sequence[str] = ()
+) -> pd.DataFrame:
+    """Read a table of :func:`write_rows`.
+
+    Parameters
+    ----------
+    path : path
+    dataset : Dataset
+    columns : sequence of str
+        Columns that must be there beside row and digest. A ``class`` is that of the row, or empty.
+
+    Raises
+    ------
+    InputError
+        If a line has a row that the data set does not have, another digest or class than the data
+        set has for it, or stands twice.
+    """
+    table = read_table(path, ["digest", *columns], ["class", "digest"], whole=["row"])
+    rows = table["row"].to_numpy()
+    there = (rows >= 0) & (rows < len(dataset.digests))
+    known = np.array([*dataset.digests, ""], dtype=object)[np.where(there, rows, -1)]
+    sound = there & (table["digest"].to_numpy() == known)
+    if "class" in columns:
+        labels = np.array([*dataset.row_labels, ""], dtype=object)[np.where(there, rows, -1)]
+        sound &= (table["class"].to_numpy() == labels) | (table["class"].to_numpy() == "")
+    sound &= ~table.duplicated(["row", *({"class"} & {*columns})]).to_numpy()
+    if not sound.all():
+        line = int(np.argmin(sound))
+        raise InputError(
+            f"{path}: line {line + 2} (row {rows[line]}) is damaged, or of another data set. "
+            "Delete it and run again."
+        )
+    return table

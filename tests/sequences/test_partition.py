@@ -1,0 +1,71 @@
+"""The folds of a run on their way through a file: what no split can be is refused."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from data_sets import dataset_of
+from flipped_bits import count_refused
+from kreinflow.artifacts import write_table
+from kreinflow.errors import InputError
+from kreinflow.sequences.partition import read_partition
+from kreinflow.sequences.payload import Matrix
+
+N = 12
+DATASET = dataset_of(np.arange(N) % 2, Matrix(np.eye(N), kind="similarity"))
+GROUPS = np.arange(N) // 2
+FOLDS = np.array([GROUPS % 3, np.where(GROUPS == 0, -1, (GROUPS + 1) % 2)])
+
+
+def folds():
+    parts = [
+        pd.DataFrame({"id": DATASET.ids, "group": GROUPS, "repeat": repeat, "fold": part})
+        for repeat, part in enumerate(FOLDS)
+    ]
+    return pd.concat(parts, ignore_index=True)
+
+
+def test_folds_come_back(tmp_path):
+    write_table(tmp_path / "folds.tsv", folds())
+    partition = read_partition(tmp_path / "folds.tsv", DATASET)
+    np.testing.assert_array_equal(partition.groups, GROUPS)
+    np.testing.assert_array_equal(partition.folds, FOLDS)
+
+
+@pytest.mark.parametrize(
+    ("line", "column", "value"),
+    [
+        (0, "id", "another"),
+        (3, "group", 0),
+        (3 + N, "group", 7),
+        (3, "repeat", 1),
+        (3 + N, "repeat", 2),
+        (-1, "repeat", 10**12),
+        (3, "fold", 2),
+        (3, "fold", -1),
+        (slice(0, 1), "fold", 7),
+        (slice(0, 1), "fold", -2),
+    ],
+)
+def test_what_no_split_can_be_is_refused(tmp_path, line, column, value):
+    table = folds()
+    table.loc[table.index[line], column] = value
+    write_table(tmp_path / "folds.tsv", table)
+    with pytest.raises(InputError, match="folds.tsv: not the folds of this data set. Delete it"):
+        read_partition(tmp_path / "folds.tsv", DATASET)
+
+
+def test_no_lines_and_other_than_numbers_are_refused(tmp_path):
+    path = tmp_path / "folds.tsv"
+    write_table(path, folds()[:0])
+    with pytest.raises(InputError, match="folds.tsv: not the folds"):
+        read_partition(path, DATASET)
+    for cell in ("", "x", "0.5", "inf"):
+        write_table(path, folds().astype({"fold": str}).replace({"fold": {"2": cell}}))
+        with pytest.raises(InputError, match="folds.tsv: not a table"):
+            read_partition(path, DATASET)
+
+
+def test_flips_of_single_bits_are_read_or_refused(tmp_path):
+    write_table(tmp_path / "folds.tsv", folds())
+    assert count_refused(tmp_path / "folds.tsv", lambda path: read_partition(path, DATASET)) > 380
