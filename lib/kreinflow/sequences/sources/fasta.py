@@ -165,6 +165,7 @@ class FastaSource(Source):
                 record.residues,
                 organism(record.header),
                 "has no residues but stops or gaps. Remove the record.",
+                record.more,
             )
         if table:
             labels = known_by(clean.places, labels, str(table))
@@ -175,7 +176,7 @@ class FastaSource(Source):
 
     def _records(self) -> Iterator[tuple[Path, FastaRecord]]:
         for path in self._fasta_files():
-            for record in read_fasta(path):
+            for record in read_fasta(path, self.settings["max_length"]):
                 yield path, record
 
     def _refuse_nucleotides(self, sequences: Sequence[bytes], letters: set[str]) -> None:

@@ -165,7 +165,7 @@ class FlatFileSource(Source):
         settings, way = self.settings, self.settings["labels"]
         labels: dict[str, str] = {}
         several = 0
-        for entry in read_swissprot(self.path, way):
+        for entry in read_swissprot(self.path, way, settings["max_length"]):
             advice = "Give a file that has each entry once."
             clean.note(entry.id, entry.place, "accession", advice)
             several += len(entry.labels) > 1
@@ -182,5 +182,6 @@ class FlatFileSource(Source):
                     entry.residues,
                     (entry.taxonomy, entry.organism),
                     "has no residues. Remove the entry.",
+                    entry.more,
                 )
         return labels, several
