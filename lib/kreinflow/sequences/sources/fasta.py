@@ -11,7 +11,7 @@ from kreinflow.errors import InputError
 from kreinflow.sequences.collapse import listed
 from kreinflow.sequences.dataset import Dataset
 from kreinflow.sequences.fasta import FASTA_ENDINGS, FastaRecord, check_begin, read_fasta
-from kreinflow.sequences.files import name_endings
+from kreinflow.sequences.files import first_few, name_endings
 from kreinflow.sequences.headers import known_by, organism
 from kreinflow.sequences.labels import HeaderPattern, check_matched, read_pairs
 from kreinflow.sequences.simulation import LETTERS
@@ -170,7 +170,8 @@ class FastaSource(Source):
         if table:
             labels = known_by(clean.places, labels, str(table))
         if unmatched == "refuse":
-            where = f"{table}" if table else f"labels.pattern {way.get('pattern')!r}"
+            files = first_few([str(path) for path in self._fasta_files()], 1)
+            where = f"{table}" if table else f"{files}: labels.pattern {way.get('pattern')!r}"
             check_matched(clean.places, labels, where)
         return labels
 
