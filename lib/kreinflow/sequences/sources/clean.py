@@ -154,11 +154,19 @@ class CleanRecords:
     def organism_columns(
         self, dataset: Dataset, unknown: Sequence[str]
     ) -> dict[str, tuple[str, ...]]:
-        """Return the organisms of a data set; none if one of a class to be learned has none."""
+        """Return the organisms of a data set; none if one of a class to be learned has none.
+
+        Raises
+        ------
+        InputError
+            If the name of one has characters that are not shown.
+        """
         found = [self.organisms.get(id, ("", "")) for id in dataset.ids]
         for (taxonomy, _), code in zip(found, dataset.labels.tolist(), strict=True):
             if not taxonomy and dataset.classes[code] not in unknown:
                 return {}
+        names = (name for _, name in found)
+        refuse_control("organism", names, (self.places[id] for id in dataset.ids))
         return {
             name: tuple(organism[place] for organism in found)
             for place, name in enumerate(("taxonomy", "organism"))
