@@ -209,20 +209,22 @@ def flat_file(random: Random) -> Case:
     at = random.randrange(number)
     id, label, sequence = kept[at]
     faults = {
-        "another length": entry(id, sequence, [label], length=len(sequence) + 1),
-        "too long": entry(id, "MKVLA" * 13, [label]),
-        "far too long": entry(id, "MKVLA" * 20_000, [label]),
-        "illegal residue": entry(id, f"{sequence}J!K", [label]),
-        "an accession twice": texts[at] + texts[at],
-        "no accession": texts[at].replace("AC   ", "CC   ", 1),
-        "unseen in the accession": entry(f"P1{random.choice(UNSEEN[:-2])}x", sequence, [label]),
+        "another length": lambda: entry(id, sequence, [label], length=len(sequence) + 1),
+        "too long": lambda: entry(id, "MKVLA" * 13, [label]),
+        "far too long": lambda: entry(id, "MKVLA" * random.choice((13, 13, 13, 20_000)), [label]),
+        "illegal residue": lambda: entry(id, f"{sequence}J!K", [label]),
+        "an accession twice": lambda: texts[at] + texts[at],
+        "no accession": lambda: texts[at].replace("AC   ", "CC   ", 1),
+        "unseen in the accession": lambda: entry(
+            f"P1{random.choice(UNSEEN[:-2])}x", sequence, [label]
+        ),
     }
     name, what, verdict, named = "x.dat", "nothing", ACCEPTED, ""
     if random.random() < 0.35:
         what, verdict = random.choice([*faults, "no end", "FASTA", "no label"]), REFUSED
         named = f"entry {at + 1 + (what == 'an accession twice')} (line "
         if what in faults:
-            texts[at] = faults[what]
+            texts[at] = faults[what]()
         elif what == "no end":
             texts[-1], named = texts[-1].replace("//\n", ""), f"entry {number} (line "
         elif what == "FASTA":

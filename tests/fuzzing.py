@@ -81,8 +81,14 @@ def _limited(seconds: float):
         signal.signal(signal.SIGPROF, before)
 
 
-def _peak() -> float:
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3
+_known_peak = [0.0]  # megabytes, when the input before was done
+
+
+def _grown() -> float:
+    """Return by how many megabytes the largest memory ever grew since the last call."""
+    before, now = _known_peak[0], resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3
+    _known_peak[0] = now
+    return now - before if before else 0.0
 
 
 def judge(case: Case, folder: Path) -> Outcome:
@@ -91,7 +97,6 @@ def judge(case: Case, folder: Path) -> Outcome:
         os.unlink(file)
     for name, data in case.files.items():
         (folder / name).write_bytes(data)
-    before = _peak()
     try:
         with _limited(SECONDS):
             found = case.read(folder)
@@ -105,9 +110,8 @@ def judge(case: Case, folder: Path) -> Outcome:
         return Outcome("traceback", traceback.format_exc())
     else:
         outcome = _of_content(case, found)
-    if _peak() - before > MEGABYTES:
-        return Outcome("too much memory", f"{_peak() - before:.0f} MB")
-    return outcome
+    grown = _grown()
+    return Outcome("too much memory", f"{grown:.0f} MB") if grown > MEGABYTES else outcome
 
 
 def _of_refusal(case: Case, said: str, folder: Path) -> Outcome:

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, TextIO
 
 from kreinflow.errors import InputError
 from kreinflow.sequences.fasta import LONGEST
-from kreinflow.sequences.files import bounded_lines, open_text, too_long
+from kreinflow.sequences.files import bounded_lines, open_text, shortened, too_long
 
 LABEL_SOURCES = ("prosite", "pfam", "interpro", "ec", "keyword")
 
@@ -92,6 +92,11 @@ def read_swissprot(path: Path, way: Mapping[str, Any], longest: int = LONGEST) -
             place = lines.place()
             if not record.accessions:
                 raise InputError(f"{place}: has no accession (line AC). Give the file whole.")
+            if not re.fullmatch(r"[A-Za-z0-9_.-]+", record.accessions[0]):
+                raise InputError(
+                    f"{place}: {shortened(record.accessions[0])!a} is no accession (line AC): it "
+                    "has others than letters and digits. Copy or download the file again."
+                )
             if record.sequence_length != len(record.sequence) and not lines.more:
                 raise InputError(
                     f"{place}, {record.accessions[0]}: has {len(record.sequence)} residues, its "

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 from kreinflow.errors import InputError
 from kreinflow.sequences.dataset import Dataset
-from kreinflow.sequences.files import counted, refuse_control
+from kreinflow.sequences.files import counted
 from kreinflow.sequences.sources.clean import ILLEGAL_RESIDUES, LENGTH_LIMIT, CleanRecords
 from kreinflow.sequences.sources.source import (
     MIN_CLASS_SIZE,
@@ -145,7 +145,6 @@ class FlatFileSource(Source):
             check_checksum(path, download)
         clean = CleanRecords(self.settings, alphabet, "protein")
         labels, several = self._read(clean)
-        refuse_control("accession", clean.kept, (clean.places[id] for id in clean.kept))
         records = clean.labelled(labels, [path])
         if len(clean.drops.by_reason.get("no label", ())) == len(clean.places):
             raise InputError(
