@@ -29,7 +29,7 @@ from kreinflow.sequences.payload import Compared, Sequences
 
 KIND = "kreinflow model 1"
 _ADVICE = "Give a model file that kreinflow wrote."
-_MOST = 1 << 20  # numbers of a vector, and bytes of a string
+_MOST = 1 << 20  # numbers of a vector, bytes of a string, records where it is not said
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,7 +118,9 @@ class Model:
 def _sizes(header: Mapping[str, Any]) -> Sizes:
     """Return the arrays that a model may have, as its header says."""
     m = len(header["landmark_ids"])
-    sizes = dict(LandmarkClassifier.sizes(header["classifier"], m, header["about"]["records"]))
+    records = header["about"].get("records")  # for people, who may have changed it
+    most = records if isinstance(records, int) else _MOST
+    sizes = dict(LandmarkClassifier.sizes(header["classifier"], m, most))
     if header["scheme"] is not None or header["kernel"] is not None:
         sizes["landmark_residues"] = ("u", (m * max(LONGEST, _MOST),))
         sizes["landmark_ends"] = ("i", (m,))
