@@ -77,7 +77,7 @@ def read_swissprot(path: Path, way: Mapping[str, Any], longest: int = LONGEST) -
             try:
                 record = next(records, None)
             except (ValueError, AssertionError, IndexError) as error:
-                why = " ".join(str(error).split())
+                why = " ".join(str(error).split())[:200]
                 if "end of stream" in why:
                     raise InputError(
                         f"{lines.place()}: the file ends inside this entry (no line '//'). "
