@@ -8,7 +8,11 @@ import pytest
 import yaml
 from jsonschema import Draft202012Validator
 
-from kreinflow.configuration import complete_configuration, load_configuration
+from kreinflow.configuration import (
+    complete_configuration,
+    load_configuration,
+    read_configuration,
+)
 from kreinflow.errors import InputError
 from kreinflow.kernels.generators import GENERATORS
 from kreinflow.kernels.registry import KERNELS
@@ -253,6 +257,28 @@ def test_mistakes_are_named(content, path, value, message):
     assert "\n" not in str(caught.value)
 
 
+def laughter(level):
+    """A part that stands for ten of the part before it, and so on: ten to the power of thirty."""
+    aliases = [", ".join([f"*a{i}"] * 10) for i in range(30)]
+    return "a0: &a0 {x: 1}\n" + "".join(
+        f"a{i}: &a{i} {level(a, i)}\n" for i, a in enumerate(aliases, 1)
+    )
+
+
+LISTS = laughter(lambda aliases, i: f"[{aliases}]")
+SETS = laughter(lambda aliases, i: f"{{{', '.join(f'k{k}: *a{i - 1}' for k in range(10))}}}")
+MERGED = laughter(lambda aliases, i: f"{{<<: [{aliases}]}}")
+
+
+def test_aliases_that_stand_for_little_are_taken(tmp_path, content):
+    text = (ROOT / "config.yaml").read_text()
+    assert "&" not in yaml.safe_dump(content)
+    (tmp_path / "c.yaml").write_text(text.replace("seed:", "seed: &seed", 1))
+    assert load_configuration(tmp_path / "c.yaml") == complete_configuration(content)
+    (tmp_path / "c.yaml").write_text("a: &a {x: 1}\nb: [*a, *a]\n")
+    assert read_configuration(tmp_path / "c.yaml")["b"] == [{"x": 1}, {"x": 1}]
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [
@@ -266,6 +292,14 @@ def test_mistakes_are_named(content, path, value, message):
         ("- 1\n", "holds no keys"),
         ("a: &x [*x]\n", "c.yaml: a part holds itself, or is nested too deeply"),
         ("a: " + "[" * 1500, "c.yaml: a part holds itself, or is nested too deeply"),
+        (
+            LISTS,
+            r"more than 100,000 keys and values \(line 6\), each alias counted as what it stands",
+        ),
+        (SETS, r"more than 100,000 keys and values \(line 6\)"),
+        (MERGED, r"more than 100,000 keys and values \(line 6\)"),
+        (f"a: [{'1, ' * 100_000}1]\n", r"more than 100,000 keys and values \(line 1\)"),
+        ("#" * 2**22 + "\n", "c.yaml: has more than 4,194,304 bytes"),
         ("a: !!python/object/apply:os.system ['true']\n", "not YAML"),
     ],
 )

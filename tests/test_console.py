@@ -83,3 +83,9 @@ def test_a_disk_without_room_is_no_fault_of_the_program(tmp_path, capsys, number
         f"kreinflow error: scratch: could not be written ({os.strerror(number)}). "
         "Free some space or write elsewhere, then run again.\n"
     )
+
+
+def test_a_message_does_not_repeat_what_is_as_long_as_a_file():
+    path = "/".join(["f" * 255] * 3)
+    said = str(InputError(f"{path}: the id {'x' * 70_000} stands twice."))
+    assert said == f"{path}: the id {'x' * 60}... stands twice."

@@ -15,7 +15,7 @@ import secrets
 import stat
 import warnings
 import zlib
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -137,6 +137,7 @@ def read_text(path: str | os.PathLike[str]) -> str:
 
 
 _AGAIN = "Delete it and run again, or give the right file."
+_LONGEST_HEADER = 10_000  # of an array: what numpy reads of one that nobody vouches for
 _PART = 4_000_000  # bytes of a table that are split at once, in memory that is used again
 
 
@@ -365,6 +366,11 @@ def map_array(path: str | os.PathLike[str]) -> NDArray[Any]:
         If it is anything else, or damaged.
     """
     try:
+        with open(path, "rb") as file:
+            begin = file.read(12)
+        # Before it is read: the lengths of later versions are of four bytes, and may be of a hole.
+        if begin[6:7] > b"\1" and int.from_bytes(begin[8:12], "little") > _LONGEST_HEADER:
+            raise ValueError("its header is too long")
         with np.errstate(over="ignore"):  # of the sizes of a damaged header
             array: NDArray[Any] = np.lib.format.open_memmap(path, mode="r")
     except Exception as error:  # the reader lets any kind of error of a damaged file through
@@ -403,8 +409,16 @@ def write_arrays(
         seal(part)
 
 
+Sizes = Mapping[str, tuple[str, tuple[int, ...]]]
+"""Of arrays by name: the kind of the numbers, as in ``dtype.kind``, and the largest shape."""
+
+
 def read_arrays(
-    path: str | os.PathLike[str], kind: str, advice: str = _AGAIN, unsealed: str | None = None
+    path: str | os.PathLike[str],
+    kind: str,
+    advice: str = _AGAIN,
+    unsealed: str | None = None,
+    sizes: Callable[[dict[str, Any]], Sizes] | None = None,
 ) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
     """Read what :func:`write_arrays` wrote: the header and the arrays.
 
@@ -419,11 +433,14 @@ def read_arrays(
         What a message about a file that is none, or damaged, says last.
     unsealed : str, optional
         A kind of older files, which have no checksum and are read too.
+    sizes : callable, optional
+        Takes the header and returns the arrays that may be there. All are checked before one is
+        read: what nobody asked for takes no memory.
 
     Raises
     ------
     InputError
-        If the file is missing, damaged, of another kind, or not safetensors.
+        If the file is missing, damaged, of another kind, not safetensors, or has other arrays.
     """
     if not os.path.isfile(path):
         if not os.path.exists(path):
@@ -444,11 +461,23 @@ def read_arrays(
                 )
             if not sealed and not older:
                 raise no_seal(path, advice)
+            if sizes is not None:
+                _refuse_others(file, sizes(header))
             arrays = {name: file.get_tensor(name) for name in sorted(file.keys())}
     except (safetensors.SafetensorError, OSError) as error:
         raise InputError(f"{path}: truncated or not a safetensors file ({error}). {advice}") from (
             error
         )
-    except (ValueError, KeyError, TypeError, RecursionError) as error:
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise InputError(f"{path}: not a file of kreinflow's ({error!r}). {advice}") from error
     return header, arrays
+
+
+def _refuse_others(file: Any, sizes: Sizes) -> None:
+    for name in sorted(file.keys()):
+        array = file.get_slice(name)
+        shape, found = tuple(array.get_shape()), array.get_dtype()[0].lower()
+        kind, largest = sizes.get(name, ("", ()))
+        small = len(shape) == len(largest) and all(map(int.__le__, shape, largest))
+        if found != kind or not small:
+            raise ValueError(f"the array {name[:60]!r} of shape {shape} does not fit its header")

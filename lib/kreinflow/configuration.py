@@ -14,9 +14,39 @@ from kreinflow.paths import check_paths
 from kreinflow.schema import TOO_DEEP, complete, fill_defaults, schema
 from kreinflow.sequences.sources.registry import make_source
 
+_LARGEST_FILE = 1 << 22  # bytes
+_MOST_PARTS = 100_000  # keys and values
+
 
 class _UniqueKeyLoader(yaml.SafeLoader):
-    """YAML says that keys are unique; PyYAML keeps the last one without a word."""
+    """YAML says that keys are unique; PyYAML keeps the last one without a word.
+
+    The parts are counted as they stand once each alias is what it stands for: a part that two
+    aliases name, which in turn has two, and so on, is soon more than anything can walk through.
+    """
+
+    def __init__(self, stream: Any) -> None:
+        super().__init__(stream)
+        self._sizes: dict[int, int] = {}
+
+    def compose_node(self, parent: yaml.Node | None, index: Any) -> yaml.Node | None:
+        node = super().compose_node(parent, index)
+        if node is not None and id(node) not in self._sizes:  # of an alias the size is known
+            inner: list[yaml.Node] = []
+            if isinstance(node, yaml.MappingNode):
+                inner = [part for pair in node.value for part in pair]
+            elif isinstance(node, yaml.SequenceNode):
+                inner = node.value
+            # A part that holds itself is refused elsewhere.
+            size = 1 + sum(self._sizes.get(id(part), 1) for part in inner)
+            self._sizes[id(node)] = size
+            if size > _MOST_PARTS:
+                raise yaml.YAMLError(
+                    f"has more than {_MOST_PARTS:,} keys and values (line "
+                    f"{node.start_mark.line + 1}), each alias counted as what it stands for. "
+                    "Write less, or use fewer aliases"
+                )
+        return node
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
         seen: set[Any] = set()
@@ -50,10 +80,18 @@ def read_configuration(path: str | Path) -> dict[str, Any]:
     Raises
     ------
     InputError
-        If the file cannot be read, is not YAML, has a key twice, or holds no keys.
+        If the file cannot be read, is larger than 4 MB, is not YAML, has a key twice, has more
+        than 100,000 keys and values (each alias counted as what it stands for), or holds no keys.
     """
     try:
-        content = yaml.load(Path(path).read_bytes(), Loader=_UniqueKeyLoader)  # a SafeLoader
+        with Path(path).open("rb") as file:
+            text = file.read(_LARGEST_FILE + 1)
+        if len(text) > _LARGEST_FILE:
+            raise InputError(
+                f"{path}: has more than {_LARGEST_FILE:,} bytes, which no configuration has. "
+                "Give the right file."
+            )
+        content = yaml.load(text, Loader=_UniqueKeyLoader)  # a SafeLoader
     except OSError as error:
         raise InputError(f"{path}: cannot be read ({error.strerror}).") from error
     except (yaml.YAMLError, ValueError) as error:  # of dates and numbers that are none

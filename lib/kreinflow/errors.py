@@ -2,6 +2,7 @@
 
 import errno
 import os
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -26,7 +27,8 @@ class KreinflowError(Exception):
     kind = "error"
 
     def __str__(self) -> str:
-        return printable(super().__str__())
+        # A damaged id may be as long as its file. No part of a path is as long as this.
+        return re.sub(r"([^\s/]{60})[^\s/]{240,}", r"\1...", printable(super().__str__()))
 
     def line(self) -> str:
         """Return what is printed: the program, the kind of failure and the message."""

@@ -53,6 +53,8 @@ def test_file_in_ncbi_format(tmp_path):
         (NCBI.replace("T -4 -4 -4  5\n", ""), "no row for T"),
         (NCBI.replace("G -4 -4  5 -4", "G -4 -4  5"), "line 5: a row must be"),
         (NCBI.replace("5 -4 -4 -4", "5 -4 x -4"), "line 3: a score is not an integer"),
+        (NCBI.replace("5 -4 -4 -4", "5 -4 1_0 -4"), "line 3: a score is not an integer"),
+        (f"{NCBI}# {'x' * 2**20}\n", "has more than 1,048,576 characters"),
         (NCBI.replace("A  C  G", "A  CC  G"), "line 2: the first line must name"),
         ("# nothing\n", "holds no matrix"),
         (NCBI.replace("5", "99999999999999999999"), "exceeds 10000"),

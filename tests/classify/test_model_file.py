@@ -221,6 +221,8 @@ def test_parts_that_do_not_fit_are_named(saved, tmp_path):
     tampered(saved["matrix"], path, _set("header", "matrix_kind", to="gossip"))
     assert "its kind of matrix, 'gossip', is unknown" in refused(path)
     tampered(saved["matrix"], path, _set("header", "landmark_ids", to=["o1"]))
+    assert ") does not fit its header" in refused(path)
+    tampered(saved["matrix"], path, _set("header", "landmark_ids", to=["o"] * 99))
     assert "ids and landmarks differ in number" in refused(path)
 
 

@@ -131,7 +131,8 @@ OTHER = {
         (
             [("e", "a\x01b", "MKV")],
             {},
-            r"x.fasta, record 31 (line 61): the label 'a\x01b' has a control character. Remove it.",
+            r"x.fasta, record 31 (line 61): the label 'a\x01b' has a control character, or one "
+            "that is not shown. Remove it.",
         ),
         (families(2, "d", each=2), {"folds": {"k": 3}}, "class 'd' has 2 different records"),
         ([("e", "a", "XXX")], {}, "e: its 3 residues score 0 with themselves"),

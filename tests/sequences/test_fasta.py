@@ -1,12 +1,16 @@
 import bz2
 import gzip
+import io
 import lzma
 import os
+import random
 import threading
 
 import pytest
+from Bio.SeqIO.FastaIO import SimpleFastaParser
 
 from kreinflow.errors import InputError
+from kreinflow.sequences import fasta
 from kreinflow.sequences.fasta import check_begin, read_any_fasta, read_fasta
 
 
@@ -92,6 +96,8 @@ def test_the_whole_header_is_kept(tmp_path):
         (b">a\nMK\n>b\n>c\nMK\n", r"x.fasta, record 2 \(line 3\), b: has no residues"),
         (b">a\nMK\n>b\n", r"x.fasta, record 2 \(line 3\), b: has no residues"),
         (b">a\nMK\nV\xe4L\n", r"record 1 \(line 1\), a: residue 4 is not an ASCII letter"),
+        (">e\u202ef\nMK\n".encode(), r"record 1 \(line 1\), e\\u202ef: its id has a control"),
+        (">e\u200b\nMK\n".encode(), r"e\\u200b: its id has a control character, or one that is"),
         (b">e\0\nMK\n", r"record 1 \(line 1\), e\\x00: its id has a control character"),
         (b">\xe4\nMK\n", r"record 1 \(line 1\), \\xe4: its header is not UTF-8 text"),
         (gzip.compress(b"", mtime=0), "x.fasta: holds no records"),
@@ -128,3 +134,54 @@ def test_the_beginning_is_enough_for_the_cheap_check(tmp_path):
     check_begin(write(tmp_path, b">a\nMK\n>\n"))  # the fault of record 2 is left to the reader
     with pytest.raises(InputError, match="holds no records"):
         check_begin(write(tmp_path, b"\n\n"))
+
+
+@pytest.mark.parametrize("block", [5, 16, 1 << 16])
+def test_lines_that_are_read_in_parts_are_those_of_biopython(tmp_path, monkeypatch, block):
+    monkeypatch.setattr(fasta, "_BLOCK", block)
+    rng = random.Random(0)
+    for _ in range(300):
+        parts = (
+            ">",
+            ">id",
+            " two words",
+            "MKVLAAGH",
+            "K",
+            " ",
+            "  ",
+            "\n",
+            "\n",
+            "\r\n",
+            "\r",
+            "-*",
+        )
+        text = ">first " + "".join(rng.choices(parts, k=rng.randint(1, 60)))
+        path = write(tmp_path, text.encode())
+        ours = [(r.header, r.residues.decode()) for r in read_any_fasta(path) if not r.fault]
+        theirs = SimpleFastaParser(io.StringIO(text.replace("\r\n", "\n").replace("\r", "\n")))
+        assert ours == [(t.strip(), s) for t, s in theirs if t.strip() and s], text
+
+
+@pytest.mark.parametrize("width", [1, 60, 10**9])
+def test_a_sequence_is_cut_a_little_behind_the_longest(tmp_path, monkeypatch, width):
+    monkeypatch.setattr(fasta, "_BLOCK", 10)
+    for more in (0, 5, 10, 11, 1000):
+        sequence = "MKVLA" * 20 + "K" * more
+        lines = "\n".join(sequence[i : i + width] for i in range(0, len(sequence), width))
+        path = write(tmp_path, f">a\n{lines}\n>b\nVL\n".encode())
+        first, second = read_fasta(path, 100)
+        assert first.more == (more > 10)
+        assert sequence.startswith(first.residues.decode())
+        assert len(first.residues) >= min(len(sequence), 111)
+        assert (second.id, second.residues, second.more) == ("b", b"VL", False)
+        assert first.place == f"{path}, record 1 (line 1)"
+
+
+def test_a_header_without_an_end_is_a_fault_of_its_record(tmp_path, monkeypatch):
+    monkeypatch.setattr(fasta, "_BLOCK", 10)
+    monkeypatch.setattr(fasta, "LONGEST_LINE", 100)
+    path = write(tmp_path, b">a " + b"x" * 90 + b"\nMK\n>b " + b"x" * 200 + b"\nMK\nMK\n>c\nVL\n")
+    records = list(read_any_fasta(path))
+    assert [(r.id, r.residues) for r in records] == [("a", b"MK"), ("b", b""), ("c", b"VL")]
+    assert records[1].fault == "its header has more than 100 characters. Shorten it."
+    assert records[2].place == f"{path}, record 3 (line 6)"

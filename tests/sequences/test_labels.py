@@ -31,6 +31,8 @@ def write(tmp_path, text, name="l.tsv"):
         ("l.tsv", "\ufeffid\tlabel\r\na\tNA\r\n\r\nb\t007"),
         ("l.txt", "id\tlabel\na \t NA\nb\t007\n"),
         ("l.tsv", "id\tlabel\na\tNA\t\t\nb\t007\t \n"),
+        ("l.tsv", "id\tlabel\t\t \na\tNA\nb\t007\t\n"),
+        ("l.csv", 'id,"x, y",label\na,1,NA\nb,"2\n3",007\n'),
     ],
 )
 def test_tables(tmp_path, name, text):
@@ -49,7 +51,22 @@ def test_tables(tmp_path, name, text):
         ),
         ("l.tsv", "id\tlabel\na\t\n", r"l.tsv, line 2: the 'label' is empty"),
         ("l.tsv", "id\tlabel\n\tx\n", r"l.tsv, line 2: the 'id' is empty"),
-        ("l.tsv", "id\tlabel\na\n", r"l.tsv, line 2: has 1 field, column 'label' is number 2"),
+        ("l.tsv", "id\tlabel\na\n", r"l.tsv, line 2: has 1 field, the header 2\. Put a tab for"),
+        (
+            "l.csv",
+            "id,label,x\na,x,\nb,y\n",
+            r"l.csv, line 3: has 2 fields, the header 3\. Put a c",
+        ),
+        (
+            "l.tsv",
+            "id\tlabel\na\tx\u202ey\n",
+            r"line 2: the label 'x\\u202ey' has a control char",
+        ),
+        (
+            "l.tsv",
+            "id\tlabel\na\u200b\tx\n",
+            r"line 2: the id 'a\\u200b' has a control character, or",
+        ),
         ("l.tsv", "id\tlabels\na\tx\n", r"column 'label' is missing; did you mean 'labels'\?"),
         ("l.tsv", "id\tx\na\tx\n", r"column 'label' is missing; it has id, x"),
         ("l.tsv", "id\tlabel\tid\na\tx\tb\n", r"column 'id' stands twice"),
@@ -57,7 +74,7 @@ def test_tables(tmp_path, name, text):
         ("l.tsv", "id,label\na,x\n", r"it has id,label\. Are its fields separated by a tab\?"),
         ("l.csv", "id,label\na,x\nb,x, y\n", r"l.csv, line 3: has 3 fields, the header 2\. Put"),
         ("l.tsv", "id\tlabel\n1\ta\tx\n", r"l.tsv, line 2: has 3 fields, the header 2"),
-        ("l.tsv", 'id\tlabel\na\t"x\nb\ty"\n', r"control character: x\\nb\\ty\. Remove"),
+        ("l.tsv", 'id\tlabel\na\t"x\nb\ty"\n', r"label 'x\\nb\\ty' has a control"),
         ("l.tsv", "id\tlabel\n", r"has no line below its header"),
         ("l.tsv", "", r"l.tsv: is empty"),
         ("l.xlsx", "id\tlabel\na\tx\n", r"the ending '.xlsx' is not one of a table"),

@@ -66,6 +66,15 @@ def test_npy_and_mat(tmp_path):
         ("m.csv", b",a,a\na,1,2\na,2,1\n", r"id 'a' of row 2 stands twice, first at 1"),
         ("m.csv", b"\xff\xfe1,2\n", r"UTF-16 text"),
         ("m.csv", b"1,2\n1_0,2\n", r"row 2, column 1: '1_0' is not a number"),
+        (
+            "m.csv",
+            "1,8.5\u0663\n2,1\n".encode(),
+            r"row 1, column 2: '8.5\u0663' is not .* digits as 0 to",
+        ),
+        ("m.csv", "\u0661,\u0662\n2,1\n".encode(), r"row 1, column 1: '\u0661' is not a number"),
+        ("m.csv", "\uff11,2\n2,1\n".encode(), r"row 1, column 1: '\uff11' is not a number"),
+        ("m.csv", "a\u202eb,1,2\nb,2,1\n".encode(), r"row 1: the id 'a\\u202eb' has a control"),
+        ("m.csv", b"1,2\n2,1\n3,4\n", r"m.csv: has more rows than its 2 columns. A square matrix"),
         ("m.csv", b",a,b\na,1,2,3\nb,2,1,3\n", r"its header has 3 fields, the row below it 4"),
         ("m.csv", b"id,a,b,c\na,1,2\nb,2,1\n", r"its header has 4 fields, the row below it 3"),
         ("m.npy", b"PK\x03\x04" + bytes(40), r"m.npy: truncated, not a .npy file"),
@@ -91,6 +100,11 @@ def test_damaged_headers_of_npy(tmp_path):
         path.write_bytes(data.replace(b"(3, 3),", damaged))
         with pytest.raises(InputError, match=r"m.npy: truncated, not a .npy file"):
             read_matrix(path)
+
+
+def test_spaces_around_numbers_are_harmless(tmp_path):
+    (tmp_path / "m.csv").write_text("1,\u00a02\n 2 ,1\u3000\n")
+    assert read_matrix(tmp_path / "m.csv").values.tolist() == [[1, 2], [2, 1]]
 
 
 @pytest.mark.parametrize("line", ["\n", " \n"])

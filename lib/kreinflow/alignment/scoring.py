@@ -31,6 +31,7 @@ PARASAIL_VERSION = f"{parasail.__version__}/{'.'.join(str(part) for part in para
 """Version of parasail's Python package and of its C library."""
 
 _LARGEST_ENTRY = 10_000  # of a matrix or a gap: leaves 32 bits room for any sequence accepted
+_LARGEST_FILE = 1 << 20  # characters: 128 letters and comments need a tenth of them
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,9 +109,16 @@ def _built_in(name: str) -> SubstitutionMatrix:
 
 def _from_file(path: Path) -> SubstitutionMatrix:
     try:
-        lines = path.read_text(encoding="ascii").splitlines()
+        with path.open(encoding="ascii") as file:
+            text = file.read(_LARGEST_FILE + 1)
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"{path}: cannot be read as a substitution matrix ({error}).") from error
+    if len(text) > _LARGEST_FILE:
+        raise InputError(
+            f"{path}: has more than {_LARGEST_FILE:,} characters, which no substitution matrix "
+            "has. Give the right file."
+        )
+    lines = text.splitlines()
     alphabet: list[str] = []
     rows: dict[str, list[int]] = {}
     for number, line in enumerate(lines, start=1):
@@ -132,6 +140,8 @@ def _from_file(path: Path) -> SubstitutionMatrix:
                 f"before, and {len(alphabet)} integers."
             )
         try:
+            if "_" in line:  # Python reads 1_0 as 10
+                raise ValueError("an underscore between digits")
             rows[letter] = [int(value) for value in values]
         except ValueError as error:
             raise InputError(

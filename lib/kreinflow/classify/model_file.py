@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from kreinflow.alignment.alphabet import ResidueAlphabet
 from kreinflow.alignment.scoring import ScoringScheme
-from kreinflow.artifacts import read_arrays, write_arrays
+from kreinflow.artifacts import Sizes, read_arrays, write_arrays
 from kreinflow.errors import InputError
 from kreinflow.kernels.kernel import Kernel, Objects
 from kreinflow.kernels.registry import known_kernel
@@ -22,6 +22,7 @@ from kreinflow.models.classifier import LandmarkClassifier
 from kreinflow.numerics import FloatArray
 from kreinflow.provenance import package_versions
 from kreinflow.sequences.dataset import Dataset
+from kreinflow.sequences.fasta import LONGEST
 from kreinflow.sequences.files import has_control
 from kreinflow.sequences.matrix_files import MATRIX_KINDS
 from kreinflow.sequences.payload import Compared, Sequences
@@ -29,6 +30,7 @@ from kreinflow.sequences.payload import Compared, Sequences
 KIND = "kreinflow model 2"
 _UNSEALED = "kreinflow model 1"  # of versions up to 0.3.0, without a checksum
 _ADVICE = "Give a model file that kreinflow wrote. If this was one, get it again or make it again."
+_MOST = 1 << 20  # numbers of a vector, bytes of a string, records where it is not said
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,7 +103,7 @@ class Model:
         InputError
             If it is damaged, of another kind, or its parts do not fit together.
         """
-        header, arrays = read_arrays(path, KIND, _ADVICE, unsealed=_UNSEALED)
+        header, arrays = read_arrays(path, KIND, _ADVICE, _UNSEALED, _sizes)
         try:
             return _of_parts(header, arrays, str(path))
         except (KeyError, TypeError, ValueError, AttributeError) as error:
@@ -114,6 +116,20 @@ class Model:
             raise InputError(f"{path}: {error}") from error
 
 
+def _sizes(header: Mapping[str, Any]) -> Sizes:
+    """Return the arrays that a model may have, as its header says."""
+    m = len(header["landmark_ids"])
+    records = header["about"].get("records")  # for people, who may have changed it
+    most = records if isinstance(records, int) else _MOST
+    sizes = dict(LandmarkClassifier.sizes(header["classifier"], m, most))
+    if header["scheme"] is not None or header["kernel"] is not None:
+        sizes["landmark_residues"] = ("u", (m * max(LONGEST, _MOST),))
+        sizes["landmark_ends"] = ("i", (m,))
+    if header["kernel"] is not None:
+        sizes["landmark_vectors"] = ("f", (m, _MOST))
+    return sizes
+
+
 def _of_parts(header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]], name: str) -> Model:
     """Build a model from a file's parts, which may be anybody's."""
     classifier = LandmarkClassifier.from_parts(header["classifier"], arrays, name)
@@ -121,7 +137,7 @@ def _of_parts(header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]], nam
     if len(ids) != classifier.n_landmarks:
         raise _refusal("ids and landmarks differ in number")
     if any(map(has_control, (*ids, *classifier.classes))):
-        raise _refusal("an id or a class has a control character")
+        raise _refusal("an id or a class has a control character, or one that is not shown")
     landmarks: tuple[bytes, ...] | Objects | None = None
     scheme, kernel = None, header["kernel"]
     if header["scheme"] is not None and kernel is not None:

@@ -16,7 +16,7 @@ from kreinflow.errors import InputError
 from kreinflow.kernels.kernel import Kernel, Objects
 from kreinflow.kernels.registry import make_kernel
 from kreinflow.numerics import TILE, FloatArray, tiles
-from kreinflow.sequences.fasta import FastaRecord, read_any_fasta
+from kreinflow.sequences.fasta import LONGEST, FastaRecord, read_any_fasta
 from kreinflow.sequences.files import STANDARD_INPUT, counted, first_few
 from kreinflow.sequences.matrix_files import DISSIMILARITIES, read_matrix
 from kreinflow.sequences.objects import read_objects
@@ -141,7 +141,10 @@ class _Aligner:
         total = 0
         for record in read_any_fasta(path):
             residues = alphabet.clean(record.residues)
-            fault = record.fault or _fault(residues, alphabet, matrix.name)
+            fault = record.fault
+            if fault is None and (record.more or len(residues) > LONGEST):
+                fault, residues = f"has more than {LONGEST:,} residues. Cut it, or remove it.", b""
+            fault = fault or _fault(residues, alphabet, matrix.name)
             if fault is None and self.both_strands:
                 fault = _strand_fault(residues, matrix.alphabet)
             batch.append(record._replace(residues=residues, fault=fault))
@@ -289,14 +292,8 @@ def _compared(
     kernel: Kernel, landmarks: Objects, path: Path
 ) -> tuple[list[str], Iterator[tuple[slice, FloatArray]]]:
     """Read vectors or strings; their kernel with the landmarks, tile by tile."""
-    read = read_objects(path, kernel)
+    read = read_objects(path, kernel, columns=None if kernel.strings else landmarks.shape[1])
     objects, n = read.objects, len(read.objects)
-    if objects.shape[1:] != landmarks.shape[1:]:
-        raise InputError(
-            f"{path}: has {counted(objects.shape[1], 'column')} of numbers where the model's "
-            f"vectors have {landmarks.shape[1]}. Give the features that the model was "
-            "trained on, in the same order, and no labels."
-        )
     ids = list(read.ids or map(str, range(1, n + 1)))
 
     def rows() -> Iterator[tuple[slice, FloatArray]]:
@@ -335,7 +332,7 @@ def _measured(model: Model, path: Path) -> tuple[list[str], Iterator[tuple[slice
             f"{path}: has {counted(values.shape[1], 'column')} where the model has {m} landmarks. "
             f"Give the {model.matrix_kind} of each new object (row) with each landmark (column)."
         )
-    values = np.ascontiguousarray(values[:, columns])
+    values = np.ascontiguousarray(values[:, columns], dtype=np.float64)
     wrong, why = ~np.isfinite(values), "is not a finite number. Fill it in."
     if model.matrix_kind in DISSIMILARITIES and not wrong.any():
         wrong, why = values < 0, f"is negative, which no {model.matrix_kind} is."

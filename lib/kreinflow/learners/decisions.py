@@ -33,7 +33,8 @@ class Decision:
     ----------
     shapes : mapping of str to str
         The shape of each field, a letter for each axis: m landmarks, c classes. Other letters are
-        sizes that the first field to have them is free to choose.
+        sizes that the first field to have them is free to choose: r, at most the landmarks, and
+        s, at most the records of the training.
     """
 
     kind: ClassVar[str]

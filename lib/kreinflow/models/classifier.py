@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from scipy.special import softmax
 
 from kreinflow.alignment.transforms import ScoreTransform
+from kreinflow.artifacts import Sizes
 from kreinflow.errors import InputError
 from kreinflow.krein.double_centring import LandmarkCentring
 from kreinflow.learners.decisions import KINDS, Decision
@@ -123,6 +124,29 @@ class LandmarkClassifier:
             arrays["centring_means"] = self.centring.landmark_means
             arrays["centring_grand_mean"] = np.array([self.centring.grand_mean])
         return header, arrays
+
+    @staticmethod
+    def sizes(header: Mapping[str, Any], n_landmarks: int, n_records: int) -> Sizes:
+        """Return the arrays that :meth:`from_parts` takes, and the largest shape of each.
+
+        Parameters
+        ----------
+        header : mapping
+        n_landmarks, n_records : int
+            The ranks of factors are at most the former, the supports of decisions the latter.
+        """
+        m = n_landmarks
+        shapes: dict[str, tuple[str, tuple[int, ...]]] = {
+            "landmark_classes": ("i", (m,)),
+            "landmark_self_scores": ("f", (m,)),
+            "landmark_lengths": ("f", (m,)),
+        }
+        if header["centred"]:
+            shapes |= {"centring_means": ("f", (m,)), "centring_grand_mean": ("f", (1,))}
+        most = {"m": m, "c": len(header["classes"]), "r": m, "s": n_records}
+        for name, letters in KINDS[header["kind"]].shapes.items():
+            shapes[name] = ("f", tuple(most[letter] for letter in letters))
+        return shapes
 
     @classmethod
     def from_parts(

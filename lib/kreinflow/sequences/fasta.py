@@ -1,14 +1,26 @@
 """Reading FASTA, plain or gzip, and refusing what is not quite FASTA."""
 
-from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, TextIO
 
 from kreinflow.errors import InputError
-from kreinflow.sequences.files import has_control, open_text, shown_name
+from kreinflow.sequences.files import (
+    LONGEST_LINE,
+    UNSEEN,
+    has_control,
+    open_text,
+    shortened,
+    shown_name,
+)
 
 FASTA_ENDINGS = (".fasta", ".fa", ".faa", ".fna", ".ffn", ".fas", ".mpfa", ".seq", ".txt")
+
+LONGEST = 1_000_000
+"""Residues of the longest sequence that is ever aligned."""
+
+_BLOCK = 1 << 16  # characters of a line that are looked at together
 
 
 class FastaRecord(NamedTuple):
@@ -21,6 +33,8 @@ class FastaRecord(NamedTuple):
     """File, record number and line, for messages."""
     fault: str | None = None
     """What makes it no record that can be used, and what to do; then it has no residues."""
+    more: bool = False
+    """Whether it has more residues than may be held; these are the first of them."""
 
     @property
     def named(self) -> str:
@@ -28,25 +42,33 @@ class FastaRecord(NamedTuple):
         return f"{self.place}, {self.id}" if self.id else self.place
 
 
-def read_fasta(path: Path) -> Iterator[FastaRecord]:
+def read_fasta(path: Path, longest: int = LONGEST) -> Iterator[FastaRecord]:
     """Yield the records of a FASTA file, plain or gzip.
 
     The id is the first word of the header. Blank lines, Windows line ends, spaces inside
     sequences, a byte order mark and a missing last line end are harmless.
 
+    Parameters
+    ----------
+    path : Path
+    longest : int
+        A longer sequence is cut a little behind so many residues (:attr:`FastaRecord.more`), and
+        yielded before the rest of it is read: no more is ever held of a record.
+
     Raises
     ------
     InputError
         If the file is missing, empty, truncated or not FASTA, or a record has no id, no
-        residues, or characters that are not text. The message names file, record and line.
+        residues, a header without an end, or characters that are not text. The message names
+        file, record and line.
     """
-    for record in read_any_fasta(path):
+    for record in read_any_fasta(path, longest):
         if record.fault is not None:
             raise InputError(f"{record.named}: {record.fault}")
         yield record
 
 
-def read_any_fasta(path: Path) -> Iterator[FastaRecord]:
+def read_any_fasta(path: Path, longest: int = LONGEST) -> Iterator[FastaRecord]:
     """Yield the records as :func:`read_fasta` does, but those at fault too, with their fault.
 
     Raises
@@ -54,26 +76,66 @@ def read_any_fasta(path: Path) -> Iterator[FastaRecord]:
     InputError
         If the file is missing, empty, truncated or not FASTA.
     """
-    from Bio.SeqIO.FastaIO import SimpleFastaParser  # slow to import
-
     name = shown_name(path)
     with open_text(path, errors="surrogateescape") as file:
-        starts: deque[int] = deque()
         number = 0
-        for number, (title, residues) in enumerate(
-            SimpleFastaParser(_numbered(file, name, starts)), start=1
+        for number, (line, title, residues, whole) in enumerate(
+            _records(file, name, longest), start=1
         ):
-            place = f"{name}, record {number} (line {starts.popleft()})"
-            header = title.strip()
+            place = f"{name}, record {number} (line {line})"
+            header = title[1:].strip()
             readable = header.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
             id = readable.split(maxsplit=1)[0] if header else ""
+            more = not whole and bool(residues)
             fault = _fault(id, readable == header, residues)
+            if not whole and not residues:
+                id = shortened(id)
+                fault = f"its header has more than {LONGEST_LINE:,} characters. Shorten it."
             if has_control(id):
-                id = repr(id)[1:-1]
+                id = ascii(id)[1:-1]
             kept = b"" if fault else residues.encode("ascii")
-            yield FastaRecord(id, readable, kept, place, fault)
+            yield FastaRecord(id, readable, kept, place, fault, more)
         if not number:
             raise InputError(f"{name}: holds no records. Give the right file.")
+
+
+def _records(file: TextIO, name: str, longest: int) -> Iterator[tuple[int, str, str, bool]]:
+    """Yield the line, the header and the residues of each record, and whether that is all of it.
+
+    What is too long is yielded at once, without residues if it is the header; the rest of it is
+    passed over when the next record is asked for.
+    """
+    start, title, held, count = 0, "", list[str](), 0
+    number, begins, waiting, in_header = 1, True, False, False
+    for piece in iter(partial(file.readline, _BLOCK), ""):
+        ends = piece.endswith("\n") or len(piece) < _BLOCK  # then the file ends
+        if begins and piece.startswith(">"):
+            if waiting:
+                yield start, title, "".join(held), True
+            start, title, held, count = number, piece, [], 0
+            waiting, in_header = True, not ends
+        elif in_header:
+            in_header = not ends
+            if waiting:
+                title += piece
+                if len(title) > LONGEST_LINE:
+                    yield start, title, "", False
+                    waiting = False
+        elif not start:
+            if piece.strip():
+                raise _not_fasta(name, number, piece)
+        elif waiting:
+            text = (piece.rstrip() if ends else piece).replace(" ", "")
+            if text:
+                held.append(text)
+                count += len(text)
+                if count > longest + _BLOCK:  # stops and gaps at the end are not residues
+                    yield start, title, "".join(held), False
+                    waiting, held = False, []
+        begins = ends
+        number += ends
+    if waiting:
+        yield start, title, "".join(held), True
 
 
 def _fault(id: str, is_text: bool, residues: str) -> str | None:
@@ -82,7 +144,7 @@ def _fault(id: str, is_text: bool, residues: str) -> str | None:
     if not is_text:
         return "its header is not UTF-8 text. Save the file as UTF-8."
     if has_control(id):
-        return "its id has a control character. Remove it."
+        return f"its id {UNSEEN}"
     if not residues:
         return "has no residues. Add them or remove the record."
     if not residues.isascii():
@@ -102,23 +164,17 @@ def check_begin(path: Path) -> None:
     InputError
     """
     with open_text(path, errors="surrogateescape") as file:
-        for line in _numbered(file, str(path), deque()):
-            if line.strip():
+        for number, piece in enumerate(iter(partial(file.readline, _BLOCK), ""), start=1):
+            if piece.startswith(">"):
                 return
+            if piece.strip():
+                raise _not_fasta(str(path), number, piece)
     raise InputError(f"{path}: holds no records. Give the right file.")
 
 
-def _numbered(lines: Iterable[str], name: str, starts: deque[int]) -> Iterator[str]:
-    """Pass lines on, checking the first one and noting where records start."""
-    begun = False
-    for number, line in enumerate(lines, start=1):
-        if line.startswith(">"):
-            starts.append(number)
-            begun = True
-        elif not begun and line.strip():
-            shown = repr(line.strip()[:30].encode("utf-8", "surrogateescape"))[1:]
-            raise InputError(
-                f"{name}, line {number}: not FASTA, a record starts with '>' but this line "
-                f"with {shown}. Give a FASTA file."
-            )
-        yield line
+def _not_fasta(name: str, number: int, line: str) -> InputError:
+    shown = repr(line.strip()[:30].encode("utf-8", "surrogateescape"))[1:]
+    return InputError(
+        f"{name}, line {number}: not FASTA, a record starts with '>' but this line with {shown}. "
+        "Give a FASTA file."
+    )

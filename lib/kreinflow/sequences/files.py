@@ -1,34 +1,43 @@
 """Opening of the user's text files: plain or gzip, each fault with one clear message."""
 
+import csv
 import gzip
 import io
 import os
-import re
 import sys
+import unicodedata
 import zlib
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import IO, TextIO
 
 from kreinflow.errors import InputError
 
+_UNSEEN = frozenset(("Cc", "Cf", "Cs", "Zl", "Zp"))
+"""Unicode's categories of characters that are obeyed or not shown."""
+
 
 def has_control(text: str) -> bool:
-    r"""Return whether a text has control characters, which a terminal obeys and tables lose.
+    r"""Return whether a text has control characters, or others that are not shown.
 
-    So have those with parts of names of files that are no UTF-8, and the two that XML lacks.
+    A terminal obeys the former and tables lose them. The latter turn the direction of what stands
+    around them, or have no width: two texts look alike and differ. Parts of names of files that
+    are no UTF-8, ends of lines of Unicode, and the two characters that XML lacks count too.
 
     Examples
     --------
-    >>> has_control("sp|P12345|AATM_RABIT"), has_control("a\0b")
-    (False, True)
+    >>> has_control("sp|P12345|AATM_RABIT"), has_control("a\0b"), has_control("a\u202eb")
+    (False, True, True)
     """
-    return re.search(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]", text) is not None
+    if text.isprintable():
+        return False
+    return any(unicodedata.category(c) in _UNSEEN or c in "\ufffe\uffff" for c in text)
 
 
 def refuse_control(what: str, texts: Iterable[str], places: Iterable[str]) -> None:
-    """Refuse control characters in texts that will stand in tables and figures.
+    """Refuse characters that are obeyed or not shown, in texts for tables and figures.
 
     Parameters
     ----------
@@ -44,7 +53,15 @@ def refuse_control(what: str, texts: Iterable[str], places: Iterable[str]) -> No
     """
     for text, place in zip(texts, places, strict=True):
         if has_control(text):
-            raise InputError(f"{place}: the {what} {text!r} has a control character. Remove it.")
+            raise InputError(f"{place}: the {what} {shortened(text)!a} {UNSEEN}")
+
+
+UNSEEN = "has a control character, or one that is not shown. Remove it."
+
+
+def shortened(text: str) -> str:
+    """Return a text, or its first 60 characters, for messages."""
+    return text if len(text) <= 60 else f"{text[:60]}..."
 
 
 _LONGEST = 2000
@@ -164,6 +181,81 @@ def open_text(path: Path, errors: str = "strict") -> Iterator[TextIO]:
         ) from error
     except OSError as error:
         raise InputError(f"{name}: cannot be read ({error.strerror or error}).") from error
+
+
+LONGEST_LINE = 1 << 20
+"""Characters of a line that are held, where nothing else is said."""
+
+
+def bounded_lines(file: TextIO, place: str, longest: int = LONGEST_LINE) -> Iterator[str]:
+    """Yield the lines of an open file, holding no more of one than may be.
+
+    Parameters
+    ----------
+    file : text stream
+    place : str
+        What messages call it.
+    longest : int
+        Characters of the longest line, its end included.
+
+    Raises
+    ------
+    InputError
+        If a line is longer. It is not read to its end.
+    """
+    for number, line in enumerate(iter(partial(file.readline, longest + 1), ""), start=1):
+        if len(line) > longest:
+            raise too_long(f"{place}, line {number}", longest)
+        yield line
+
+
+def too_long(place: str, longest: int) -> InputError:
+    """Return what to raise for a line, or an entry, that has too many characters."""
+    return InputError(
+        f"{place}: has more than {longest:,} characters, which no such file has. "
+        "Is this the right file, and is it whole?"
+    )
+
+
+def table_rows(
+    file: TextIO, place: str, delimiter: str, longest: int = LONGEST_LINE
+) -> Iterator[tuple[int, list[str]]]:
+    """Yield the number of the (last) line and the fields of each row of a TSV or CSV file.
+
+    Parameters
+    ----------
+    file : text stream
+    place : str
+        What messages call it.
+    delimiter : str
+    longest : int
+        Characters of the longest row, which may be several lines if a field is quoted.
+
+    Raises
+    ------
+    InputError
+        If it is not a table, or a row is longer.
+    """
+    held = 0
+
+    def lines() -> Iterator[str]:
+        nonlocal held
+        for number, line in enumerate(bounded_lines(file, place, longest), start=1):
+            held += len(line)
+            if held > longest:
+                raise too_long(f"{place}, line {number}", longest)
+            yield line
+
+    reader = csv.reader(lines(), delimiter=delimiter, strict=True)
+    try:
+        for fields in reader:
+            held = 0
+            yield reader.line_num, fields
+    except csv.Error as error:
+        raise InputError(
+            f"{place}, line {reader.line_num}: not a table ({error}). Is a quotation mark "
+            "opened and not closed, or the file damaged?"
+        ) from error
 
 
 def _binary(path: Path) -> io.BufferedReader:

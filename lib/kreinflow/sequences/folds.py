@@ -378,7 +378,7 @@ def _read_table(
             f"{path}: all ids are in fold {names[0]!r}. Name at least two folds, or give the ids "
             f"that are trained on the fold {TRAIN!r}."
         )
-    if all(name.isdecimal() for name in names):
+    if all(name.isdecimal() and len(name) < 100 for name in names):  # Python limits the digits
         names.sort(key=int)
     return folds, {name: number for number, name in enumerate(names)}
 

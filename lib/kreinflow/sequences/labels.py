@@ -1,6 +1,5 @@
 """Labels: from a table, from the headers, or from the names of files."""
 
-import csv
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping
@@ -8,7 +7,15 @@ from difflib import get_close_matches
 from pathlib import Path
 
 from kreinflow.errors import InputError
-from kreinflow.sequences.files import counted, first_few, has_control, name_endings, open_text
+from kreinflow.sequences.files import (
+    bounded_lines,
+    counted,
+    first_few,
+    name_endings,
+    open_text,
+    refuse_control,
+    table_rows,
+)
 
 _DELIMITERS = {".tsv": "\t", ".tab": "\t", ".txt": "\t", ".csv": ","}
 _NAMES = {"\t": "tab", ",": "comma"}
@@ -42,50 +49,49 @@ def read_columns(
     Raises
     ------
     InputError
-        If the file cannot be read, a column is missing, or a line has too few fields, more than
-        the header (empty ones at its end are harmless) or an empty one.
+        If the file cannot be read, a column is missing, or a line has fewer fields than the
+        header, more (empty ones at its end are harmless), an empty one, or characters that are
+        not shown.
     """
     delimiter = table_delimiter(path)
     with open_text(path) as file:
-        reader = csv.reader(file, delimiter=delimiter, strict=True)
-        try:
-            names = [name.strip() for name in next(reader, [])]
-            places = [_find(path, names, column) for column in columns]
-            for fields in reader:
-                if not any(field.strip() for field in fields):
-                    continue
-                if len(fields) <= max(places):
+        rows = table_rows(file, str(path), delimiter)
+        names = _names(next(rows, (1, []))[1])
+        places = [_find(path, names, column) for column in columns]
+        for line, fields in rows:
+            if not any(field.strip() for field in fields):
+                continue
+            place = f"{path}, line {line}"
+            if len(fields) < len(names):
+                raise InputError(
+                    f"{place}: has {counted(len(fields), 'field')}, the header {len(names)}. "
+                    f"Put a {_NAMES[delimiter]} for each field that is empty, and check that none "
+                    "is lost."
+                )
+            if any(field.strip() for field in fields[len(names) :]):
+                raise InputError(
+                    f"{place}: has {counted(len(fields), 'field')}, the header {len(names)}. "
+                    f"Put a text that holds a {_NAMES[delimiter]} into quotation marks, or name "
+                    "all columns."
+                )
+            first, second = (fields[number].strip() for number in places)
+            if skip_empty and not second:
+                continue
+            for column, value in zip(columns, (first, second), strict=True):
+                if not value:
                     raise InputError(
-                        f"{path}, line {reader.line_num}: has {counted(len(fields), 'field')}, "
-                        f"column {columns[places.index(max(places))]!r} is number "
-                        f"{max(places) + 1}."
+                        f"{place}: the {column!r} is empty. Fill it in or remove the line."
                     )
-                if any(field.strip() for field in fields[len(names) :]):
-                    raise InputError(
-                        f"{path}, line {reader.line_num}: has {counted(len(fields), 'field')}, "
-                        f"the header {len(names)}. Put a text that holds a {_NAMES[delimiter]} "
-                        "into quotation marks, or name all columns."
-                    )
-                first, second = (fields[place].strip() for place in places)
-                if skip_empty and not second:
-                    continue
-                for column, value in zip(columns, (first, second), strict=True):
-                    if not value:
-                        raise InputError(
-                            f"{path}, line {reader.line_num}: the {column!r} is empty. "
-                            "Fill it in or remove the line."
-                        )
-                    if has_control(value):
-                        raise InputError(
-                            f"{path}, line {reader.line_num}: the {column!r} has a control "
-                            f"character: {repr(value[:60])[1:-1]}. Remove it."
-                        )
-                yield reader.line_num, first, second
-        except csv.Error as error:
-            raise InputError(
-                f"{path}, line {reader.line_num}: not a table ({error}). Is a quotation mark "
-                "opened and not closed, or the file damaged?"
-            ) from error
+                refuse_control(column, [value], [place])
+            yield line, first, second
+
+
+def _names(header: list[str]) -> list[str]:
+    """Return the names of columns; empty ones at the end are none."""
+    names = [name.strip() for name in header]
+    while names and not names[-1]:
+        names.pop()
+    return names
 
 
 def check_columns(path: Path, *columns: str) -> None:
@@ -97,9 +103,9 @@ def check_columns(path: Path, *columns: str) -> None:
     """
     delimiter = table_delimiter(path)
     with open_text(path) as file:
-        names = [name.strip() for name in file.readline().rstrip("\r\n").split(delimiter)]
+        names = _names(next(table_rows(file, str(path), delimiter), (1, []))[1])
     for column in columns:
-        _find(path, [name.strip('"') for name in names], column)
+        _find(path, names, column)
 
 
 def _find(path: Path, names: list[str], column: str) -> int:
@@ -197,14 +203,19 @@ def read_lines(path: Path, what: str = "label") -> list[str]:
     InputError
         If the file cannot be read or a line is empty (blank lines at the end are not counted).
     """
+    labels: list[str] = []
+    blank = 0
     with open_text(path) as file:
-        labels = [line.strip() for line in file]
-    while labels and not labels[-1]:
-        labels.pop()
+        for number, line in enumerate(bounded_lines(file, str(path)), start=1):
+            label = line.strip()
+            if not label:
+                blank = blank or number
+            elif blank:
+                raise InputError(f"{path}, line {blank}: the {what} is empty. Fill it in.")
+            else:
+                labels.append(label)
     if not labels:
         raise InputError(f"{path}: is empty. Give the right file.")
-    if "" in labels:
-        raise InputError(f"{path}, line {labels.index('') + 1}: the {what} is empty. Fill it in.")
     return labels
 
 

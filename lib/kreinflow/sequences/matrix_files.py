@@ -1,7 +1,8 @@
 """Matrices of similarities or dissimilarities: reading and checking."""
 
-import csv
+from array import array
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import chain, islice
 from pathlib import Path
@@ -13,7 +14,16 @@ from numpy.typing import NDArray
 from kreinflow.artifacts import map_array
 from kreinflow.errors import InputError
 from kreinflow.numerics import FloatArray, tiles
-from kreinflow.sequences.files import check_file, counted, first_few, name_endings, open_text
+from kreinflow.sequences.files import (
+    check_file,
+    counted,
+    first_few,
+    name_endings,
+    open_text,
+    refuse_control,
+    shortened,
+    table_rows,
+)
 
 MATRIX_ENDINGS = (".npy", ".csv", ".tsv", ".mat")
 
@@ -35,12 +45,19 @@ LARGEST_ENTRY = 1e60
 SMALLEST_ENTRY = 1 / LARGEST_ENTRY
 """That the largest of scores may have: fourth powers of smaller ones are rounded, then zero."""
 
+LONGEST_ROW = 1 << 25
+"""Characters of a row of text."""
+
+_INTEGERS = (f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64))
+_NUMBERS = ("double", "single", "logical", *_INTEGERS)  # what MATLAB calls them
+
 
 @dataclass(frozen=True)
 class ReadMatrix:
     """A matrix as it stands in its file."""
 
-    values: FloatArray
+    values: NDArray[Any]
+    """Real numbers; of a ``.npy`` file a memory map, of which nothing was read yet."""
     ids: tuple[str, ...] | None
     """Ids of the rows; of a square matrix from a header row or column, if there was one."""
     column_ids: tuple[str, ...] | None = None
@@ -65,7 +82,9 @@ def check_ending(path: Path) -> str:
     return ending
 
 
-def read_matrix(path: Path, variable: str | None = None, square: bool = True) -> ReadMatrix:
+def read_matrix(
+    path: Path, variable: str | None = None, square: bool = True, rows: int | None = None
+) -> ReadMatrix:
     """Read a matrix from ``.npy``, ``.csv[.gz]``, ``.tsv[.gz]`` or ``.mat``.
 
     A text file may have a header row and a column of ids; both are told by their first entries
@@ -78,63 +97,93 @@ def read_matrix(path: Path, variable: str | None = None, square: bool = True) ->
         Name of the variable, if a ``.mat`` file has several matrices.
     square : bool
         Whether rows and columns are the same objects; False for new objects and landmarks.
+    rows : int, optional
+        Objects that have a label. A file with more is refused, and not read further.
 
     Raises
     ------
     InputError
-        If the file cannot be read, is not a matrix of numbers, or the ids of a square matrix
-        disagree.
+        If the file cannot be read, is not a matrix of numbers, has too many rows, or the ids of a
+        square matrix disagree. The shape is checked before the numbers are read: no more of a text
+        is held than its numbers and one row of at most :data:`LONGEST_ROW` characters.
     """
     ending = check_ending(path)
     check_file(path)
     if ending == ".npy":
-        return ReadMatrix(_as_numbers(path, _read_npy(path)), None)
+        return ReadMatrix(_read_npy(path, square, rows), None)
     if ending == ".mat":
-        return ReadMatrix(_as_numbers(path, _read_mat(path, variable)), None)
-    return _read_text(path, "," if ending == ".csv" else "\t", square)
+        return ReadMatrix(_read_mat(path, variable, square, rows), None)
+    return _read_text(path, "," if ending == ".csv" else "\t", square, rows)
 
 
-def _read_npy(path: Path) -> NDArray[Any]:
+def _check_shape(path: Path, shape: tuple[int, ...], square: bool, rows: int | None) -> None:
+    if square and shape[0] != shape[1]:
+        raise _not_square(path, *shape)
+    if rows is not None and shape[0] > rows:
+        raise _too_many_rows(path, rows)
+
+
+def _not_square(path: Path, n: int, m: int) -> InputError:
+    return InputError(f"{path}: has {counted(n, 'row')} and {counted(m, 'column')}. {_SQUARE}")
+
+
+_SQUARE = (
+    "A square matrix is expected; ids in a first row or column must not be numbers, or the corner "
+    "must be empty or id."
+)
+
+
+def _too_many_rows(path: Path, rows: int) -> InputError:
+    return InputError(
+        f"{path}: has more than {counted(rows, 'row')}, as many as there are labels. "
+        "Give one label for each row."
+    )
+
+
+def _read_npy(path: Path, square: bool, rows: int | None) -> NDArray[Any]:
     try:
-        array = map_array(path)
+        mapped = map_array(path)
     except ValueError as error:
         raise InputError(
             f"{path}: truncated, not a .npy file, or no array of numbers ({error}). Save it again "
             "with numpy.save."
         ) from error
-    if array.ndim != 2:
+    if mapped.ndim != 2:
         raise InputError(
             f"{path}: an array of 2 dimensions is expected, objects in rows. Reshape it."
         )
-    return array
+    _refuse_others(path, mapped.dtype)
+    _check_shape(path, mapped.shape, square, rows)
+    return mapped
 
 
-def _as_numbers(path: Path, values: NDArray[Any]) -> FloatArray:
-    if values.dtype.kind not in "iuf":
+def _refuse_others(path: Path, dtype: np.dtype[Any]) -> None:
+    if dtype.kind not in "iuf":
         raise InputError(
-            f"{path}: holds {values.dtype} where real numbers are expected. Convert them first."
+            f"{path}: holds {dtype} where real numbers are expected. Convert them first."
         )
-    return np.array(values, dtype=np.float64, order="C")
 
 
-def _read_mat(path: Path, variable: str | None) -> NDArray[Any]:
+def _read_mat(path: Path, variable: str | None, square: bool, rows: int | None) -> NDArray[Any]:
     import scipy.io  # takes 0.2 s, and few runs need it
 
-    try:
-        content = scipy.io.loadmat(path)
-    except NotImplementedError as error:
-        raise InputError(
-            f"{path}: is a MATLAB 7.3 file. Save it with save(..., '-v7') or as .csv."
-        ) from error
-    except Exception as error:  # the reader lets any kind of error of a damaged file through
-        raise InputError(f"{path}: truncated or not a .mat file ({error}).") from error
+    def read(only: str) -> NDArray[Any]:
+        shape = matrices[only]
+        _check_shape(path, shape, square, rows)
+        with _of_mat(path):
+            values: NDArray[Any] = scipy.io.loadmat(path, variable_names=[only])[only]
+        if values.shape != shape:
+            raise InputError(f"{path}: truncated or not a .mat file (another shape).")
+        _refuse_others(path, values.dtype)
+        return values
+
+    with _of_mat(path):
+        content = scipy.io.whosmat(path)
     matrices = {
-        name: value
-        for name, value in sorted(content.items())
-        if isinstance(value, np.ndarray) and value.ndim == 2 and value.dtype.kind in "iufc"
+        name: shape for name, shape, what in sorted(content) if len(shape) == 2 and what in _NUMBERS
     }
     # Beside a matrix stand labels or options; one column alone may be vectors of one number.
-    wide = {name: value for name, value in matrices.items() if min(value.shape) > 1} or matrices
+    wide = [name for name, shape in matrices.items() if min(shape) > 1] or list(matrices)
     if not matrices:
         raise InputError(
             f"{path}: holds no matrix of numbers. Save it as a full one: sparse matrices and cells "
@@ -146,10 +195,23 @@ def _read_mat(path: Path, variable: str | None) -> NDArray[Any]:
                 f"{path}: holds {len(wide)} matrices ({', '.join(wide)}). Name one as 'variable' "
                 "in the config, or save it alone."
             )
-        return next(iter(wide.values()))
+        return read(wide[0])
     if variable not in matrices:
         raise InputError(f"{path}: has no matrix {variable!r}; it has {', '.join(matrices)}.")
-    return matrices[variable]
+    return read(variable)
+
+
+@contextmanager
+def _of_mat(path: Path) -> Iterator[None]:
+    """Give each fault of scipy's reader the message of a damaged file."""
+    try:
+        yield
+    except NotImplementedError as error:
+        raise InputError(
+            f"{path}: is a MATLAB 7.3 file. Save it with save(..., '-v7') or as .csv."
+        ) from error
+    except Exception as error:  # the reader lets any kind of error of a damaged file through
+        raise InputError(f"{path}: truncated or not a .mat file ({error}).") from error
 
 
 def _is_number(field: str) -> bool:
@@ -160,17 +222,19 @@ def _is_number(field: str) -> bool:
     return "_" not in field  # Python reads 1_000 as 1000
 
 
-def _read_text(path: Path, delimiter: str, square: bool) -> ReadMatrix:
+def _read_text(path: Path, delimiter: str, square: bool, most: int | None) -> ReadMatrix:
     with open_text(path) as file:
-        reader = csv.reader(file, delimiter=delimiter, strict=True)
-        try:
-            rows = (row for row in reader if len(row) > 1 or "".join(row).strip())
-            return _parse(path, rows, square, delimiter)
-        except csv.Error as error:
-            raise InputError(f"{path}, line {reader.line_num}: not a table ({error}).") from error
+        rows = (
+            row
+            for _, row in table_rows(file, str(path), delimiter, LONGEST_ROW)
+            if len(row) > 1 or "".join(row).strip()
+        )
+        return _parse(path, rows, square, delimiter, most)
 
 
-def _parse(path: Path, rows: Iterator[list[str]], square: bool, delimiter: str) -> ReadMatrix:
+def _parse(
+    path: Path, rows: Iterator[list[str]], square: bool, delimiter: str, most: int | None
+) -> ReadMatrix:
     head = list(islice(rows, 2))
     if len(head) < 1 + square:
         raise InputError(
@@ -200,8 +264,13 @@ def _parse(path: Path, rows: Iterator[list[str]], square: bool, delimiter: str) 
             "Name each column once."
         )
     ids: list[str] = []
-    lines: list[FloatArray] = []
+    n = width - has_ids
+    values = _Rows(path, n, square)
     for i, row in enumerate(rows, start=1):
+        if square and i > n:
+            raise InputError(f"{path}: has more rows than its {counted(n, 'column')}. {_SQUARE}")
+        if most is not None and i > most:
+            raise _too_many_rows(path, most)
         if len(row) != width:
             raise InputError(
                 f"{path}, row {i}: has {len(row)} fields, others have {width}. "
@@ -209,7 +278,7 @@ def _parse(path: Path, rows: Iterator[list[str]], square: bool, delimiter: str) 
             )
         if has_ids:
             ids.append(row[0].strip())
-        lines.append(_numbers(f"{path}, row {i}", row[has_ids:], separator))
+        values.add(_numbers(f"{path}, row {i}", row[has_ids:], separator))
     if has_ids and not corner_left_out:
         names = names[1:]
     if square and names and ids and names != ids:
@@ -222,33 +291,76 @@ def _parse(path: Path, rows: Iterator[list[str]], square: bool, delimiter: str) 
     else:
         _check_ids(path, names, "column")
     _check_ids(path, ids, "row")
-    return ReadMatrix(np.vstack(lines), tuple(ids) or None, tuple(names) or None)
+    return ReadMatrix(values.array(), tuple(ids) or None, tuple(names) or None)
+
+
+class _Rows:
+    """Rows of numbers, in memory of the size of a square matrix or memory that grows."""
+
+    def __init__(self, path: Path, width: int, square: bool) -> None:
+        self._filled, self._width = 0, width
+        self._values = array("d")
+        self._square: FloatArray | None = None
+        if square:
+            try:
+                self._square = np.empty((width, width))
+            except (MemoryError, ValueError) as error:
+                raise InputError(
+                    f"{path}: a square matrix of {width:,} columns takes {8e-9 * width**2:,.0f} GB "
+                    "of memory, which there is not. Give vectors, or fewer objects."
+                ) from error
+
+    def add(self, numbers: FloatArray) -> None:
+        if self._square is None:
+            self._values.frombytes(numbers.tobytes())
+        else:
+            self._square[self._filled] = numbers
+            self._filled += 1
+
+    def array(self) -> FloatArray:
+        if self._square is None:
+            return np.frombuffer(self._values).reshape(-1, self._width)
+        return self._square[: self._filled]
 
 
 def _numbers(place: str, fields: list[str], separator: str) -> FloatArray:
     """Return a row as numbers; ``separator`` is what fields are separated by, in words."""
     try:
         numbers = np.array(fields, dtype=np.float64)
-        if any("_" in field for field in fields):
-            raise ValueError("an underscore between digits")
+        text = "".join(fields)
+        if "_" in text or not text.isascii():
+            wrong = [f for f in fields if "_" in f or not f.strip().isascii()]
+            if wrong:
+                raise ValueError("an underscore between digits, or digits of another script")
     except ValueError as error:
-        j, field = next((j, field) for j, field in enumerate(fields) if not _is_number(field))
+        j, field = next(
+            (j, field)
+            for j, field in enumerate(fields)
+            if not _is_number(field) or not field.strip().isascii()
+        )
         why = f" Separate fields by {separator}, with decimal points." if ";" in field else ""
-        raise InputError(f"{place}, column {j + 1}: {field!r} is not a number.{why}") from error
+        if _is_number(field):
+            why = " Write its digits as 0 to 9."
+        raise InputError(
+            f"{place}, column {j + 1}: {shortened(field)!r} is not a number.{why}"
+        ) from error
     return numbers
 
 
 def _check_ids(path: Path, ids: list[str], what: str) -> None:
+    refuse_control("id", ids, (f"{path}, {what} {i}" for i in range(1, len(ids) + 1)))
     seen: dict[str, int] = {}
     for i, id in enumerate(ids, start=1):
         if not id or id in seen:
             why = f"stands twice, first at {seen[id]}" if id else "is empty"
-            raise InputError(f"{path}: id {id!r} of {what} {i} {why}. Give each {what} its own id.")
+            raise InputError(
+                f"{path}: id {shortened(id)!r} of {what} {i} {why}. Give each {what} its own id."
+            )
         seen[id] = i
 
 
 def check_matrix(
-    path: Path, values: FloatArray, kind: str, tolerance: float
+    path: Path, values: NDArray[Any], kind: str, tolerance: float
 ) -> tuple[FloatArray, float]:
     """Check a matrix and return it as a data set has it: symmetric if it must be, d squared.
 
@@ -282,13 +394,10 @@ def check_matrix(
     """
     n, m = values.shape
     if n != m:
-        raise InputError(
-            f"{path}: has {counted(n, 'row')} and {counted(m, 'column')}. A square matrix is "
-            "expected; ids in a first row or column must not be numbers, or the corner must be "
-            "empty or id."
-        )
+        raise _not_square(path, n, m)
     if n < 2:
         raise InputError(f"{path}: has {counted(n, 'row')}. At least 2 are needed.")
+    values = np.asarray(values, dtype=np.float64)
     _refuse_first(path, values, ~np.isfinite(values), "is not a finite number. Fill it in.")
     largest = LARGEST_ENTRY if kind != "dissimilarity" else LARGEST_ENTRY**0.5
     _refuse_first(

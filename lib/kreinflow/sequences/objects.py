@@ -7,7 +7,7 @@ import numpy as np
 
 from kreinflow.errors import InputError
 from kreinflow.kernels.kernel import Kernel, Objects
-from kreinflow.sequences.files import check_file, name_endings
+from kreinflow.sequences.files import check_file, counted, name_endings
 from kreinflow.sequences.labels import read_lines
 from kreinflow.sequences.matrix_files import check_ending, read_matrix
 
@@ -38,7 +38,13 @@ def check_objects_file(path: Path, kernel: Kernel) -> None:
     check_file(path)
 
 
-def read_objects(path: Path, kernel: Kernel, variable: str | None = None) -> ReadObjects:
+def read_objects(
+    path: Path,
+    kernel: Kernel,
+    variable: str | None = None,
+    rows: int | None = None,
+    columns: int | None = None,
+) -> ReadObjects:
     """Read the objects that a kernel compares: one a row of a table, or one a line of text.
 
     Parameters
@@ -49,26 +55,38 @@ def read_objects(path: Path, kernel: Kernel, variable: str | None = None) -> Rea
     kernel : Kernel
     variable : str, optional
         Name of the variable, if a ``.mat`` file has several matrices.
+    rows : int, optional
+        Objects that have a label, as for the matrix.
+    columns : int, optional
+        Numbers of a vector of the model that is to classify them.
 
     Raises
     ------
     InputError
-        If the file cannot be read, an entry is not a finite number, or the kernel cannot compare
-        a row.
+        If the file cannot be read, has too many rows or other columns, an entry is not a finite
+        number, or the kernel cannot compare a row.
     """
     check_objects_file(path, kernel)
     if kernel.strings:
         return ReadObjects(np.array(read_lines(path, "string"), dtype=object), None)
-    read = read_matrix(path, variable, square=False)
-    wrong = np.argwhere(~np.isfinite(read.values))
+    read = read_matrix(path, variable, square=False, rows=rows)
+    found = read.values.shape[1]
+    if columns is not None and found != columns:
+        raise InputError(
+            f"{path}: has {counted(found, 'column')} of numbers where the model's "
+            f"vectors have {columns}. Give the features that the model was "
+            "trained on, in the same order, and no labels."
+        )
+    values = np.array(read.values, dtype=np.float64, order="C")
+    wrong = np.argwhere(~np.isfinite(values))
     if len(wrong):
         row, column = wrong[0].tolist()
         raise InputError(
-            f"{path}, row {row + 1}, column {column + 1}: {read.values[row, column]:.6g} is not "
+            f"{path}, row {row + 1}, column {column + 1}: {values[row, column]:.6g} is not "
             "a finite number. Fill it in."
         )
-    refuse_unfit(str(path), kernel, read.values)
-    return ReadObjects(read.values, read.ids)
+    refuse_unfit(str(path), kernel, values)
+    return ReadObjects(values, read.ids)
 
 
 def refuse_unfit(place: str, kernel: Kernel, objects: Objects) -> None:

@@ -6,7 +6,8 @@ from pathlib import Path
 from typing import Any, NamedTuple, TextIO
 
 from kreinflow.errors import InputError
-from kreinflow.sequences.files import open_text
+from kreinflow.sequences.fasta import LONGEST
+from kreinflow.sequences.files import bounded_lines, open_text, shortened, too_long
 
 LABEL_SOURCES = ("prosite", "pfam", "interpro", "ec", "keyword")
 
@@ -21,6 +22,8 @@ _WHAT = {
 _NEEDED = frozenset(("ID", "AC", "DE", "OS", "OX", "DR", "KW", "SQ", "  ", "//"))
 """The lines that are read. References, comments and features are most of a file, and where its
 format changes over the years."""
+_LARGEST = 1 << 22  # characters of these lines of an entry, beside its residues
+_BLOCK = 1 << 16  # residues that are read beyond the longest sequence
 
 
 class Entry(NamedTuple):
@@ -37,9 +40,11 @@ class Entry(NamedTuple):
     """NCBI's number of the organism."""
     place: str
     """File, entry number and line, for messages."""
+    more: bool
+    """Whether it has more residues than may be held; these are the first of them."""
 
 
-def read_swissprot(path: Path, way: Mapping[str, Any]) -> Iterator[Entry]:
+def read_swissprot(path: Path, way: Mapping[str, Any], longest: int = LONGEST) -> Iterator[Entry]:
     """Yield the entries of a UniProtKB flat file, plain or gzip, without holding more than one.
 
     Parameters
@@ -48,6 +53,8 @@ def read_swissprot(path: Path, way: Mapping[str, Any]) -> Iterator[Entry]:
     way : mapping
         The part ``labels`` of the source: ``from`` (one of :data:`LABEL_SOURCES`), ``levels`` of
         EC numbers, and ``classes``: the labels that count, or None for all.
+    longest : int
+        A longer sequence is cut a little behind so many residues (:attr:`Entry.more`).
 
     Raises
     ------
@@ -64,13 +71,13 @@ def read_swissprot(path: Path, way: Mapping[str, Any]) -> Iterator[Entry]:
 
     wanted = None if way["classes"] is None else frozenset(way["classes"])
     with open_text(path) as file:
-        lines = _Lines(file, path)
+        lines = _Lines(file, path, longest)
         records = SwissProt.parse(lines)
         while True:
             try:
                 record = next(records, None)
             except (ValueError, AssertionError, IndexError) as error:
-                why = " ".join(str(error).split())
+                why = " ".join(str(error).split())[:200]
                 if "end of stream" in why:
                     raise InputError(
                         f"{lines.place()}: the file ends inside this entry (no line '//'). "
@@ -85,7 +92,12 @@ def read_swissprot(path: Path, way: Mapping[str, Any]) -> Iterator[Entry]:
             place = lines.place()
             if not record.accessions:
                 raise InputError(f"{place}: has no accession (line AC). Give the file whole.")
-            if record.sequence_length != len(record.sequence):
+            if not re.fullmatch(r"[A-Za-z0-9_.-]+", record.accessions[0]):
+                raise InputError(
+                    f"{place}: {shortened(record.accessions[0])!a} is no accession (line AC): it "
+                    "has others than letters and digits. Copy or download the file again."
+                )
+            if record.sequence_length != len(record.sequence) and not lines.more:
                 raise InputError(
                     f"{place}, {record.accessions[0]}: has {len(record.sequence)} residues, its "
                     f"line ID says {record.sequence_length}. Copy or download the file again."
@@ -99,6 +111,7 @@ def read_swissprot(path: Path, way: Mapping[str, Any]) -> Iterator[Entry]:
                 organism=record.organism.rstrip("."),
                 taxonomy=record.taxonomy_id[0] if record.taxonomy_id else "",
                 place=place,
+                more=lines.more,
             )
 
 
@@ -134,9 +147,10 @@ def label_source(way: Mapping[str, Any]) -> str:
 class _Lines:
     """The lines of a flat file that are needed, as Biopython wants them, and where it is."""
 
-    def __init__(self, file: TextIO, path: Path) -> None:
-        self._path = path
+    def __init__(self, file: TextIO, path: Path, longest: int = LONGEST) -> None:
+        self._path, self._most = path, longest + _BLOCK
         self._entry, self._start = 0, 1
+        self.more = False
         self._lines = self._needed(file)
 
     def place(self) -> str:
@@ -153,11 +167,13 @@ class _Lines:
         return next(self._lines)
 
     def _needed(self, file: TextIO) -> Iterator[str]:
-        for number, line in enumerate(file, start=1):
+        held = residues = 0
+        for number, line in enumerate(bounded_lines(file, str(self._path)), start=1):
             key = line[:2]
             if key == "ID":
                 self._entry += 1
                 self._start = number
+                held, residues, self.more = 0, 0, False
             elif not self._entry:
                 if not line.strip():
                     continue
@@ -166,8 +182,18 @@ class _Lines:
                     f"{self._path}, line {number}: not a UniProtKB flat file, an entry starts "
                     f"with 'ID' but this line with {shown!r}. Give a .dat file of UniProtKB."
                 )
-            if key in _NEEDED:
-                yield line
+            if key not in _NEEDED or self.more:
+                continue
+            yield line
+            if key == "  ":
+                residues += len(line) - line.count(" ")
+                if residues > self._most:
+                    self.more = True
+                    yield "//\n"
+            else:
+                held += len(line)
+                if held > _LARGEST:
+                    raise too_long(self.place(), _LARGEST)
 
 
 def _labels(record: Any, source: str, levels: int) -> list[str]:

@@ -94,6 +94,14 @@ def test_labels_from_names_of_files(tmp_path):
             {"max_length": 4},
             r"record 3 .*, a2: has 5 residues, more than max_length = 4.*or set 'too_long: drop'",
         ),
+        (b">c\n" + b"MKVL" * 30_000, b"c\tA\n", {}, "c: has more residues than max_length = 40000"),
+        (
+            b">c\nMK\n",
+            "c\tA\u202e\u2069B\n".encode(),
+            {},
+            r"line 7: the label 'A\\u202e\\u2069B' has",
+        ),
+        (b">c\nMK\n", b"c\n", {}, r"l.tsv, line 7: has 1 field, the header 2"),
     ],
 )
 def test_each_fault_has_its_message(folder, records, labels, changes, message):

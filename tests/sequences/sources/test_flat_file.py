@@ -87,6 +87,12 @@ def test_organisms(folder):
     organisms = load(flat_file(), folder).organisms
     assert organisms["taxonomy"] == ("9606",) * 4 + ("10090",)
     assert organisms["organism"][-1] == "Mus musculus (Mouse)"
+    turned = entry("P00009", residues(9), ["PS00107"], organism=("10090", "Mus \u202emusculus"))
+    write_flat_file(folder / "x.dat", [*ENTRIES, turned])
+    with pytest.raises(
+        InputError, match=r"entry 9 .*: the organism 'Mus \\u202emusculus' has a con"
+    ):
+        load(flat_file(), folder)
 
 
 WHOLE = "".join(ENTRIES)
@@ -105,6 +111,8 @@ ODD = entry("P00009", residues(9)[:-1] + "1", ["PS00107"])
         (WHOLE + SHORT, r"entry 9 .*P00009: has 75 residues, its line ID says 80"),
         (WHOLE + ENTRIES[0], r"entry 9 .*'P00001' stands twice, first in .*entry 1 "),
         (WHOLE + ODD, r"entry 9 .*P00009: residue 75 is '1'"),
+        (WHOLE + ODD.replace("AC   P00009", "AC   P 9"), r"entry 9 .*: 'P 9' is no accession"),
+        (WHOLE + ODD.replace("AC   P", "AC   \u200bP"), r"entry 9 .*: '\\u200bP00009' is no acc"),
     ],
 )
 def test_each_fault_has_its_message(tmp_path, text, message):

@@ -9,6 +9,7 @@ from kreinflow.alignment.alphabet import ResidueAlphabet
 from kreinflow.errors import InputError
 from kreinflow.sequences.collapse import Drops, Records
 from kreinflow.sequences.dataset import Dataset
+from kreinflow.sequences.fasta import LONGEST
 from kreinflow.sequences.files import refuse_control
 from kreinflow.sequences.payload import Sequences
 from kreinflow.settings import SettingsSchema
@@ -26,7 +27,7 @@ LENGTH_LIMIT: SettingsSchema = {
         "description": "residues of the longest sequence allowed",
         "type": "integer",
         "minimum": 1,
-        "maximum": 1000000,
+        "maximum": LONGEST,
         "default": 40000,
     },
     "too_long": {
@@ -81,9 +82,16 @@ class CleanRecords:
         self.places[id] = place
 
     def add(
-        self, id: str, residues: bytes, organism: tuple[str, str] | None, if_empty: str
+        self,
+        id: str,
+        residues: bytes,
+        organism: tuple[str, str] | None,
+        if_empty: str,
+        more: bool = False,
     ) -> None:
         """Keep a record that was noted, with its residues clean; or drop it, or refuse it.
+
+        ``more`` tells that it is longer than allowed, and these are but its first residues.
 
         Raises
         ------
@@ -95,12 +103,13 @@ class CleanRecords:
         if not found:
             raise InputError(f"{where}: {if_empty}")
         longest = self._settings["max_length"]
-        if len(found) > longest:
+        if more or len(found) > longest:
+            has = "more residues" if more else f"{len(found)} residues, more"
             self._drop_or_refuse(
                 id,
                 "too long",
                 "too_long",
-                f"{where}: has {len(found)} residues, more than max_length = {longest}. Raise it",
+                f"{where}: has {has} than max_length = {longest}. Raise it",
             )
             return
         if illegal := self._alphabet.illegal(found):
@@ -128,7 +137,7 @@ class CleanRecords:
         Raises
         ------
         InputError
-            If a label has a control character.
+            If a label has characters that are not shown.
         """
         ids = [id for id in self.kept if id in labels]
         refuse_control("label", (labels[id] for id in ids), (self.places[id] for id in ids))
@@ -145,11 +154,19 @@ class CleanRecords:
     def organism_columns(
         self, dataset: Dataset, unknown: Sequence[str]
     ) -> dict[str, tuple[str, ...]]:
-        """Return the organisms of a data set; none if one of a class to be learned has none."""
+        """Return the organisms of a data set; none if one of a class to be learned has none.
+
+        Raises
+        ------
+        InputError
+            If the name of one has characters that are not shown.
+        """
         found = [self.organisms.get(id, ("", "")) for id in dataset.ids]
         for (taxonomy, _), code in zip(found, dataset.labels.tolist(), strict=True):
             if not taxonomy and dataset.classes[code] not in unknown:
                 return {}
+        names = (name for _, name in found)
+        refuse_control("organism", names, (self.places[id] for id in dataset.ids))
         return {
             name: tuple(organism[place] for organism in found)
             for place, name in enumerate(("taxonomy", "organism"))

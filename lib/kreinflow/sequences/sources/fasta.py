@@ -11,7 +11,7 @@ from kreinflow.errors import InputError
 from kreinflow.sequences.collapse import listed
 from kreinflow.sequences.dataset import Dataset
 from kreinflow.sequences.fasta import FASTA_ENDINGS, FastaRecord, check_begin, read_fasta
-from kreinflow.sequences.files import name_endings
+from kreinflow.sequences.files import first_few, name_endings
 from kreinflow.sequences.headers import known_by, organism
 from kreinflow.sequences.labels import HeaderPattern, check_matched, read_pairs
 from kreinflow.sequences.simulation import LETTERS
@@ -165,17 +165,19 @@ class FastaSource(Source):
                 record.residues,
                 organism(record.header),
                 "has no residues but stops or gaps. Remove the record.",
+                record.more,
             )
         if table:
             labels = known_by(clean.places, labels, str(table))
         if unmatched == "refuse":
-            where = f"{table}" if table else f"labels.pattern {way.get('pattern')!r}"
+            files = first_few([str(path) for path in self._fasta_files()], 1)
+            where = f"{table}" if table else f"{files}: labels.pattern {way.get('pattern')!r}"
             check_matched(clean.places, labels, where)
         return labels
 
     def _records(self) -> Iterator[tuple[Path, FastaRecord]]:
         for path in self._fasta_files():
-            for record in read_fasta(path):
+            for record in read_fasta(path, self.settings["max_length"]):
                 yield path, record
 
     def _refuse_nucleotides(self, sequences: Sequence[bytes], letters: set[str]) -> None:

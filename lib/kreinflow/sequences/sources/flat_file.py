@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 from kreinflow.errors import InputError
 from kreinflow.sequences.dataset import Dataset
-from kreinflow.sequences.files import counted, refuse_control
+from kreinflow.sequences.files import counted
 from kreinflow.sequences.sources.clean import ILLEGAL_RESIDUES, LENGTH_LIMIT, CleanRecords
 from kreinflow.sequences.sources.source import (
     MIN_CLASS_SIZE,
@@ -145,7 +145,6 @@ class FlatFileSource(Source):
             check_checksum(path, download)
         clean = CleanRecords(self.settings, alphabet, "protein")
         labels, several = self._read(clean)
-        refuse_control("accession", clean.kept, (clean.places[id] for id in clean.kept))
         records = clean.labelled(labels, [path])
         if len(clean.drops.by_reason.get("no label", ())) == len(clean.places):
             raise InputError(
@@ -165,7 +164,7 @@ class FlatFileSource(Source):
         settings, way = self.settings, self.settings["labels"]
         labels: dict[str, str] = {}
         several = 0
-        for entry in read_swissprot(self.path, way):
+        for entry in read_swissprot(self.path, way, settings["max_length"]):
             advice = "Give a file that has each entry once."
             clean.note(entry.id, entry.place, "accession", advice)
             several += len(entry.labels) > 1
@@ -182,5 +181,6 @@ class FlatFileSource(Source):
                     entry.residues,
                     (entry.taxonomy, entry.organism),
                     "has no residues. Remove the entry.",
+                    entry.more,
                 )
         return labels, several

@@ -68,8 +68,9 @@ class MatrixSource(MeasuredSource):
     def load(self, alphabet: str | None, seed: int, unknown: Sequence[str] = ()) -> Dataset:
         """See :meth:`Source.load`."""
         settings = self.settings
-        read = read_matrix(self.path, settings["variable"])
-        ids, labels = self._labels(read.ids, len(read.values))
+        given = self._read_labels()
+        read = read_matrix(self.path, settings["variable"], rows=len(given))
+        ids, labels = self._labels(given, read.ids, len(read.values))
         values, asymmetry = check_matrix(
             self.path, read.values, settings["kind"], settings["symmetry_tolerance"]
         )

@@ -46,25 +46,31 @@ class MeasuredSource(Source):
         """The file with the rows."""
         return self.data_folder / str(self.settings[self.type])
 
-    def _labels(self, ids: tuple[str, ...] | None, n: int) -> tuple[list[str], list[str]]:
+    def _read_labels(self) -> list[str] | dict[str, str]:
+        """Return the labels of the lines of a text, or those of the ids of a table."""
+        ((kind, path),) = self._label_files.items()
+        if kind == "lines":
+            labels = read_lines(path)
+            refuse_control("label", labels, (f"{path}, line {i}" for i, _ in enumerate(labels, 1)))
+            return labels
+        way = self.settings["labels"]
+        return read_pairs(path, way["id_column"], way["label_column"])
+
+    def _labels(
+        self, given: list[str] | dict[str, str], ids: tuple[str, ...] | None, n: int
+    ) -> tuple[list[str], list[str]]:
         """Return ids and labels of the n rows.
 
         ``ids`` are those of the file itself, if it has any; else they are the table's, in its
         order, or numbers from 1.
         """
-        way, path = self.settings["labels"], self.path
-        ((kind, label_path),) = self._label_files.items()
-        refuse_control("id", ids or (), [f"{path}, row {i}" for i, _ in enumerate(ids or (), 1)])
-        if kind == "lines":
-            labels = read_lines(label_path)
-            _check_count(label_path, len(labels), path, n)
-            refuse_control("label", labels, [f"{label_path}, line {i}" for i in range(1, n + 1)])
-            return list(ids or numbers(n)), labels
-        table = read_pairs(label_path, way["id_column"], way["label_column"])
-        _check_count(label_path, len(table), path, n)
-        found = list(ids or table)
-        check_matched(found, table, str(label_path), "row", may_drop=False)
-        return found, [table[id] for id in found]
+        (path,) = self._label_files.values()
+        _check_count(path, len(given), self.path, n)
+        if isinstance(given, list):
+            return list(ids or numbers(n)), given
+        found = list(ids or given)
+        check_matched(found, given, str(path), "row", may_drop=False)
+        return found, [given[id] for id in found]
 
 
 def _check_count(label_path: Path, labels: int, path: Path, rows: int) -> None:

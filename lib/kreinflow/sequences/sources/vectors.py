@@ -76,7 +76,8 @@ class VectorsSource(ComparedSource, MeasuredSource):
 
     def load(self, alphabet: str | None, seed: int, unknown: Sequence[str] = ()) -> Dataset:
         """See :meth:`Source.load`."""
-        read = read_objects(self.path, self.kernel, self.settings["variable"])
-        ids, labels = self._labels(read.ids, len(read.objects))
+        given = self._read_labels()
+        read = read_objects(self.path, self.kernel, self.settings["variable"], rows=len(given))
+        ids, labels = self._labels(given, read.ids, len(read.objects))
         records = Records(ids, labels, self._payload(read.objects), len(ids), self.files())
         return self._collapse(records, unknown)
