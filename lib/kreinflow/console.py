@@ -11,7 +11,13 @@ from pathlib import Path
 from typing import TextIO
 
 from kreinflow.artifacts import write_json
-from kreinflow.errors import KreinflowError, of_the_disk, unwritable
+from kreinflow.errors import (
+    KreinflowError,
+    ending_tidily,
+    exit_code_of,
+    of_the_disk,
+    unwritable,
+)
 from kreinflow.provenance import job_record
 
 
@@ -103,8 +109,12 @@ def logged(path: str | Path) -> Iterator[Console]:
         warnings.simplefilter("default", UserWarning)
         console = Console(terminal)
         try:
-            yield console
+            with ending_tidily():
+                yield console
             write_json(path.with_suffix(".json"), job_record())
+        except KeyboardInterrupt as interrupt:
+            console.show(f"kreinflow: {path}: interrupted. What is finished is kept.")
+            sys.exit(exit_code_of(interrupt))
         except KreinflowError as error:
             console.show(error.line())
             sys.exit(error.exit_code)

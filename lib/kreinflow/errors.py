@@ -1,7 +1,9 @@
-"""The two kinds of failure, and their exit codes."""
+"""The two kinds of failure, their exit codes, and signals that ask a process to end."""
 
 import errno
 import os
+import signal
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -87,3 +89,42 @@ def named(place: str) -> Iterator[None]:
         yield
     except KreinflowError as error:
         raise type(error)(f"{place}: {error}") from error
+
+
+@contextmanager
+def ending_tidily() -> Iterator[None]:
+    """Let each signal that asks a process to end be an interrupt, so that files are cleared away.
+
+    ``SIGTERM`` comes from schedulers, ``SIGHUP`` from a terminal that is closed. One that is
+    ignored, as ``nohup`` has it, stays so.
+
+    Raises
+    ------
+    KeyboardInterrupt
+        With the number of the signal, or without one, as Python has it for Ctrl-C.
+    """
+
+    def interrupt(number: int, frame: object) -> None:
+        raise KeyboardInterrupt(number)
+
+    before = {}
+    if threading.current_thread() is threading.main_thread():  # signals reach no other
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            if signal.getsignal(number) == signal.SIG_DFL:
+                before[number] = signal.signal(number, interrupt)
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def exit_code_of(interrupt: KeyboardInterrupt) -> int:
+    """Return the exit code that shells give a process which a signal ended.
+
+    Examples
+    --------
+    >>> exit_code_of(KeyboardInterrupt()), exit_code_of(KeyboardInterrupt(signal.SIGTERM))
+    (130, 143)
+    """
+    return 128 + int(interrupt.args[0] if interrupt.args else signal.SIGINT)

@@ -1,0 +1,593 @@
+"""Kills: runs, jobs and commands that are ended at random moments, to see whether anything is lost.
+
+    python tests/kills.py --number 1000                 about half an hour of one core
+    python tests/kills.py --number 20 --only Ctrl-C     the kinds with these words in their names
+
+Each kind is a row of the table that is printed. A series of a few kills goes on in one folder, and
+then the work is run to its end. Lost is what is found by these looks:
+
+- after each kill: a file of a result is not whole, a segment of the score store cannot be read, the
+  exit code is none of the signal (or 0 of what was done before the kill came), a traceback is
+  shown, or something is called a fault of the program;
+- after each series: a result has other bytes than that of an undisturbed run, a pair of sequences
+  is stored twice or with another score, a temporary file is left.
+
+Moments are drawn by a hash of ``--seed``, the kind and the number of the series: uniform over the
+time that a job takes, or from the moment at which its first file is begun. A kill that comes too
+late is tried again and counts when it hits. What is found depends on the machine's other work, too.
+The exit code is 1 if something is lost.
+"""
+
+import argparse
+import contextlib
+import fcntl
+import hashlib
+import os
+import pty
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import termios
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from random import Random
+from signal import SIGCONT, SIGHUP, SIGINT, SIGKILL, SIGQUIT, SIGSTOP, SIGTERM
+from typing import Any
+
+from kreinflow.artifacts import open_array, read_arrays, read_table
+from kreinflow.errors import InputError
+from undisturbed import (
+    PATIENCE,
+    Bench,
+    Found,
+    look,
+    references,
+    shows_a_fault,
+    stored_pairs,
+    wait_for,
+)
+from workflow.conftest import SMALL, Workflow
+
+QUICK = 30.0  # seconds within which a process must have ended after a signal
+SHORT = 0.5  # seconds between segments, where a job of minutes is to be had in seconds
+
+
+def ended(
+    process: "subprocess.Popen[str]", run: Workflow, number: int, found: Found, hit: bool
+) -> None:
+    """Look at the end of a process that got a signal, and at what it said."""
+    begin = time.monotonic()
+    wait_for(process, found, QUICK)
+    found.slowest = max(found.slowest, time.monotonic() - begin)
+    codes = {-number, 128 + number, *(() if number == SIGKILL else (0,))}
+    said = (run.folder / "said.txt").read_text(errors="replace")
+    if (hit and process.returncode not in codes) or shows_a_fault(said):
+        found.faults.append(
+            f"{signal.Signals(number).name}: exit code {process.returncode}: {said[-1500:]}"
+        )
+
+
+def begun(run: Workflow, outputs: list[str]) -> bool:
+    """Tell whether a file of these is being written."""
+    folders = {run.folder / Path(name).parent for name in outputs}
+    return any(
+        entry.name.endswith(".part")
+        for folder in folders
+        if folder.is_dir()
+        for entry in os.scandir(folder)
+    )
+
+
+def of_jobs(bench: Bench, rng: Random, kills: int, number: int, writing: bool = False) -> Found:
+    """Signals to the process of one job; with ``writing`` while a file of it is begun."""
+    found, job = Found(), rng.choice(bench.jobs)
+    run = bench.fresh(bench.reference)
+    for _ in range(20 * kills):
+        if found.kills == kills:
+            break
+        for name in job.outputs:
+            (run.folder / name).unlink(missing_ok=True)
+        process = bench.start(job.command(), run)
+        if writing:
+            while process.poll() is None and not begun(run, job.outputs):
+                time.sleep(0.0001)
+            time.sleep(rng.uniform(0.0, 0.002))
+        else:
+            time.sleep(rng.uniform(0.0, job.seconds))
+        if hit := process.poll() is None:
+            found.kills += 1
+            process.send_signal(number)
+        ended(process, run, number, found, hit)
+        look(run, bench.reference, found, whole=False)
+    seconds = bench.finish(job.command(), run, found)
+    job.seconds = 0.5 * (job.seconds + seconds)
+    look(run, bench.reference, found, whole=True)
+    if number != SIGKILL and (left := list(bench.scratch.iterdir())):
+        found.faults.append(f"left behind: {' '.join(map(str, left))}")
+    found.faults = [f"{job.name}: {fault}" for fault in found.faults]
+    return found
+
+
+def of_stopped_jobs(bench: Bench, rng: Random, kills: int) -> Found:
+    """Jobs that are stopped and go on."""
+    found = Found()
+    for _ in range(kills):
+        job, run = rng.choice(bench.jobs), bench.fresh(bench.reference)
+        for name in job.outputs:
+            (run.folder / name).unlink()
+        process = bench.start(job.command(), run)
+        time.sleep(rng.uniform(0.0, 0.9 * job.seconds))
+        process.send_signal(SIGSTOP)
+        time.sleep(rng.uniform(0.0, 0.3))
+        look(run, bench.reference, found, whole=False)
+        process.send_signal(SIGCONT)
+        wait_for(process, found, PATIENCE)
+        if process.returncode:
+            found.faults.append(f"{job.name}: exit code {process.returncode}")
+        look(run, bench.reference, found, whole=True)
+        found.kills += 1
+    return found
+
+
+def of_twins(bench: Bench, rng: Random, kills: int) -> Found:
+    """Two processes of one alignment job at once, one of which is killed."""
+    found = Found()
+    job = rng.choice([job for job in bench.jobs if job.name == "alignment"])
+    run = bench.fresh(bench.reference)
+    for _ in range(kills):
+        for name in job.outputs:
+            (run.folder / name).unlink(missing_ok=True)
+        twins = [bench.start(job.command(), run) for _ in range(2)]
+        time.sleep(rng.uniform(0.0, 1.5 * job.seconds))
+        killed = rng.choice(twins)
+        found.kills += killed.poll() is None
+        killed.kill()
+        for twin in twins:
+            wait_for(twin, found, PATIENCE)
+            if twin is not killed and twin.returncode:
+                found.faults.append(f"the other ends with {twin.returncode}")
+        look(run, bench.reference, found, whole=True)
+    bench.finish(job.command(), run, found)
+    look(run, bench.reference, found, whole=True)
+    return found
+
+
+def of_long_alignments(
+    bench: Bench, rng: Random, kills: int, number: int, interval: float | None = SHORT
+) -> Found:
+    """Signals to a job that is in the compiled loop; it goes on from its segments."""
+    assert bench.long is not None
+    found, run = Found(), bench.fresh(bench.long)
+    (job,) = (job for job in bench.long_jobs if "/columns." in job.outputs[0])
+    store = run.folder / "results" / "small" / "scores"
+    shutil.rmtree(store)
+    for name in job.outputs:
+        (run.folder / name).unlink(missing_ok=True)
+    most, before = interval or 10.0, 0
+    for _ in range(kills):
+        process = bench.start(job.command(interval), run)
+        while process.poll() is None and not _holds(process.pid, store):
+            time.sleep(0.01)
+        begin = time.monotonic()
+        time.sleep(rng.uniform(0.0, 3.0) if interval else 10.0 + rng.uniform(1.5, 3.0))
+        if process.poll() is not None:
+            break
+        worked = time.monotonic() - begin
+        process.send_signal(number)
+        found.kills += 1
+        ended(process, run, number, found, hit=True)
+        look(run, bench.long, found, whole=False)
+        pairs = len(stored_pairs(run))
+        # What is lost is the work of one interval and of one call.
+        if worked > most + 2.0 and pairs <= before:
+            found.faults.append(f"no new segment after {worked:.1f} s")
+        before = pairs
+    bench.finish(job.command(interval), run, found)
+    look(run, bench.long, found, whole=True)
+    return found
+
+
+def _holds(pid: int, store: Path) -> bool:
+    """Tell whether a process holds the lock of a block, behind which it aligns."""
+    with contextlib.suppress(OSError):
+        files = [os.readlink(link) for link in Path(f"/proc/{pid}/fd").iterdir()]
+        return any(name.startswith(str(store)) for name in files)
+    return False
+
+
+WRITER = """
+import sys, itertools, numpy as np, pandas as pd
+from pathlib import Path
+from kreinflow import artifacts
+from kreinflow.alignment.segments import SegmentWriter, writing
+kind, once = sys.argv[1], len(sys.argv) > 2
+big = np.arange(2_000_000)
+for value in itertools.count(1):
+    if kind == "table":
+        artifacts.write_table("results/x", pd.DataFrame({"a": np.full(50_000, value)}))
+    elif kind == "array":
+        artifacts.write_array("results/x", np.full(2_000_000, value))
+    elif kind == "tall array":
+        with artifacts.new_array("results/x", np.dtype(int), (2_000_000,)) as out:
+            out[:] = value
+    elif kind == "arrays":
+        artifacts.write_arrays("results/x", "x", {}, {"a": np.full(2_000_000, value)})
+    else:
+        table = np.random.default_rng(1).integers(0, 256, (1000, 16), dtype=np.uint8)
+        with writing(Path("results")) as home:
+            segments = SegmentWriter(home, "0" * 64, table, 1)
+            for i in range(1, 1 if once else 4):
+                all_of_it = np.arange(1000)
+                segments.add_panel(all_of_it, all_of_it, np.full((1000, 1000), 7, np.int32))
+    if once:
+        break
+"""
+
+
+def of_writers(bench: Bench, rng: Random, kills: int, what: str) -> Found:
+    """Kills of a process that does nothing but write, one file after the other."""
+    found = Found()
+    run = Workflow(bench.home / "writer", {}, bench.reference.root)
+    shutil.rmtree(run.folder / "results", ignore_errors=True)
+    command = [sys.executable, "-c", WRITER, what]
+    for _ in range(kills):
+        process = bench.start(command, run)
+        while process.poll() is None and not list((run.folder).glob("results/*[x0-9t]")):
+            time.sleep(0.01)
+        time.sleep(rng.uniform(0.0, 0.2))
+        found.kills += process.poll() is None
+        process.kill()
+        ended(process, run, SIGKILL, found, hit=True)
+        try:
+            _read_written(run.folder / "results", what)
+        except (InputError, AssertionError) as error:
+            found.faults.append(f"{what}: {error!r}")
+        if what == "segment":
+            for path in list((run.folder / "results").glob("segment_*"))[20:]:
+                path.unlink()
+    bench.finish([*command, "once"], run, found)
+    if left := list((run.folder / "results").glob(".*.part")):
+        found.faults.append(f"left behind: {left}")
+    shutil.rmtree(run.folder / "results")
+    return found
+
+
+def _read_written(folder: Path, what: str) -> None:
+    if what == "segment":
+        for path in folder.glob("segment_*"):
+            assert (read_arrays(path, "kreinflow scores 1")[1]["scores"] == 7).all(), path
+        return
+    path = folder / "x"
+    if what == "table":
+        values = read_table(path, ["a"])["a"].to_numpy()
+    elif what == "arrays":
+        values = read_arrays(path, "x")[1]["a"]
+    else:
+        values = open_array(path, 1)
+    assert values.size in (50_000, 2_000_000)
+    assert (values == values[0]).all()
+    assert values[0] >= 1
+
+
+def _undone(bench: Bench, rng: Random) -> Workflow:
+    """Return a copy of the finished run as it was at some moment, or of its beginning."""
+    run = bench.fresh(bench.reference)
+    if rng.random() < 0.1:
+        shutil.rmtree(run.folder / "results")
+        return run
+    times = {n: (run.folder / n).stat().st_mtime for job in bench.jobs for n in job.outputs}
+    moment = rng.choice(sorted(times.values())[len(times) // 4 :])
+    for name, made in times.items():
+        if made >= moment and "/scores/" not in name:
+            (run.folder / name).unlink()
+    return run
+
+
+def _moment(process: Any, run: Workflow, rng: Random) -> None:
+    """Wait for a moment of a run: by jobs begun, whatever the machine, and then by time."""
+    left, said = rng.randint(0, 4), run.folder / "said.txt"
+    while process.poll() is None:
+        lines = said.read_text(errors="replace").splitlines()
+        if sum(line.startswith(("rule ", "localrule ")) for line in lines) >= left:
+            break
+        time.sleep(0.02)
+    time.sleep(rng.uniform(0.0, 1.0))
+
+
+def of_runs(bench: Bench, rng: Random, kills: int, end: str) -> Found:
+    """Ends of the whole workflow."""
+    found, run = Found(), _undone(bench, rng)
+    for _ in range(kills):
+        command = run.command(cores=rng.choice("12"))
+        if end in ("Ctrl-C", "terminal closed"):
+            _at_a_terminal(bench, run, command, rng, end, found)
+        else:
+            process = bench.start(command, run)
+            _moment(process, run, rng)
+            if process.poll() is not None:
+                break
+            found.kills += 1
+            if end == "group":
+                os.killpg(process.pid, SIGKILL)
+                wait_for(process, found, QUICK)
+            elif end == "main":  # its jobs run on, and what comes next meets them
+                process.kill()
+                wait_for(process, found, QUICK)
+            elif end == "SIGTERM":
+                process.terminate()
+                wait_for(process, found, PATIENCE)
+                _no_bad_words(run, found)
+            elif end == "two":
+                _second_is_refused(bench, run, found)
+                os.killpg(process.pid, SIGKILL)
+                wait_for(process, found, QUICK)
+            elif end == "stopped":
+                os.killpg(process.pid, SIGSTOP)
+                time.sleep(rng.uniform(0.0, 0.5))
+                os.killpg(process.pid, SIGCONT)
+                wait_for(process, found, PATIENCE)
+                if process.returncode:
+                    found.faults.append(f"ends with {process.returncode}")
+                break
+    bench.finish(run.command(cores="2"), run, found)
+    look(run, bench.reference, found, whole=True)
+    return found
+
+
+def _no_bad_words(run: Workflow, found: Found) -> None:
+    said = (run.folder / "said.txt").read_text(errors="replace")
+    if shows_a_fault(said):
+        found.faults.append(said[-3000:])
+
+
+def _second_is_refused(bench: Bench, run: Workflow, found: Found) -> None:
+    """Start a second run beside one that has begun."""
+    said = run.folder / "said.txt"
+    if not re.search(r"^(local)?rule ", said.read_text(), re.MULTILINE):
+        return  # the first may not have the lock yet, and then the second has it
+    done = subprocess.run(
+        run.command(), cwd=run.folder, env=bench.environment, capture_output=True, text=True
+    )
+    if done.returncode == 0 and "Nothing to be done" in done.stderr:
+        return
+    if done.returncode != 2 or "another run is writing there" not in done.stderr:
+        found.faults.append(f"the second run: {done.returncode}: {done.stderr[-1000:]}")
+
+
+def _at_a_terminal(
+    bench: Bench, run: Workflow, command: list[str], rng: Random, end: str, found: Found
+) -> None:
+    """Start a run in the foreground of a terminal; press Ctrl-C there, or close it."""
+    ours, theirs = pty.openpty()
+
+    def take_it() -> None:
+        fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+
+    said = run.folder / "said.txt"
+    process = subprocess.Popen(
+        command,
+        cwd=run.folder,
+        env=bench.environment,
+        stdin=theirs,
+        stdout=theirs,
+        stderr=theirs,
+        start_new_session=True,
+        preexec_fn=take_it,
+    )
+    os.close(theirs)
+    os.set_blocking(ours, False)
+
+    def read() -> None:
+        with said.open("ab") as file, contextlib.suppress(OSError):
+            while data := os.read(ours, 65536):
+                file.write(data)
+
+    class Read:
+        @staticmethod
+        def poll() -> int | None:
+            read()
+            return process.poll()
+
+    said.write_bytes(b"")
+    _moment(Read, run, rng)
+    if hit := process.poll() is None:
+        found.kills += 1
+        if end == "Ctrl-C":
+            os.write(ours, b"\x03")
+        else:
+            os.close(ours)
+    finish = time.monotonic() + PATIENCE
+    while process.poll() is None and time.monotonic() < finish:
+        if end == "Ctrl-C":
+            read()
+        time.sleep(0.02)
+    wait_for(process, found, 1.0)
+    if not (hit and end == "terminal closed"):
+        read()
+        os.close(ours)
+    if hit and process.returncode == 0:
+        found.faults.append(f"{end}: exit code 0: {said.read_text(errors='replace')[-1000:]}")
+    _no_bad_words(run, found)
+
+
+def of_commands(bench: Bench, rng: Random, kills: int, command: str, number: int) -> Found:
+    """Signals to ``kreinflow classify -o`` and ``kreinflow check``."""
+    found = Found()
+    run = Workflow(bench.home / "command", SMALL, bench.reference.root)
+    results = bench.reference.folder / "results" / "small"
+    table = read_table(results / "dataset" / "distinct.tsv", ["sequence"], ["sequence"])
+    new, out = run.folder / "new.fasta", run.folder / "out.tsv"
+    new.write_text("".join(f">{i}\n{s}\n" for i, s in enumerate(table["sequence"].tolist() * 100)))
+    arguments = [sys.executable, "-m", "kreinflow.cli", command]
+    if command == "classify":
+        arguments += [str(results / "model.safetensors"), str(new), "-o", str(out)]
+    else:
+        arguments += ["config.yaml"]
+    seconds = bench.finish(arguments, run, found)
+    expected = out.read_bytes() if out.exists() else None
+    for _ in range(20 * kills):
+        if found.kills == kills:
+            break
+        before = rng.choice([b"old\n", None]) if command == "classify" else None
+        out.unlink(missing_ok=True)
+        if before is not None:
+            out.write_bytes(before)
+        process = bench.start(arguments, run)
+        time.sleep(rng.uniform(0.0, seconds))
+        if hit := process.poll() is None:
+            found.kills += 1
+            process.send_signal(number)
+        ended(process, run, number, found, hit)
+        after = out.read_bytes() if out.exists() else None
+        if after not in (before, expected):
+            found.faults.append(f"the table is neither the old one nor the new one: {after!r}")
+        if number not in (SIGKILL, SIGQUIT) and list(run.folder.glob(".*.part")):
+            found.faults.append("left behind: part of a table")
+    bench.finish(arguments, run, found)
+    if (out.read_bytes() if out.exists() else None) != expected:
+        found.faults.append("another table")
+    left = {path.name for path in run.folder.iterdir()}
+    if more := left - {"config.yaml", "new.fasta", "out.tsv", "said.txt"}:
+        found.faults.append(f"left behind: {' '.join(more)}")
+    return found
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A row of the table: its share of a thousand kills, and how many go on in one folder."""
+
+    name: str
+    share: int
+    each: int
+    series: Callable[[Bench, Random, int], Found]
+    long: bool = False
+
+
+def kinds() -> Iterator[Kind]:
+    """Yield the rows."""
+    yield Kind("run: SIGKILL to the process group", 35, 5, partial(of_runs, end="group"))
+    yield Kind(
+        "run: SIGKILL to Snakemake alone, a new run beside its jobs",
+        *(25, 5, partial(of_runs, end="main")),
+    )
+    yield Kind("run: SIGTERM to Snakemake alone", 10, 5, partial(of_runs, end="SIGTERM"))
+    yield Kind("run: Ctrl-C at its terminal", 25, 5, partial(of_runs, end="Ctrl-C"))
+    yield Kind("run: its terminal is closed", 15, 5, partial(of_runs, end="terminal closed"))
+    yield Kind("run: stopped, and going on", 6, 1, partial(of_runs, end="stopped"))
+    yield Kind(
+        "run: a second run beside it, SIGKILL to the first", 10, 5, partial(of_runs, end="two")
+    )
+    for number, share in ((SIGKILL, 150), (SIGTERM, 90), (SIGINT, 90), (SIGHUP, 60), (SIGQUIT, 40)):
+        name = signal.Signals(number).name
+        yield Kind(f"job: {name}", share, 5, partial(of_jobs, number=number))
+    for number, share in ((SIGKILL, 100), (SIGTERM, 30), (SIGINT, 30)):
+        name = signal.Signals(number).name
+        yield Kind(
+            f"job: {name} while it writes",
+            *(share, 5, partial(of_jobs, number=number, writing=True)),
+        )
+    yield Kind("job: SIGSTOP and SIGCONT", 20, 5, of_stopped_jobs)
+    yield Kind("job: two of the same at once, SIGKILL to one", 20, 5, of_twins)
+    for number in (SIGKILL, SIGTERM, SIGINT):
+        name = signal.Signals(number).name
+        yield Kind(
+            f"long alignment: {name}, segments after {SHORT} s",
+            *(18, 6, partial(of_long_alignments, number=number), True),
+        )
+    yield Kind(
+        "long alignment: SIGKILL, segments after 10 s",
+        *(4, 1, partial(of_long_alignments, number=SIGKILL, interval=None), True),
+    )
+    for what in ("table", "array", "tall array", "arrays", "segment"):
+        yield Kind(f"writing of a large {what}: SIGKILL", 16, 8, partial(of_writers, what=what))
+    for command, numbers in (
+        ("classify", (SIGKILL, SIGTERM, SIGINT, SIGHUP)),
+        ("check", (SIGINT,)),
+    ):
+        for number in numbers:
+            name = signal.Signals(number).name
+            yield Kind(
+                f"kreinflow {command}: {name}",
+                *(20, 10, partial(of_commands, command=command, number=number)),
+            )
+
+
+def plan(number: int, only: str) -> list[tuple[Kind, int, int]]:
+    """Return the series: the kind, the number of the series, and its kills."""
+    asked = [kind for kind in kinds() if only in kind.name]
+    total = sum(kind.share for kind in asked)
+    series = []
+    for kind in asked:
+        left = max(round(number * kind.share / total), 1)
+        for place in range(-(-left // kind.each)):
+            series.append((kind, place, min(kind.each, left - place * kind.each)))
+    return series
+
+
+_bench: Bench
+
+
+def _start(home: Path, small: Workflow, slow: Workflow | None) -> None:
+    global _bench
+    _bench = Bench(Path(tempfile.mkdtemp(dir=home)), small, slow)
+
+
+def _try(name: str, place: int, kills: int, seed: int) -> tuple[str, Found, float]:
+    begin = time.monotonic()
+    (kind,) = (kind for kind in kinds() if kind.name == name)
+    drawn = hashlib.sha256(f"{seed}|{name}|{place}".encode()).hexdigest()
+    return name, kind.series(_bench, Random(drawn), kills), time.monotonic() - begin
+
+
+def run_series(
+    series: list[tuple[Kind, int, int]], seed: int, jobs: int, home: Path, references: Any
+) -> dict[str, tuple[Found, float]]:
+    """Run all series and return what each kind found, with its seconds."""
+    table = {kind.name: (Found(), 0.0) for kind, _, _ in series}
+    with ProcessPoolExecutor(jobs, initializer=_start, initargs=(home, *references)) as pool:
+        waiting = [pool.submit(_try, kind.name, at, kills, seed) for kind, at, kills in series]
+        for done in as_completed(waiting):
+            name, found, seconds = done.result()
+            total, before = table[name]
+            total.kills += found.kills
+            total.faults += found.faults
+            total.slowest = max(total.slowest, found.slowest)
+            table[name] = total, before + seconds
+            for fault in found.faults:
+                print(f"{name}: {fault}", file=sys.stderr, flush=True)
+    return table
+
+
+def main() -> int:
+    """Kill, and print the table."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n\n")[0])
+    parser.add_argument("--number", type=int, default=100, help="kills")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--only", default="", help="words in the names of kinds")
+    parser.add_argument("--jobs", type=int, default=1, help="series at once")
+    asked = parser.parse_args()
+    series = plan(asked.number, asked.only)
+    if not series:
+        parser.error(f"no kind has {asked.only!r} in its name")
+    with tempfile.TemporaryDirectory(prefix="kills-") as name:
+        home = Path(name)
+        both = references(home, any(kind.long for kind, _, _ in series))
+        table = run_series(series, asked.seed, asked.jobs, home, both)
+    print("| what is killed | kills | lost | seconds |\n|---|---|---|---|")
+    for name, (found, seconds) in table.items():
+        print(f"| {name} | {found.kills} | {len(found.faults)} | {seconds:.0f} |")
+    kills = sum(found.kills for found, _ in table.values())
+    lost = sum(len(found.faults) for found, _ in table.values())
+    print(f"| all | {kills} | {lost} | {sum(seconds for _, seconds in table.values()):.0f} |")
+    return int(lost > 0)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
