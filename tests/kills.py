@@ -580,12 +580,13 @@ def main() -> int:
         home = Path(name)
         both = references(home, any(kind.long for kind, _, _ in series))
         table = run_series(series, asked.seed, asked.jobs, home, both)
-    print("| what is killed | kills | lost | seconds |\n|---|---|---|---|")
+    print("| what is killed | kills | lost | slowest end, s | seconds |\n|---|---|---|---|---|")
     for name, (found, seconds) in table.items():
-        print(f"| {name} | {found.kills} | {len(found.faults)} | {seconds:.0f} |")
+        slowest = f"{found.slowest:.1f}" if found.slowest else ""
+        print(f"| {name} | {found.kills} | {len(found.faults)} | {slowest} | {seconds:.0f} |")
     kills = sum(found.kills for found, _ in table.values())
     lost = sum(len(found.faults) for found, _ in table.values())
-    print(f"| all | {kills} | {lost} | {sum(seconds for _, seconds in table.values()):.0f} |")
+    print(f"| all | {kills} | {lost} | | {sum(seconds for _, seconds in table.values()):.0f} |")
     return int(lost > 0)
 
 

@@ -165,7 +165,6 @@ def shows_a_fault(said: str) -> bool:
 
 
 def wait_for(process: "subprocess.Popen[str]", found: Found, seconds: float) -> None:
-    begin = time.monotonic()
     try:
         process.wait(seconds)
     except subprocess.TimeoutExpired:
@@ -173,7 +172,6 @@ def wait_for(process: "subprocess.Popen[str]", found: Found, seconds: float) -> 
         with contextlib.suppress(ProcessLookupError):
             os.killpg(process.pid, SIGKILL)
         process.wait()
-
 
 
 def stored_pairs(run: Workflow) -> dict[tuple[bytes, bytes], int]:

@@ -9,7 +9,13 @@ from collections.abc import Sequence
 
 from kreinflow import __version__
 from kreinflow.commands import check, classify, explain, export, inspect, schema
-from kreinflow.errors import KreinflowError, ending_tidily, exit_code_of, of_the_disk
+from kreinflow.errors import (
+    KreinflowError,
+    ending_tidily,
+    exit_code_of,
+    of_the_disk,
+    of_the_memory,
+)
 
 COMMANDS = {
     "check": check,
@@ -63,8 +69,8 @@ def _parser() -> argparse.ArgumentParser:
 def _tell(error: Exception) -> int:
     """Print what went wrong, in one line unless it is a fault of the program."""
     fault: Exception | None = error
-    if isinstance(error, MemoryError):
-        fault = KreinflowError(f"out of memory ({error}). Use a machine that has more.")
+    if missing := of_the_memory(error):
+        fault = KreinflowError(f"{missing}. Use a machine that has more.")
     elif isinstance(error, OSError):
         fault = of_the_disk(error, "standard output, or a cache")
         if fault is not None:

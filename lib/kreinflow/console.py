@@ -16,6 +16,7 @@ from kreinflow.errors import (
     ending_tidily,
     exit_code_of,
     of_the_disk,
+    of_the_memory,
     unwritable,
 )
 from kreinflow.provenance import job_record
@@ -130,9 +131,9 @@ def logged(path: str | Path) -> Iterator[Console]:
 
 def _known_fault(error: Exception) -> KreinflowError | None:
     """Return what to say of a job without memory, or of a disk without room."""
-    if isinstance(error, MemoryError):
+    if missing := of_the_memory(error):
         return KreinflowError(
-            f"out of memory ({error}); lower alignment.memory_mb, learning.memory_mb or the "
+            f"{missing}; lower alignment.memory_mb, learning.memory_mb or the "
             "number of landmarks, or give the job more memory."
         )
     return of_the_disk(error, "a file of this job") if isinstance(error, OSError) else None

@@ -74,6 +74,31 @@ elsewhere, then run again.
     return unwritable(error.filename or place, error) if error.errno in _DISK else None
 
 
+def of_the_memory(error: BaseException) -> str | None:
+    """Return what could not be had if a limit of memory or of threads is the reason; else None.
+
+    Not all libraries raise :class:`MemoryError`.
+
+    Examples
+    --------
+    >>> of_the_memory(ImportError("x.so: failed to map segment from shared object"))
+    'out of memory (x.so: failed to map segment from shared object)'
+    >>> of_the_memory(MemoryError())
+    'out of memory'
+    """
+    said = str(error)
+    if isinstance(error, RuntimeError) and "can't start new thread" in said:
+        return "no thread could be started; raise the limit of processes (ulimit -u)"
+    no_room = ("failed to map segment", "Cannot allocate memory")
+    if (
+        isinstance(error, MemoryError)
+        or (isinstance(error, OSError) and error.errno == errno.ENOMEM)
+        or (isinstance(error, ImportError) and any(words in said for words in no_room))
+    ):
+        return f"out of memory ({said})" if said else "out of memory"
+    return None
+
+
 @contextmanager
 def named(place: str) -> Iterator[None]:
     """Put ``place`` before the message of what fails in the block.

@@ -1,5 +1,6 @@
 """What makes floating-point results the same whatever the cores, blocks or batch sizes."""
 
+import mmap
 import sys
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
@@ -25,6 +26,8 @@ RANK_TOLERANCE = 1e-10
 """Eigenvalues below this fraction of the largest magnitude count as zero, everywhere."""
 
 
+_BLAS_BUFFER = 32 << 20  # bytes that OpenBLAS maps for a thread
+
 _libraries: tuple[int, ThreadpoolController] | None = None
 
 
@@ -37,8 +40,27 @@ def single_threaded() -> AbstractContextManager[object]:
     global _libraries
     if _libraries is None or _libraries[0] != len(sys.modules):
         _libraries = len(sys.modules), ThreadpoolController()
+        _take_buffers()
     limits: AbstractContextManager[object] = _libraries[1].limit(limits=1)
     return limits
+
+
+def _take_buffers() -> None:
+    """Let each OpenBLAS have the buffer that it keeps, or raise.
+
+    Where memory has a limit (``ulimit -v``) and none is left, one OpenBLAS tries for ever to get
+    its buffer and another ends the process.
+
+    Raises
+    ------
+    OSError
+        If there is no room (``ENOMEM``).
+    """
+    mmap.mmap(-1, 2 * _BLAS_BUFFER).close()
+    small = np.eye(128)  # products of smaller ones take no buffer
+    small @ small
+    if "scipy.linalg" in sys.modules:  # it brings a library of its own
+        sys.modules["scipy.linalg"].blas.dsymv(1.0, small, small[0])
 
 
 def tiles(n: int) -> Iterator[slice]:
