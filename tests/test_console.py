@@ -94,6 +94,10 @@ def test_what_is_ignored_stays_ignored(tmp_path):
 def test_a_job_without_memory_is_no_fault_of_the_program(tmp_path, capsys, error, said):
     assert failing(tmp_path / "x.log", error) == 1
     assert capsys.readouterr().err.startswith(f"kreinflow error: {said}")
+    other = OSError("Could not find/load shared object file 'libllvmlite.so'")
+    other.__context__ = error
+    assert failing(tmp_path / "x.log", other) == 1
+    assert capsys.readouterr().err.startswith(f"kreinflow error: {said}")
 
 
 @needs_full

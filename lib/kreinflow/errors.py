@@ -74,10 +74,10 @@ elsewhere, then run again.
     return unwritable(error.filename or place, error) if error.errno in _DISK else None
 
 
-def of_the_memory(error: BaseException) -> str | None:
+def of_the_memory(error: Exception) -> str | None:
     """Return what could not be had if a limit of memory or of threads is the reason; else None.
 
-    Not all libraries raise :class:`MemoryError`.
+    Not all libraries raise :class:`MemoryError`, and some raise another error while they handle it.
 
     Examples
     --------
@@ -86,16 +86,17 @@ def of_the_memory(error: BaseException) -> str | None:
     >>> of_the_memory(MemoryError())
     'out of memory'
     """
-    said = str(error)
-    if isinstance(error, RuntimeError) and "can't start new thread" in said:
-        return "no thread could be started; raise the limit of processes (ulimit -u)"
     no_room = ("failed to map segment", "Cannot allocate memory")
-    if (
-        isinstance(error, MemoryError)
-        or (isinstance(error, OSError) and error.errno == errno.ENOMEM)
-        or (isinstance(error, ImportError) and any(words in said for words in no_room))
-    ):
-        return f"out of memory ({said})" if said else "out of memory"
+    link: BaseException | None = error
+    while link is not None:
+        said = str(link)
+        if isinstance(link, RuntimeError) and "can't start new thread" in said:
+            return "no thread could be started; raise the limit of processes (ulimit -u)"
+        if isinstance(link, MemoryError) or (
+            isinstance(link, (OSError, ImportError)) and any(words in said for words in no_room)
+        ):
+            return f"out of memory ({said})" if said else "out of memory"
+        link = link.__cause__ or link.__context__
     return None
 
 
