@@ -25,7 +25,7 @@ from functools import partial
 from pathlib import Path
 
 from small_inputs import families, fasta_source, write_fasta
-from undisturbed import Found, Job, jobs_of, look, shows_a_fault
+from undisturbed import Found, jobs_of, look, shows_a_fault
 from workflow.conftest import SMALL, Workflow
 
 DATA = "séquences 家族.fasta"
@@ -161,7 +161,9 @@ def as_nobody(place: Place, **changed: str | None) -> None:
         place.faults.append(f"left behind: {left}")
 
 
-def limited_memory(place: Place, what: str, stage: str, rooms: tuple[float, ...]) -> None:
+def limited_memory(
+    place: Place, what: str, stage: str, rooms: tuple[float, ...], compiled: bool = True
+) -> None:
     """A limit of memory inside of a job: the job gets some MB more than its imports took."""
     run = place.finished()
     job = next(job for job in jobs_of(place.reference) if job.name == stage)
@@ -169,7 +171,10 @@ def limited_memory(place: Place, what: str, stage: str, rooms: tuple[float, ...]
     for room in rooms:
         for path in results:
             path.unlink(missing_ok=True)
-        done = _limited(run, job, what, room)
+        environment = os.environ | {"PYTHONPATH": str(run.root / "lib")}
+        if not compiled:
+            environment |= {"NUMBA_CACHE_DIR": tempfile.mkdtemp(dir=place.home)}
+        done = _limited(run, [str(job.script), what, str(room)], environment)
         said = done.stdout + done.stderr
         clear = "out of memory" in said or "no thread could be started" in said
         gave_up = "OpenBLAS error: Memory allocation still failed" in said
@@ -178,19 +183,17 @@ def limited_memory(place: Place, what: str, stage: str, rooms: tuple[float, ...]
         elif done.returncode == 1 and not (clear or gave_up):
             place.faults.append(f"{room} MB: no clear message: {said[-1500:]}")
         place.same(run, whole=done.returncode == 0)
-    done = subprocess.run([sys.executable, str(job.script)], cwd=run.folder, env=_library(run))
+    subprocess.run([sys.executable, str(job.script)], cwd=run.folder, env=environment)
     place.same(run)
 
 
-def _library(run: Workflow) -> dict[str, str]:
-    return os.environ | {"PYTHONPATH": str(run.root / "lib")}
-
-
-def _limited(run: Workflow, job: Job, what: str, room: float) -> "subprocess.CompletedProcess[str]":
-    command = [sys.executable, "-c", LIMITED, str(job.script), what, str(room)]
+def _limited(
+    run: Workflow, arguments: list[str], environment: dict[str, str]
+) -> "subprocess.CompletedProcess[str]":
+    command = [sys.executable, "-c", LIMITED, *arguments]
     try:
         return subprocess.run(
-            command, cwd=run.folder, env=_library(run), capture_output=True, text=True, timeout=120
+            command, cwd=run.folder, env=environment, capture_output=True, text=True, timeout=120
         )
     except subprocess.TimeoutExpired:
         return subprocess.CompletedProcess(command, -1, "", "has not ended after 120 s")

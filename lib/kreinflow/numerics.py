@@ -45,18 +45,24 @@ def single_threaded() -> AbstractContextManager[object]:
     return limits
 
 
+def check_room(size: int) -> None:
+    """Raise if ``size`` bytes cannot be had, for libraries that end the process or wait for ever.
+
+    Raises
+    ------
+    OSError
+        With ``ENOMEM``.
+    """
+    mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS).close()
+
+
 def _take_buffers() -> None:
     """Let each OpenBLAS have the buffer that it keeps, or raise.
 
     Where memory has a limit (``ulimit -v``) and none is left, one OpenBLAS tries for ever to get
     its buffer and another ends the process.
-
-    Raises
-    ------
-    OSError
-        If there is no room (``ENOMEM``).
     """
-    mmap.mmap(-1, 2 * _BLAS_BUFFER).close()
+    check_room(2 * _BLAS_BUFFER)
     small = np.eye(128)  # products of smaller ones take no buffer
     small @ small
     if "scipy.linalg" in sys.modules:  # it brings a library of its own
