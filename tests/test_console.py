@@ -71,6 +71,22 @@ with kreinflow.console.logged("x.log"):
     assert not (tmp_path / "x.json").exists()
 
 
+def test_a_terminal_that_is_gone_ends_no_job(tmp_path):
+    job = """
+from kreinflow.console import logged
+with logged("x.log") as console:
+    for _ in range(3):
+        console.show("line")
+        print("progress", file=console.terminal)
+"""
+    reader, writer = os.pipe()
+    os.close(reader)
+    done = subprocess.run([sys.executable, "-c", job], cwd=tmp_path, stderr=writer)
+    os.close(writer)
+    assert done.returncode == 0
+    assert (tmp_path / "x.log").read_text().count(" line\n") == 3
+
+
 def test_what_is_ignored_stays_ignored(tmp_path):
     before = signal.signal(signal.SIGHUP, signal.SIG_IGN)  # as nohup does
     try:

@@ -39,7 +39,7 @@ LONG = SMALL | {
 }
 
 
-def write_long(path: Path, number: int = 24, length: int = 10_000) -> None:
+def write_long(path: Path, number: int = 24, length: int = 20_000) -> None:
     """Write sequences that take a good part of a second to align, two by two."""
     rng = np.random.default_rng(8)
     with path.open("w") as file:

@@ -2,13 +2,14 @@
 
 import contextlib
 import io
+import os
 import sys
 import time
 import traceback
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TextIO
+from typing import TextIO, cast
 
 from kreinflow.artifacts import write_json
 from kreinflow.errors import (
@@ -64,6 +65,23 @@ class _Log(io.TextIOBase):
         super().close()
 
 
+class _Terminal(io.TextIOBase):
+    """A terminal that may be gone: what cannot be written there is lost, and ends no job."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+
+    def write(self, text: str) -> int:
+        try:
+            self._stream.write(text)
+            self._stream.flush()
+        except OSError:  # what the stream still holds must not fail again at the end
+            nowhere = os.open(os.devnull, os.O_WRONLY)
+            os.dup2(nowhere, self._stream.fileno())
+            os.close(nowhere)
+        return len(text)
+
+
 class Console:
     """Writes lines to the log and, when asked, to the terminal.
 
@@ -94,7 +112,8 @@ def logged(path: str | Path) -> Iterator[Console]:
     message; anything else with exit code 1, the traceback in the log, and a request to report it.
     A job that ends well leaves its :func:`~kreinflow.provenance.job_record` beside its log.
     """
-    terminal, path = sys.stderr, Path(path)
+    terminal = cast(TextIO, _Terminal(sys.stderr or open(os.devnull, "w")))  # noqa: SIM115
+    path = Path(path)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         opened = _Log(path, terminal)
