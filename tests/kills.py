@@ -148,6 +148,7 @@ def run_series(
             total.faults += found.faults
             total.slowest = max(total.slowest, found.slowest)
             table[name] = total, before + seconds
+            print(f"{name}: {found.kills} in {seconds:.0f} s", file=sys.stderr, flush=True)
             for fault in found.faults:
                 print(f"{name}: {fault}", file=sys.stderr, flush=True)
     return table

@@ -271,6 +271,11 @@ def rows() -> Iterator[tuple[str, Callable[[Place], None]]]:
     yield "standard error is closed", partial(in_shell, shell="{} 2>&-")
     unread = "{} 2>&1 >/dev/null | true"
     yield "whoever reads standard error is gone", partial(in_shell, shell=unread)
+    fresh = partial(limited_memory, rooms=(150, 170, 190, 210, 400), compiled=False)
+    yield (
+        "memory: RLIMIT_AS inside of alignment, nothing compiled yet",
+        partial(fresh, what="AS", stage="alignment"),
+    )
     stages = ("alignment", "columns", "landmarks", "factor", "model", "report")
     for what, stage in [
         *(("AS", stage) for stage in stages),
@@ -306,6 +311,7 @@ def main() -> int:
             for fault in place.faults:
                 print(f"{row}: {fault}", file=sys.stderr, flush=True)
             failed += bool(place.faults)
+            print(f"{row}: {result}", file=sys.stderr, flush=True)
             table += f"| {row} | {result} | {time.monotonic() - begin:.0f} |\n"
             shutil.rmtree(place.home)
     print(table, end="")
