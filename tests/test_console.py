@@ -48,8 +48,8 @@ def test_the_log_has_all_and_the_terminal_the_message(tmp_path, capsys):
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_an_interrupted_job_says_so_in_one_line(tmp_path, number):
     job = f"""
-import os, signal, sys
-snakemake = "a job"
+import os, signal, sys, types
+snakemake = types.SimpleNamespace(wildcards=())
 import kreinflow.console
 print(signal.getsignal(signal.SIGINT), flush=True)
 with kreinflow.console.logged("x.log"):

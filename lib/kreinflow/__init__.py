@@ -37,7 +37,7 @@ from typing import Any
 
 __version__ = "0.3.0"
 
-if hasattr(sys.modules["__main__"], "snakemake"):
+if hasattr(getattr(sys.modules.get("__main__"), "snakemake", None), "wildcards"):
     # The script of a job: Ctrl-C during the imports ends it as it ends any program, and not with
     # the traceback of whatever is being imported. From then on kreinflow.console.logged hears it.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
