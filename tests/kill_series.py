@@ -386,6 +386,7 @@ def _at_a_terminal(
 def of_commands(bench: Bench, rng: Random, kills: int, command: str, number: int) -> Found:
     """Signals to ``kreinflow classify -o`` and ``kreinflow check``."""
     found = Found()
+    shutil.rmtree(bench.home / "command", ignore_errors=True)
     run = Workflow(bench.home / "command", SMALL, bench.reference.root)
     results = bench.reference.folder / "results" / "small"
     table = read_table(results / "dataset" / "distinct.tsv", ["sequence"], ["sequence"])
