@@ -180,10 +180,10 @@ for value in itertools.count(1):
         artifacts.write_table("results/x", pd.DataFrame({"a": np.full(50_000, value)}))
     elif kind == "array":
         artifacts.write_array("results/x", np.full(2_000_000, value))
-    elif kind == "tall array":
+    elif kind == "mapped array":
         with artifacts.new_array("results/x", np.dtype(int), (2_000_000,)) as out:
             out[:] = value
-    elif kind == "arrays":
+    elif kind == "file of arrays":
         artifacts.write_arrays("results/x", "x", {}, {"a": np.full(2_000_000, value)})
     else:
         table = np.random.default_rng(1).integers(0, 256, (1000, 16), dtype=np.uint8)
@@ -233,7 +233,7 @@ def _read_written(folder: Path, what: str) -> None:
     path = folder / "x"
     if what == "table":
         values = read_table(path, ["a"])["a"].to_numpy()
-    elif what == "arrays":
+    elif what == "file of arrays":
         values = read_arrays(path, "x")[1]["a"]
     else:
         values = open_array(path, 1)

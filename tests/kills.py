@@ -60,13 +60,13 @@ class Kind:
 
 def kinds() -> Iterator[Kind]:
     """Yield the rows."""
-    yield Kind("run: SIGKILL to the process group", 35, 5, partial(of_runs, end="group"))
+    yield Kind("run: SIGKILL to the process group", 30, 5, partial(of_runs, end="group"))
     yield Kind(
         "run: SIGKILL to Snakemake alone, a new run beside its jobs",
-        *(25, 5, partial(of_runs, end="main")),
+        *(20, 5, partial(of_runs, end="main")),
     )
     yield Kind("run: SIGTERM to Snakemake alone", 10, 5, partial(of_runs, end="SIGTERM"))
-    yield Kind("run: Ctrl-C at its terminal", 25, 5, partial(of_runs, end="Ctrl-C"))
+    yield Kind("run: Ctrl-C at its terminal", 20, 5, partial(of_runs, end="Ctrl-C"))
     yield Kind("run: its terminal is closed", 15, 5, partial(of_runs, end="terminal closed"))
     yield Kind("run: stopped, and going on", 6, 1, partial(of_runs, end="stopped"))
     yield Kind(
@@ -93,7 +93,7 @@ def kinds() -> Iterator[Kind]:
         "long alignment: SIGKILL, segments after 10 s",
         *(4, 1, partial(of_long_alignments, number=SIGKILL, interval=None), True),
     )
-    for what in ("table", "array", "tall array", "arrays", "segment"):
+    for what in ("table", "array", "mapped array", "file of arrays", "segment"):
         yield Kind(f"writing of a large {what}: SIGKILL", 16, 8, partial(of_writers, what=what))
     for command, numbers in (
         ("classify", (SIGKILL, SIGTERM, SIGINT, SIGHUP)),
