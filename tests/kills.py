@@ -111,9 +111,10 @@ def plan(number: int, only: str) -> list[tuple[Kind, int, int]]:
     """Return the series: the kind, the number of the series, and its kills."""
     asked = [kind for kind in kinds() if only in kind.name]
     total = sum(kind.share for kind in asked)
-    series = []
-    for kind in asked:
-        left = max(round(number * kind.share / total), 1)
+    series, before = [], 0
+    for kind in asked:  # rounded so that the sum is the number, unless it is small
+        left = (before + kind.share) * number // total - before * number // total
+        left, before = max(left, 1), before + kind.share
         for place in range(-(-left // kind.each)):
             series.append((kind, place, min(kind.each, left - place * kind.each)))
     return series
