@@ -28,6 +28,7 @@ RANK_TOLERANCE = 1e-10
 
 _BLAS_BUFFER = 32 << 20  # bytes that OpenBLAS maps for a thread
 
+_with_buffer: set[str] = set()
 _libraries: tuple[int, ThreadpoolController] | None = None
 
 
@@ -62,11 +63,16 @@ def _take_buffers() -> None:
     Where memory has a limit (``ulimit -v``) and none is left, one OpenBLAS tries for ever to get
     its buffer and another ends the process.
     """
-    check_room(2 * _BLAS_BUFFER)
     small = np.eye(128)  # products of smaller ones take no buffer
-    small @ small
-    if "scipy.linalg" in sys.modules:  # it brings a library of its own
-        sys.modules["scipy.linalg"].blas.dsymv(1.0, small, small[0])
+    for name in ("numpy", "scipy.linalg"):  # each brings a library of its own
+        if name in _with_buffer or name not in sys.modules:
+            continue
+        check_room(_BLAS_BUFFER)
+        if name == "numpy":
+            small @ small
+        else:
+            sys.modules[name].blas.dsymv(1.0, small, small[0])
+        _with_buffer.add(name)
 
 
 def tiles(n: int) -> Iterator[slice]:
