@@ -155,7 +155,9 @@ def as_nobody(place: Place, **changed: str | None) -> None:
     temporary = run.folder / "tmp"
     temporary.mkdir()
     os.chown(temporary, NOBODY, NOBODY)
-    place.run(run, *command, **{"HOME": "/", "TMPDIR": str(temporary)} | changed)
+    # Snakemake itself wants a folder of caches.
+    own = {"HOME": "/", "TMPDIR": str(temporary), "XDG_CACHE_HOME": str(temporary / "cache")}
+    place.run(run, *command, **own | changed)
     place.same(run)
     if left := [path.name for path in temporary.iterdir() if "kreinflow" in path.name]:
         place.faults.append(f"left behind: {left}")
@@ -251,7 +253,10 @@ def rows() -> Iterator[tuple[str, Callable[[Place], None]]]:
     yield "umask 077", partial(with_umask, mask=0o077)
     yield "umask 000", partial(with_umask, mask=0)
     yield "HOME is not set", partial(changed_environment, HOME=None)
-    yield "HOME cannot be made", partial(changed_environment, HOME="/dev/null/home")
+    yield (
+        "HOME cannot be made, XDG_CACHE_HOME is set",
+        partial(changed_environment, HOME="/dev/null/home", XDG_CACHE_HOME="cache"),
+    )
     yield (
         "NUMBA_CACHE_DIR cannot be made",
         partial(changed_environment, NUMBA_CACHE_DIR="/dev/null/cache"),
