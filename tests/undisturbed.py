@@ -81,16 +81,22 @@ def jobs_of(reference: Workflow) -> list[Job]:
         assert assignment is not None
         made = eval(assignment[1], {"pickle": __import__("pickle")})
         outputs = [str(name) for name in made.output]
-        if "/alignment/" in outputs[0]:  # and the segment that it wrote
-            stage, block = re.findall(r"/(\w+)\.(\d+)\.json", outputs[0])[0]
-            number = 1 if stage == "class_scores" else 2
-            name = f"*/block_{int(block) + 1}_of_*/segment_{number:06d}.safetensors"
-            outputs += [
-                str(file.relative_to(reference.folder))
-                for file in (reference.folder / "results" / "small" / "scores").glob(name)
-            ]
+        if "/alignment/" in outputs[0]:
+            outputs += _segments_of(reference, *outputs)
         found.append(Job(path, outputs, str(made.log[0])))
     return found
+
+
+def _segments_of(reference: Workflow, made: str) -> list[str]:
+    """Return the segments that an alignment job wrote: one, or more on a machine that is busy."""
+    stage, block = re.findall(r"/(\w+)\.(\d+)\.json", made)[0]
+    home = reference.folder / "results" / "small"
+    first = (home / "alignment" / f"class_scores.{block}.json").stat().st_mtime
+    return [
+        str(path.relative_to(reference.folder))
+        for path in home.glob(f"scores/*/block_{int(block) + 1}_of_*/segment_*")
+        if (path.stat().st_mtime <= first) == (stage == "class_scores")
+    ]
 
 
 @dataclass
