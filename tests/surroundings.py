@@ -263,7 +263,8 @@ def rows() -> Iterator[tuple[str, Callable[[Place], None]]]:
     )
     yield "NUMBA_CACHE_DIR is full", partial(with_full_folder, variable="NUMBA_CACHE_DIR")
     yield "TMPDIR is missing", partial(changed_environment, TMPDIR="/nowhere")
-    yield "TMPDIR is full", partial(with_full_folder, variable="TMPDIR")
+    no_space = "No space left on device"  # says Snakemake, whose scheduler writes there
+    yield "TMPDIR is full", partial(with_full_folder, variable="TMPDIR", refused=no_space)
     yield "64 open files (ulimit -n)", partial(within_limits, (resource.RLIMIT_NOFILE, 64))
     yield (
         "LANG=C, labels and names of files that are not ASCII",
