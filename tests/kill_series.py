@@ -205,7 +205,7 @@ def of_writers(bench: Bench, rng: Random, kills: int, what: str) -> Found:
     command = [sys.executable, "-c", WRITER, what]
     for _ in range(kills):
         process = bench.start(command, run)
-        while process.poll() is None and not list((run.folder).glob("results/*[x0-9t]")):
+        while process.poll() is None and not list(run.folder.glob("results/[xs]*")):
             time.sleep(0.01)
         time.sleep(rng.uniform(0.0, 0.2))
         found.kills += process.poll() is None
