@@ -2,6 +2,8 @@
 
 import errno
 import os
+import signal
+import subprocess
 import sys
 
 import pytest
@@ -41,6 +43,77 @@ def test_the_log_has_all_and_the_terminal_the_message(tmp_path, capsys):
         console.say("done \udcff")
     assert log.read_text().endswith(" done \\udcff\n")
     assert log.with_suffix(".json").exists()
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_an_interrupted_job_says_so_in_one_line(tmp_path, number):
+    job = f"""
+import os, signal, sys, types
+snakemake = types.SimpleNamespace(wildcards=())
+import kreinflow.console
+print(signal.getsignal(signal.SIGINT), flush=True)
+with kreinflow.console.logged("x.log"):
+    os.kill(os.getpid(), {int(number)})
+    signal.pause()
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", job],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+        timeout=60,
+    )
+    assert done.returncode == 128 + number
+    assert done.stdout == "0\n", "Ctrl-C during the imports ends the process without a traceback"
+    assert done.stderr == "kreinflow: x.log: interrupted. What is finished is kept.\n"
+    assert (tmp_path / "x.log").read_text().endswith(done.stderr)
+    assert not (tmp_path / "x.json").exists()
+
+
+def test_a_terminal_that_is_gone_ends_no_job(tmp_path):
+    job = """
+from kreinflow.console import logged
+with logged("x.log") as console:
+    for _ in range(3):
+        console.show("line")
+        print("progress", file=console.terminal)
+"""
+    reader, writer = os.pipe()
+    os.close(reader)
+    done = subprocess.run([sys.executable, "-c", job], cwd=tmp_path, stderr=writer)
+    os.close(writer)
+    assert done.returncode == 0
+    assert (tmp_path / "x.log").read_text().count(" line\n") == 3
+
+
+def test_what_is_ignored_stays_ignored(tmp_path):
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)  # as nohup does
+    try:
+        with logged(tmp_path / "x.log"):
+            os.kill(os.getpid(), signal.SIGHUP)
+        assert signal.getsignal(signal.SIGHUP) == signal.SIG_IGN
+    finally:
+        signal.signal(signal.SIGHUP, before)
+
+
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        (MemoryError(), "out of memory; lower alignment.memory_mb"),
+        (MemoryError("3 GiB"), "out of memory (3 GiB); lower alignment.memory_mb"),
+        (OSError(errno.ENOMEM, "Cannot allocate memory"), "out of memory ([Errno 12] Cannot"),
+        (ImportError("a.so: failed to map segment from shared object"), "out of memory (a.so: f"),
+        (RuntimeError("can't start new thread"), "no thread could be started; raise the limit"),
+    ],
+)
+def test_a_job_without_memory_is_no_fault_of_the_program(tmp_path, capsys, error, said):
+    assert failing(tmp_path / "x.log", error) == 1
+    assert capsys.readouterr().err.startswith(f"kreinflow error: {said}")
+    other = OSError("Could not find/load shared object file 'libllvmlite.so'")
+    other.__context__ = error
+    assert failing(tmp_path / "x.log", other) == 1
+    assert capsys.readouterr().err.startswith(f"kreinflow error: {said}")
 
 
 @needs_full

@@ -30,10 +30,17 @@ its own line. ``docs/architecture.md`` shows the way of a landmark column throug
 The scikit-learn estimators of :mod:`kreinflow.estimators` can be had from here as well.
 """
 
+import signal
+import sys
 from importlib import import_module
 from typing import Any
 
 __version__ = "0.3.0"
+
+if hasattr(getattr(sys.modules.get("__main__"), "snakemake", None), "wildcards"):
+    # The script of a job: Ctrl-C during the imports ends it as it ends any program, and not with
+    # the traceback of whatever is being imported. From then on kreinflow.console.logged hears it.
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 _ESTIMATORS = ("KreinClassifier", "KreinNystroem", "NystroemClassifier")
 

@@ -3,16 +3,19 @@
 import argparse
 import io
 import os
-import signal
 import sys
-import threading
 import traceback
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 
 from kreinflow import __version__
 from kreinflow.commands import check, classify, explain, export, inspect, schema
-from kreinflow.errors import KreinflowError, of_the_disk
+from kreinflow.errors import (
+    KreinflowError,
+    ending_tidily,
+    exit_code_of,
+    of_the_disk,
+    of_the_memory,
+)
 
 COMMANDS = {
     "check": check,
@@ -38,13 +41,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
             )
         sys.stdout.reconfigure(errors="backslashreplace")  # as standard error: no letter is a fault
     try:
-        with _ending_tidily():
+        with ending_tidily():
             options.run(options)
         sys.stdout.flush()  # else what cannot be written is noticed only behind the exit code
     except KeyboardInterrupt as interrupt:
         print("kreinflow: interrupted; nothing half-written is left.", file=sys.stderr)
         _give_up_output()
-        return 128 + (interrupt.args[0] if interrupt.args else signal.SIGINT)
+        return exit_code_of(interrupt)
     except BrokenPipeError:  # the reader of our output has seen enough
         _give_up_output()
     except Exception as error:
@@ -67,28 +70,11 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-@contextmanager
-def _ending_tidily() -> Iterator[None]:
-    """Let the signal that asks a process to end be an interrupt, so that files are cleared away."""
-
-    def interrupt(number: int, frame: object) -> None:
-        raise KeyboardInterrupt(number)
-
-    if threading.current_thread() is not threading.main_thread():  # signals reach that one only
-        yield
-        return
-    before = signal.signal(signal.SIGTERM, interrupt)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, before)
-
-
 def _tell(error: Exception) -> int:
     """Print what went wrong, in one line unless it is a fault of the program."""
     fault: Exception | None = error
-    if isinstance(error, MemoryError):
-        fault = KreinflowError(f"out of memory ({error}). Use a machine that has more.")
+    if missing := of_the_memory(error):
+        fault = KreinflowError(f"{missing}. Use a machine that has more.")
     elif isinstance(error, OSError):
         fault = of_the_disk(error, "standard output, or a cache")
         if fault is not None:

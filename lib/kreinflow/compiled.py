@@ -5,6 +5,10 @@ from typing import Any
 
 from numba import njit
 
+from kreinflow.numerics import check_room
+
+_OF_LLVM = 96 << 20  # bytes, beside those of its libraries: with 50 MB it ended the process
+
 
 def compiled(function: Callable[..., Any]) -> Any:
     """Compile a function for threads that need no interpreter, and keep the machine code.
@@ -12,11 +16,17 @@ def compiled(function: Callable[..., Any]) -> Any:
     It is kept beside the module, or in the user's folder of caches. Where neither can be written,
     as in a container that is read-only, each process compiles it again.
 
+    Raises
+    ------
+    OSError
+        If there is no memory for the compiler (``ENOMEM``), which would end the process.
+
     Examples
     --------
     >>> compiled(lambda x: x + 1)(2)
     3
     """
+    check_room(_OF_LLVM)
     try:
         return njit(nogil=True, cache=True)(function)
     except RuntimeError:  # no place to keep it

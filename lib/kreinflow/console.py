@@ -2,16 +2,24 @@
 
 import contextlib
 import io
+import os
 import sys
 import time
 import traceback
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TextIO
+from typing import TextIO, cast
 
 from kreinflow.artifacts import write_json
-from kreinflow.errors import KreinflowError, of_the_disk, unwritable
+from kreinflow.errors import (
+    KreinflowError,
+    ending_tidily,
+    exit_code_of,
+    of_the_disk,
+    of_the_memory,
+    unwritable,
+)
 from kreinflow.provenance import job_record
 
 
@@ -57,6 +65,23 @@ class _Log(io.TextIOBase):
         super().close()
 
 
+class _Terminal(io.TextIOBase):
+    """A terminal that may be gone: what cannot be written there is lost, and ends no job."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+
+    def write(self, text: str) -> int:
+        try:
+            self._stream.write(text)
+            self._stream.flush()
+        except OSError:  # what the stream still holds must not fail again at the end
+            nowhere = os.open(os.devnull, os.O_WRONLY)
+            os.dup2(nowhere, self._stream.fileno())
+            os.close(nowhere)
+        return len(text)
+
+
 class Console:
     """Writes lines to the log and, when asked, to the terminal.
 
@@ -87,7 +112,8 @@ def logged(path: str | Path) -> Iterator[Console]:
     message; anything else with exit code 1, the traceback in the log, and a request to report it.
     A job that ends well leaves its :func:`~kreinflow.provenance.job_record` beside its log.
     """
-    terminal, path = sys.stderr, Path(path)
+    terminal = cast(TextIO, _Terminal(sys.stderr or open(os.devnull, "w")))  # noqa: SIM115
+    path = Path(path)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         opened = _Log(path, terminal)
@@ -103,8 +129,12 @@ def logged(path: str | Path) -> Iterator[Console]:
         warnings.simplefilter("default", UserWarning)
         console = Console(terminal)
         try:
-            yield console
+            with ending_tidily():
+                yield console
             write_json(path.with_suffix(".json"), job_record())
+        except KeyboardInterrupt as interrupt:
+            console.show(f"kreinflow: {path}: interrupted. What is finished is kept.")
+            sys.exit(exit_code_of(interrupt))
         except KreinflowError as error:
             console.show(error.line())
             sys.exit(error.exit_code)
@@ -120,9 +150,9 @@ def logged(path: str | Path) -> Iterator[Console]:
 
 def _known_fault(error: Exception) -> KreinflowError | None:
     """Return what to say of a job without memory, or of a disk without room."""
-    if isinstance(error, MemoryError):
+    if missing := of_the_memory(error):
         return KreinflowError(
-            f"out of memory ({error}); lower alignment.memory_mb, learning.memory_mb or the "
+            f"{missing}; lower alignment.memory_mb, learning.memory_mb or the "
             "number of landmarks, or give the job more memory."
         )
     return of_the_disk(error, "a file of this job") if isinstance(error, OSError) else None

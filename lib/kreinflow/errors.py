@@ -1,8 +1,10 @@
-"""The two kinds of failure, and their exit codes."""
+"""The two kinds of failure, their exit codes, and signals that ask a process to end."""
 
 import errno
 import os
 import re
+import signal
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -74,6 +76,32 @@ elsewhere, then run again.
     return unwritable(error.filename or place, error) if error.errno in _DISK else None
 
 
+def of_the_memory(error: Exception) -> str | None:
+    """Return what could not be had if a limit of memory or of threads is the reason; else None.
+
+    Not all libraries raise :class:`MemoryError`, and some raise another error while they handle it.
+
+    Examples
+    --------
+    >>> of_the_memory(ImportError("x.so: failed to map segment from shared object"))
+    'out of memory (x.so: failed to map segment from shared object)'
+    >>> of_the_memory(MemoryError())
+    'out of memory'
+    """
+    no_room = ("failed to map segment", "Cannot allocate memory")
+    link: BaseException | None = error
+    while link is not None:
+        said = str(link)
+        if isinstance(link, RuntimeError) and "can't start new thread" in said:
+            return "no thread could be started; raise the limit of processes (ulimit -u)"
+        if isinstance(link, MemoryError) or (
+            isinstance(link, (OSError, ImportError)) and any(words in said for words in no_room)
+        ):
+            return f"out of memory ({said})" if said else "out of memory"
+        link = link.__cause__ or link.__context__
+    return None
+
+
 @contextmanager
 def named(place: str) -> Iterator[None]:
     """Put ``place`` before the message of what fails in the block.
@@ -89,3 +117,42 @@ def named(place: str) -> Iterator[None]:
         yield
     except KreinflowError as error:
         raise type(error)(f"{place}: {error}") from error
+
+
+@contextmanager
+def ending_tidily() -> Iterator[None]:
+    """Let each signal that asks a process to end be an interrupt, so that files are cleared away.
+
+    ``SIGTERM`` comes from schedulers, ``SIGHUP`` from a terminal that is closed. One that is
+    ignored, as ``nohup`` has it, stays so.
+
+    Raises
+    ------
+    KeyboardInterrupt
+        With the number of the signal, or without one, as Python has it for Ctrl-C.
+    """
+
+    def interrupt(number: int, frame: object) -> None:
+        raise KeyboardInterrupt(number)
+
+    before = {}
+    if threading.current_thread() is threading.main_thread():  # signals reach no other
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            if signal.getsignal(number) == signal.SIG_DFL:
+                before[number] = signal.signal(number, interrupt)
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def exit_code_of(interrupt: KeyboardInterrupt) -> int:
+    """Return the exit code that shells give a process which a signal ended.
+
+    Examples
+    --------
+    >>> exit_code_of(KeyboardInterrupt()), exit_code_of(KeyboardInterrupt(signal.SIGTERM))
+    (130, 143)
+    """
+    return 128 + int(interrupt.args[0] if interrupt.args else signal.SIGINT)

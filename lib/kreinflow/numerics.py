@@ -1,5 +1,6 @@
 """What makes floating-point results the same whatever the cores, blocks or batch sizes."""
 
+import mmap
 import sys
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
@@ -25,6 +26,9 @@ RANK_TOLERANCE = 1e-10
 """Eigenvalues below this fraction of the largest magnitude count as zero, everywhere."""
 
 
+_BLAS_BUFFER = 32 << 20  # bytes that OpenBLAS maps for a thread
+
+_with_buffer: set[str] = set()
 _libraries: tuple[int, ThreadpoolController] | None = None
 
 
@@ -37,8 +41,38 @@ def single_threaded() -> AbstractContextManager[object]:
     global _libraries
     if _libraries is None or _libraries[0] != len(sys.modules):
         _libraries = len(sys.modules), ThreadpoolController()
+        _take_buffers()
     limits: AbstractContextManager[object] = _libraries[1].limit(limits=1)
     return limits
+
+
+def check_room(size: int) -> None:
+    """Raise if ``size`` bytes cannot be had, for libraries that end the process or wait for ever.
+
+    Raises
+    ------
+    OSError
+        With ``ENOMEM``.
+    """
+    mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS).close()
+
+
+def _take_buffers() -> None:
+    """Let each OpenBLAS have the buffer that it keeps, or raise.
+
+    Where memory has a limit (``ulimit -v``) and none is left, one OpenBLAS tries for ever to get
+    its buffer and another ends the process.
+    """
+    small = np.eye(128)  # products of smaller ones take no buffer
+    for name in ("numpy", "scipy.linalg"):  # each brings a library of its own
+        if name in _with_buffer or name not in sys.modules:
+            continue
+        check_room(_BLAS_BUFFER)
+        if name == "numpy":
+            small @ small
+        else:
+            sys.modules[name].blas.dsymv(1.0, small, small[0])
+        _with_buffer.add(name)
 
 
 def tiles(n: int) -> Iterator[slice]:

@@ -148,7 +148,7 @@ def reference(tmp_path_factory):
         if (base / "reference" / "results" / "report.html").exists():
             return Workflow(base / "reference", SMALL)
         workflow = Workflow(base / "reference", SMALL)
-        workflow.run()
+        workflow.run("--skip-script-cleanup")  # for kills of single jobs
         return workflow
 
 

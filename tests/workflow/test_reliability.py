@@ -1,17 +1,15 @@
 """Whatever happens to a run, the same bytes come out."""
 
-import contextlib
 import fcntl
 import os
-import random
 import re
 import shlex
 import shutil
-import signal
 import subprocess
-import time
 
 import pytest
+
+from kills import plan, run_series
 
 
 def test_cores_blocks_and_backend_do_not_matter(workflow, small_config, reference):
@@ -32,32 +30,20 @@ def test_cores_blocks_and_backend_do_not_matter(workflow, small_config, referenc
         run.assert_same(reference, "scores.npy")
 
 
-def test_killed_at_ten_random_moments(run, reference):
-    rng = random.Random(20181)
-    killed = 0
-    for _ in range(10):
-        process = subprocess.Popen(
-            run.command(cores=rng.choice("12")),
-            cwd=run.folder,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.PIPE,
-            start_new_session=True,
-            text=True,
-        )
-        assert process.stderr is not None
-        # By jobs begun, not by time: a fast machine would be done, a slow one would never start.
-        left = rng.randint(0, 3)
-        while left and (line := process.stderr.readline()):
-            left -= line.startswith(("rule ", "localrule "))
-        time.sleep(rng.uniform(0.0, 0.5))
-        killed += process.poll() is None
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(process.pid, signal.SIGKILL)
-        process.stderr.close()
-        process.wait()
-    assert killed >= 8, "finished too soon to be killed"
-    run.run()
-    run.assert_same(reference)
+@pytest.mark.parametrize(
+    ("number", "only"),
+    [
+        (5, "run: SIGKILL to the process group"),
+        (2, "run: Ctrl-C"),
+        (18, "job: SIG"),
+        (5, "writing"),
+        (5, "kreinflow"),
+    ],
+)
+def test_kills_lose_nothing(reference, tmp_path, number, only):
+    table = run_series(plan(number, only), 20181, 1, tmp_path, (reference, None))
+    assert [fault for found, _ in table.values() for fault in found.faults] == []
+    assert sum(found.kills for found, _ in table.values()) >= 0.8 * number
 
 
 OWN_MOUNTS = ["unshare", "--mount", "--map-root-user", "sh", "-c"]
