@@ -21,7 +21,7 @@ pytestmark = [
 # What a user says of a site, and shorter waits than a queue would have.
 SITE = (
     *("--workflow-profile", str(ROOT / "profiles" / "slurm")),
-    *("--slurm-no-account", "--slurm-status-command", "squeue"),
+    *("--slurm-status-command", "squeue"),
     *("--default-resources", "slurm_partition=debug", "mem_mb=1000", "runtime=30"),
     *("--slurm-init-seconds-before-status-checks", "2", "--seconds-between-status-checks", "2"),
 )
