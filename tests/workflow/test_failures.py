@@ -1,17 +1,14 @@
 """Each failed job has a reason: on one machine, and under a Slurm that refuses and cancels."""
 
-import os
-import subprocess
-
 import pytest
 
 from fake_slurm import FakeSlurm
-from workflow.conftest import ROOT
+from workflow.conftest import ROOT, write_bad_fasta
 
 pytest.importorskip("snakemake_executor_plugin_slurm")
 PROFILE = ROOT / "profiles" / "slurm"
 SITE = (
-    *("--workflow-profile", str(PROFILE), "--slurm-status-command", "squeue"),
+    *("--workflow-profile", str(PROFILE)),
     *("--slurm-init-seconds-before-status-checks", "1", "--seconds-between-status-checks", "1"),
     *("--latency-wait", "1"),
 )
@@ -19,7 +16,6 @@ PARTITION = "Batch job submission failed: Invalid partition name specified"
 TIME_LIMIT = "Batch job submission failed: Requested time limit is invalid"
 NO_MEMORY = "slurmstepd: error: Detected 1 oom_kill event in StepId=1.batch."
 LATE = "slurmstepd: error: *** JOB 1 ON n1 CANCELLED AT 2026-01-01 DUE TO TIME LIMIT ***"
-BAD = ">a\nMKVL\n>b\nMK1L\n"
 
 
 @pytest.fixture
@@ -61,13 +57,7 @@ def test_a_job_that_slurm_ends_has_its_reason_and_asks_for_more_if_it_had_too_li
 
 
 def test_a_fault_of_the_users_is_not_submitted_again(run, small_config, slurm):
-    small_config["data"] = "data"
-    source = {"type": "fasta", "fasta": "x.fasta", "labels": {"table": "x.tsv"}}
-    small_config["datasets"]["small"]["source"] = source
-    run.configure(small_config)
-    (run.folder / "data").mkdir()
-    (run.folder / "data" / "x.fasta").write_text(BAD)
-    (run.folder / "data" / "x.tsv").write_text("id\tlabel\na\tone\nb\ttwo\n")
+    write_bad_fasta(run, small_config)
     slurm.plan("run")
     rest, _ = ended(run, "dataset")
     assert len(slurm.asked("--mem")) == 1
@@ -83,10 +73,10 @@ def test_the_words_on_a_refused_group_are_shown_and_the_logs_of_an_older_run_are
     old = logs / "model.meb.r0f0.log"
     old.write_text("the log of an older run\nkreinflow input error: of an older run\n")
     kept = sorted(path.name for path in logs.iterdir() if not path.name.startswith("model."))
-    for path in (finished.folder / "results" / "small" / "models").rglob("r*.tsv"):
+    for path in (finished.folder / "results" / "small" / "models").rglob("r*.safetensors"):
         path.unlink()
     slurm.plan(f"refuse {TIME_LIMIT}")
-    rest, said = ended(finished, "--retries", "0")
+    rest, said = ended(finished, "--retries", "0", "model")
     assert "group models" in rest
     assert "x train_models" in rest
     assert TIME_LIMIT in rest
@@ -95,16 +85,47 @@ def test_the_words_on_a_refused_group_are_shown_and_the_logs_of_an_older_run_are
 
 
 def test_a_run_on_one_machine_ends_with_the_reason_of_each_failed_job(run, small_config):
-    small_config["data"] = "data"
-    source = {"type": "fasta", "fasta": "x.fasta", "labels": {"table": "x.tsv"}}
-    small_config["datasets"]["small"]["source"] = source
-    run.configure(small_config)
-    (run.folder / "data").mkdir()
-    (run.folder / "data" / "x.fasta").write_text(BAD)
-    (run.folder / "data" / "x.tsv").write_text("id\tlabel\na\tone\nb\ttwo\n")
+    write_bad_fasta(run, small_config)
     done = run.run("--retries", "2", check=False)
     assert done.returncode == 1
     assert done.stderr.count("Trying to restart") == 0
     rest = done.stderr.partition("kreinflow: jobs that failed, and why:\n")[2]
     assert "kreinflow input error:" in rest
     assert "x.fasta, record 2 (line 3), b: residue 3 is '1'" in rest
+
+
+def test_the_lines_that_the_profile_offers_reach_sbatch(run, slurm, tmp_path):
+    text = (PROFILE / "config.yaml").read_text()
+    values = {
+        "slurm_account": ("lab", "-A"),
+        "slurm_partition": ("long", "-p"),
+        "qos": ("normal", "--qos=normal"),
+        "constraint": ("avx2", "-C"),
+        "tmpdir": (str(tmp_path), None),
+    }
+    for name, (value, _) in values.items():
+        assert f"\n#  - {name}=..." in text
+        text = text.replace(f"\n#  - {name}=...", f"\n  - {name}={value}")
+    (tmp_path / "site").mkdir()
+    (tmp_path / "site" / "config.yaml").write_text(text)
+    slurm.plan("refuse it")
+    site = ("--workflow-profile", str(tmp_path / "site"), "--retries", "0")
+    assert run.run(*site, "dataset", check=False).returncode == 1
+    for value, option in values.values():
+        if option and "=" in option:
+            assert option in (slurm.folder / "calls").read_text()
+        elif option:
+            assert slurm.asked(option) == [value]
+    # The temporary folder is that of the job, in all places.
+    dry = run.run(*site, "--dry-run", "dataset")
+    assert f"tmpdir={tmp_path}," in dry.stdout + dry.stderr
+
+
+def test_a_dry_run_prints_what_each_rule_asks_for(finished):
+    """As docs/cluster.md has it; nothing is left open where all files are there."""
+    done = finished.run("--workflow-profile", str(PROFILE), "--dry-run", "--forceall", "all")
+    lines = [line.strip() for line in done.stdout.splitlines()]
+    requests = [line for line in lines if line.startswith("resources: ")]
+    assert len(requests) == len([line for line in lines if line.startswith("rule ")])
+    assert all("mem_mb=" in line and "runtime=" in line for line in requests)
+    assert "runtime=<TBD>" not in done.stdout
