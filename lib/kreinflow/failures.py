@@ -5,6 +5,7 @@ and time than the last, and the words of ``sbatch`` on a group of jobs are lost.
 the reason. They hand it to ``report_job_error``, which is where :class:`Failures` listens.
 """
 
+import os
 import re
 import sys
 from collections import Counter
@@ -64,8 +65,8 @@ class Failures:
     def _fail(self, job: Any, submitted: str | None, said: str | None, logs: list[str]) -> None:
         for log in _logs(job):
             # What this attempt did not write is of an older run; Snakemake would show it.
-            if log in self._stamps and self._stamps[log] == _stamp(log):
-                Path(log).unlink(missing_ok=True)
+            if (old := self._stamps.get(log)) is not None and old == _stamp(log):
+                Path(log).unlink()
         own = [match[0].strip() for log in _logs(job) if (match := _OURS.search(_text(log)))]
         of_slurm = _unique(line for log in logs for line in _OF_SLURM.findall(_text(log)))
         reasons = _unique([*own, *_words_of(said), *of_slurm])
@@ -123,7 +124,8 @@ def _name(job: Any) -> str:
 
 def _stamp(log: str) -> int | None:
     try:
-        return Path(log).stat().st_mtime_ns
+        with open(log, "rb") as file:  # of a file that is opened, NFS has no old time stamp
+            return os.fstat(file.fileno()).st_mtime_ns
     except OSError:
         return None
 
