@@ -103,7 +103,7 @@ def test_a_job_that_exceeds_its_memory_is_submitted_with_more(run, reference, sl
 )
 def test_a_refused_job_has_the_words_of_sbatch(run, slurm, request_, words):
     before = len(slurm.jobs())
-    done = run.run("dataset", *SITE, "--set-resources", f"read_dataset:{request_}", check=False)
+    done = run.run("--set-resources", f"read_dataset:{request_}", *SITE, "dataset", check=False)
     assert done.returncode == 1
     assert words in done.stderr.partition("kreinflow: jobs that failed, and why:\n")[2]
     assert "COMPLETED" not in {job["JobState"] for job in slurm.jobs()[before:]}
