@@ -19,6 +19,7 @@ from kreinflow.competitors.kinds import HOMOLOGY, kind_of_folds, twins_of
 from kreinflow.configuration import complete_configuration, read_configuration
 from kreinflow.costs import BASE_MB
 from kreinflow.errors import InputError
+from kreinflow.failures import Failures
 from kreinflow.landmarks.selector import count_landmarks
 from kreinflow.plan import UNLABELLED, DatasetPlan
 from kreinflow.preflight import check_files
@@ -234,8 +235,19 @@ def _hold_lock():
         refuse(f"{RESULTS}: another run is writing there. Wait for it, or set other 'results'.")
 
 
+FAILURES = Failures()
+
+
+def _listen():
+    """Hear of each failed job why it failed, from the executors of this run."""
+    for name in ("_executor", "_local_executor"):
+        if executor := getattr(workflow.scheduler, name, None):
+            FAILURES.listen(executor)
+
+
 onstart:
     _hold_lock()
+    _listen()
 
 
 def _name_full_disk():
@@ -254,4 +266,5 @@ def _name_full_disk():
 
 
 onerror:
+    FAILURES.show()
     _name_full_disk()

@@ -54,11 +54,13 @@ ReturnToService=2
 SchedulerParameters=sched_interval=2,batch_sched_delay=0
 JobCompType=jobcomp/filetxt
 JobCompLoc={folder}/jobs.txt
+EnforcePartLimits=ALL
 MinJobAge=300
 KillWait=5
 SlurmdTimeout=10
 NodeName=n[1-2] NodeHostname={host} NodeAddr=127.0.0.1 Port=[17001-17002] CPUs=2 RealMemory=8000
 PartitionName=debug Nodes=n[1-2] Default=YES MaxTime=INFINITE State=UP
+PartitionName=short Nodes=n[1-2] MaxTime=2 State=UP
 """
 
 

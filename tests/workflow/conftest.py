@@ -111,6 +111,17 @@ class Workflow:
         assert list((self.folder / "results").rglob("*.part")) == []
 
 
+def write_bad_fasta(run, config):
+    """Make a run's input one that only its first job finds to be wrong: x.fasta has a 1 in it."""
+    source = {"type": "fasta", "fasta": "x.fasta", "labels": {"table": "x.tsv"}}
+    config["data"] = "data"
+    config["datasets"]["small"]["source"] = source
+    run.configure(config)
+    (run.folder / "data").mkdir()
+    (run.folder / "data" / "x.fasta").write_text(">a\nMKVL\n>b\nMK1L\n")
+    (run.folder / "data" / "x.tsv").write_text("id\tlabel\na\tone\nb\ttwo\n")
+
+
 def read(path):
     return pd.read_csv(path, sep="\t", dtype={"id": str, "true": str, "predicted": str})
 
