@@ -163,55 +163,107 @@ def statistics_of(input):
     return json.loads(Path(input.summary).read_text())["statistics"]
 
 
-def alignment_minutes(pairs, blocks=len(BLOCKS)):
-    """Run time of a block, for a function of the inputs that counts the pairs of all blocks."""
-
-    def minutes(wildcards, input, attempt, threads):
-        statistics = statistics_of(input)
-        share = pairs(input, statistics) / blocks
-        return int(costs.alignment_minutes(statistics, share, threads) * attempt)
-
-    return minutes
+# What a queue allows: `--resources max_runtime=120`, or the same line in a profile. Snakemake's own
+# `runtime` there would be shared by all jobs that run at a time.
+MAX_RUNTIME = workflow.global_resources.get("max_runtime").value
 
 
-def class_pairs(input, statistics):
+def share_of_group(rule, threads, jobs):
+    """The share of a group's run time that a rule may ask for. Snakemake sums those of the rules that
+    wait for each other, and of jobs of a rule that find no core; `jobs` is their number in each part
+    of the group."""
+    groups = workflow.group_settings.overwrite_groups
+    if rule not in groups:
+        return 1
+    rules_in_it = sum(group == groups[rule] for group in groups.values())
+    parts = workflow.group_settings.group_components.get(groups[rule], 1)
+    side_by_side = max(1, (workflow.resource_settings.cores or 1) // threads)
+    return rules_in_it * -(-parts * jobs // side_by_side)
+
+
+def minutes(rule, seconds, jobs=1):
+    """Run time of a rule. `seconds` estimates what a job takes in one thread, by its wildcards and
+    inputs; see share_of_group for `jobs`."""
+
+    def asked(wildcards, input, attempt, threads):
+        most = MAX_RUNTIME and MAX_RUNTIME // share_of_group(rule, threads, jobs)
+        return costs.minutes(seconds(wildcards, input), threads, attempt, most)
+
+    return asked
+
+
+def megabytes(estimate):
+    """Memory of a rule, by what `estimate` returns for its wildcards and inputs."""
+    return lambda wildcards, input, attempt: int(estimate(wildcards, input) * attempt)
+
+
+def seconds_a_mb(seconds):
+    """An estimate by the megabytes of the inputs."""
+    return lambda wildcards, input: seconds * present_mb(input)
+
+
+def dataset_seconds(wildcards, input):
+    return costs.dataset_seconds(statistics_of(input))
+
+
+def dataset_mb(wildcards, input):
+    return BASE_MB + costs.dataset_mb(statistics_of(input))
+
+
+def class_pairs(input):
     with open(input.candidates) as table:
-        return costs.class_pairs(statistics, [line.partition("\t")[0] for line in table][1:])
+        classes = [line.partition("\t")[0] for line in table][1:]
+    return costs.class_pairs(statistics_of(input), classes)
 
 
-def column_pairs(input, statistics):
-    return costs.column_pairs(statistics, sum(map(count_landmarks, input.landmarks)))
+def tables_of(input):
+    return [input.landmarks] if isinstance(input.landmarks, str) else list(input.landmarks)
 
 
-def unknown_pairs(input, statistics):
-    return costs.unknown_pairs(statistics, count_landmarks(input.landmarks))
+def union_of(input):
+    """Landmarks of all tables: that many there are at most, of which some may be the same."""
+    return sum(map(count_landmarks, tables_of(input)))
 
 
-def clustering_minutes(wildcards, input, attempt):
-    return int(costs.clustering_minutes(statistics_of(input)) * attempt)
+def column_pairs(input):
+    return costs.column_pairs(statistics_of(input), union_of(input))
 
 
-def learning_memory(tiled):
-    """Memory of a learning job; `tiled` tells by the wildcards whether it reads rows by tiles."""
-
-    def megabytes(wildcards, input, attempt):
-        tables = [input.landmarks] if isinstance(input.landmarks, str) else input.landmarks
-        # They are not there in a dry run, nor in a group that is to choose them.
-        known = (count_landmarks(table) for table in tables if Path(table).exists())
-        most = CONFIG["learning"]["memory_mb"] if tiled(wildcards) else None
-        asked = costs.learning_mb(present_mb(input), max(known, default=0), most)
-        return int(asked * attempt)
-
-    return megabytes
+def unknown_pairs(input):
+    return costs.unknown_pairs(statistics_of(input), union_of(input))
 
 
-def always(wildcards):
-    return True
+def alignment_seconds(pairs, blocks=len(BLOCKS)):
+    """An estimate for a block, for a function of the inputs that counts the pairs of all blocks."""
+    return lambda wildcards, input: costs.alignment_seconds(
+        statistics_of(input), pairs(input) / blocks
+    )
 
 
-def reading_memory(wildcards, input, attempt):
-    per_mb = plan(wildcards).source.memory_per_mb
-    return int((BASE_MB + per_mb * present_mb(input)) * attempt)
+def alignment_mb(pairs, blocks=len(BLOCKS)):
+    """The same of memory."""
+    most = CONFIG["alignment"]["memory_mb"]
+    return lambda wildcards, input: dataset_mb(wildcards, input) + costs.scores_mb(
+        pairs(input) / blocks, most
+    )
+
+
+def landmarks_of(input):
+    """Landmarks of a job, the most of those of several selectors. They are not there in a dry run,
+    nor in a group that is to choose them: it should not."""
+    there = [table for table in tables_of(input) if Path(table).exists()]
+    return max(map(count_landmarks, there), default=0)
+
+
+def tested_share(wildcards):
+    """The share of the records that a fold tests."""
+    folds = len(plan(wildcards).folds) - 1
+    repeats = plan(wildcards).settings["folds"].get("repeats", 1)
+    return 0 if wildcards.fold == ALL or not folds else repeats / folds
+
+
+def reading_memory(wildcards, input):
+    return BASE_MB + plan(wildcards).source.memory_per_mb * present_mb(input)
 
 
 def _hold_lock():

@@ -16,6 +16,24 @@ KINDS = {
 HOMOLOGY_TWINS = [f"{name}+{HOMOLOGY}" for name in TWINS if f"{name}+{HOMOLOGY}" in TWINS[name]]
 
 
+def homology_seconds(wildcards, input):
+    return costs.clustering_seconds(statistics_of(input))
+
+
+def homology_mb(wildcards, input):
+    return dataset_mb(wildcards, input) + costs.grouping_mb(statistics_of(input))
+
+
+def competitor_seconds(wildcards, input):
+    return costs.competitor_seconds(statistics_of(input), tested_share(wildcards))
+
+
+def ours_seconds(wildcards, input):
+    statistics = statistics_of(input)
+    pairs = tested_share(wildcards) * costs.records(statistics) * landmarks_of(input)
+    return costs.alignment_seconds(statistics, pairs) + costs.EVALUATED_MB * present_mb(input)
+
+
 rule assign_homology_folds:
     input:
         unpack(dataset_files),
@@ -31,8 +49,8 @@ rule assign_homology_folds:
         "../envs/alignment.yaml"
     threads: 1
     resources:
-        mem_mb=scale(BASE_MB, 40),
-        runtime=clustering_minutes,
+        mem_mb=megabytes(homology_mb),
+        runtime=minutes("assign_homology_folds", homology_seconds),
     params:
         settings=setting("folds"),
         seed=CONFIG["seed"],
@@ -62,7 +80,7 @@ rule run_competitor:
     threads: CONFIG["alignment"]["threads"]
     resources:
         mem_mb=scale(2 * BASE_MB, 100),
-        runtime=scale(30, 60),
+        runtime=minutes("run_competitor", competitor_seconds),
     params:
         scoring=setting("scoring"),
         molecule=lambda wildcards: plan(wildcards).settings["source"].get("molecule", "protein"),
@@ -92,8 +110,8 @@ rule measure_ours:
         "../envs/learning.yaml"
     threads: CONFIG["alignment"]["threads"]
     resources:
-        mem_mb=scale(2 * BASE_MB, 40),
-        runtime=scale(10, 10),
+        mem_mb=scale(BASE_MB, 20),
+        runtime=minutes("measure_ours", ours_seconds),
     params:
         scoring=setting("scoring"),
         source=setting("source"),
@@ -140,7 +158,7 @@ rule tabulate_comparison:
     threads: 1
     resources:
         mem_mb=scale(BASE_MB, 0),
-        runtime=scale(5, 0),
+        runtime=minutes("tabulate_comparison", seconds_a_mb(0), jobs=len(KINDS)),
     params:
         kinds=lambda wildcards: KINDS[wildcards.dataset],
         order=lambda wildcards: [r["name"] for r in plan(wildcards).recipes()],
@@ -164,7 +182,7 @@ rule write_comparison_page:
     threads: 1
     resources:
         mem_mb=scale(BASE_MB, 0),
-        runtime=scale(5, 0),
+        runtime=minutes("write_comparison_page", seconds_a_mb(0)),
     params:
         threads=CONFIG["alignment"]["threads"],
         files=[file_sha256(f"{LIBRARY}/kreinflow/competitors/data/page.html.j2")],

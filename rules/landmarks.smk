@@ -3,6 +3,10 @@
 # makes: landmarks/SELECTOR/FOLD.tsv (row, class, weight, radius, reached)
 
 
+def selection_seconds(wildcards, input):
+    return costs.selection_seconds(statistics_of(input), class_pairs(input))
+
+
 rule select_landmarks:
     input:
         unpack(dataset_files),
@@ -21,8 +25,10 @@ rule select_landmarks:
         "../envs/learning.yaml"
     threads: 1
     resources:
-        mem_mb=scale(BASE_MB, 100),
-        runtime=scale(10, 2),
+        mem_mb=megabytes(
+            lambda wildcards, input: costs.selection_mb(statistics_of(input), class_pairs(input))
+        ),
+        runtime=minutes("select_landmarks", selection_seconds, jobs=len(CONFIG["selectors"])),
     params:
         selector=lambda wildcards: CONFIG["selectors"][wildcards.selector],
         transforms=CONFIG["transforms"],

@@ -3,6 +3,27 @@
 # makes: models/SELECTOR/FOLD.safetensors, FOLD.tsv; predictions/SELECTOR/FOLD.tsv.gz
 
 
+def training_mb(wildcards, input):
+    learners, most = plan(wildcards).learners(wildcards.selector), CONFIG["learning"]["memory_mb"]
+    return costs.learning_mb(
+        statistics_of(input),
+        landmarks_of(input),
+        most if all(learner.by_tiles for learner in learners) else None,
+        learners,
+        tested_share(wildcards),
+    )
+
+
+def training_seconds(wildcards, input):
+    return costs.training_seconds(
+        statistics_of(input),
+        landmarks_of(input),
+        plan(wildcards).learners(wildcards.selector),
+        CONFIG["inner_folds"],
+        tested_share(wildcards),
+    )
+
+
 rule train_models:
     input:
         unpack(column_files),
@@ -20,10 +41,9 @@ rule train_models:
         "../envs/learning.yaml"
     threads: CONFIG["learning"]["threads"]
     resources:
-        mem_mb=learning_memory(
-            tiled=lambda wildcards: plan(wildcards).learns_by_tiles(wildcards.selector)
-        ),
-        runtime=scale(10, 1),
+        learning_memory_mb=CONFIG["learning"]["memory_mb"],
+        mem_mb=megabytes(training_mb),
+        runtime=minutes("train_models", training_seconds),
     params:
         recipes=lambda wildcards: plan(wildcards).recipes(wildcards.selector),
         learners=lambda wildcards: {

@@ -17,7 +17,8 @@ from kreinflow.numerics import limited
 from kreinflow.sequences.partition import ALL
 
 landmarks_read = max(map(count_landmarks, snakemake.input.landmarks))
-memory_mb = rows_mb(snakemake.resources.mem_mb, landmarks_read)
+asked = snakemake.resources
+memory_mb = rows_mb(asked.mem_mb, landmarks_read, asked.learning_memory_mb)
 with logged(snakemake.log[0]) as console, limited(snakemake.threads, memory_mb):
     files = snakemake.input
     recipe = Model.load(files.model).classifier.about["recipe"]
