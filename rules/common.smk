@@ -166,6 +166,8 @@ def statistics_of(input):
 # What a queue allows: `--resources max_runtime=120`, or the same line in a profile. Snakemake's own
 # `runtime` there would be shared by all jobs that run at a time.
 MAX_RUNTIME = workflow.global_resources.get("max_runtime").value
+if MAX_RUNTIME is not None and not (isinstance(MAX_RUNTIME, int) and MAX_RUNTIME > 0):
+    refuse(f"resources: max_runtime: {MAX_RUNTIME!r} is no number of minutes. Write 120, say.")
 
 
 def share_of_group(rule, threads, jobs):
