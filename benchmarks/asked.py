@@ -73,6 +73,11 @@ def lines() -> list[Line]:
         rank = int(figures.get("rank", rank))
         if stage == "bare":  # the C loop
             continue
+        if stage == "method":  # of one thread, in processor seconds
+            fit = costs.fit_seconds(learner(figures["method"]), n, m, 46)
+            used = row["seconds"]
+            found.append(Line(part, n, m, figures["method"], costs.SPARE * fit, used, 0, 0))
+            continue
         if stage == "full":
             pairs = n * (n + 1) / 2 if n == m else n * m
             for name in ("align", "factor", "ny_ikfd", "ny_pcvm"):
@@ -117,7 +122,7 @@ def expected(
     file_mb = n * 165 / 1e6
     fisher = learner("ny_ikfd", scatter=scatter)
     pcvm = learner("ny_pcvm", max_iter=steps)
-    choosing = costs.selection_seconds(data, pairs) - costs.dataset_seconds(data)
+    choosing = costs.selection_seconds(data, pairs, "meb") - costs.dataset_seconds(data)
     return {
         "read": (THREADS * costs.reading_seconds(file_mb), costs.BASE_MB + 40 * file_mb),
         "align": (costs.alignment_seconds(data, pairs), aligning),
@@ -138,15 +143,15 @@ def print_table() -> None:
     )
     ratios, memory = [], []
     for line in lines():
-        ratio = line.asked_seconds / line.used_seconds
-        mb = line.asked_mb / line.used_mb if line.used_mb else float("nan")
         long = line.used_seconds >= LEAST_SECONDS
+        ratio = line.asked_seconds / line.used_seconds if long else float("nan")
+        mb = line.asked_mb / line.used_mb if line.used_mb else float("nan")
         ratios += [ratio] if long else []
         memory += [mb] if line.used_mb else []
         minutes = costs.START_MINUTES + line.asked_seconds / 60
         print(
-            f"{line.part:10} {line.n:<8} {line.m:<5} {line.stage:9} {line.asked_seconds:8.1f} "
-            f"{line.used_seconds:7.2f} {ratio if long else float('nan'):6.1f} {minutes:5.0f} "
+            f"{line.part:10} {line.n:<8} {line.m:<5} {line.stage:19} {line.asked_seconds:8.1f} "
+            f"{line.used_seconds:7.2f} {ratio:6.1f} {minutes:5.0f} "
             f"{line.asked_mb:9.0f} {line.used_mb:5.0f} {mb:6.1f}"
         )
     print(
@@ -189,28 +194,26 @@ def print_run(results: Path, configfile: str, given: list[str]) -> None:
     )
     asked: dict[str, tuple[int, int]] = {}
     pattern = r"benchmark: (\S+)/times/(\S+)\.tsv.*?mem_mb=(\d+)"
-    for block in (done.stdout + done.stderr).split("\n\n"):
+    for block in re.split(r"(?m)^(?:local)?rule ", done.stdout + done.stderr):
         found = re.search(pattern, block, re.DOTALL)
         if found and found[1] == str(results):
             runtime = re.search(r"runtime=(\d+)", block)
             assert runtime is not None, block
             asked[found[2]] = int(runtime[1]), int(found[3])
-    times = pd.read_csv(results / "times.tsv", sep="\t", keep_default_na=False)
-    times["name"] = [
-        f"{s}.{j}" if j else s
-        for s, j in zip(times["stage"], times["job"].astype(str), strict=True)
-    ]
-    times["min_asked"] = [asked[name][0] for name in times["name"]]
-    times["mb_asked"] = [asked[name][1] for name in times["name"]]
-    times["mb_used"] = times["max_rss_mb"] + SNAKEMAKES_MB
-    columns = ["min_asked", "seconds", "cpu_seconds", "mb_asked", "mb_used"]
-    table = times.groupby("stage", sort=False)[columns].max()
-    table["mb_ratio"] = table["mb_asked"] / table["mb_used"]
+    rows = []
+    for path in sorted((results / "times").glob("*.tsv")):
+        if path.stem in asked:
+            took = pd.read_csv(path, sep="\t", na_values="-").iloc[-1]
+            used = took["s"], took["cpu_time"], took["max_rss"] + SNAKEMAKES_MB
+            rows.append([path.stem.partition(".")[0], *asked[path.stem], *used])
+    columns = ["stage", "min asked", "MB asked", "s used", "processor s", "MB used"]
+    table = pd.DataFrame(rows, columns=columns).groupby("stage", sort=False).max()
+    table["MB ratio"] = table["MB asked"] / table["MB used"]
     print(table.to_string(float_format="%.1f"))
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0], allow_abbrev=False)
     parser.add_argument("--run", type=Path, help="the folder of a data set's results")
     parser.add_argument("--configfile", default="config.yaml", help="of that run")
     given, more = parser.parse_known_args()

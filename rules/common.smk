@@ -166,14 +166,14 @@ def statistics_of(input):
 # What a queue allows: `--resources max_runtime=120`, or the same line in a profile. Snakemake's own
 # `runtime` there would be shared by all jobs that run at a time.
 MAX_RUNTIME = workflow.global_resources.get("max_runtime").value
-if MAX_RUNTIME is not None and not (isinstance(MAX_RUNTIME, int) and MAX_RUNTIME > 0):
-    refuse(f"resources: max_runtime: {MAX_RUNTIME!r} is no number of minutes. Write 120, say.")
+if MAX_RUNTIME is not None and MAX_RUNTIME < 1:
+    refuse(f"resources: max_runtime: {MAX_RUNTIME} minutes are no time. Write 120, say.")
 
 
-def share_of_group(rule, threads, jobs):
-    """The share of a group's run time that a rule may ask for. Snakemake sums those of the rules that
-    wait for each other, and of jobs of a rule that find no core; `jobs` is their number in each part
-    of the group."""
+def in_line(rule, threads, jobs):
+    """How many times the run time of a rule its group may ask for. Snakemake sums those of the rules
+    that wait for each other, and of jobs of a rule that find no core; `jobs` is their number in each
+    part of the group."""
     groups = workflow.group_settings.overwrite_groups
     if rule not in groups:
         return 1
@@ -185,10 +185,10 @@ def share_of_group(rule, threads, jobs):
 
 def minutes(rule, seconds, jobs=1):
     """Run time of a rule. `seconds` estimates what a job takes in one thread, by its wildcards and
-    inputs; see share_of_group for `jobs`."""
+    inputs; see in_line for `jobs`."""
 
     def asked(wildcards, input, attempt, threads):
-        most = MAX_RUNTIME and MAX_RUNTIME // share_of_group(rule, threads, jobs)
+        most = MAX_RUNTIME and MAX_RUNTIME // in_line(rule, threads, jobs)
         return costs.minutes(seconds(wildcards, input), threads, attempt, most)
 
     return asked

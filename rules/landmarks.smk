@@ -4,7 +4,8 @@
 
 
 def selection_seconds(wildcards, input):
-    return costs.selection_seconds(statistics_of(input), class_pairs(input))
+    method = CONFIG["selectors"][wildcards.selector]["method"]
+    return costs.selection_seconds(statistics_of(input), class_pairs(input), method)
 
 
 rule select_landmarks:

@@ -1,7 +1,7 @@
 """What a run costs: pairs to align, seconds and megabytes, and what jobs ask a cluster for.
 
 ``statistics`` are those of a data set's ``summary.json``. Seconds are those of one thread, as
-measured on two kinds of processors; ``python benchmarks/requests.py`` holds all of them against
+measured on two kinds of processors; ``python benchmarks/asked.py`` holds all of them against
 ``benchmarks/scale.tsv``, and what a run asked for against what it took.
 """
 
@@ -47,7 +47,7 @@ LOOKED_AT_BYTES = 40
 """Of a score that a selector looks at: 19 (``landmarks`` in scale.tsv) to 30 (pfam30)."""
 
 GROUPED_BYTES = 25_000
-"""Of a sequence whose words are looked up: 13,000 of 150 residues, 23,000 of 400."""
+"""Of a sequence whose words are looked up: 8,500 of 150 residues, 17,000 of 400; a half more."""
 
 TABLED_BYTES = 150
 """Of a probability that becomes the text of a table: 94 where one table of them is written."""
@@ -72,7 +72,11 @@ GATHERED = 5e-8
 
 LOOKED_AT = 1e-7
 """Of a score that a selector looks at: 4e-8 s for enclosing balls (``landmarks`` in scale.tsv),
-with its way out of the store 2e-7 s (pfam30)."""
+with its way out of the store 2e-7 s (pfam30). Most selectors by a sketch are between: 2e-8 to 1e-7
+s for 10,000 rows, a sketch of 200 and 300 landmarks."""
+
+CLUSTERED = 3e-6
+"""Of a score of the sketch where columns are clustered: 2.3e-6 s at the same size, and at 5,000."""
 
 FACTOR_ENTRY, FACTOR_PRODUCT, FACTOR_CUBE = 1e-7, 1.2e-10, 1.5e-9
 """Of the n m entries of a factor, its n m^2 products and its m^3 (``factor`` in scale.tsv)."""
@@ -95,15 +99,15 @@ first 20 (scale.tsv has no more) most functions are pruned, so later ones have n
 WORK: Mapping[str, float] = {
     "ny_epcvm": 1e-6,
     "krein_sh_svm": 2e-8,
-    "cvm": 8e-9,
-    "dissimilarity_space": 8e-9,
-    "linear_svc": 3.5e-8,
+    "cvm": 1.2e-8,
+    "dissimilarity_space": 1.2e-8,
+    "linear_svc": 7e-8,
 }
 """Of the n m entries for each class and choice, in learners that go over the rows many times
-(benchmarks/requests.tsv)."""
+(``method`` in scale.tsv)."""
 
-SVC_PAIR = 8e-8
-"""Of the n^2 pairs of rows for each choice of SVC (benchmarks/requests.tsv)."""
+SVC_PAIR = 1.5e-7
+"""Of the n^2 pairs of rows for each choice of SVC (``method`` in scale.tsv)."""
 
 SCORE, DECISION, DECISION_ENTRY = 5e-9, 2.5e-8, 1.3e-10
 """Of the n m scores that are transformed, and for each class of the n decisions and their n m
@@ -212,9 +216,13 @@ def gathering_seconds(statistics: Statistics, landmarks: int) -> float:
     return dataset_seconds(statistics) + GATHERED * column_pairs(statistics, landmarks)
 
 
-def selection_seconds(statistics: Statistics, pairs: float) -> float:
-    """Return the seconds of choosing the landmarks of a fold from the scores of some pairs."""
-    return dataset_seconds(statistics) + LOOKED_AT * pairs
+def selection_seconds(statistics: Statistics, pairs: float, method: str) -> float:
+    """Return the seconds of choosing the landmarks of a fold from the scores of some pairs.
+
+    ``method`` is that of the selector.
+    """
+    of_score = CLUSTERED if method == "kmeans" else LOOKED_AT
+    return dataset_seconds(statistics) + of_score * pairs
 
 
 def factor_seconds(rows: int, landmarks: int) -> float:

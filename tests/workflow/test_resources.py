@@ -181,7 +181,7 @@ def test_minutes_of_alignment_are_those_of_the_share_of_a_block(asked):
     assert asked["columns_again"] == minutes(pairs, attempt=2)
     assert asked["unknown"] == minutes(70_000 * MANY)
     assert asked["selection"] == costs.minutes(
-        costs.selection_seconds(STATISTICS, 2 * 60_000 + 45_000 + 100_000)
+        costs.selection_seconds(STATISTICS, 2 * 60_000 + 45_000 + 100_000, "uniform")
     )
 
 
