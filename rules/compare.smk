@@ -110,7 +110,7 @@ rule measure_ours:
         "../envs/learning.yaml"
     threads: CONFIG["alignment"]["threads"]
     resources:
-        mem_mb=scale(BASE_MB, 20),
+        mem_mb=scale(BASE_MB, 30),
         runtime=minutes("measure_ours", ours_seconds),
     params:
         scoring=setting("scoring"),

@@ -27,7 +27,7 @@ rule evaluate:
         "../envs/report.yaml"
     threads: 1
     resources:
-        mem_mb=scale(BASE_MB, 20),
+        mem_mb=scale(BASE_MB, 30),
         runtime=minutes("evaluate", seconds_a_mb(costs.EVALUATED_MB)),
     params:
         recipes=setting("recipes"),

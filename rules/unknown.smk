@@ -67,7 +67,7 @@ rule measure_unknown:
         "../envs/learning.yaml"
     threads: 1
     resources:
-        mem_mb=scale(BASE_MB, 20),
+        mem_mb=scale(BASE_MB, 30),
         runtime=minutes("measure_unknown", seconds_a_mb(costs.EVALUATED_MB)),
     params:
         recipes=lambda wildcards: plan(wildcards).recipes(),

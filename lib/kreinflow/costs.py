@@ -118,7 +118,7 @@ TABLED = 3e-6
 
 EVALUATED_MB = 0.7
 """Of a megabyte of packed predictions, some 100,000 probabilities, that are measured and written
-once more."""
+once more: .5 s for 46 classes. In memory it is 18 MB."""
 
 CLASSIFIED_MB = 60
 """Of a megabyte of new sequences, of length 350 and with 1,000 landmarks."""

@@ -215,7 +215,7 @@ def test_memory_follows_the_data_and_the_attempt(asked):
     assert asked["columns_memory"] == int(2 * (base + 512))
     assert asked["reading"] == costs.BASE_MB + 40 * MEGABYTES
     assert asked["unknown_memory"] == int(3 * (costs.BASE_MB + 40 * MEGABYTES + 512))
-    assert asked["evaluation_memory"] == costs.BASE_MB + 20 * MEGABYTES
+    assert asked["evaluation_memory"] == costs.BASE_MB + 30 * MEGABYTES
 
 
 def test_memory_of_learning_has_a_bound_where_rows_are_read_by_tiles(asked):
