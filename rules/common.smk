@@ -257,6 +257,12 @@ def landmarks_of(input):
     return max(map(count_landmarks, there), default=0)
 
 
+def rows_memory(wildcards, input):
+    """What the rows of a learning job may take; less where `--resources mem_mb` gives jobs less."""
+    given, most = workflow.global_resources.get("mem_mb").value, CONFIG["learning"]["memory_mb"]
+    return most if given is None else int(costs.rows_mb(given, landmarks_of(input), most))
+
+
 def tested_share(wildcards):
     """The share of the records that a fold tests."""
     folds = len(plan(wildcards).folds) - 1

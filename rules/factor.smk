@@ -36,7 +36,7 @@ rule make_factor:
         "../envs/learning.yaml"
     threads: CONFIG["learning"]["threads"]
     resources:
-        learning_memory_mb=CONFIG["learning"]["memory_mb"],
+        learning_memory_mb=rows_memory,
         mem_mb=megabytes(learning_mb),
         runtime=minutes("make_factor", factor_seconds),
     params:

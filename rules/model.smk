@@ -41,7 +41,7 @@ rule train_models:
         "../envs/learning.yaml"
     threads: CONFIG["learning"]["threads"]
     resources:
-        learning_memory_mb=CONFIG["learning"]["memory_mb"],
+        learning_memory_mb=rows_memory,
         mem_mb=megabytes(training_mb),
         runtime=minutes("train_models", training_seconds),
     params:

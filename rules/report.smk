@@ -59,7 +59,7 @@ rule map_landmarks:
         "../envs/learning.yaml"
     threads: CONFIG["learning"]["threads"]
     resources:
-        learning_memory_mb=CONFIG["learning"]["memory_mb"],
+        learning_memory_mb=rows_memory,
         mem_mb=megabytes(learning_mb),
         runtime=minutes("map_landmarks", map_seconds),
     params:

@@ -3,19 +3,14 @@
 ``statistics`` are those of a data set's ``summary.json``. Seconds are those of one thread, as
 measured on two kinds of processors; ``python benchmarks/asked.py`` holds all of them against
 ``benchmarks/scale.tsv``, and what a run asked for against what it took.
+
+Rules ask here, and no script of a job does: a new figure is no reason to run a job again.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-import numpy as np
-
-from kreinflow.alignment.scoring import ScoringScheme
-from kreinflow.landmarks.budgets import pairs_with
-from kreinflow.landmarks.candidates import SKETCH
 from kreinflow.learners.learner import Learner
-from kreinflow.numerics import IntArray
-from kreinflow.sequences.dataset import Dataset
 
 Statistics = Mapping[str, Any]
 
@@ -372,59 +367,14 @@ def learning_mb(
     return BASE_MB + dataset_mb(statistics) + rows + square_mb(landmarks) + by_class
 
 
-def rows_mb(asked_mb: float, landmarks: int, most_mb: float) -> float:
-    """Return what is left for rows of the memory that :func:`learning_mb` asked for.
+def rows_mb(given_mb: float, landmarks: int, most_mb: float) -> float:
+    """Return what rows may take where jobs are given less memory than :func:`learning_mb` returns.
 
-    It is no more than ``learning.memory_mb``: what has a column for each class needs the rest.
+    Parameters
+    ----------
+    given_mb : float
+    landmarks : int
+    most_mb : float
+        ``learning.memory_mb``, which they may take anyhow.
     """
-    return max(min(asked_mb - BASE_MB - square_mb(landmarks), most_mb), LEAST_ROWS_MB)
-
-
-# --- the account of a run ------------------------------------------------------------------------
-
-
-def alignment_account(
-    dataset: Dataset,
-    scheme: ScoringScheme | None,
-    candidates: Mapping[str, IntArray],
-    union: IntArray,
-) -> dict[str, Any]:
-    """Count the alignments that a run needs, and those that the full matrix would.
-
-    A pair that a class block and a column both want is counted once, and so is a pair of two
-    landmarks. Rows of the sketch meet all others, as landmarks do.
-    """
-    n = len(dataset.digests)
-    everywhere = np.zeros(n, dtype=bool)
-    everywhere[union] = True
-    everywhere[candidates.get(SKETCH, union)] = True
-    m = int(everywhere.sum())
-    pairs = pairs_with(m, n)
-    labels = np.asarray(dataset.row_labels)
-    for label, picked in candidates.items():
-        if label == SKETCH:
-            continue
-        size = int(np.sum(labels == label))
-        # Pairs of a class with a candidate in them, less those that are counted already.
-        asked = np.zeros(n, dtype=bool)
-        asked[picked] = True
-        both = int(np.sum(asked & everywhere))
-        only_candidate = int(asked.sum()) - both
-        plain = size - int(np.sum((asked | everywhere) & (labels == label)))
-        pairs += only_candidate * plain + only_candidate * (only_candidate - 1) // 2
-    return {
-        "aligned": pairs if scheme else 0,
-        "self_scores": n if scheme else 0,
-        "full_matrix": n * (n - 1) // 2,
-        "distinct": n,
-        "landmarks_of_all_folds": len(union),
-        "store": scheme.digest if scheme else None,
-        "scheme": {
-            "matrix": scheme.matrix.name,
-            "gap_open": scheme.gap_open,
-            "gap_extend": scheme.gap_extend,
-            "mode": scheme.mode,
-        }
-        if scheme
-        else None,
-    }
+    return max(min(given_mb - BASE_MB - square_mb(landmarks), most_mb), LEAST_ROWS_MB)

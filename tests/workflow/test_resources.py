@@ -232,6 +232,12 @@ def test_memory_of_learning_has_a_bound_where_rows_are_read_by_tiles(asked):
     assert asked["training_in_a_group_that_chooses"] == int(base + 64 + by_class)
 
 
+def test_rows_take_less_where_jobs_are_given_less_memory(ask):
+    question = ("make_factor", "learning_memory_mb", MEB, "table")
+    assert ask([question])[1] == [2048]
+    assert ask([question], mem_mb=3000)[1] == [3000 - costs.BASE_MB - 16 * 8 * MANY**2 // 10**6]
+
+
 def test_no_rule_asks_for_more_than_the_queue_allows(ask):
     wildcards = UNIFORM | {"competitor": "blast", "experiment": next(iter(load_experiments()))}
     names = ask([])[0]
