@@ -8,10 +8,6 @@
 #        landmarks), columns/landmarks.tsv, columns/self_scores.npy, columns/alignments.json
 
 
-def gathering_seconds(wildcards, input):
-    return costs.gathering_seconds(statistics_of(input), union_of(input))
-
-
 rule list_candidates:
     input:
         unpack(dataset_files),

@@ -1,8 +1,7 @@
 # What all stages share: the checked configuration, the plan of each data set, names of files,
-# resources, digests of code.
+# digests of code.
 # needs: config          makes: nothing
 import fcntl
-import json
 import os
 import shutil
 import sys
@@ -14,12 +13,9 @@ _before = [dict(os.environ)["PYTHONPATH"]] if "PYTHONPATH" in os.environ else []
 os.environ.update(PYTHONPATH=os.pathsep.join([LIBRARY, *filter(None, _before)]))
 sys.path.insert(0, LIBRARY)
 
-from kreinflow import costs
 from kreinflow.competitors.kinds import HOMOLOGY, kind_of_folds, twins_of
 from kreinflow.configuration import complete_configuration, read_configuration
-from kreinflow.costs import BASE_MB
 from kreinflow.errors import InputError
-from kreinflow.landmarks.selector import count_landmarks
 from kreinflow.plan import UNLABELLED, DatasetPlan
 from kreinflow.preflight import check_files
 from kreinflow.provenance import code_digest, file_sha256
@@ -143,135 +139,6 @@ def column_files(wildcards):
         "union": f"{folder}/columns/landmarks.tsv",
         "self_scores": f"{folder}/columns/self_scores.npy",
     }
-
-
-def present_mb(input):
-    """Megabytes of the inputs, which have N, m and the lengths in them. In a group of rules that
-    follow each other some are yet to be made: they count nothing, but do not leave the rule without
-    resources, as `input.size_mb` would."""
-    return sum(path.stat().st_size for path in map(Path, input) if path.exists()) / 1e6
-
-
-def scale(base, per_mb):
-    """A resource that grows with the size of the inputs and with each attempt."""
-    return lambda wildcards, input, attempt: int((base + per_mb * present_mb(input)) * attempt)
-
-
-def statistics_of(input):
-    """The statistics of a data set. In a dry run they are not there yet: Snakemake takes that, as
-    FileNotFoundError alone."""
-    return json.loads(Path(input.summary).read_text())["statistics"]
-
-
-# What a queue allows: `--resources max_runtime=120`, or the same line in a profile. Snakemake's own
-# `runtime` there would be shared by all jobs that run at a time.
-MAX_RUNTIME = workflow.global_resources.get("max_runtime").value
-if MAX_RUNTIME is not None and MAX_RUNTIME < 1:
-    refuse(f"resources: max_runtime: {MAX_RUNTIME} minutes are no time. Write 120, say.")
-
-
-def in_line(rule, threads, jobs):
-    """How many times the run time of a rule its group may ask for. Snakemake sums those of the rules
-    that wait for each other, and of jobs of a rule that find no core; `jobs` is their number in each
-    part of the group."""
-    groups = workflow.group_settings.overwrite_groups
-    if rule not in groups:
-        return 1
-    rules_in_it = sum(group == groups[rule] for group in groups.values())
-    parts = workflow.group_settings.group_components.get(groups[rule], 1)
-    side_by_side = max(1, (workflow.resource_settings.cores or 1) // threads)
-    return rules_in_it * -(-parts * jobs // side_by_side)
-
-
-def minutes(rule, seconds, jobs=1):
-    """Run time of a rule. `seconds` estimates what a job takes in one thread, by its wildcards and
-    inputs; see in_line for `jobs`."""
-
-    def asked(wildcards, input, attempt, threads):
-        most = MAX_RUNTIME and MAX_RUNTIME // in_line(rule, threads, jobs)
-        return costs.minutes(seconds(wildcards, input), threads, attempt, most)
-
-    return asked
-
-
-def megabytes(estimate):
-    """Memory of a rule, by what `estimate` returns for its wildcards and inputs."""
-    return lambda wildcards, input, attempt: int(estimate(wildcards, input) * attempt)
-
-
-def seconds_a_mb(seconds):
-    """An estimate by the megabytes of the inputs."""
-    return lambda wildcards, input: seconds * present_mb(input)
-
-
-def dataset_seconds(wildcards, input):
-    return costs.dataset_seconds(statistics_of(input))
-
-
-def dataset_mb(wildcards, input):
-    return BASE_MB + costs.dataset_mb(statistics_of(input))
-
-
-def class_pairs(input):
-    with open(input.candidates) as table:
-        classes = [line.partition("\t")[0] for line in table][1:]
-    return costs.class_pairs(statistics_of(input), classes)
-
-
-def tables_of(input):
-    return [input.landmarks] if isinstance(input.landmarks, str) else list(input.landmarks)
-
-
-def union_of(input):
-    """Landmarks of all tables: that many there are at most, of which some may be the same."""
-    return sum(map(count_landmarks, tables_of(input)))
-
-
-def column_pairs(input):
-    return costs.column_pairs(statistics_of(input), union_of(input))
-
-
-def unknown_pairs(input):
-    return costs.unknown_pairs(statistics_of(input), union_of(input))
-
-
-def alignment_seconds(pairs, blocks=len(BLOCKS)):
-    """An estimate for a block, for a function of the inputs that counts the pairs of all blocks."""
-    return lambda wildcards, input: costs.alignment_seconds(
-        statistics_of(input), pairs(input) / blocks
-    )
-
-
-def alignment_mb(pairs, blocks=len(BLOCKS)):
-    """The same of memory."""
-    most = CONFIG["alignment"]["memory_mb"]
-    return lambda wildcards, input: dataset_mb(wildcards, input) + costs.scores_mb(
-        pairs(input) / blocks, most
-    )
-
-
-def landmarks_of(input):
-    """Landmarks of a job, the most of those of several selectors. They are not there in a dry run,
-    nor in a group that is to choose them: it should not."""
-    there = [table for table in tables_of(input) if Path(table).exists()]
-    return max(map(count_landmarks, there), default=0)
-
-
-def rows_memory(wildcards, input):
-    """What the rows of a learning job may take; less where `--resources mem_mb` gives jobs less."""
-    given, most = workflow.global_resources.get("mem_mb").value, CONFIG["learning"]["memory_mb"]
-    return most if given is None else int(costs.rows_mb(given, landmarks_of(input), most))
-
-
-def tested_share(wildcards):
-    """The share of the records that a fold tests."""
-    folds = len(plan(wildcards).folds) - 1
-    repeats = plan(wildcards).settings["folds"].get("repeats", 1)
-    return 0 if wildcards.fold == ALL or not folds else repeats / folds
-
-
-def reading_memory(wildcards, input):
-    return BASE_MB + plan(wildcards).source.memory_per_mb * present_mb(input)
 
 
 def _hold_lock():

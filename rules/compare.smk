@@ -16,24 +16,6 @@ KINDS = {
 HOMOLOGY_TWINS = [f"{name}+{HOMOLOGY}" for name in TWINS if f"{name}+{HOMOLOGY}" in TWINS[name]]
 
 
-def homology_seconds(wildcards, input):
-    return costs.clustering_seconds(statistics_of(input))
-
-
-def homology_mb(wildcards, input):
-    return dataset_mb(wildcards, input) + costs.grouping_mb(statistics_of(input))
-
-
-def competitor_seconds(wildcards, input):
-    return costs.competitor_seconds(statistics_of(input), tested_share(wildcards))
-
-
-def ours_seconds(wildcards, input):
-    statistics = statistics_of(input)
-    pairs = tested_share(wildcards) * costs.records(statistics) * landmarks_of(input)
-    return costs.alignment_seconds(statistics, pairs) + costs.EVALUATED_MB * present_mb(input)
-
-
 rule assign_homology_folds:
     input:
         unpack(dataset_files),

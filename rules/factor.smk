@@ -5,21 +5,6 @@
 #        FOLD.spectrum.tsv (eigenvalues, as they are and corrected)
 
 
-def learning_mb(wildcards, input):
-    """Where rows are read by tiles, and nothing has a column for each class."""
-    most = CONFIG["learning"]["memory_mb"]
-    return costs.learning_mb(statistics_of(input), landmarks_of(input), most)
-
-
-def factor_seconds(wildcards, input):
-    statistics = statistics_of(input)
-    factors = {
-        (r["transform"], str(r["rank"])) for r in plan(wildcards).recipes(wildcards.selector)
-    }
-    one = costs.factor_seconds(costs.records(statistics), landmarks_of(input))
-    return costs.dataset_seconds(statistics) + len(factors) * one
-
-
 rule make_factor:
     input:
         unpack(column_files),

@@ -3,22 +3,6 @@
 # makes: folds.tsv (id, group, repeat, fold), folds.json (how groups were made, and how many)
 
 
-def grouped(wildcards):
-    """Whether near-identical sequences are looked for."""
-    folds = plan(wildcards).settings["folds"]
-    return folds["method"] == "grouped" and folds["column"] is None
-
-
-def folds_seconds(wildcards, input):
-    estimate = costs.grouping_seconds if grouped(wildcards) else costs.dataset_seconds
-    return estimate(statistics_of(input))
-
-
-def folds_mb(wildcards, input):
-    words = costs.grouping_mb(statistics_of(input)) if grouped(wildcards) else 0
-    return dataset_mb(wildcards, input) + words
-
-
 rule assign_folds:
     input:
         unpack(dataset_files),

@@ -3,11 +3,6 @@
 # makes: landmarks/SELECTOR/FOLD.tsv (row, class, weight, radius, reached)
 
 
-def selection_seconds(wildcards, input):
-    method = CONFIG["selectors"][wildcards.selector]["method"]
-    return costs.selection_seconds(statistics_of(input), class_pairs(input), method)
-
-
 rule select_landmarks:
     input:
         unpack(dataset_files),

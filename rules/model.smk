@@ -3,27 +3,6 @@
 # makes: models/SELECTOR/FOLD.safetensors, FOLD.tsv; predictions/SELECTOR/FOLD.tsv.gz
 
 
-def training_mb(wildcards, input):
-    learners, most = plan(wildcards).learners(wildcards.selector), CONFIG["learning"]["memory_mb"]
-    return costs.learning_mb(
-        statistics_of(input),
-        landmarks_of(input),
-        most if all(learner.by_tiles for learner in learners) else None,
-        learners,
-        tested_share(wildcards),
-    )
-
-
-def training_seconds(wildcards, input):
-    return costs.training_seconds(
-        statistics_of(input),
-        landmarks_of(input),
-        plan(wildcards).learners(wildcards.selector),
-        CONFIG["inner_folds"],
-        tested_share(wildcards),
-    )
-
-
 rule train_models:
     input:
         unpack(column_files),

@@ -38,10 +38,6 @@ rule collect_times:
         "../scripts/times.py"
 
 
-def map_seconds(wildcards, input):
-    return costs.map_seconds(statistics_of(input), landmarks_of(input))
-
-
 rule map_landmarks:
     input:
         unpack(column_files),

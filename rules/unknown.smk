@@ -8,11 +8,6 @@
 WITH_UNKNOWN = [dataset for dataset in DATASETS if PLANS[dataset].settings["unknown"]]
 
 
-def unknown_mb(wildcards, input):
-    most = CONFIG["alignment"]["memory_mb"]
-    return reading_memory(wildcards, input) + costs.scores_mb(unknown_pairs(input), most)
-
-
 rule score_unknown:
     input:
         unpack(unknown_files),
