@@ -20,6 +20,8 @@ landmarks   the minimum enclosing balls of 46 classes, 50 candidates each
 alignment   reading, aligning, writing and gathering
 laptop      82,525 families' sequences with 1,000 landmarks, all stages; the bare C loop beside it
 full        the full kernel and the linear way, N from 1,000 to 4,000
+methods     every learner with the defaults of the config, all its choices of hyper-parameters in
+            one fit: processor seconds, with ``--threads 1``
 
 Results go to ``FOLDER/scale.tsv`` and ``FOLDER/scale.png``; slopes are of log seconds over
 log N, from N = 100,000 on.
@@ -203,6 +205,31 @@ def stage_ny_pcvm(folder: Path, max_iter: int = PCVM_STEPS, tol: float = 1e-3) -
         "converged": int(machine.converged.sum()),
         "functions": float(np.mean([len(w) for w in machine.weights])),
     }
+
+
+def stage_method(folder: Path, method: str) -> dict[str, Any]:
+    """Fit a learner for all its choices, on the corrected factor if it needs that."""
+    import warnings
+
+    from kreinflow.krein.correction import embed
+    from kreinflow.krein.landmark_kernel import factor_of, landmark_kernel
+    from kreinflow.learners.learner import Problem
+    from kreinflow.learners.registry import LEARNERS, make_learner
+
+    warnings.simplefilter("ignore")
+    schema = LEARNERS[method].settings_schema
+    defaults = {key: entry.get("default") for key, entry in schema.items()}
+    learner = make_learner({"method": method, **defaults})
+    landmarks, part, _ = _learning(folder)
+    kernel = landmark_kernel(landmarks, part, _transform(folder))
+    embedding = embed(*factor_of(kernel, 1.0), "flip" if learner.needs_positive else "none")
+    problem = Problem.of(embedding, kernel, landmarks, part, seed=1)
+    choices = learner.choices()
+    begin = time.process_time()
+    fitted = learner.fit(problem, choices)
+    seconds = time.process_time() - begin
+    steps = max(fit.iterations for fit in fitted)
+    return {"own_seconds": seconds, "method": method, "choices": len(choices), "iterations": steps}
 
 
 def stage_predict(folder: Path, method: str) -> dict[str, Any]:
@@ -529,6 +556,17 @@ class Benchmark:
         self.measure("laptop", n, m, "ny_pcvm", max_iter=2000, tol=1e-4)
         self.measure("laptop", n, m, "predict", method="ny_pcvm")
 
+    def methods(self, sizes: list[tuple[int, int]]) -> None:
+        """Measure every learner."""
+        from kreinflow.learners.registry import LEARNERS
+
+        for n, m in sizes:
+            self.clear()
+            make_scores(self.folder, n, m)
+            for method in LEARNERS:
+                self.measure("methods", n, m, "method", method=method)
+        self.clear()
+
     def full(self, sizes: list[int], m: int) -> None:
         """Compare the full kernel with the linear way."""
         for n in sizes:
@@ -587,7 +625,7 @@ def plot(table: pd.DataFrame, path: Path) -> None:
     figure.savefig(path, dpi=110)
 
 
-PARTS = ("learners", "landmarks", "alignment", "laptop", "full")
+PARTS = ("learners", "landmarks", "alignment", "laptop", "full", "methods")
 
 
 def main() -> int:
@@ -616,6 +654,8 @@ def main() -> int:
             benchmark.alignment(sizes, 10 if quick else 100)
         elif part == "laptop":
             benchmark.laptop(*((4_000, 100) if quick else (82_525, 1000)))
+        elif part == "methods":
+            benchmark.methods([(1000, 50)] if quick else [(2000, 100), (8000, 100), (2000, 300)])
         else:
             benchmark.full([500] if quick else [1000, 2000, 4000], 50 if quick else 100)
     table = pd.DataFrame(benchmark.rows)

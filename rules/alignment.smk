@@ -23,8 +23,8 @@ rule list_candidates:
         "../envs/alignment.yaml"
     threads: 1
     resources:
-        mem_mb=scale(BASE_MB, 40),
-        runtime=scale(10, 0.1),
+        mem_mb=megabytes(dataset_mb),
+        runtime=minutes("list_candidates", dataset_seconds),
     params:
         candidates=lambda wildcards: plan(wildcards).most_wanted("candidates"),
         sketch=lambda wildcards: plan(wildcards).most_wanted("sketch"),
@@ -54,8 +54,8 @@ rule align_class_scores:
     threads: CONFIG["alignment"]["threads"]
     resources:
         alignment_memory_mb=CONFIG["alignment"]["memory_mb"],
-        mem_mb=scale(BASE_MB + CONFIG["alignment"]["memory_mb"], 40),
-        runtime=alignment_minutes(class_pairs),
+        mem_mb=megabytes(alignment_mb(class_pairs)),
+        runtime=minutes("align_class_scores", alignment_seconds(class_pairs)),
     params:
         scoring=setting("scoring"),
         data=str(DATA),
@@ -83,8 +83,8 @@ rule align_columns:
     threads: CONFIG["alignment"]["threads"]
     resources:
         alignment_memory_mb=CONFIG["alignment"]["memory_mb"],
-        mem_mb=scale(BASE_MB + CONFIG["alignment"]["memory_mb"], 40),
-        runtime=alignment_minutes(column_pairs),
+        mem_mb=megabytes(alignment_mb(column_pairs)),
+        runtime=minutes("align_columns", alignment_seconds(column_pairs)),
     params:
         scoring=setting("scoring"),
         data=str(DATA),
@@ -116,8 +116,8 @@ rule gather_columns:
     threads: 1
     resources:
         alignment_memory_mb=CONFIG["alignment"]["memory_mb"],
-        mem_mb=scale(BASE_MB + CONFIG["alignment"]["memory_mb"], 40),
-        runtime=scale(10, 0.5),
+        mem_mb=megabytes(alignment_mb(column_pairs, blocks=1)),
+        runtime=minutes("gather_columns", gathering_seconds),
     params:
         scoring=setting("scoring"),
         data=str(DATA),

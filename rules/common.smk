@@ -1,5 +1,5 @@
 # What all stages share: the checked configuration, the plan of each data set, names of files,
-# resources, digests of code.
+# digests of code.
 # needs: config          makes: nothing
 import fcntl
 import os
@@ -13,14 +13,10 @@ _before = [dict(os.environ)["PYTHONPATH"]] if "PYTHONPATH" in os.environ else []
 os.environ.update(PYTHONPATH=os.pathsep.join([LIBRARY, *filter(None, _before)]))
 sys.path.insert(0, LIBRARY)
 
-from kreinflow import costs
-from kreinflow.artifacts import read_json
 from kreinflow.competitors.kinds import HOMOLOGY, kind_of_folds, twins_of
 from kreinflow.configuration import complete_configuration, read_configuration
-from kreinflow.costs import BASE_MB
 from kreinflow.errors import InputError
 from kreinflow.failures import Failures
-from kreinflow.landmarks.selector import count_landmarks
 from kreinflow.plan import UNLABELLED, DatasetPlan
 from kreinflow.preflight import check_files
 from kreinflow.provenance import code_digest, file_sha256
@@ -144,80 +140,6 @@ def column_files(wildcards):
         "union": f"{folder}/columns/landmarks.tsv",
         "self_scores": f"{folder}/columns/self_scores.npy",
     }
-
-
-def present_mb(input):
-    """Megabytes of the inputs, which have N, m and the lengths in them. In a group of rules that
-    follow each other some are yet to be made: they count nothing, but do not leave the rule without
-    resources, as `input.size_mb` would."""
-    return sum(path.stat().st_size for path in map(Path, input) if path.exists()) / 1e6
-
-
-def scale(base, per_mb):
-    """A resource that grows with the size of the inputs and with each attempt."""
-    return lambda wildcards, input, attempt: int((base + per_mb * present_mb(input)) * attempt)
-
-
-def statistics_of(input):
-    """The statistics of a data set. In a dry run they are not there yet: Snakemake takes that, as
-    FileNotFoundError alone. A damaged file ends the run with its message, and no traceback."""
-    Path(input.summary).stat()
-    try:
-        return read_json(input.summary)["statistics"]
-    except InputError as error:
-        print(error.line(), file=sys.stderr, flush=True)
-        sys.exit(error.exit_code)
-
-
-def alignment_minutes(pairs, blocks=len(BLOCKS)):
-    """Run time of a block, for a function of the inputs that counts the pairs of all blocks."""
-
-    def minutes(wildcards, input, attempt, threads):
-        statistics = statistics_of(input)
-        share = pairs(input, statistics) / blocks
-        return int(costs.alignment_minutes(statistics, share, threads) * attempt)
-
-    return minutes
-
-
-def class_pairs(input, statistics):
-    with open(input.candidates, encoding="utf-8", errors="replace") as table:
-        return costs.class_pairs(statistics, [line.partition("\t")[0] for line in table][1:])
-
-
-def column_pairs(input, statistics):
-    return costs.column_pairs(statistics, sum(map(count_landmarks, input.landmarks)))
-
-
-def unknown_pairs(input, statistics):
-    return costs.unknown_pairs(statistics, count_landmarks(input.landmarks))
-
-
-def clustering_minutes(wildcards, input, attempt):
-    return int(costs.clustering_minutes(statistics_of(input)) * attempt)
-
-
-def learning_memory(tiled):
-    """Memory of a learning job; `tiled` tells by the wildcards whether it reads rows by tiles."""
-
-    def megabytes(wildcards, input, attempt):
-        tables = [input.landmarks] if isinstance(input.landmarks, str) else input.landmarks
-        # They are not there in a dry run, nor in a group that is to choose them.
-        known = (count_landmarks(table) for table in tables if Path(table).exists())
-        most = CONFIG["learning"]["memory_mb"] if tiled(wildcards) else None
-        asked = costs.learning_mb(present_mb(input), max(known, default=0), most)
-        return int(asked * attempt)
-
-    return megabytes
-
-
-def always(wildcards):
-    return True
-
-
-def reading_memory(wildcards, input, attempt):
-    per_mb = plan(wildcards).source.memory_per_mb
-    return int((BASE_MB + per_mb * present_mb(input)) * attempt)
 
 
 def _hold_lock():

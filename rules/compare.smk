@@ -31,8 +31,8 @@ rule assign_homology_folds:
         "../envs/alignment.yaml"
     threads: 1
     resources:
-        mem_mb=scale(BASE_MB, 40),
-        runtime=clustering_minutes,
+        mem_mb=megabytes(homology_mb),
+        runtime=minutes("assign_homology_folds", homology_seconds),
     params:
         settings=setting("folds"),
         seed=CONFIG["seed"],
@@ -62,7 +62,7 @@ rule run_competitor:
     threads: CONFIG["alignment"]["threads"]
     resources:
         mem_mb=scale(2 * BASE_MB, 100),
-        runtime=scale(30, 60),
+        runtime=minutes("run_competitor", competitor_seconds),
     params:
         scoring=setting("scoring"),
         molecule=lambda wildcards: plan(wildcards).settings["source"].get("molecule", "protein"),
@@ -92,8 +92,8 @@ rule measure_ours:
         "../envs/learning.yaml"
     threads: CONFIG["alignment"]["threads"]
     resources:
-        mem_mb=scale(2 * BASE_MB, 40),
-        runtime=scale(10, 10),
+        mem_mb=scale(BASE_MB, 30),
+        runtime=minutes("measure_ours", ours_seconds),
     params:
         scoring=setting("scoring"),
         source=setting("source"),
@@ -140,7 +140,7 @@ rule tabulate_comparison:
     threads: 1
     resources:
         mem_mb=scale(BASE_MB, 0),
-        runtime=scale(5, 0),
+        runtime=minutes("tabulate_comparison", seconds_a_mb(0), jobs=len(KINDS)),
     params:
         kinds=lambda wildcards: KINDS[wildcards.dataset],
         order=lambda wildcards: [r["name"] for r in plan(wildcards).recipes()],
@@ -164,7 +164,7 @@ rule write_comparison_page:
     threads: 1
     resources:
         mem_mb=scale(BASE_MB, 0),
-        runtime=scale(5, 0),
+        runtime=minutes("write_comparison_page", seconds_a_mb(0)),
     params:
         threads=CONFIG["alignment"]["threads"],
         files=[file_sha256(f"{LIBRARY}/kreinflow/competitors/data/page.html.j2")],

@@ -28,7 +28,7 @@ rule download:
     threads: 1
     resources:
         mem_mb=500,
-        runtime=720,
+        runtime=minutes("download", lambda wildcards, input: 4 * 3600),
     params:
         download=lambda wildcards: DOWNLOADS[wildcards.file],
     script:
@@ -54,8 +54,8 @@ for _name, (_files, _datasets) in READERS.items():
             "../envs/alignment.yaml"
         threads: 1
         resources:
-            mem_mb=reading_memory,
-            runtime=scale(10, 0.1),
+            mem_mb=megabytes(reading_memory),
+            runtime=minutes(_name, seconds_a_mb(costs.READ_MB)),
         params:
             settings=setting("source"),
             unknown=setting("unknown"),

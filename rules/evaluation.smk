@@ -27,8 +27,8 @@ rule evaluate:
         "../envs/report.yaml"
     threads: 1
     resources:
-        mem_mb=scale(BASE_MB, 60),
-        runtime=scale(10, 1),
+        mem_mb=scale(BASE_MB, 30),
+        runtime=minutes("evaluate", seconds_a_mb(costs.EVALUATED_MB)),
     params:
         recipes=setting("recipes"),
         code=code("evaluation.py"),

@@ -21,8 +21,9 @@ rule make_factor:
         "../envs/learning.yaml"
     threads: CONFIG["learning"]["threads"]
     resources:
-        mem_mb=learning_memory(tiled=always),
-        runtime=scale(10, 0.2),
+        learning_memory_mb=rows_memory,
+        mem_mb=megabytes(learning_mb),
+        runtime=minutes("make_factor", factor_seconds),
     params:
         recipes=lambda wildcards: plan(wildcards).recipes(wildcards.selector),
         transforms=CONFIG["transforms"],

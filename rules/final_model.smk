@@ -22,7 +22,7 @@ rule choose_final_model:
     threads: 1
     resources:
         mem_mb=scale(BASE_MB, 10),
-        runtime=scale(5, 0.1),
+        runtime=minutes("choose_final_model", dataset_seconds),
     params:
         recipe=setting("final"),
         order=setting("recipes"),

@@ -18,8 +18,8 @@ rule assign_folds:
         "../envs/alignment.yaml"
     threads: 1
     resources:
-        mem_mb=scale(BASE_MB, 40),
-        runtime=scale(10, 1),
+        mem_mb=megabytes(folds_mb),
+        runtime=minutes("assign_folds", folds_seconds),
     params:
         settings=setting("folds"),
         source=setting("source"),

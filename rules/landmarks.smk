@@ -21,8 +21,10 @@ rule select_landmarks:
         "../envs/learning.yaml"
     threads: 1
     resources:
-        mem_mb=scale(BASE_MB, 100),
-        runtime=scale(10, 2),
+        mem_mb=megabytes(
+            lambda wildcards, input: costs.selection_mb(statistics_of(input), class_pairs(input))
+        ),
+        runtime=minutes("select_landmarks", selection_seconds, jobs=len(CONFIG["selectors"])),
     params:
         selector=lambda wildcards: CONFIG["selectors"][wildcards.selector],
         transforms=CONFIG["transforms"],

@@ -20,10 +20,9 @@ rule train_models:
         "../envs/learning.yaml"
     threads: CONFIG["learning"]["threads"]
     resources:
-        mem_mb=learning_memory(
-            tiled=lambda wildcards: plan(wildcards).learns_by_tiles(wildcards.selector)
-        ),
-        runtime=scale(10, 1),
+        learning_memory_mb=rows_memory,
+        mem_mb=megabytes(training_mb),
+        runtime=minutes("train_models", training_seconds),
     params:
         recipes=lambda wildcards: plan(wildcards).recipes(wildcards.selector),
         learners=lambda wildcards: {

@@ -35,8 +35,10 @@ rule run_experiment:
     resources:
         mem_mb=lambda wildcards, attempt: attempt
         * max(4000, EXPERIMENTS[wildcards.experiment].memory_mb),
-        runtime=lambda wildcards, attempt: attempt
-        * max(60, int(120 * EXPERIMENTS[wildcards.experiment].hours)),
+        runtime=minutes(
+            "run_experiment",
+            lambda wildcards, input: max(600, 3600 * EXPERIMENTS[wildcards.experiment].hours),
+        ),
     params:
         config=lambda wildcards: EXPERIMENTS[wildcards.experiment].config,
         one_against_rest=lambda wildcards: EXPERIMENTS[wildcards.experiment].one_against_rest,
@@ -66,7 +68,7 @@ rule draw_paper_figure:
     threads: 1
     resources:
         mem_mb=scale(2000, 0),
-        runtime=scale(20, 0),
+        runtime=minutes("draw_paper_figure", lambda wildcards, input: 300),
     params:
         data=str(DATA),
         seed=CONFIG["seed"],
@@ -94,7 +96,7 @@ rule write_paper_page:
     threads: 1
     resources:
         mem_mb=scale(BASE_MB, 0),
-        runtime=scale(5, 0),
+        runtime=minutes("write_paper_page", seconds_a_mb(0)),
     params:
         files=[file_sha256(path) for path in sorted(PAPER_DATA.iterdir())],
         code=code("papers_page.py"),

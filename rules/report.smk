@@ -28,7 +28,7 @@ rule collect_times:
     threads: 1
     resources:
         mem_mb=scale(BASE_MB, 0),
-        runtime=scale(5, 0),
+        runtime=minutes("collect_times", seconds_a_mb(0), jobs=len(DATASETS)),
     params:
         times=lambda wildcards: f"{plan(wildcards).folder}/times",
         logs=lambda wildcards: f"{plan(wildcards).folder}/logs",
@@ -55,8 +55,9 @@ rule map_landmarks:
         "../envs/learning.yaml"
     threads: CONFIG["learning"]["threads"]
     resources:
-        mem_mb=learning_memory(tiled=always),
-        runtime=scale(5, 0.1),
+        learning_memory_mb=rows_memory,
+        mem_mb=megabytes(learning_mb),
+        runtime=minutes("map_landmarks", map_seconds),
     params:
         seed=CONFIG["seed"],
         code=code("landmark_map.py"),
@@ -95,8 +96,8 @@ rule draw_figures:
         "../envs/report.yaml"
     threads: 1
     resources:
-        mem_mb=scale(BASE_MB, 40),
-        runtime=scale(10, 1),
+        mem_mb=scale(BASE_MB, 10),
+        runtime=minutes("draw_figures", seconds_a_mb(costs.SHOWN_MB), jobs=len(DATASETS)),
     params:
         code=code("figures.py"),
     script:
@@ -124,8 +125,8 @@ rule write_report:
         "../envs/report.yaml"
     threads: 1
     resources:
-        mem_mb=scale(BASE_MB, 40),
-        runtime=scale(10, 1),
+        mem_mb=scale(BASE_MB, 10),
+        runtime=minutes("write_report", seconds_a_mb(costs.SHOWN_MB)),
     params:
         config=ASKED,
         code=code("report.py"),

@@ -25,9 +25,8 @@ rule score_unknown:
     threads: CONFIG["alignment"]["threads"]
     resources:
         alignment_memory_mb=CONFIG["alignment"]["memory_mb"],
-        mem_mb=lambda wildcards, input, attempt: CONFIG["alignment"]["memory_mb"]
-        + reading_memory(wildcards, input, attempt),
-        runtime=alignment_minutes(unknown_pairs, blocks=1),
+        mem_mb=megabytes(unknown_mb),
+        runtime=minutes("score_unknown", alignment_seconds(unknown_pairs, blocks=1)),
     params:
         unknown=setting("unknown"),
         scoring=setting("scoring"),
@@ -64,8 +63,8 @@ rule measure_unknown:
         "../envs/learning.yaml"
     threads: 1
     resources:
-        mem_mb=scale(BASE_MB, 60),
-        runtime=scale(10, 1),
+        mem_mb=scale(BASE_MB, 30),
+        runtime=minutes("measure_unknown", seconds_a_mb(costs.EVALUATED_MB)),
     params:
         recipes=lambda wildcards: plan(wildcards).recipes(),
         code=code("unknown.py"),
@@ -93,8 +92,8 @@ rule draw_unknown:
         "../envs/report.yaml"
     threads: 1
     resources:
-        mem_mb=scale(BASE_MB, 40),
-        runtime=scale(5, 1),
+        mem_mb=scale(BASE_MB, 10),
+        runtime=minutes("draw_unknown", seconds_a_mb(costs.SHOWN_MB)),
     params:
         code=code("unknown_figure.py"),
     script:

@@ -5,9 +5,9 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+from kreinflow.account import alignment_account
 from kreinflow.artifacts import write_array, write_json
 from kreinflow.console import logged
-from kreinflow.costs import alignment_account
 from kreinflow.landmarks.stage import read_candidates, read_union
 from kreinflow.scores import open_scores, read_scheme, write_columns
 from kreinflow.sequences.dataset import read_dataset

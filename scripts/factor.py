@@ -2,16 +2,13 @@
 
 from kreinflow.artifacts import write_table
 from kreinflow.console import logged
-from kreinflow.costs import rows_mb
-from kreinflow.landmarks.selector import count_landmarks
 from kreinflow.models.factor_file import factor_table, save_factors, spectrum_table
 from kreinflow.models.factors import make_factors
 from kreinflow.models.run import open_run, read_landmark_table
 from kreinflow.numerics import limited
 from kreinflow.scores import read_scheme, transforms_of
 
-landmarks_read = count_landmarks(snakemake.input.landmarks)
-memory_mb = rows_mb(snakemake.resources.mem_mb, landmarks_read)
+memory_mb = snakemake.resources.learning_memory_mb
 with logged(snakemake.log[0]) as console, limited(snakemake.threads, memory_mb):
     files, params = snakemake.input, snakemake.params
     run = open_run(files)

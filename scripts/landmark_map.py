@@ -7,17 +7,14 @@ import numpy as np
 from kreinflow.artifacts import write_json, write_table
 from kreinflow.classify.model_file import Model
 from kreinflow.console import logged
-from kreinflow.costs import rows_mb
 from kreinflow.krein.landmark_kernel import landmark_kernel
-from kreinflow.landmarks.selector import count_landmarks
 from kreinflow.models.factor_file import load_leading, load_transforms
 from kreinflow.models.landmark_map import map_points, similar_classes
 from kreinflow.models.run import open_run, read_landmark_table
 from kreinflow.numerics import limited
 from kreinflow.sequences.partition import ALL
 
-landmarks_read = max(map(count_landmarks, snakemake.input.landmarks))
-memory_mb = rows_mb(snakemake.resources.mem_mb, landmarks_read)
+memory_mb = snakemake.resources.learning_memory_mb
 with logged(snakemake.log[0]) as console, limited(snakemake.threads, memory_mb):
     files = snakemake.input
     recipe = Model.load(files.model).classifier.about["recipe"]

@@ -6,9 +6,7 @@ import pandas as pd
 
 from kreinflow.artifacts import write_table
 from kreinflow.console import logged
-from kreinflow.costs import rows_mb
 from kreinflow.landmarks.registry import make_selector
-from kreinflow.landmarks.selector import count_landmarks
 from kreinflow.landmarks.stage import LandmarkStage
 from kreinflow.models.factor_file import load_embedding, load_transforms
 from kreinflow.models.fold_models import save_fold_models
@@ -19,8 +17,7 @@ from kreinflow.models.training import Training
 from kreinflow.numerics import limited
 from kreinflow.sequences.partition import fold_numbers
 
-landmarks_read = count_landmarks(snakemake.input.landmarks)
-memory_mb = rows_mb(snakemake.resources.mem_mb, landmarks_read)
+memory_mb = snakemake.resources.learning_memory_mb
 with logged(snakemake.log[0]) as console, limited(snakemake.threads, memory_mb):
     files, params, fold = snakemake.input, snakemake.params, snakemake.wildcards.fold
     run = open_run(files)

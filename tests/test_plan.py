@@ -104,11 +104,15 @@ def test_folds_end_with_all(tmp_path):
 
 def test_tiles_are_what_all_learners_read():
     found = plan(recipe("one", "balls"), recipe("two", "drawn", learner="nearest"))
-    by_tiles = {name: found.learns_by_tiles(name) for name in found.trained_selectors}
+    by_tiles = {
+        name: all(learner.by_tiles for learner in found.learners(name))
+        for name in found.trained_selectors
+    }
     assert by_tiles["balls"]
     SVC = {"method": "linear_svc"}
     config = {**found.config, "learners": {"ikfd": LEARNERS["ikfd"], "nearest": SVC}}
-    assert not DatasetPlan(config, "mine").learns_by_tiles("drawn")
+    (learner,) = DatasetPlan(config, "mine").learners("drawn")
+    assert not learner.by_tiles
 
 
 def test_what_is_classified_is_the_data_sets_own(tmp_path):

@@ -1,32 +1,150 @@
-"""What a run costs: pairs to align, minutes and megabytes to ask a cluster for.
+"""What a run costs: pairs to align, seconds and megabytes, and what jobs ask a cluster for.
 
-``statistics`` are those of a data set's ``summary.json``.
+``statistics`` are those of a data set's ``summary.json``. Seconds are those of one thread, as
+measured on two kinds of processors; ``python benchmarks/asked.py`` holds all of them against
+``benchmarks/scale.tsv``, and what a run asked for against what it took.
+
+Rules ask here, and no script of a job does: a new figure is no reason to run a job again.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-import numpy as np
-
-from kreinflow.alignment.scoring import ScoringScheme
-from kreinflow.landmarks.budgets import pairs_with
-from kreinflow.landmarks.candidates import SKETCH
-from kreinflow.numerics import IntArray
-from kreinflow.sequences.dataset import Dataset
+from kreinflow.learners.learner import Learner
 
 Statistics = Mapping[str, Any]
 
-BASE_MB = 1000
-"""Memory of a job beside its matrices: 200 to 400 MB for the libraries that it imports, and on a
-cluster 3 x 200 MB for the Snakemakes that stand around it: those of the batch script, of the
-step, and, in a group, of the job itself."""
+# --- what jobs ask for -------------------------------------------------------------------------
 
-CELLS = 2e9
-"""Cells of alignment a second and thread that run times are asked for by. Less than half of what
-benchmarks/alignment.py measures: machines differ, and so do lengths."""
+SPARE = 3.0
+"""Jobs ask for so many times the seconds that are expected."""
+
+START_MINUTES = 5
+"""And for these minutes more: on a cluster two Snakemakes start before the job, in 5 to 9 s, and
+libraries are read from a file system that others use too."""
+
+BASE_MB = 850
+"""Memory of a job beside its data: 110 to 230 MB for the libraries that it imports (the smallest
+jobs of a run), and on a cluster 2 x 165 MB for the Snakemakes around it. Then a half more."""
 
 LEAST_ROWS_MB = 64
 """What a learning job has for its rows at least."""
+
+RECORD_BYTES = 1000
+"""Of a record and its sequence, with two for each residue: 840 of 150 residues (``columns`` in
+scale.tsv, 1,000,000 sequences)."""
+
+PAIR_BYTES = 100
+"""Of a pair that is aligned, until ``alignment.memory_mb`` is reached: 50 to 80 (``align`` in
+scale.tsv)."""
+
+LOOKED_AT_BYTES = 40
+"""Of a score that a selector looks at: 19 (``landmarks`` in scale.tsv) to 30 (pfam30)."""
+
+GROUPED_BYTES = 25_000
+"""Of a sequence whose words are looked up: 8,500 of 150 residues, 17,000 of 400; a half more."""
+
+TABLED_BYTES = 150
+"""Of a probability that becomes the text of a table: 94 where one table of them is written."""
+
+# --- seconds of one thread. Of scale.tsv: those on two threads, twice ----------------------------
+
+ALIGNED_RESIDUE, ALIGNED_CELL = 3.5e-8, 6e-11
+"""Of a pair: lengths of 75 to 3,000 in benchmarks/results.md, with a quarter more for the work
+around it (``align`` in scale.tsv). Columns are dearer than cells, so short sequences are slow."""
+
+READ_MB = 0.3
+"""Of a megabyte of the user's files: .13 s for FASTA (``read`` in scale.tsv), packed more."""
+
+RECORD = 4e-6
+"""Of a record, for a job that reads the data set and makes a table of it (folds of 20,000)."""
+
+GROUPED_SEQUENCE = 5e-4
+"""Of a sequence in clusters of near-identical ones: 2e-4 s for 20,000, of lengths 150 and 400."""
+
+GATHERED = 5e-8
+"""Of a score that is gathered into the columns (``columns`` in scale.tsv: 2e-8 to 5e-8 s)."""
+
+LOOKED_AT = 1e-7
+"""Of a score that a selector looks at: 4e-8 s for enclosing balls (``landmarks`` in scale.tsv),
+with its way out of the store 2e-7 s (pfam30). Most selectors by a sketch are between: 2e-8 to 1e-7
+s for 10,000 rows, a sketch of 200 and 300 landmarks."""
+
+CLUSTERED = 3e-6
+"""Of a score of the sketch where columns are clustered: 2.3e-6 s at the same size, and at 5,000."""
+
+FACTOR_ENTRY, FACTOR_PRODUCT, FACTOR_CUBE = 1e-7, 1.2e-10, 1.5e-9
+"""Of the n m entries of a factor, its n m^2 products and its m^3 (``factor`` in scale.tsv)."""
+
+FIT_ENTRY, FIT_PRODUCT, FIT_SQUARE, FIT_CUBE = 3e-8, 6.2e-11, 1e-8, 1e-10
+"""The same of a fit from the moments of the rows (``ny_ikfd`` in scale.tsv). Of the cubes a choice
+of hyper-parameters has one, of the squares m^2 one for each class."""
+
+CLASS_CUBE = 1.2e-10
+"""Of m^3 for each class and choice, where each class has a covariance of its own."""
+
+STEP_ROW, STEP_ENTRY, STEP_CLASS, STEP_CUBE = 4e-8, 2.8e-10, 1e-3, 8e-12
+"""A step of Ny-PCVM for each class: of the n rows, the n m entries, the class and its m^3
+(``ny_pcvm`` in scale.tsv)."""
+
+STEPS, FULL_STEPS = 100, 20
+"""Steps that Ny-PCVM takes, if ``max_iter`` allows so many: 22 to 100 in most of our runs. In the
+first 20 (scale.tsv has no more) most functions are pruned, so later ones have no m^3."""
+
+WORK: Mapping[str, float] = {
+    "ny_epcvm": 1e-6,
+    "krein_sh_svm": 3e-8,
+    "cvm": 1.2e-8,
+    "dissimilarity_space": 1.2e-8,
+    "linear_svc": 7e-8,
+}
+"""Of the n m entries for each class and choice, in learners that go over the rows many times
+(``method`` in scale.tsv)."""
+
+SVC_PAIR = 1.5e-7
+"""Of the n^2 pairs of rows for each choice of SVC (``method`` in scale.tsv)."""
+
+SCORE, DECISION, DECISION_ENTRY = 5e-9, 2.5e-8, 1.3e-10
+"""Of the n m scores that are transformed, and for each class of the n decisions and their n m
+entries (``predict`` in scale.tsv)."""
+
+TABLED = 3e-6
+"""Of a probability that is written to a packed table, with all digits (1,380,000 of them)."""
+
+EVALUATED_MB = 0.7
+"""Of a megabyte of packed predictions, some 100,000 probabilities, that are measured and written
+once more: .5 s for 46 classes. In memory it is 18 MB."""
+
+CLASSIFIED_MB = 60
+"""Of a megabyte of new sequences, of length 350 and with 1,000 landmarks."""
+
+SHOWN_MB = 1.0
+"""Of a megabyte of tables that are drawn or shown."""
+
+
+def minutes(seconds: float, threads: int = 1, attempt: int = 1, most: float | None = None) -> int:
+    """Return the run time to ask for.
+
+    Parameters
+    ----------
+    seconds : float
+        Of one thread, that the job is expected to take.
+    threads : int
+    attempt : int
+        The second asks for twice as much, the third for three times.
+    most : float, optional
+        Minutes that no attempt goes beyond.
+
+    Examples
+    --------
+    >>> minutes(0), minutes(600), minutes(600, threads=2), minutes(600, attempt=2, most=60)
+    (5, 35, 20, 60)
+    """
+    asked = attempt * (START_MINUTES + SPARE * seconds / (60 * threads))
+    return max(1, int(asked if most is None else min(asked, most)))
+
+
+# --- pairs -------------------------------------------------------------------------------------
 
 
 def class_pairs(statistics: Statistics, candidates: Iterable[str]) -> int:
@@ -49,23 +167,159 @@ def unknown_pairs(statistics: Statistics, landmarks: int) -> int:
     return int(sum(statistics["unknown"].values())) * landmarks
 
 
-def _cells(statistics: Statistics) -> float:
-    """Return the cells of a pair of mean length; 0 where nothing is aligned."""
-    return float(statistics["lengths"].get("mean", 0) ** 2)
+def _all_pairs_of_classes(statistics: Statistics) -> float:
+    return sum(int(size) ** 2 for size in statistics["class_sizes"].values()) / 2
 
 
-def alignment_minutes(statistics: Statistics, pairs: float, threads: int) -> float:
-    """Return the run time to ask for: 10 minutes and that of the pairs."""
-    return 10 + pairs * _cells(statistics) / (60 * CELLS * threads)
+# --- seconds -----------------------------------------------------------------------------------
 
 
-def clustering_minutes(statistics: Statistics) -> float:
-    """Return the run time to ask for where clusters are made.
+def records(statistics: Statistics) -> int:
+    """Return the number of records of a data set."""
+    return int(sum(statistics["class_sizes"].values()))
 
-    All pairs of a class are aligned, some twice more, in one thread.
+
+def alignment_seconds(statistics: Statistics, pairs: float) -> float:
+    """Return the seconds of the alignment of pairs of mean length; 0 where nothing is aligned."""
+    length = float(statistics["lengths"].get("mean", 0))
+    return pairs * (ALIGNED_RESIDUE * length + ALIGNED_CELL * length**2)
+
+
+def reading_seconds(input_mb: float) -> float:
+    """Return the seconds that reading the user's files takes."""
+    return READ_MB * input_mb
+
+
+def dataset_seconds(statistics: Statistics) -> float:
+    """Return the seconds of a job that reads the data set and makes a table of it."""
+    return RECORD * records(statistics)
+
+
+def grouping_seconds(statistics: Statistics) -> float:
+    """Return the seconds that clusters of near-identical sequences take."""
+    return dataset_seconds(statistics) + GROUPED_SEQUENCE * int(statistics["distinct"])
+
+
+def clustering_seconds(statistics: Statistics) -> float:
+    """Return the seconds of clusters of relatives: all pairs of a class, some aligned thrice."""
+    pairs = _all_pairs_of_classes(statistics)
+    return grouping_seconds(statistics) + 3 * alignment_seconds(statistics, pairs)
+
+
+def gathering_seconds(statistics: Statistics, landmarks: int) -> float:
+    """Return the seconds of gathering the columns of the landmarks."""
+    return dataset_seconds(statistics) + GATHERED * column_pairs(statistics, landmarks)
+
+
+def selection_seconds(statistics: Statistics, pairs: float, method: str) -> float:
+    """Return the seconds of choosing the landmarks of a fold from the scores of some pairs.
+
+    ``method`` is that of the selector.
     """
-    pairs = sum(int(size) ** 2 for size in statistics["class_sizes"].values()) / 2
-    return 30 + pairs * (1e-4 + 3 * _cells(statistics) / CELLS) / 60
+    of_score = CLUSTERED if method == "kmeans" else LOOKED_AT
+    return dataset_seconds(statistics) + of_score * pairs
+
+
+def factor_seconds(rows: int, landmarks: int) -> float:
+    """Return the seconds of one Krein factor and its eigenpairs."""
+    n, m = rows, landmarks
+    return FACTOR_ENTRY * n * m + FACTOR_PRODUCT * n * m**2 + FACTOR_CUBE * m**3
+
+
+def fit_seconds(learner: Learner, rows: int, landmarks: int, classes: int) -> float:
+    """Return the seconds of one fit of all choices of a learner."""
+    n, m, method, settings = rows, landmarks, learner.method, learner.settings
+    choices = len(learner.choices())
+    if method == "nearest_landmark":
+        return 0.0
+    seconds = FIT_ENTRY * n * m + FIT_PRODUCT * n * m**2
+    seconds += choices * (FIT_SQUARE * classes * m**2 + FIT_CUBE * m**3)
+    if method == "ikqd" or settings.get("scatter") == "balanced":
+        seconds += CLASS_CUBE * choices * classes * m**3
+    if method == "ny_pcvm":
+        step = STEP_ROW * n + STEP_ENTRY * n * m + STEP_CLASS
+        seconds += classes * min(STEPS, settings["max_iter"]) * step
+        seconds += classes * min(FULL_STEPS, settings["max_iter"]) * STEP_CUBE * m**3
+    if method == "svc":
+        seconds += SVC_PAIR * choices * n**2
+    seconds += WORK.get(method, 0.0) * choices * n * m * classes
+    # More basis functions than landmarks are tried.
+    return 4 * seconds if settings.get("basis") == "all" else seconds
+
+
+def decision_seconds(rows: int, landmarks: int, classes: int) -> float:
+    """Return the seconds of the decisions for some rows."""
+    n, m = rows, landmarks
+    return SCORE * n * m + classes * (DECISION * n + DECISION_ENTRY * n * m)
+
+
+def training_seconds(
+    statistics: Statistics,
+    landmarks: int,
+    learners: Sequence[Learner],
+    inner_folds: int,
+    tested: float,
+) -> float:
+    """Return the seconds of the training of all recipes of a selector on one fold.
+
+    Parameters
+    ----------
+    statistics : mapping
+    landmarks : int
+        Of this selector and fold.
+    learners : sequence of Learner
+        That of each recipe.
+    inner_folds : int
+        Each has a factor and fits of its own, beside those of the fold. If memory is scarce,
+        recipes do not share these factors.
+    tested : float
+        The share of the records whose probabilities are written.
+    """
+    n, m, classes = records(statistics), landmarks, len(statistics["class_sizes"])
+    seconds = dataset_seconds(statistics) + TABLED * tested * n * classes * len(learners)
+    for learner in learners:
+        seconds += inner_folds * factor_seconds(n, m)
+        seconds += (inner_folds + 1) * fit_seconds(learner, n, m, classes)
+        seconds += (len(learner.choices()) + 1) * decision_seconds(n, m, classes)
+    return seconds
+
+
+def competitor_seconds(statistics: Statistics, tested: float) -> float:
+    """Return the seconds of a competitor on a fold: thrice all tested with all others, as BLAST.
+
+    A search for best hits by BLAST takes that, one by alignment alone a third (docs/compare.md).
+    """
+    pairs = tested * (1 - tested) * records(statistics) ** 2
+    return dataset_seconds(statistics) + 3 * alignment_seconds(statistics, pairs)
+
+
+def map_seconds(statistics: Statistics, landmarks: int) -> float:
+    """Return the seconds of the landmark map: one pass over the transformed scores."""
+    return dataset_seconds(statistics) + FACTOR_ENTRY * records(statistics) * landmarks
+
+
+# --- megabytes ---------------------------------------------------------------------------------
+
+
+def dataset_mb(statistics: Statistics) -> float:
+    """Return megabytes for the records and sequences of a data set, in memory."""
+    length = float(statistics["lengths"].get("mean", 0))
+    return records(statistics) * (RECORD_BYTES + 2 * length) / 1e6
+
+
+def scores_mb(pairs: float, most_mb: float) -> float:
+    """Return megabytes for the scores of a job that aligns or gathers: no more than it may hold."""
+    return min(PAIR_BYTES * pairs / 1e6, most_mb)
+
+
+def grouping_mb(statistics: Statistics) -> float:
+    """Return megabytes for the words by which near-identical sequences are found."""
+    return GROUPED_BYTES * int(statistics["distinct"]) / 1e6
+
+
+def selection_mb(statistics: Statistics, pairs: float) -> float:
+    """Return the memory to ask for where landmarks are chosen from the scores of some pairs."""
+    return BASE_MB + dataset_mb(statistics) + LOOKED_AT_BYTES * pairs / 1e6
 
 
 def square_mb(landmarks: int) -> float:
@@ -82,71 +336,45 @@ def square_mb(landmarks: int) -> float:
     return 16 * 8 * landmarks**2 / 1e6
 
 
-def learning_mb(input_mb: float, landmarks: int, tiled_mb: float | None) -> float:
+def learning_mb(
+    statistics: Statistics,
+    landmarks: int,
+    tiled_mb: float | None,
+    learners: Sequence[Learner] = (),
+    tested: float = 0,
+) -> float:
     """Return the memory to ask for where something is learned.
 
     Parameters
     ----------
-    input_mb : float
-        Of the job's files: float64 rows take several times as much.
+    statistics : mapping
     landmarks : int
-        Matrices of landmarks with landmarks come on top of the rows.
+        Six matrices of float64 have a row for each record and a column for each of them, at most;
+        matrices of landmarks with landmarks come on top.
     tiled_mb : float or None
-        What rows take at most if they are read by tiles; None if all are held.
+        What these rows take at most if they are read by tiles; None if all are held.
+    learners, tested
+        See :func:`training_seconds`. Decisions of all choices of hyper-parameters are held for all
+        records and classes, and some arrays of that shape more.
     """
-    rows = 24 * input_mb
+    rows = 6 * 8 * records(statistics) * landmarks / 1e6
     if tiled_mb is not None:
         rows = min(rows, tiled_mb)
-    return BASE_MB + rows + square_mb(landmarks)
+    rows = max(rows, LEAST_ROWS_MB)
+    cells = records(statistics) * len(statistics["class_sizes"])
+    held = max((8 * (len(learner.choices()) + 4) for learner in learners), default=0)
+    by_class = cells * (held + TABLED_BYTES * tested * len(learners)) / 1e6
+    return BASE_MB + dataset_mb(statistics) + rows + square_mb(landmarks) + by_class
 
 
-def rows_mb(asked_mb: float, landmarks: int) -> float:
-    """Return what is left for rows of the memory that :func:`learning_mb` asked for."""
-    return max(asked_mb - BASE_MB - square_mb(landmarks), LEAST_ROWS_MB)
+def rows_mb(given_mb: float, landmarks: int, most_mb: float) -> float:
+    """Return what rows may take where jobs are given less memory than :func:`learning_mb` returns.
 
-
-def alignment_account(
-    dataset: Dataset,
-    scheme: ScoringScheme | None,
-    candidates: Mapping[str, IntArray],
-    union: IntArray,
-) -> dict[str, Any]:
-    """Count the alignments that a run needs, and those that the full matrix would.
-
-    A pair that a class block and a column both want is counted once, and so is a pair of two
-    landmarks. Rows of the sketch meet all others, as landmarks do.
+    Parameters
+    ----------
+    given_mb : float
+    landmarks : int
+    most_mb : float
+        ``learning.memory_mb``, which they may take anyhow.
     """
-    n = len(dataset.digests)
-    everywhere = np.zeros(n, dtype=bool)
-    everywhere[union] = True
-    everywhere[candidates.get(SKETCH, union)] = True
-    m = int(everywhere.sum())
-    pairs = pairs_with(m, n)
-    labels = np.asarray(dataset.row_labels)
-    for label, picked in candidates.items():
-        if label == SKETCH:
-            continue
-        size = int(np.sum(labels == label))
-        # Pairs of a class with a candidate in them, less those that are counted already.
-        asked = np.zeros(n, dtype=bool)
-        asked[picked] = True
-        both = int(np.sum(asked & everywhere))
-        only_candidate = int(asked.sum()) - both
-        plain = size - int(np.sum((asked | everywhere) & (labels == label)))
-        pairs += only_candidate * plain + only_candidate * (only_candidate - 1) // 2
-    return {
-        "aligned": pairs if scheme else 0,
-        "self_scores": n if scheme else 0,
-        "full_matrix": n * (n - 1) // 2,
-        "distinct": n,
-        "landmarks_of_all_folds": len(union),
-        "store": scheme.digest if scheme else None,
-        "scheme": {
-            "matrix": scheme.matrix.name,
-            "gap_open": scheme.gap_open,
-            "gap_extend": scheme.gap_extend,
-            "mode": scheme.mode,
-        }
-        if scheme
-        else None,
-    }
+    return max(min(given_mb - BASE_MB - square_mb(landmarks), most_mb), LEAST_ROWS_MB)

@@ -5,6 +5,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from kreinflow.learners.learner import Learner
 from kreinflow.learners.registry import make_learner
 from kreinflow.sequences.folds import count_folds
 from kreinflow.sequences.partition import ALL, fold_name
@@ -95,10 +96,10 @@ class DatasetPlan:
         """Whether a selector looks at scores, which are then aligned before the columns."""
         return any(self.most_wanted(key) != 0 for key in ("candidates", "sketch"))
 
-    def learns_by_tiles(self, selector: str) -> bool:
-        """Return whether all learners of a selector's recipes read the factor tile by tile."""
-        learners = {recipe["learner"] for recipe in self.recipes(selector)}
-        return all(make_learner(self.config["learners"][name]).by_tiles for name in learners)
+    def learners(self, selector: str) -> list[Learner]:
+        """Return the learner of each recipe of a selector."""
+        known = self.config["learners"]
+        return [make_learner(known[recipe["learner"]]) for recipe in self.recipes(selector)]
 
     @cached_property
     def source(self) -> Source:

@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from kreinflow.account import alignment_account
 from kreinflow.alignment.store import ScoreStore
-from kreinflow.costs import alignment_account
 from kreinflow.errors import InputError
 from kreinflow.landmarks.registry import SELECTORS, make_selector
 from kreinflow.landmarks.stage import (

@@ -5,8 +5,13 @@ import subprocess
 import sys
 
 import pytest
+import yaml
 
+from kreinflow import costs
 from kreinflow.artifacts import write_json
+from kreinflow.configuration import complete_configuration
+from kreinflow.learners.registry import make_learner
+from kreinflow.papers.experiments import load_experiments
 from workflow.conftest import ROOT, SMALL
 
 ASKED = """
@@ -14,29 +19,51 @@ import json, sys
 from pathlib import Path
 from types import SimpleNamespace
 from snakemake.api import SnakemakeApi
-from snakemake.settings.types import ConfigSettings, OutputSettings, ResourceSettings
+from snakemake.resources import GroupResources
+from snakemake.settings.types import ConfigSettings, GroupSettings, OutputSettings, ResourceSettings
 
 class Input(list):
     pass
 
-snakefile, config, questions = sys.argv[1:]
+snakefile, config, given = sys.argv[1:]
+given = json.loads(given)
 with SnakemakeApi(OutputSettings()) as api:
     workflow = api.workflow(
-        resource_settings=ResourceSettings(cores=1),
+        resource_settings=ResourceSettings(cores=given["cores"], resources=given["resources"]),
         config_settings=ConfigSettings(configfiles=[Path(config)]),
         snakefile=Path(snakefile),
-    )
-    rules = {rule.name: rule for rule in workflow._workflow.rules}
-    answers = []
-    for rule, resource, wildcards, files, named, attempt, threads in json.loads(questions):
-        given = Input(files)
-        vars(given).update(named)
+    )._workflow
+    workflow.group_settings = GroupSettings(given["groups"], given["components"])
+    rules = {rule.name: rule for rule in workflow.rules}
+
+    def asked(rule, resource, wildcards, files, named, attempt=1, threads=1):
+        inputs = Input(files)
+        vars(inputs).update(named)
         wildcards = SimpleNamespace(dataset="small", **wildcards)
-        found = rules[rule].resources[resource].evaluate(
-            wildcards, input=given, attempt=attempt, threads=threads
-        )
-        answers.append(found.value)
-print(json.dumps(answers))
+        return rules[rule].resources[resource].evaluate(
+            wildcards, input=inputs, attempt=attempt, threads=threads
+        ).value
+
+    answers = [asked(*question) for question in given["questions"]]
+    # Rules of a group that wait for each other, and how many jobs each has.
+    groups = []
+    for levels, wildcards, files, named, attempt in given["sums"]:
+        toposorted = [
+            [
+                SimpleNamespace(
+                    pipe_group=None,
+                    resources={
+                        "_cores": 1,
+                        "runtime": asked(rule, "runtime", wildcards, files, named, attempt),
+                    },
+                )
+            ] * count
+            for rule, count in levels
+        ]
+        summed = GroupResources.basic_layered(toposorted, workflow.global_resources, False)
+        groups.append(summed["runtime"])
+scripts = [name for name, rule in rules.items() if rule.script]
+print(json.dumps([scripts, answers, groups]))
 """
 """What resources of rules are, of inputs that need not be those of a run."""
 
@@ -50,17 +77,14 @@ STATISTICS = {
     "lengths": {"mean": 3000.0},
     "unknown": {"c": 50_000, "d": 20_000},
 }
-CELLS = 3000.0**2
-CELLS_A_MINUTE = 60 * 2e9
-CLUSTERED = (60_000**2 + 45_000**2) / 2
 FEW, MANY = 1000, 2000
 BLOCKS = 2  # of the small config; 512 and 2048 MB are the defaults of its memory
-SQUARES = 16 * 8 * MANY**2 / 1e6
-
-
-def minutes(pairs, blocks=BLOCKS, threads=1):
-    return 10 + pairs / blocks * CELLS / (CELLS_A_MINUTE * threads)
-
+PROFILE = yaml.safe_load((ROOT / "profiles" / "slurm" / "config.yaml").read_text())
+GROUPS = dict(line.split("=") for line in PROFILE["groups"])
+COMPONENTS = {k: int(v) for k, v in (line.split("=") for line in PROFILE["group-components"])}
+FOLD = {"fold": "r0f0"}
+MEB, UNIFORM = FOLD | {"selector": "meb"}, FOLD | {"selector": "uniform"}
+MEGABYTES = 150  # of the inputs
 
 QUESTIONS = {
     "class_scores": ("align_class_scores", "runtime", {}, "candidates"),
@@ -70,86 +94,173 @@ QUESTIONS = {
     "columns_memory": ("align_columns", "mem_mb", {}, "tables", 2),
     "unknown": ("score_unknown", "runtime", {}, "table"),
     "unknown_memory": ("score_unknown", "mem_mb", {}, "table", 3),
+    "gathering": ("gather_columns", "runtime", {}, "tables"),
     "clusters": ("assign_homology_folds", "runtime", {}, "table", 2),
+    "competitor": ("run_competitor", "runtime", FOLD, "table", 1, 2),
     "reading": ("read_dataset", "mem_mb", {}, "table"),
-    "factor": ("make_factor", "mem_mb", {}, "table", 2),
-    "map": ("map_landmarks", "mem_mb", {}, "tables"),
-    "model_by_tiles": ("train_models", "mem_mb", {"selector": "meb"}, "table"),
-    "model_of_all_rows": ("train_models", "mem_mb", {"selector": "uniform"}, "table"),
-    "model_of_a_dry_run": ("train_models", "mem_mb", {"selector": "uniform"}, "nothing"),
-    "evaluation": ("evaluate", "mem_mb", {}, "table"),
-    "evaluation_minutes": ("evaluate", "runtime", {}, "table", 3),
+    "folds": ("assign_folds", "runtime", {}, "table"),
+    "selection": ("select_landmarks", "runtime", UNIFORM, "candidates"),
+    "factor": ("make_factor", "runtime", MEB, "table"),
+    "factor_memory": ("make_factor", "mem_mb", MEB, "table", 2),
+    "map_memory": ("map_landmarks", "mem_mb", {}, "tables"),
+    "training": ("train_models", "runtime", MEB, "table"),
+    "training_of_few": ("train_models", "runtime", MEB, "few"),
+    "training_of_all": ("train_models", "runtime", {"selector": "meb", "fold": "all"}, "table"),
+    "training_by_tiles": ("train_models", "mem_mb", MEB, "table"),
+    "training_with_all_rows": ("train_models", "mem_mb", UNIFORM, "table"),
+    "training_in_a_group_that_chooses": ("train_models", "mem_mb", UNIFORM, "unchosen"),
+    "evaluation": ("evaluate", "runtime", {}, "table", 3),
+    "evaluation_memory": ("evaluate", "mem_mb", {}, "table"),
 }
 
 
 @pytest.fixture(scope="module")
-def asked(tmp_path_factory):
-    """The answers, and the megabytes of the inputs."""
+def ask(tmp_path_factory):
+    """A function that returns the rules that have a script, answers to questions, and sums."""
     folder = tmp_path_factory.mktemp("resources")
     write_json(folder / "summary.json", {"statistics": STATISTICS})
     (folder / "candidates.tsv").write_text("class\trow\na\t1\na\t2\nb\t3\n\t4\n")
     for name, count in (("few", FEW), ("many", MANY)):
         (folder / name).write_text("row\n" + "5\n" * count)
     with (folder / "columns.npy").open("wb") as file:
-        file.truncate(150_000_000)  # without a byte on the disk
+        file.truncate(MEGABYTES * 1_000_000)  # without a byte on the disk
     few, many, absent = (str(folder / name) for name in ("few", "many", "absent"))
     summary = {"summary": str(folder / "summary.json")}
     kinds = {
         "candidates": summary | {"candidates": str(folder / "candidates.tsv")},
         "tables": summary | {"landmarks": [few, many]},
         "table": summary | {"landmarks": many},
-        "nothing": {"landmarks": absent},
+        "few": summary | {"landmarks": few},
+        "unchosen": summary | {"landmarks": absent},
     }
-    files = [str(folder / "columns.npy"), few, absent]
-    questions = []
-    for rule, resource, wildcards, kind, *more in QUESTIONS.values():
-        attempt, threads = (*more, *[1, 1][len(more) :])
-        inputs = [absent] if kind == "nothing" else files
-        questions.append((rule, resource, wildcards, inputs, kinds[kind], attempt, threads))
+    kinds["all"] = kinds["candidates"] | kinds["table"]
     (folder / "config.yaml").write_text(json.dumps(CONFIG))
-    done = subprocess.run(
-        [
-            sys.executable,
-            "-c",
-            ASKED,
-            str(ROOT / "Snakefile"),
-            "config.yaml",
-            json.dumps(questions),
-        ],
-        cwd=folder,
-        capture_output=True,
-        text=True,
-    )
-    assert done.returncode == 0, done.stderr
-    answers = dict(zip(QUESTIONS, json.loads(done.stdout.splitlines()[-1]), strict=True))
-    return answers, 150 + (folder / "few").stat().st_size / 1e6
+    files = [str(folder / "columns.npy"), absent]
+
+    def answers(questions, sums=(), cores=1, groups=None, components=None, **resources):
+        given = {
+            "questions": [[*q[:3], files, kinds[q[3]], *q[4:]] for q in questions],
+            "sums": [(levels, w, files, kinds[kind], n) for levels, w, kind, n in sums],
+            "cores": cores,
+            "groups": groups or {},
+            "components": components or {},
+            "resources": resources,
+        }
+        done = subprocess.run(
+            [sys.executable, "-c", ASKED, ROOT / "Snakefile", "config.yaml", json.dumps(given)],
+            cwd=folder,
+            capture_output=True,
+            text=True,
+        )
+        assert done.returncode == 0, done.stderr
+        return json.loads(done.stdout.splitlines()[-1])
+
+    return answers
+
+
+@pytest.fixture(scope="module")
+def asked(ask):
+    """The answers to the questions above."""
+    return dict(zip(QUESTIONS, ask(QUESTIONS.values())[1], strict=True))
+
+
+def learners_of_meb():
+    """The learner of each recipe with the selector meb."""
+    known = complete_configuration(CONFIG, "the test")["learners"]
+    return [make_learner(known[name]) for name in ("ikfd", "ikfd", "pcvm")]
 
 
 def test_minutes_of_alignment_are_those_of_the_share_of_a_block(asked):
-    answers, _ = asked
-    pairs = 2 * 60_000 + 45_000 + 100_000
-    assert answers["class_scores"] == int(minutes(pairs))
-    assert answers["class_scores_threads"] == int(minutes(pairs, threads=3))
-    pairs = 100_000 * (FEW + MANY)
-    assert answers["columns"] == int(minutes(pairs))
-    assert answers["columns_again"] == int(2 * minutes(pairs))
-    assert answers["unknown"] == int(minutes(70_000 * MANY, blocks=1))
-    assert answers["clusters"] == int(2 * (30 + CLUSTERED * (1e-4 + 3 * CELLS / 2e9) / 60))
+    def minutes(pairs, **more):
+        return costs.minutes(costs.alignment_seconds(STATISTICS, pairs), **more)
+
+    pairs = (2 * 60_000 + 45_000 + 100_000) / BLOCKS
+    assert asked["class_scores"] == minutes(pairs)
+    assert asked["class_scores_threads"] == minutes(pairs, threads=3)
+    pairs = 100_000 * (FEW + MANY) / BLOCKS
+    assert asked["columns"] == minutes(pairs)
+    assert asked["columns_again"] == minutes(pairs, attempt=2)
+    assert asked["unknown"] == minutes(70_000 * MANY)
+    assert asked["selection"] == costs.minutes(
+        costs.selection_seconds(STATISTICS, 2 * 60_000 + 45_000 + 100_000, "uniform")
+    )
 
 
-def test_memory_follows_the_inputs_that_are_there_and_the_attempt(asked):
-    answers, mb = asked
-    assert answers["reading"] == int(1000 + 40 * mb)
-    assert answers["columns_memory"] == int(2 * (1000 + 512 + 40 * mb))
-    assert answers["unknown_memory"] == 512 + int(3 * (1000 + 40 * mb))
-    assert answers["evaluation"] == int(1000 + 60 * mb)
-    assert answers["evaluation_minutes"] == int(3 * (10 + mb))
+def test_minutes_follow_what_a_job_does(asked):
+    folds = costs.minutes(costs.dataset_seconds(STATISTICS))
+    assert asked["folds"] == folds  # stratified: no clusters
+    assert asked["gathering"] == costs.minutes(costs.gathering_seconds(STATISTICS, FEW + MANY))
+    assert asked["clusters"] == costs.minutes(costs.clustering_seconds(STATISTICS), attempt=2)
+    assert asked["competitor"] == costs.minutes(
+        costs.competitor_seconds(STATISTICS, 1 / 2), threads=2
+    )
+    assert asked["factor"] == costs.minutes(
+        costs.dataset_seconds(STATISTICS) + costs.factor_seconds(105_000, MANY)
+    )
+    assert asked["evaluation"] == costs.minutes(costs.EVALUATED_MB * MEGABYTES, attempt=3)
+
+
+def test_training_is_asked_for_by_its_own_landmarks_recipes_and_fits(asked):
+    """Not by the columns of all folds, of which the inputs have 150 MB."""
+    seconds = [
+        costs.training_seconds(STATISTICS, m, learners_of_meb(), 3, tested)
+        for m, tested in ((MANY, 1 / 2), (FEW, 1 / 2), (MANY, 0))
+    ]
+    names = ("training", "training_of_few", "training_of_all")
+    assert [asked[name] for name in names] == [costs.minutes(s) for s in seconds]
+    assert asked["training_of_few"] < asked["training"] / 2
+
+
+def test_memory_follows_the_data_and_the_attempt(asked):
+    base = costs.BASE_MB + costs.dataset_mb(STATISTICS)
+    assert asked["columns_memory"] == int(2 * (base + 512))
+    assert asked["reading"] == costs.BASE_MB + 40 * MEGABYTES
+    assert asked["unknown_memory"] == int(3 * (costs.BASE_MB + 40 * MEGABYTES + 512))
+    assert asked["evaluation_memory"] == costs.BASE_MB + 30 * MEGABYTES
 
 
 def test_memory_of_learning_has_a_bound_where_rows_are_read_by_tiles(asked):
-    answers, mb = asked
-    assert 24 * mb > 2048
-    assert answers["factor"] == int(2 * (1000 + 2048 + SQUARES))
-    assert answers["map"] == answers["model_by_tiles"] == int(1000 + 2048 + SQUARES)
-    assert answers["model_of_all_rows"] == int(1000 + 24 * mb + SQUARES)
-    assert answers["model_of_a_dry_run"] == 1000  # the landmarks are yet to be chosen
+    base = costs.BASE_MB + costs.dataset_mb(STATISTICS)
+    squares, rows = costs.square_mb(MANY), 48 * 105_000 * MANY / 1e6
+    cells = 105_000 * 2
+    assert rows > 2048
+    assert asked["factor_memory"] == int(2 * (base + 2048 + squares))
+    assert asked["map_memory"] == int(base + 2048 + squares)
+    by_class = cells * (8 * 13 + 150 / 2 * 3) / 1e6  # nine ridges are tried, three tables written
+    assert asked["training_by_tiles"] == int(base + 2048 + squares + by_class)
+    by_class = cells * (8 * 5 + 150 / 2 * 2) / 1e6
+    assert asked["training_with_all_rows"] == int(base + rows + squares + by_class)
+    assert asked["training_in_a_group_that_chooses"] == int(base + 64 + by_class)
+
+
+def test_rows_take_less_where_jobs_are_given_less_memory(ask):
+    question = ("make_factor", "learning_memory_mb", MEB, "table")
+    assert ask([question])[1] == [2048]
+    assert ask([question], mem_mb=3000)[1] == [3000 - costs.BASE_MB - 16 * 8 * MANY**2 // 10**6]
+
+
+def test_no_rule_asks_for_more_than_the_queue_allows(ask):
+    wildcards = UNIFORM | {"competitor": "blast", "experiment": next(iter(load_experiments()))}
+    names = ask([])[0]
+    assert len(names) > 20
+    for attempt in (1, 2, 3):
+        questions = [(name, "runtime", wildcards, "all", attempt) for name in names]
+        _, answers, _ = ask(questions, max_runtime=7)
+        assert {name: a for name, a in zip(names, answers, strict=True) if not 1 <= a <= 7} == {}
+
+
+@pytest.mark.parametrize("attempt", [1, 3])
+def test_no_group_asks_for_more_than_the_queue_allows(ask, attempt):
+    """Snakemake sums the run time of jobs in a group that wait for each other, or for a core."""
+    questions = [("train_models", "runtime", MEB, "table", attempt)]
+    sums = [
+        ([("make_factor", 8), ("train_models", 8)], MEB, "table", attempt),
+        ([("select_landmarks", 8), ("select_landmarks", 8)], MEB, "candidates", attempt),
+    ]
+    groups = {"groups": GROUPS, "components": COMPONENTS, "cores": PROFILE["cores"]}
+    _, (free,), (models, _) = ask(questions, sums, **groups)
+    assert models > 2 * free > 120
+    _, (bound,), (models, landmarks) = ask(questions, sums, max_runtime=120, **groups)
+    assert bound == 30  # factors and models, each twice four side by side
+    assert 60 < models <= 120
+    assert landmarks <= 120

@@ -1,0 +1,231 @@
+# The minutes and megabytes that jobs ask a cluster for: figures of a job, for kreinflow/costs.py.
+# needs: common.smk          makes: nothing
+import sys
+
+from kreinflow import costs
+from kreinflow.artifacts import read_json
+from kreinflow.costs import BASE_MB
+from kreinflow.errors import InputError
+from kreinflow.landmarks.selector import count_landmarks
+
+
+def present_mb(input):
+    """Megabytes of the inputs, which have N, m and the lengths in them. In a group of rules that
+    follow each other some are yet to be made: they count nothing, but do not leave the rule without
+    resources, as `input.size_mb` would."""
+    return sum(path.stat().st_size for path in map(Path, input) if path.exists()) / 1e6
+
+
+def scale(base, per_mb):
+    """A resource that grows with the size of the inputs and with each attempt."""
+    return lambda wildcards, input, attempt: int((base + per_mb * present_mb(input)) * attempt)
+
+
+def statistics_of(input):
+    """The statistics of a data set. In a dry run they are not there yet: Snakemake takes that, as
+    FileNotFoundError alone. A damaged file ends the run with its message, and no traceback."""
+    Path(input.summary).stat()
+    try:
+        return read_json(input.summary)["statistics"]
+    except InputError as error:
+        print(error.line(), file=sys.stderr, flush=True)
+        sys.exit(error.exit_code)
+
+
+# What a queue allows: `--resources max_runtime=120`, or the same line in a profile. Snakemake's own
+# `runtime` there would be shared by all jobs that run at a time.
+MAX_RUNTIME = workflow.global_resources.get("max_runtime").value
+if MAX_RUNTIME is not None and MAX_RUNTIME < 1:
+    refuse(f"resources: max_runtime: {MAX_RUNTIME} minutes are no time. Write 120, say.")
+
+
+def in_line(name, threads, jobs):
+    """How many times the run time of a rule its group may ask for. Snakemake sums those of the rules
+    that wait for each other, and of jobs of a rule that find no core; `jobs` is their number in each
+    part of the group."""
+    groups = workflow.group_settings.overwrite_groups
+    if name not in groups:
+        return 1
+    rules_in_it = sum(group == groups[name] for group in groups.values())
+    parts = workflow.group_settings.group_components.get(groups[name], 1)
+    side_by_side = max(1, (workflow.resource_settings.cores or 1) // threads)
+    return rules_in_it * -(-parts * jobs // side_by_side)
+
+
+def minutes(name, seconds, jobs=1):
+    """Run time of a rule. `seconds` estimates what a job takes in one thread, by its wildcards and
+    inputs; see in_line for `jobs`."""
+
+    def asked(wildcards, input, attempt, threads):
+        most = MAX_RUNTIME and MAX_RUNTIME // in_line(name, threads, jobs)
+        return costs.minutes(seconds(wildcards, input), threads, attempt, most)
+
+    return asked
+
+
+def megabytes(estimate):
+    """Memory of a rule, by what `estimate` returns for its wildcards and inputs."""
+    return lambda wildcards, input, attempt: int(estimate(wildcards, input) * attempt)
+
+
+def seconds_a_mb(seconds):
+    """An estimate by the megabytes of the inputs."""
+    return lambda wildcards, input: seconds * present_mb(input)
+
+
+def dataset_seconds(wildcards, input):
+    return costs.dataset_seconds(statistics_of(input))
+
+
+def dataset_mb(wildcards, input):
+    return BASE_MB + costs.dataset_mb(statistics_of(input))
+
+
+def class_pairs(input):
+    with open(input.candidates, encoding="utf-8", errors="replace") as table:
+        classes = [line.partition("\t")[0] for line in table][1:]
+    return costs.class_pairs(statistics_of(input), classes)
+
+
+def tables_of(input):
+    return [input.landmarks] if isinstance(input.landmarks, str) else list(input.landmarks)
+
+
+def union_of(input):
+    """Landmarks of all tables: that many there are at most, of which some may be the same."""
+    return sum(map(count_landmarks, tables_of(input)))
+
+
+def column_pairs(input):
+    return costs.column_pairs(statistics_of(input), union_of(input))
+
+
+def unknown_pairs(input):
+    return costs.unknown_pairs(statistics_of(input), union_of(input))
+
+
+def alignment_seconds(pairs, blocks=len(BLOCKS)):
+    """An estimate for a block, for a function of the inputs that counts the pairs of all blocks."""
+    return lambda wildcards, input: costs.alignment_seconds(
+        statistics_of(input), pairs(input) / blocks
+    )
+
+
+def alignment_mb(pairs, blocks=len(BLOCKS)):
+    """The same of memory."""
+    most = CONFIG["alignment"]["memory_mb"]
+    return lambda wildcards, input: dataset_mb(wildcards, input) + costs.scores_mb(
+        pairs(input) / blocks, most
+    )
+
+
+def landmarks_of(input):
+    """Landmarks of a job, the most of those of several selectors. They are not there in a dry run,
+    nor in a group that is to choose them: it should not."""
+    there = [table for table in tables_of(input) if Path(table).exists()]
+    return max(map(count_landmarks, there), default=0)
+
+
+def rows_memory(wildcards, input):
+    """What the rows of a learning job may take; less where `--resources mem_mb` gives jobs less."""
+    given, most = workflow.global_resources.get("mem_mb").value, CONFIG["learning"]["memory_mb"]
+    return most if given is None else int(costs.rows_mb(given, landmarks_of(input), most))
+
+
+def tested_share(wildcards):
+    """The share of the records that a fold tests."""
+    folds = len(plan(wildcards).folds) - 1
+    repeats = plan(wildcards).settings["folds"].get("repeats", 1)
+    return 0 if wildcards.fold == ALL or not folds else repeats / folds
+
+
+def reading_memory(wildcards, input):
+    return BASE_MB + plan(wildcards).source.memory_per_mb * present_mb(input)
+
+
+def grouped(wildcards):
+    """Whether near-identical sequences are looked for."""
+    folds = plan(wildcards).settings["folds"]
+    return folds["method"] == "grouped" and folds["column"] is None
+
+
+def folds_seconds(wildcards, input):
+    estimate = costs.grouping_seconds if grouped(wildcards) else costs.dataset_seconds
+    return estimate(statistics_of(input))
+
+
+def folds_mb(wildcards, input):
+    words = costs.grouping_mb(statistics_of(input)) if grouped(wildcards) else 0
+    return dataset_mb(wildcards, input) + words
+
+
+def gathering_seconds(wildcards, input):
+    return costs.gathering_seconds(statistics_of(input), union_of(input))
+
+
+def selection_seconds(wildcards, input):
+    method = CONFIG["selectors"][wildcards.selector]["method"]
+    return costs.selection_seconds(statistics_of(input), class_pairs(input), method)
+
+
+def learning_mb(wildcards, input):
+    """Where rows are read by tiles, and nothing has a column for each class."""
+    most = CONFIG["learning"]["memory_mb"]
+    return costs.learning_mb(statistics_of(input), landmarks_of(input), most)
+
+
+def factor_seconds(wildcards, input):
+    statistics = statistics_of(input)
+    factors = {
+        (r["transform"], str(r["rank"])) for r in plan(wildcards).recipes(wildcards.selector)
+    }
+    one = costs.factor_seconds(costs.records(statistics), landmarks_of(input))
+    return costs.dataset_seconds(statistics) + len(factors) * one
+
+
+def training_mb(wildcards, input):
+    learners, most = plan(wildcards).learners(wildcards.selector), CONFIG["learning"]["memory_mb"]
+    return costs.learning_mb(
+        statistics_of(input),
+        landmarks_of(input),
+        most if all(learner.by_tiles for learner in learners) else None,
+        learners,
+        tested_share(wildcards),
+    )
+
+
+def training_seconds(wildcards, input):
+    return costs.training_seconds(
+        statistics_of(input),
+        landmarks_of(input),
+        plan(wildcards).learners(wildcards.selector),
+        CONFIG["inner_folds"],
+        tested_share(wildcards),
+    )
+
+
+def unknown_mb(wildcards, input):
+    most = CONFIG["alignment"]["memory_mb"]
+    return reading_memory(wildcards, input) + costs.scores_mb(unknown_pairs(input), most)
+
+
+def map_seconds(wildcards, input):
+    return costs.map_seconds(statistics_of(input), landmarks_of(input))
+
+
+def homology_seconds(wildcards, input):
+    return costs.clustering_seconds(statistics_of(input))
+
+
+def homology_mb(wildcards, input):
+    return dataset_mb(wildcards, input) + costs.grouping_mb(statistics_of(input))
+
+
+def competitor_seconds(wildcards, input):
+    return costs.competitor_seconds(statistics_of(input), tested_share(wildcards))
+
+
+def ours_seconds(wildcards, input):
+    statistics = statistics_of(input)
+    pairs = tested_share(wildcards) * costs.records(statistics) * landmarks_of(input)
+    return costs.alignment_seconds(statistics, pairs) + costs.EVALUATED_MB * present_mb(input)
