@@ -36,7 +36,7 @@ import sys
 from importlib import import_module
 from typing import Any
 
-__version__ = "0.3.0"
+__version__ = "0.4.0"
 
 if hasattr(getattr(sys.modules.get("__main__"), "snakemake", None), "wildcards"):
     # The script of a job: Ctrl-C during the imports ends it as it ends any program, and not with
