@@ -1,5 +1,6 @@
 # The minutes and megabytes that jobs ask a cluster for: figures of a job, for kreinflow/costs.py.
 # needs: common.smk          makes: nothing
+import errno
 import sys
 
 from kreinflow import costs
@@ -22,12 +23,15 @@ def scale(base, per_mb):
 
 
 def statistics_of(input):
-    """The statistics of a data set. In a dry run they are not there yet: Snakemake takes that, as
-    FileNotFoundError alone. A damaged file ends the run with its message, and no traceback."""
+    """The statistics of a data set. In a dry run they are not there yet, or are damaged and will be
+    made again: Snakemake takes that, as FileNotFoundError with the name alone. Else a damaged file
+    ends the run with its message, and no traceback."""
     Path(input.summary).stat()
     try:
         return read_json(input.summary)["statistics"]
     except InputError as error:
+        if workflow.dryrun:
+            raise FileNotFoundError(errno.ENOENT, str(error), input.summary) from error
         print(error.line(), file=sys.stderr, flush=True)
         sys.exit(error.exit_code)
 

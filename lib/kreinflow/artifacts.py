@@ -459,7 +459,8 @@ def read_arrays(
                     f"{path}: holds a {found!r} where a {kind!r} is expected. "
                     "Give the right file, or use the version of kreinflow that wrote it."
                 )
-            if not sealed and not older:
+            # Another job may have given it one since: a new file, under the same name.
+            if not sealed and not older and not check_seal(path, advice):
                 raise no_seal(path, advice)
             if sizes is not None:
                 _refuse_others(file, sizes(header))

@@ -45,7 +45,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             options.run(options)
         sys.stdout.flush()  # else what cannot be written is noticed only behind the exit code
     except KeyboardInterrupt as interrupt:
-        print("kreinflow: interrupted; nothing half-written is left.", file=sys.stderr)
+        print("kreinflow: interrupted; no file is left half-written.", file=sys.stderr)
         _give_up_output()
         return exit_code_of(interrupt)
     except BrokenPipeError:  # the reader of our output has seen enough

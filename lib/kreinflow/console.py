@@ -131,7 +131,7 @@ def logged(path: str | Path) -> Iterator[Console]:
         try:
             with ending_tidily():
                 yield console
-            write_json(path.with_suffix(".json"), job_record())
+                write_json(path.with_suffix(".json"), job_record())
         except KeyboardInterrupt as interrupt:
             console.show(f"kreinflow: {path}: interrupted. What is finished is kept.")
             sys.exit(exit_code_of(interrupt))

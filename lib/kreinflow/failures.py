@@ -19,8 +19,7 @@ _OURS = re.compile(rf"kreinflow ({InputError.kind}|error): .*", re.DOTALL)
 _REFUSED = re.compile(r"The error message was '(.*?)'\.?\n", re.DOTALL)
 _OF_SLURM = re.compile(r"^slurmstepd\S*: error: (.*(?:CANCELLED|killed|oom).*)$", re.MULTILINE)
 _TOO_LITTLE = re.compile(
-    r"OUT_OF_MEMORY|TIMEOUT|DUE TO TIME LIMIT|being killed|oom[-_ ]kill|out of memory",
-    re.IGNORECASE,
+    r"\b(OUT_OF_MEMORY|TIMEOUT)\b|DUE TO TIME LIMIT|being killed|(?i:oom[-_ ]kill|out of memory)"
 )
 _NOT_ITS_FAULT = re.compile(r"'(CANCELLED|NODE_FAIL|BOOT_FAIL|PREEMPTED)|node failure")
 
@@ -63,11 +62,12 @@ class Failures:
             self._stamps[log] = _stamp(log)
 
     def _fail(self, job: Any, submitted: str | None, said: str | None, logs: list[str]) -> None:
-        for log in _logs(job):
-            # What this attempt did not write is of an older run; Snakemake would show it.
-            if (old := self._stamps.get(log)) is not None and old == _stamp(log):
-                Path(log).unlink()
-        own = [match[0].strip() for log in _logs(job) if (match := _OURS.search(_text(log)))]
+        old = [log for log in _logs(job) if _stamp(log) in (self._stamps.get(log), None)]
+        if not self._tries[job.jobid]:  # else they are of an attempt before, in this run
+            for log in old:  # of an older run, which Snakemake would show
+                Path(log).unlink(missing_ok=True)
+        new = [log for log in _logs(job) if log not in old]
+        own = [match[0].strip() for log in new if (match := _OURS.search(_text(log)))]
         of_slurm = _unique(line for log in logs for line in _OF_SLURM.findall(_text(log)))
         reasons = _unique([*own, *_words_of(said), *of_slurm])
         place = [log for log in (*_logs(job), *logs) if log and Path(log).is_file()]
@@ -86,7 +86,7 @@ class Failures:
             self._final.append(text)
             again = "It is not tried again."
         else:
-            # Snakemake adds one. What the job holds is freed before that, by the old number.
+            # Snakemake adds one. First it frees the resources of this attempt, which it has kept.
             job._attempt -= not more
             again = f"It is tried again with {'more' if more else 'the same'} memory and time."
         if said is not None:  # without an executor's words the job has said it on the terminal

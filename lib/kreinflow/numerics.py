@@ -40,8 +40,8 @@ def single_threaded() -> AbstractContextManager[object]:
     """
     global _libraries
     if _libraries is None or _libraries[0] != len(sys.modules):
-        _libraries = len(sys.modules), ThreadpoolController()
         _take_buffers()
+        _libraries = len(sys.modules), ThreadpoolController()
     limits: AbstractContextManager[object] = _libraries[1].limit(limits=1)
     return limits
 
@@ -71,7 +71,9 @@ def _take_buffers() -> None:
         if name == "numpy":
             small @ small
         else:
-            sys.modules[name].blas.dsymv(1.0, small, small[0])
+            from scipy.linalg.blas import dsymv  # waits for a thread that is importing it
+
+            dsymv(1.0, small, small[0])
         _with_buffer.add(name)
 
 

@@ -89,7 +89,7 @@ def test_a_flipped_bit_anywhere_is_refused(saved):
     for path in saved.values():
         for damaged in each_flip(path, every=11):
             said = refused(damaged)
-            assert "get it again or make it again" in said
+            assert "Copy or train a damaged one again" in said
             assert "Delete" not in said, "it may be anything of the user's"
 
 

@@ -5,8 +5,8 @@ with its segments. A segment names its sequences by their digests, so that data 
 selectors and numbers of blocks may change and whatever was aligned is still found.
 """
 
+import contextlib
 import fcntl
-import os
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -182,16 +182,16 @@ def writing(home: Path, wait: bool = True) -> Iterator[bool]:
 def seal_segments(folder: Path, scheme: str) -> None:
     """Write the segments of a store that have no checksum again, with one.
 
-    Blocks that another process holds, or that cannot be written, are left as they are.
+    Blocks that another process holds, or that cannot be written, are left as they are. Damaged
+    segments raise, as on reading.
     """
-    for home in sorted(folder.glob("block_*")):
-        segments = sorted(home.glob("segment_*.safetensors"))
-        if all(map(is_sealed, segments)) or not os.access(home, os.W_OK):
+    for path in sorted(folder.glob("block_*/segment_*.safetensors")):
+        if is_sealed(path):
             continue
-        with writing(home, wait=False) as held:
-            for path in segments if held else ():
-                if not is_sealed(path):
-                    write_arrays(path, KIND, {"scheme": scheme}, read_segment(path, scheme))
+        arrays = read_segment(path, scheme)
+        with contextlib.suppress(KreinflowError), writing(path.parent, wait=False) as held:
+            if held:
+                write_arrays(path, KIND, {"scheme": scheme}, arrays)
 
 
 class SegmentWriter:

@@ -29,7 +29,7 @@ from kreinflow.sequences.payload import Compared, Sequences
 
 KIND = "kreinflow model 2"
 _UNSEALED = "kreinflow model 1"  # of versions up to 0.3.0, without a checksum
-_ADVICE = "Give a model file that kreinflow wrote. If this was one, get it again or make it again."
+_ADVICE = "Give a model file that kreinflow wrote. Copy or train a damaged one again."
 _MOST = 1 << 20  # numbers of a vector, bytes of a string, records where it is not said
 
 

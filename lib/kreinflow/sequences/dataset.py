@@ -81,7 +81,7 @@ load`."""
         """Of shape (distinct rows, distinct rows). Raises TypeError if none was given."""
         return self.payload_as(Matrix).values
 
-    @property
+    @cached_property
     def row_labels(self) -> list[str]:
         """The class of each distinct row: all its records have the same one."""
         labels = [""] * len(self.digests)

@@ -102,20 +102,20 @@ def partition_of(table: pd.DataFrame, dataset: Dataset, name: str = "folds") -> 
     if (
         repeats == 0
         or table["id"].tolist() != list(dataset.ids) * repeats
-        or table["repeat"].tolist() != np.repeat(np.arange(repeats), n).tolist()
+        or not np.array_equal(table["repeat"], np.repeat(np.arange(repeats), n))
     ):
         raise wrong
     groups, folds = (table[c].to_numpy(np.int64).reshape(repeats, n) for c in ("group", "fold"))
-    units = [(dataset.rows, groups[0]), *((groups[0], part) for part in (*groups, *folds))]
-    if not (all(_same_within(*pair) for pair in units) and all(map(_no_gap, folds))):
+    whole = _same_within(dataset.rows, groups[:1]) and _same_within(groups[0], [*groups, *folds])
+    if not (whole and all(map(_no_gap, folds))):
         raise wrong
     return Partition(groups=groups[0], folds=folds)
 
 
-def _same_within(units: NDArray[np.int64], values: NDArray[np.int64]) -> bool:
-    """Return whether all records of a unit have one value."""
-    pairs = np.unique(np.stack([units, values]), axis=1)
-    return int(pairs.shape[1]) == len(np.unique(units))
+def _same_within(units: NDArray[np.int64], columns: Iterable[NDArray[np.int64]]) -> bool:
+    """Return whether all records of a unit have one value in each of some columns."""
+    _, first, unit = np.unique(units, return_index=True, return_inverse=True)
+    return all((values[first][unit] == values).all() for values in columns)
 
 
 def _no_gap(folds: NDArray[np.int64]) -> bool:

@@ -5,9 +5,11 @@ from collections.abc import Sequence
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from kreinflow.artifacts import read_table, write_table
 from kreinflow.errors import InputError
+from kreinflow.numerics import IntArray
 from kreinflow.sequences.dataset import Dataset
 
 
@@ -37,11 +39,10 @@ def read_rows(
     table = read_table(path, ["digest", *columns], ["class", "digest"], whole=["row"])
     rows = table["row"].to_numpy()
     there = (rows >= 0) & (rows < len(dataset.digests))
-    known = np.array([*dataset.digests, ""], dtype=object)[np.where(there, rows, -1)]
-    sound = there & (table["digest"].to_numpy() == known)
+    sound = there & (table["digest"] == _at(dataset.digests, rows, there)).to_numpy()
     if "class" in columns:
-        labels = np.array([*dataset.row_labels, ""], dtype=object)[np.where(there, rows, -1)]
-        sound &= (table["class"].to_numpy() == labels) | (table["class"].to_numpy() == "")
+        known = (table["class"] == _at(dataset.row_labels, rows, there)).to_numpy()
+        sound &= known | (table["class"] == "").to_numpy()
     sound &= ~table.duplicated(["row", *({"class"} & {*columns})]).to_numpy()
     if not sound.all():
         line = int(np.argmin(sound))
@@ -50,3 +51,7 @@ def read_rows(
             "Delete it and run again."
         )
     return table
+
+
+def _at(texts: Sequence[str], rows: IntArray, there: NDArray[np.bool_]) -> list[str]:
+    return [texts[row] if ok else "" for row, ok in zip(rows.tolist(), there.tolist(), strict=True)]
