@@ -2,7 +2,6 @@
 
 import gzip
 import os
-import resource
 import signal
 import traceback
 import unicodedata
@@ -81,14 +80,10 @@ def _limited(seconds: float):
         signal.signal(signal.SIGPROF, before)
 
 
-_known_peak = [0.0]  # megabytes, when the input before was done
-
-
-def _grown() -> float:
-    """Return by how many megabytes the largest memory ever grew since the last call."""
-    before, now = _known_peak[0], resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3
-    _known_peak[0] = now
-    return now - before if before else 0.0
+def _memory(what: str) -> float:
+    """Return megabytes of this process: ``VmRSS`` now, or ``VmHWM``, the most."""
+    with open("/proc/self/status", encoding="ascii") as status:
+        return next(int(line.split()[1]) / 1e3 for line in status if line.startswith(what))
 
 
 def judge(case: Case, folder: Path) -> Outcome:
@@ -97,6 +92,8 @@ def judge(case: Case, folder: Path) -> Outcome:
         os.unlink(file)
     for name, data in case.files.items():
         (folder / name).write_bytes(data)
+    Path("/proc/self/clear_refs").write_text("5")  # the most begins again with what there is now
+    before = _memory("VmRSS")
     try:
         with _limited(SECONDS):
             found = case.read(folder)
@@ -110,7 +107,7 @@ def judge(case: Case, folder: Path) -> Outcome:
         return Outcome("traceback", traceback.format_exc())
     else:
         outcome = _of_content(case, found)
-    grown = _grown()
+    grown = _memory("VmHWM") - before
     return Outcome("too much memory", f"{grown:.0f} MB") if grown > MEGABYTES else outcome
 
 

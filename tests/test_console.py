@@ -97,11 +97,18 @@ def test_what_is_ignored_stays_ignored(tmp_path):
         signal.signal(signal.SIGHUP, before)
 
 
+def in_a_circle():
+    first, second = ValueError("first"), ValueError("second")
+    first.__cause__, second.__cause__ = second, first
+    return first
+
+
 @pytest.mark.parametrize(
     ("error", "said"),
     [
         (MemoryError(), "out of memory; lower alignment.memory_mb"),
         (MemoryError("3 GiB"), "out of memory (3 GiB); lower alignment.memory_mb"),
+        (in_a_circle(), "a fault of the program"),
         (OSError(errno.ENOMEM, "Cannot allocate memory"), "out of memory ([Errno 12] Cannot"),
         (ImportError("a.so: failed to map segment from shared object"), "out of memory (a.so: f"),
         (RuntimeError("can't start new thread"), "no thread could be started; raise the limit"),

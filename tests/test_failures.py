@@ -79,6 +79,7 @@ def attempt(tmp_path):
     [
         (REFUSAL, "", "", None, [1, 1, None]),
         (STATUS.format("CANCELLED"), "", "", "7", [1, 1, None]),
+        (STATUS.format("FAILED"), FAULT.replace("x.log", "timeout/x.log"), "", "7", [1, 1, None]),
         (STATUS.format("NODE_FAIL"), "", WARNED, "7", [1, 1, None]),
         (STATUS.format("FAILED"), FAULT, WARNED, "7", [1, 1, None]),
         (STATUS.format("FAILED"), INPUT, WARNED, "7", [None]),
@@ -154,6 +155,16 @@ def test_the_log_of_an_older_run_goes_with_a_job_that_wrote_none(attempt, tmp_pa
     assert attempt(job, REFUSAL, submitted=None) == 1  # and not the fault of then
     assert not old.exists()
     assert "residue" not in capsys.readouterr().err
+
+
+def test_the_log_of_an_attempt_before_stays(attempt, tmp_path, capsys):
+    log = tmp_path / "job.log"
+    job = Job(log)
+    attempt(job, STATUS.format("FAILED"), FAULT)
+    capsys.readouterr()
+    attempt(job, REFUSAL, submitted=None)
+    assert log.read_text() == FAULT
+    assert "fault of the program" not in capsys.readouterr().err
 
 
 def test_snakemake_hears_of_a_job_whatever_happens_to_the_words(attempt, tmp_path, capsys):

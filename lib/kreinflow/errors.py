@@ -90,7 +90,9 @@ def of_the_memory(error: Exception) -> str | None:
     """
     no_room = ("failed to map segment", "Cannot allocate memory")
     link: BaseException | None = error
-    while link is not None:
+    seen: set[int] = set()
+    while link is not None and id(link) not in seen:  # errors that are raised again go in circles
+        seen.add(id(link))
         said = str(link)
         if isinstance(link, RuntimeError) and "can't start new thread" in said:
             return "no thread could be started; raise the limit of processes (ulimit -u)"

@@ -15,7 +15,7 @@ import pytest
 import safetensors.numpy
 
 from flipped_bits import each_flip
-from kreinflow import checksums
+from kreinflow import artifacts, checksums
 from kreinflow.alignment import filling, progress, segments
 from kreinflow.alignment import store as store_module
 from kreinflow.alignment.engine import align_pairs
@@ -371,6 +371,32 @@ def test_segments_without_a_checksum_are_read_and_get_one_when_the_store_is_fill
     assert at_the_same_time(tmp_path, [(COLUMNS, b, 3) for b in range(3)])[0].others == 0
     assert [path.read_bytes() for path in paths] == new
     assert_gathered(store, *COLUMNS[0])
+
+
+def test_a_segment_may_get_its_checksum_while_it_is_read(segment, monkeypatch):
+    new = segment.read_bytes()
+    without_checksum(segment)
+    check = artifacts.check_seal
+
+    def check_and_replace(path, advice):
+        sealed = check(path, advice)
+        path.write_bytes(new)  # another job
+        return sealed
+
+    monkeypatch.setattr(artifacts, "check_seal", check_and_replace)
+    assert segments.read_segment(segment, SCHEME.digest)["scores"].size
+
+
+def test_a_store_without_checksums_is_filled_where_they_find_no_room(tmp_path, monkeypatch):
+    open_store(tmp_path).fill(COLUMNS)
+    for path in tmp_path.rglob("segment_*"):
+        without_checksum(path)
+
+    def full(path, *parts):
+        raise KreinflowError(f"{path}: no space")
+
+    monkeypatch.setattr(segments, "write_arrays", full)
+    open_store(tmp_path, backend=Counting(calls=0)).fill(COLUMNS)
 
 
 def test_a_segment_that_lost_its_checksum_does_not_get_another(tmp_path, segment):

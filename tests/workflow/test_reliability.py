@@ -125,12 +125,19 @@ def test_a_damaged_summary_is_named_where_rules_ask_it_for_resources(finished):
     for data in (b"z", path.read_bytes().replace(b'"statistics"', b'"statisdics"')):
         path.write_bytes(data)
         os.utime(path, ns=(times.st_atime_ns, times.st_mtime_ns))
-        done = finished.run("--dry-run", "--forcerun", "align_class_scores", check=False)
+        done = finished.run("--forcerun", "align_class_scores", check=False)
         assert done.returncode != 0
         assert "Traceback" not in done.stdout + done.stderr
         (line,) = re.findall("^kreinflow input error: .*", done.stderr, re.MULTILINE)
         assert "results/small/dataset/summary.json: " in line
         assert "Delete it and run again" in line
+
+
+def test_a_dry_run_looks_over_results_of_older_versions(finished):
+    path = finished.folder / "results" / "small" / "dataset" / "summary.json"
+    path.write_text(re.sub('  "checksum": .*\n', "", path.read_text()))
+    done = finished.run("--dry-run", "--forceall")
+    assert "input error" not in done.stderr
 
 
 def test_damaged_artifacts_are_named_and_refused(finished):

@@ -2,12 +2,12 @@
 
 import gzip
 import hashlib
-import json
 
 import pandas as pd
 
 from file_server import serving
 from flat_files import entry
+from kreinflow.artifacts import read_json
 from small_inputs import configuration, families
 
 ORGANISMS = [
@@ -50,7 +50,7 @@ def test_download_labels_and_folds_by_organism(workflow, tmp_path):
     folds = pd.read_csv(results / "folds.tsv", sep="\t")
     assert (folds["fold"].groupby(table["taxonomy"]).nunique() == 1).all()
     assert folds["fold"].nunique() == 3
-    assert json.loads((results / "folds.json").read_text()) == {
+    assert read_json(results / "folds.json") == {
         "method": "grouped",
         "column": "taxonomy",
         "groups": 3,
