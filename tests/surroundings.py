@@ -109,6 +109,12 @@ def changed_environment(place: Place, **changed: str | None) -> None:
     place.same(run)
 
 
+def without_home(place: Place) -> None:
+    # An absolute path: others do not count as such a folder.
+    caches = str(place.home / "caches")
+    changed_environment(place, HOME="/dev/null/home", XDG_CACHE_HOME=caches)
+
+
 def within_limits(place: Place, *limits: tuple[int, int]) -> None:
     run = place.folder()
     place.run(run, limits=lambda: [resource.setrlimit(what, (n, n)) for what, n in limits])
@@ -253,10 +259,7 @@ def rows() -> Iterator[tuple[str, Callable[[Place], None]]]:
     yield "umask 077", partial(with_umask, mask=0o077)
     yield "umask 000", partial(with_umask, mask=0)
     yield "HOME is not set", partial(changed_environment, HOME=None)
-    yield (
-        "HOME cannot be made, XDG_CACHE_HOME is set",
-        partial(changed_environment, HOME="/dev/null/home", XDG_CACHE_HOME="cache"),
-    )
+    yield "HOME cannot be made, XDG_CACHE_HOME is set", without_home
     yield (
         "NUMBA_CACHE_DIR cannot be made",
         partial(changed_environment, NUMBA_CACHE_DIR="/dev/null/cache"),
