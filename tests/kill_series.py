@@ -187,8 +187,8 @@ for value in itertools.count(1):
         artifacts.write_arrays("results/x", "x", {}, {"a": np.full(2_000_000, value)})
     else:
         table = np.random.default_rng(1).integers(0, 256, (1000, 16), dtype=np.uint8)
-        with writing(Path("results")) as home:
-            segments = SegmentWriter(home, "0" * 64, table, 1)
+        with writing(Path("results")):
+            segments = SegmentWriter(Path("results"), "0" * 64, table, 1)
             for i in range(1, 1 if once else 4):
                 all_of_it = np.arange(1000)
                 segments.add_panel(all_of_it, all_of_it, np.full((1000, 1000), 7, np.int32))
@@ -270,41 +270,54 @@ def _moment(process: Any, run: Workflow, rng: Random) -> None:
 def of_runs(bench: Bench, rng: Random, kills: int, end: str) -> Found:
     """Ends of the whole workflow."""
     found, run = Found(), _undone(bench, rng)
-    for _ in range(kills):
+    for _ in range(20 * kills):
+        if found.kills == kills:
+            break
+        before = found.kills
         command = run.command(cores=rng.choice("12"))
         if end in ("Ctrl-C", "terminal closed"):
             _at_a_terminal(bench, run, command, rng, end, found)
         else:
             process = bench.start(command, run)
             _moment(process, run, rng)
-            if process.poll() is not None:
-                break
-            found.kills += 1
-            if end == "group":
-                os.killpg(process.pid, SIGKILL)
-                wait_for(process, found, QUICK)
-            elif end == "main":  # its jobs run on, and what comes next meets them
-                process.kill()
-                wait_for(process, found, QUICK)
-            elif end == "SIGTERM":
-                process.terminate()
-                wait_for(process, found, PATIENCE)
-                _no_bad_words(run, found)
-            elif end == "two":
-                _second_is_refused(bench, run, found)
-                os.killpg(process.pid, SIGKILL)
-                wait_for(process, found, QUICK)
-            elif end == "stopped":
-                os.killpg(process.pid, SIGSTOP)
-                time.sleep(rng.uniform(0.0, 0.5))
-                os.killpg(process.pid, SIGCONT)
-                wait_for(process, found, PATIENCE)
-                if process.returncode:
-                    found.faults.append(f"ends with {process.returncode}")
-                break
+            if process.poll() is None:
+                found.kills += 1
+                _end(process, bench, run, rng, end, found)
+        if found.kills == before:  # it was over first
+            look(run, bench.reference, found, whole=True)
+            run = _undone(bench, rng)
     bench.finish(run.command(cores="2"), run, found)
     look(run, bench.reference, found, whole=True)
     return found
+
+
+def _end(
+    process: "subprocess.Popen[str]",
+    bench: Bench,
+    run: Workflow,
+    rng: Random,
+    end: str,
+    found: Found,
+) -> None:
+    if end == "main":  # its jobs run on, and what comes next meets them
+        process.kill()
+        wait_for(process, found, QUICK)
+    elif end == "SIGTERM":
+        process.terminate()
+        wait_for(process, found, PATIENCE)
+        _no_bad_words(run, found)
+    elif end == "stopped":
+        os.killpg(process.pid, SIGSTOP)
+        time.sleep(rng.uniform(0.0, 0.5))
+        os.killpg(process.pid, SIGCONT)
+        wait_for(process, found, PATIENCE)
+        if process.returncode:
+            found.faults.append(f"ends with {process.returncode}")
+    else:
+        if end == "two":
+            _second_is_refused(bench, run, found)
+        os.killpg(process.pid, SIGKILL)
+        wait_for(process, found, QUICK)
 
 
 def _no_bad_words(run: Workflow, found: Found) -> None:

@@ -118,9 +118,9 @@ def without_home(place: Place) -> None:
     changed_environment(place, HOME="/dev/null/home", XDG_CACHE_HOME=caches)
 
 
-def within_limits(place: Place, *limits: tuple[int, int]) -> None:
+def with_few_files(place: Place, most: int) -> None:
     run = place.folder()
-    place.run(run, limits=lambda: [resource.setrlimit(what, (n, n)) for what, n in limits])
+    place.run(run, limits=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (most, most)))
     place.same(run)
 
 
@@ -279,7 +279,7 @@ def rows() -> Iterator[tuple[str, Callable[[Place], None]]]:
     yield "TMPDIR is missing", partial(changed_environment, TMPDIR="/nowhere")
     no_space = "No space left on device"  # says Snakemake, whose scheduler writes there
     yield "TMPDIR is full", partial(with_full_folder, variable="TMPDIR", refused=no_space)
-    yield "64 open files (ulimit -n)", partial(within_limits, (resource.RLIMIT_NOFILE, 64))
+    yield "64 open files (ulimit -n)", partial(with_few_files, most=64)
     yield (
         "LANG=C, labels and names of files that are not ASCII",
         partial(changed_environment, LANG="C", LC_ALL="C"),

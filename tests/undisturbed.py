@@ -91,7 +91,8 @@ def _segments_of(reference: Workflow, made: str) -> list[str]:
     """Return the segments that an alignment job wrote: one, or more on a machine that is busy."""
     stage, block = re.findall(r"/(\w+)\.(\d+)\.json", made)[0]
     home = reference.folder / "results" / "small"
-    first = (home / "alignment" / f"class_scores.{block}.json").stat().st_mtime
+    other = home / "alignment" / f"class_scores.{block}.json"
+    first = other.stat().st_mtime if other.exists() else 0.0  # some selectors want none
     return [
         str(path.relative_to(reference.folder))
         for path in home.glob(f"scores/*/block_{int(block) + 1}_of_*/segment_*")

@@ -33,11 +33,11 @@ def test_cores_blocks_and_backend_do_not_matter(workflow, small_config, referenc
 @pytest.mark.parametrize(
     ("number", "only"),
     [
-        (5, "run: SIGKILL to the process group"),
-        (2, "run: Ctrl-C"),
+        (2, "run: SIGKILL to the process group"),
+        (1, "run: Ctrl-C"),
         (18, "job: SIG"),
         (5, "writing"),
-        (5, "kreinflow"),
+        (2, "classify: SIGINT"),
     ],
 )
 def test_kills_lose_nothing(reference, tmp_path, number, only):
