@@ -41,7 +41,8 @@ def test_cores_blocks_and_backend_do_not_matter(workflow, small_config, referenc
     ],
 )
 def test_kills_lose_nothing(reference, tmp_path, number, only):
-    table = run_series(plan(number, only), 20181, 1, tmp_path, (reference, None))
+    # A seed whose whole runs have little left to do: each kill costs a start of Snakemake.
+    table = run_series(plan(number, only), 35, 1, tmp_path, (reference, None))
     assert [fault for found, _ in table.values() for fault in found.faults] == []
     assert sum(found.kills for found, _ in table.values()) >= 0.8 * number
 
