@@ -12,6 +12,7 @@ LIBRARY = str(Path(workflow.basedir) / "lib")
 _before = [dict(os.environ)["PYTHONPATH"]] if "PYTHONPATH" in os.environ else []
 os.environ.update(PYTHONPATH=os.pathsep.join([LIBRARY, *filter(None, _before)]))
 sys.path.insert(0, LIBRARY)
+os.environ.pop("KREINFLOW_JOB", None)  # that of the run which started this one
 
 from kreinflow.competitors.kinds import HOMOLOGY, kind_of_folds, twins_of
 from kreinflow.configuration import complete_configuration, read_configuration
@@ -21,6 +22,8 @@ from kreinflow.plan import UNLABELLED, DatasetPlan
 from kreinflow.preflight import check_files
 from kreinflow.provenance import code_digest, file_sha256
 from kreinflow.sequences.partition import ALL
+
+os.environ.update(KREINFLOW_JOB="yes")  # for scripts: see lib/kreinflow/__init__.py
 
 
 def refuse(error):

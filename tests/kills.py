@@ -87,7 +87,7 @@ def kinds() -> Iterator[Kind]:
         name = signal.Signals(number).name
         yield Kind(
             f"long alignment: {name}, segments after {SHORT} s",
-            *(18, 6, partial(of_long_alignments, number=number), True),
+            *(18, 9, partial(of_long_alignments, number=number), True),
         )
     yield Kind(
         "long alignment: SIGKILL, segments after 10 s",

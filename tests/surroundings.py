@@ -30,7 +30,7 @@ from workflow.conftest import SMALL, Workflow
 
 DATA = "séquences 家族.fasta"
 CONFIG = SMALL | {
-    "alignment": {"blocks": 1, "threads": 1},
+    "alignment": {"blocks": 1, "threads": 2},
     "datasets": {"small": {"source": fasta_source(DATA), "folds": {"k": 2}}},
     "selectors": {"meb": {"method": "meb", "epsilon": 0.1}},
     "recipes": [{"name": "ikfd", "selector": "meb", "learner": "ikfd"}],
@@ -38,14 +38,18 @@ CONFIG = SMALL | {
 NOBODY = 65534
 
 LIMITED = """
-import importlib, re, resource, runpy, sys
+import importlib, os, re, resource, runpy, sys
 import snakemake.iocontainers
 script, what, room = sys.argv[1], sys.argv[2], float(sys.argv[3])
 for module in re.findall(r"^from (kreinflow[.\\w]*) import", open(script).read(), re.MULTILINE):
     importlib.import_module(module)
-name = {"AS": "VmSize", "DATA": "VmData"}[what]
-(used,) = (line.split()[1] for line in open("/proc/self/status") if line.startswith(name))
-limit = int(used) * 1024 + int(room * 2**20)
+if what == "NPROC":  # the user has no other processes; little work is given to threads, too
+    importlib.import_module("kreinflow.alignment.engine")._LEAST_CELLS = 1
+    limit = len(os.listdir("/proc/self/task")) + int(room)
+else:
+    name = {"AS": "VmSize", "DATA": "VmData"}[what]
+    (used,) = (line.split()[1] for line in open("/proc/self/status") if line.startswith(name))
+    limit = int(used) * 1024 + int(room * 2**20)
 resource.setrlimit(getattr(resource, f"RLIMIT_{what}"), (limit, limit))
 runpy.run_path(script, run_name="__main__")
 """
@@ -109,9 +113,15 @@ def changed_environment(place: Place, **changed: str | None) -> None:
     place.same(run)
 
 
-def within_limits(place: Place, *limits: tuple[int, int]) -> None:
+def without_home(place: Place) -> None:
+    # An absolute path: others do not count as such a folder.
+    caches = str(place.home / "caches")
+    changed_environment(place, HOME="/dev/null/home", XDG_CACHE_HOME=caches)
+
+
+def with_few_files(place: Place, most: int) -> None:
     run = place.folder()
-    place.run(run, limits=lambda: [resource.setrlimit(what, (n, n)) for what, n in limits])
+    place.run(run, limits=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (most, most)))
     place.same(run)
 
 
@@ -131,6 +141,15 @@ def in_shell(place: Place, shell: str) -> None:
     place.same(run)
 
 
+def with_reader_gone(place: Place) -> None:
+    """Snakemake ends there; the same command goes on."""
+    run = place.folder()
+    place.run(run, shell="{} 2>&1 >/dev/null | head -n 80")
+    place.same(run, whole=False)
+    place.run(run)
+    place.same(run)
+
+
 def of_a_name(place: Place, name: str) -> None:
     run = place.folder(name)
     place.run(run)
@@ -139,60 +158,69 @@ def of_a_name(place: Place, name: str) -> None:
 
 def as_nobody(place: Place, **changed: str | None) -> None:
     """An unprivileged user, to whom only the folder belongs, and nothing else can be written."""
-    if os.geteuid() != 0 or shutil.which("setpriv") is None:
-        raise NotTriedError("wants root and setpriv")
-    command = ["setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups"]
     run = place.folder()
-    for path in (place.home, place.home.parent):
-        path.chmod(path.stat().st_mode | 0o055)
-    for path in (run.folder, *run.folder.iterdir()):
-        os.chown(path, NOBODY, NOBODY)
-    asked = [*command, sys.executable, "-c", "import snakemake"]
-    if subprocess.run(asked, capture_output=True, cwd=run.folder).returncode:
-        raise NotTriedError(f"other users cannot read {sys.executable} or its packages")
-    if subprocess.run([*command, "test", "-w", str(run.root)]).returncode == 0:
-        raise NotTriedError("everybody may write to the clone")
-    temporary = run.folder / "tmp"
-    temporary.mkdir()
-    os.chown(temporary, NOBODY, NOBODY)
-    # Snakemake itself wants a folder of caches.
-    own = {"HOME": "/", "TMPDIR": str(temporary), "XDG_CACHE_HOME": str(temporary / "cache")}
+    command, own = unprivileged(place, run)
     place.run(run, *command, **own | changed)
     place.same(run)
-    if left := [path.name for path in temporary.iterdir() if "kreinflow" in path.name]:
+    if left := [p.name for p in Path(own["TMPDIR"]).iterdir() if "kreinflow" in p.name]:
         place.faults.append(f"left behind: {left}")
 
 
-def limited_memory(
+def unprivileged(place: Place, run: Workflow) -> tuple[list[str], dict[str, str]]:
+    """Give a run to another user; return what to put before a command of theirs, and variables."""
+    if os.geteuid() != 0 or shutil.which("setpriv") is None:
+        raise NotTriedError("wants root and setpriv")
+    command = ["setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups"]
+    for path in (place.home, place.home.parent):
+        path.chmod(path.stat().st_mode | 0o055)
+    temporary = run.folder / "tmp"
+    temporary.mkdir()
+    for path in (run.folder, *run.folder.rglob("*")):
+        os.chown(path, NOBODY, NOBODY)
+    asked = [*command, sys.executable, "-c", "import snakemake, sys; print(sys.version)"]
+    done = subprocess.run(asked, capture_output=True, cwd=run.folder, text=True)
+    if done.stdout != sys.version + "\n":
+        raise NotTriedError(f"other users cannot read {sys.executable}, its library or packages")
+    if subprocess.run([*command, "test", "-w", str(run.root)]).returncode == 0:
+        raise NotTriedError("everybody may write to the clone")
+    # Snakemake itself wants a folder of caches.
+    own = {"HOME": "/", "TMPDIR": str(temporary), "XDG_CACHE_HOME": str(temporary / "cache")}
+    return command, own
+
+
+def limited_job(
     place: Place, what: str, stage: str, rooms: tuple[float, ...], compiled: bool = True
 ) -> None:
-    """A limit of memory inside of a job: the job gets some MB more than its imports took."""
+    """A limit inside of a job: it gets some MB, or threads, more than its imports took."""
     run = place.finished()
     job = next(job for job in jobs_of(place.reference) if job.name == stage)
+    script = Path(shutil.copy(job.script, run.folder))
+    before, own = unprivileged(place, run) if what == "NPROC" else ([], {})  # root has no limit
     results = [run.folder / name for name in job.outputs]
     for room in rooms:
         for path in results:
             path.unlink(missing_ok=True)
-        environment = os.environ | {"PYTHONPATH": str(run.root / "lib")}
+        environment = os.environ | own
+        environment |= {"PYTHONPATH": str(run.root / "lib"), "KREINFLOW_JOB": "yes"}
         if not compiled:
             environment |= {"NUMBA_CACHE_DIR": tempfile.mkdtemp(dir=place.home)}
-        done = _limited(run, [str(job.script), what, str(room)], environment)
+        command = [*before, sys.executable, "-c", LIMITED, str(script), what, str(room)]
+        done = _limited(run, command, environment)
         said = done.stdout + done.stderr
         clear = "out of memory" in said or "no thread could be started" in said
         gave_up = "OpenBLAS error: Memory allocation still failed" in said
         if done.returncode not in (0, 1) or shows_a_fault(said):
-            place.faults.append(f"{room} MB: exit code {done.returncode}: {said[-1500:]}")
+            place.faults.append(f"with {room}: exit code {done.returncode}: {said[-1500:]}")
         elif done.returncode == 1 and not (clear or gave_up):
-            place.faults.append(f"{room} MB: no clear message: {said[-1500:]}")
+            place.faults.append(f"with {room}: no clear message: {said[-1500:]}")
         place.same(run, whole=done.returncode == 0)
-    subprocess.run([sys.executable, str(job.script)], cwd=run.folder, env=environment)
+    subprocess.run([sys.executable, str(script)], cwd=run.folder, env=environment)
     place.same(run)
 
 
 def _limited(
-    run: Workflow, arguments: list[str], environment: dict[str, str]
+    run: Workflow, command: list[str], environment: dict[str, str]
 ) -> "subprocess.CompletedProcess[str]":
-    command = [sys.executable, "-c", LIMITED, *arguments]
     try:
         return subprocess.run(
             command, cwd=run.folder, env=environment, capture_output=True, text=True, timeout=120
@@ -253,10 +281,7 @@ def rows() -> Iterator[tuple[str, Callable[[Place], None]]]:
     yield "umask 077", partial(with_umask, mask=0o077)
     yield "umask 000", partial(with_umask, mask=0)
     yield "HOME is not set", partial(changed_environment, HOME=None)
-    yield (
-        "HOME cannot be made, XDG_CACHE_HOME is set",
-        partial(changed_environment, HOME="/dev/null/home", XDG_CACHE_HOME="cache"),
-    )
+    yield "HOME cannot be made, XDG_CACHE_HOME is set", without_home
     yield (
         "NUMBA_CACHE_DIR cannot be made",
         partial(changed_environment, NUMBA_CACHE_DIR="/dev/null/cache"),
@@ -265,7 +290,7 @@ def rows() -> Iterator[tuple[str, Callable[[Place], None]]]:
     yield "TMPDIR is missing", partial(changed_environment, TMPDIR="/nowhere")
     no_space = "No space left on device"  # says Snakemake, whose scheduler writes there
     yield "TMPDIR is full", partial(with_full_folder, variable="TMPDIR", refused=no_space)
-    yield "64 open files (ulimit -n)", partial(within_limits, (resource.RLIMIT_NOFILE, 64))
+    yield "64 open files (ulimit -n)", partial(with_few_files, most=64)
     yield (
         "LANG=C, labels and names of files that are not ASCII",
         partial(changed_environment, LANG="C", LC_ALL="C"),
@@ -275,9 +300,8 @@ def rows() -> Iterator[tuple[str, Callable[[Place], None]]]:
     yield "standard input is closed", partial(in_shell, shell="{} <&-")
     yield "standard output is closed", partial(in_shell, shell="{} >&-")
     yield "standard error is closed", partial(in_shell, shell="{} 2>&-")
-    unread = "{} 2>&1 >/dev/null | true"
-    yield "whoever reads standard error is gone", partial(in_shell, shell=unread)
-    fresh = partial(limited_memory, rooms=(150, 170, 190, 210, 400), compiled=False)
+    yield "whoever reads standard error is gone", with_reader_gone
+    fresh = partial(limited_job, rooms=(150, 170, 190, 210, 400), compiled=False)
     yield (
         "memory: RLIMIT_AS inside of alignment, nothing compiled yet",
         partial(fresh, what="AS", stage="alignment"),
@@ -290,8 +314,12 @@ def rows() -> Iterator[tuple[str, Callable[[Place], None]]]:
     ]:
         yield (
             f"memory: RLIMIT_{what} inside of {stage}",
-            partial(limited_memory, what=what, stage=stage, rooms=(0, 2, 8, 30)),
+            partial(limited_job, what=what, stage=stage, rooms=(0, 2, 8, 30)),
         )
+    yield (
+        "processes: RLIMIT_NPROC (ulimit -u) inside of alignment",
+        partial(limited_job, what="NPROC", stage="alignment", rooms=(0, 1, 3)),
+    )
 
 
 def main() -> int:

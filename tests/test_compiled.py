@@ -1,5 +1,8 @@
 """Compiled functions: kept where there is a place, and compiled again where there is none."""
 
+import os
+import resource
+import subprocess
 import sys
 
 import numba
@@ -42,3 +45,20 @@ def test_without_a_place_it_is_compiled_all_the_same():
         numba.njit(cache=True)(space["total"].py_func)
     assert space["total"](np.arange(4.0)) == 6.0
     assert compiled(lambda x: 2 * x)(3) == 6
+
+
+def test_where_it_cannot_be_written_it_is_compiled_all_the_same(tmp_path):
+    (tmp_path / "module_with_total.py").write_text(SOURCE)
+
+    def full():
+        resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
+
+    done = subprocess.run(
+        [sys.executable, "-c", "from module_with_total import total; print(total([1.0, 2.0]))"],
+        cwd=tmp_path,
+        env=os.environ | {"NUMBA_CACHE_DIR": str(tmp_path / "cache")},
+        stdout=subprocess.PIPE,
+        preexec_fn=full,
+    )
+    assert done.stdout == b"3.0\n"
+    assert kept(tmp_path / "cache") == []

@@ -48,8 +48,7 @@ def test_the_log_has_all_and_the_terminal_the_message(tmp_path, capsys):
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_an_interrupted_job_says_so_in_one_line(tmp_path, number):
     job = f"""
-import os, signal, sys, types
-snakemake = types.SimpleNamespace(wildcards=())
+import os, signal
 import kreinflow.console
 print(signal.getsignal(signal.SIGINT), flush=True)
 with kreinflow.console.logged("x.log"):
@@ -61,6 +60,7 @@ with kreinflow.console.logged("x.log"):
         cwd=tmp_path,
         capture_output=True,
         text=True,
+        env=os.environ | {"KREINFLOW_JOB": "yes"},
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
         timeout=60,
     )
@@ -69,6 +69,26 @@ with kreinflow.console.logged("x.log"):
     assert done.stderr == "kreinflow: x.log: interrupted. What is finished is kept.\n"
     assert (tmp_path / "x.log").read_text().endswith(done.stderr)
     assert not (tmp_path / "x.json").exists()
+
+
+@pytest.mark.parametrize(
+    ("before", "job", "after"),
+    [("SIG_DFL", "yes", "SIG_DFL"), ("SIG_DFL", None, "Python's"), ("SIG_IGN", "yes", "SIG_IGN")],
+)
+def test_only_jobs_change_what_an_interrupt_does(before, job, after):
+    environment = {name: os.environ[name] for name in os.environ if name != "KREINFLOW_JOB"}
+    asked = (
+        "import signal, kreinflow;"
+        'print(getattr(signal.getsignal(signal.SIGINT), "name", "Python\'s"))'
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", asked],
+        capture_output=True,
+        text=True,
+        env=environment | ({"KREINFLOW_JOB": job} if job else {}),
+        preexec_fn=lambda: signal.signal(signal.SIGINT, getattr(signal, before)),
+    )
+    assert done.stdout == f"{after}\n", done.stderr
 
 
 def test_a_terminal_that_is_gone_ends_no_job(tmp_path):

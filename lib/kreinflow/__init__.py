@@ -31,17 +31,18 @@ its own line. ``docs/architecture.md`` shows the way of a landmark column throug
 The scikit-learn estimators of :mod:`kreinflow.estimators` can be had from here as well.
 """
 
+import os
 import signal
-import sys
 from importlib import import_module
+from signal import SIGINT
 from typing import Any
 
 __version__ = "0.4.0"
 
-if hasattr(getattr(sys.modules.get("__main__"), "snakemake", None), "wildcards"):
-    # The script of a job: Ctrl-C during the imports ends it as it ends any program, and not with
-    # the traceback of whatever is being imported. From then on kreinflow.console.logged hears it.
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
+if "KREINFLOW_JOB" in os.environ and signal.getsignal(SIGINT) is signal.default_int_handler:
+    # A process that rules/common.smk starts: Ctrl-C during the imports ends it as it ends any
+    # program, without the traceback of what is being imported. Then kreinflow.console hears it.
+    signal.signal(SIGINT, signal.SIG_DFL)
 
 _ESTIMATORS = ("KreinClassifier", "KreinNystroem", "NystroemClassifier")
 

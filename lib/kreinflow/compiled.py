@@ -1,5 +1,6 @@
 """Compilation by numba, in a module of its own: numba is slow to import."""
 
+import contextlib
 from collections.abc import Callable
 from typing import Any
 
@@ -14,7 +15,7 @@ def compiled(function: Callable[..., Any]) -> Any:
     """Compile a function for threads that need no interpreter, and keep the machine code.
 
     It is kept beside the module, or in the user's folder of caches. Where neither can be written,
-    as in a container that is read-only, each process compiles it again.
+    as in a container that is read-only or on a full disk, each process compiles it again.
 
     Raises
     ------
@@ -28,6 +29,17 @@ def compiled(function: Callable[..., Any]) -> Any:
     """
     check_room(_OF_LLVM)
     try:
-        return njit(nogil=True, cache=True)(function)
+        machine_code = njit(nogil=True, cache=True)(function)
     except RuntimeError:  # no place to keep it
         return njit(nogil=True)(function)
+    if (cache := getattr(machine_code, "_cache", None)) is not None:
+        cache.save_overload = _if_it_can(cache.save_overload)
+    return machine_code
+
+
+def _if_it_can(save: Callable[..., None]) -> Callable[..., None]:
+    def save_or_not(*arguments: Any) -> None:
+        with contextlib.suppress(OSError):
+            save(*arguments)
+
+    return save_or_not

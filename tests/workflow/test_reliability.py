@@ -33,15 +33,16 @@ def test_cores_blocks_and_backend_do_not_matter(workflow, small_config, referenc
 @pytest.mark.parametrize(
     ("number", "only"),
     [
-        (5, "run: SIGKILL to the process group"),
-        (2, "run: Ctrl-C"),
+        (2, "run: SIGKILL to the process group"),
+        (1, "run: Ctrl-C"),
         (18, "job: SIG"),
         (5, "writing"),
-        (5, "kreinflow"),
+        (2, "classify: SIGINT"),
     ],
 )
 def test_kills_lose_nothing(reference, tmp_path, number, only):
-    table = run_series(plan(number, only), 20181, 1, tmp_path, (reference, None))
+    # A seed whose whole runs have little left to do: each kill costs a start of Snakemake.
+    table = run_series(plan(number, only), 35, 1, tmp_path, (reference, None))
     assert [fault for found, _ in table.values() for fault in found.faults] == []
     assert sum(found.kills for found, _ in table.values()) >= 0.8 * number
 
