@@ -39,7 +39,6 @@ def ended(run, *arguments):
     ("plan", "factors", "reason"),
     [
         ([f"refuse {PARTITION}"], [1, 1, 1], PARTITION),
-        (["CANCELLED"], [1, 1, 1], "SLURM status is: 'CANCELLED'"),
         ([f"OUT_OF_MEMORY {NO_MEMORY}"], [1, 2, 3], "Detected 1 oom_kill event"),
         (["CANCELLED", f"TIMEOUT {LATE}", "NODE_FAIL"], [1, 1, 2], "failed due to a node failure"),
     ],
