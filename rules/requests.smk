@@ -65,21 +65,39 @@ def in_line(name, threads, jobs):
     return rules_in_it * -(-parts * jobs // side_by_side)
 
 
+JOBS = {}  # of in_line, by the rule
+
+
+def most_minutes(name, threads):
+    """What one job of a rule may ask for: its share of what the queue allows, None without a limit."""
+    if MAX_RUNTIME is None:
+        return None
+    line = in_line(name, threads, JOBS[name])
+    # A job does not ask again: its own Snakemake may have fewer cores.
+    if MAX_RUNTIME < line and workflow.is_main_process:
+        group = workflow.group_settings.overwrite_groups[name]
+        refuse(
+            f"resources: max_runtime: {MAX_RUNTIME} minutes are less than the {line} jobs that wait "
+            f"for each other in the group {group}, of a minute at least. Set group-components "
+            f"{group}=1, or a longer max_runtime."
+        )
+    return MAX_RUNTIME // line
+
+
+def check_groups():
+    """Refuse groups that cannot keep to the limit, before any job runs."""
+    for job in workflow.dag.needrun_jobs():
+        if job.rule.name in JOBS:
+            most_minutes(job.rule.name, job.threads)
+
+
 def minutes(name, seconds, jobs=1):
     """Run time of a rule. `seconds` estimates what a job takes, by its wildcards and inputs; see
     in_line for `jobs`."""
+    JOBS[name] = jobs
 
     def asked(wildcards, input, attempt, threads):
-        line = in_line(name, threads, jobs)
-        most = MAX_RUNTIME and MAX_RUNTIME // line
-        # A job does not ask again: its own Snakemake may have fewer cores.
-        if most == 0 and workflow.is_main_process:
-            group = workflow.group_settings.overwrite_groups[name]
-            refuse(
-                f"resources: max_runtime: {MAX_RUNTIME} minutes are less than the {line} jobs that "
-                f"wait for each other in the group {group}, of a minute at least. Set "
-                f"group-components {group}=1, or a longer max_runtime."
-            )
+        most = most_minutes(name, threads)
         return costs.minutes(seconds(wildcards, input), threads, attempt, most)
 
     return asked

@@ -366,3 +366,20 @@ def test_a_group_that_cannot_keep_to_the_queue_is_refused(ask):
     assert "Set group-components models=1, or a longer max_runtime." in message
     few = groups | {"components": {"models": 1}}
     assert ask(questions, max_runtime=15, **few)[1] == [7]
+
+
+def test_it_is_refused_before_any_job_runs(tmp_path):
+    (tmp_path / "config.yaml").write_text(json.dumps(CONFIG))
+    done = subprocess.run(
+        [
+            *(sys.executable, "-m", "snakemake", "--snakefile", ROOT / "Snakefile", "--cores", "1"),
+            *("--configfile", "config.yaml", "--resources", "max_runtime=3", "--groups"),
+            *("make_factor=models", "train_models=models", "--group-components", "models=8"),
+        ],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 2, done.stderr
+    assert "Set group-components models=1, or a longer max_runtime." in done.stderr
+    assert not (tmp_path / "results").exists()
