@@ -69,7 +69,7 @@ JOBS = {}  # of in_line, by the rule
 
 
 def most_minutes(name, threads):
-    """What one job of a rule may ask for: its share of what the queue allows, None without a limit."""
+    """The share that one job has of what the queue allows; None without a limit."""
     if MAX_RUNTIME is None:
         return None
     line = in_line(name, threads, JOBS[name])
