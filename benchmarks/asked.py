@@ -76,7 +76,7 @@ def lines() -> list[Line]:
         if stage == "method":  # of one thread, in processor seconds
             fit = costs.fit_seconds(learner(figures["method"]), n, m, 46)
             used = row["seconds"]
-            found.append(Line(part, n, m, figures["method"], costs.SPARE * fit, used, 0, 0))
+            found.append(Line(part, n, m, figures["method"], costs.SPARE * fit.on(1), used, 0, 0))
             continue
         if stage == "full":
             pairs = n * (n + 1) / 2 if n == m else n * m
@@ -97,8 +97,8 @@ def lines() -> list[Line]:
     return found
 
 
-def _asked(seconds: float) -> float:
-    return costs.SPARE * seconds / THREADS
+def _asked(seconds: costs.Seconds) -> float:
+    return costs.SPARE * seconds.on(THREADS)
 
 
 def expected(
@@ -111,24 +111,20 @@ def expected(
     steps: int,
     pairs: float,
     blocks: int = 1,
-) -> tuple[float, float]:
-    """Return the seconds of one thread and the megabytes to ask for.
-
-    Reading, gathering and choosing have one thread whatever is allowed, so they count twice.
-    """
+) -> tuple[costs.Seconds, float]:
+    """Return the seconds that are expected and the megabytes to ask for."""
     data = made_up(n, classes)
     learning = costs.learning_mb(data, m, MEMORY_MB)
     aligning = costs.BASE_MB + costs.dataset_mb(data) + costs.scores_mb(pairs / blocks, 512)
     file_mb = n * 165 / 1e6
     fisher = learner("ny_ikfd", scatter=scatter)
     pcvm = learner("ny_pcvm", max_iter=steps)
-    choosing = costs.selection_seconds(data, pairs, "meb") - costs.dataset_seconds(data)
     return {
-        "read": (THREADS * costs.reading_seconds(file_mb), costs.BASE_MB + 40 * file_mb),
+        "read": (costs.Seconds(costs.READ_MB * file_mb), costs.BASE_MB + 40 * file_mb),
         "align": (costs.alignment_seconds(data, pairs), aligning),
-        "columns": (THREADS * costs.gathering_seconds(data, m), aligning),
+        "columns": (costs.gathering_seconds(data, m), aligning),
         # The data set is not read in this part.
-        "landmarks": (THREADS * choosing, costs.selection_mb(data, pairs)),
+        "landmarks": (costs.Seconds(costs.LOOKED_AT * pairs), costs.selection_mb(data, pairs)),
         "factor": (costs.factor_seconds(n, m), learning),
         "ny_ikfd": (costs.fit_seconds(fisher, n, rank, classes), learning),
         "ny_pcvm": (costs.fit_seconds(pcvm, n, rank, classes), learning),
@@ -169,14 +165,15 @@ def print_parts(n: int, m: int, classes: int, threads: int) -> None:
     seconds = costs.training_seconds(data, m, recipes, 3, 1 / 5)
     print(f"\nTraining of three recipes at N = {n}, m = {m}, {classes} classes, {threads} threads:")
     print(
-        f"  3 x 3 factors of inner folds  {9 * costs.factor_seconds(n, m) / threads / 60:6.0f} min"
+        "  3 x 3 factors of inner folds  "
+        f"{9 * costs.factor_seconds(n, m).on(threads) / 60:6.0f} min"
     )
     for entry in recipes:
-        fits = 4 * costs.fit_seconds(entry, n, m, classes) / threads / 60
+        fits = 4 * costs.fit_seconds(entry, n, m, classes).on(threads) / 60
         print(
             f"  4 fits of {entry.method:8} {entry.settings.get('scatter', ''):9}  {fits:6.0f} min"
         )
-    print(f"  in all, decisions and tables  {seconds / threads / 60:6.0f} min")
+    print(f"  in all, decisions and tables  {seconds.on(threads) / 60:6.0f} min")
     print(f"  asked: {costs.minutes(seconds, threads)} min, ", end="")
     print(f"{costs.learning_mb(data, m, 2048, recipes, 1 / 5):.0f} MB")
 

@@ -22,7 +22,7 @@ rule classify_new:
     threads: CONFIG["alignment"]["threads"]
     resources:
         mem_mb=scale(BASE_MB, 40),
-        runtime=minutes("classify_new", seconds_a_mb(costs.CLASSIFIED_MB)),
+        runtime=minutes("classify_new", classification_seconds),
     params:
         backend=CONFIG["alignment"]["backend"],
         strand=lambda wildcards: CONFIG["classify"].get(wildcards.name, {}).get("strand", "given"),

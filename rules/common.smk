@@ -171,6 +171,7 @@ def _listen():
 
 
 onstart:
+    check_groups()
     _hold_lock()
     _listen()
 

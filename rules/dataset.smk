@@ -28,7 +28,7 @@ rule download:
     threads: 1
     resources:
         mem_mb=500,
-        runtime=minutes("download", lambda wildcards, input: 4 * 3600),
+        runtime=minutes("download", lambda wildcards, input: Seconds(4 * 3600)),
     params:
         download=lambda wildcards: DOWNLOADS[wildcards.file],
     script:

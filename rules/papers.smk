@@ -37,7 +37,9 @@ rule run_experiment:
         * max(4000, EXPERIMENTS[wildcards.experiment].memory_mb),
         runtime=minutes(
             "run_experiment",
-            lambda wildcards, input: max(600, 3600 * EXPERIMENTS[wildcards.experiment].hours),
+            lambda wildcards, input: Seconds(
+                max(600, 3600 * EXPERIMENTS[wildcards.experiment].hours)
+            ),
         ),
     params:
         config=lambda wildcards: EXPERIMENTS[wildcards.experiment].config,
@@ -68,7 +70,7 @@ rule draw_paper_figure:
     threads: 1
     resources:
         mem_mb=scale(2000, 0),
-        runtime=minutes("draw_paper_figure", lambda wildcards, input: 300),
+        runtime=minutes("draw_paper_figure", lambda wildcards, input: Seconds(300)),
     params:
         data=str(DATA),
         seed=CONFIG["seed"],

@@ -1,13 +1,18 @@
 # The minutes and megabytes that jobs ask a cluster for: figures of a job, for kreinflow/costs.py.
 # needs: common.smk          makes: nothing
 import errno
+import json
 import sys
+
+import numpy as np
+import safetensors
 
 from kreinflow import costs
 from kreinflow.artifacts import read_json
-from kreinflow.costs import BASE_MB
+from kreinflow.costs import BASE_MB, Seconds
 from kreinflow.errors import InputError
 from kreinflow.landmarks.selector import count_landmarks
+from kreinflow.sequences.payload import DISTINCT_FILE, VECTORS_FILE
 
 
 def present_mb(input):
@@ -22,18 +27,22 @@ def scale(base, per_mb):
     return lambda wildcards, input, attempt: int((base + per_mb * present_mb(input)) * attempt)
 
 
-def statistics_of(input):
-    """The statistics of a data set. In a dry run they are not there yet, or are damaged and will be
+def summary_of(input):
+    """The summary of a data set. In a dry run they are not there yet, or are damaged and will be
     made again: Snakemake takes that, as FileNotFoundError with the name alone. Else a damaged file
     ends the run with its message, and no traceback."""
     Path(input.summary).stat()
     try:
-        return read_json(input.summary)["statistics"]
+        return read_json(input.summary)
     except InputError as error:
         if workflow.dryrun:
             raise FileNotFoundError(errno.ENOENT, str(error), input.summary) from error
         print(error.line(), file=sys.stderr, flush=True)
         sys.exit(error.exit_code)
+
+
+def statistics_of(input):
+    return summary_of(input)["statistics"]
 
 
 # What a queue allows: `--resources max_runtime=120`, or the same line in a profile. Snakemake's own
@@ -56,12 +65,39 @@ def in_line(name, threads, jobs):
     return rules_in_it * -(-parts * jobs // side_by_side)
 
 
+JOBS = {}  # of in_line, by the rule
+
+
+def most_minutes(name, threads):
+    """The share that one job has of what the queue allows; None without a limit."""
+    if MAX_RUNTIME is None:
+        return None
+    line = in_line(name, threads, JOBS[name])
+    # A job does not ask again: its own Snakemake may have fewer cores.
+    if MAX_RUNTIME < line and workflow.is_main_process:
+        group = workflow.group_settings.overwrite_groups[name]
+        refuse(
+            f"resources: max_runtime: {MAX_RUNTIME} minutes are less than the {line} jobs that wait "
+            f"for each other in the group {group}, of a minute at least. Set group-components "
+            f"{group}=1, or a longer max_runtime."
+        )
+    return MAX_RUNTIME // line
+
+
+def check_groups():
+    """Refuse groups that cannot keep to the limit, before any job runs."""
+    for job in workflow.dag.needrun_jobs():
+        if job.rule.name in JOBS:
+            most_minutes(job.rule.name, job.threads)
+
+
 def minutes(name, seconds, jobs=1):
-    """Run time of a rule. `seconds` estimates what a job takes in one thread, by its wildcards and
-    inputs; see in_line for `jobs`."""
+    """Run time of a rule. `seconds` estimates what a job takes, by its wildcards and inputs; see
+    in_line for `jobs`."""
+    JOBS[name] = jobs
 
     def asked(wildcards, input, attempt, threads):
-        most = MAX_RUNTIME and MAX_RUNTIME // in_line(name, threads, jobs)
+        most = most_minutes(name, threads)
         return costs.minutes(seconds(wildcards, input), threads, attempt, most)
 
     return asked
@@ -74,7 +110,7 @@ def megabytes(estimate):
 
 def seconds_a_mb(seconds):
     """An estimate by the megabytes of the inputs."""
-    return lambda wildcards, input: seconds * present_mb(input)
+    return lambda wildcards, input: Seconds(seconds * present_mb(input))
 
 
 def dataset_seconds(wildcards, input):
@@ -113,6 +149,19 @@ def alignment_seconds(pairs, blocks=len(BLOCKS)):
     return lambda wildcards, input: costs.alignment_seconds(
         statistics_of(input), pairs(input) / blocks
     )
+
+
+def score_seconds(input):
+    """Seconds of one score where a kernel computes it; 0 where scores are aligned or given."""
+    summary, folder = summary_of(input), Path(input.summary).parent
+    if summary["kernel"] is None:
+        return 0
+    try:
+        size = np.load(folder / VECTORS_FILE, mmap_mode="r").shape[1]
+    except (OSError, ValueError):  # strings; or it is damaged, as the job will say
+        distinct = summary["statistics"]["distinct"]
+        size = (folder / DISTINCT_FILE).stat().st_size / distinct
+    return costs.kernel_seconds(summary["kernel"], size)
 
 
 def alignment_mb(pairs, blocks=len(BLOCKS)):
@@ -164,12 +213,14 @@ def folds_mb(wildcards, input):
 
 
 def gathering_seconds(wildcards, input):
-    return costs.gathering_seconds(statistics_of(input), union_of(input))
+    return costs.gathering_seconds(statistics_of(input), union_of(input), score_seconds(input))
 
 
 def selection_seconds(wildcards, input):
     method = CONFIG["selectors"][wildcards.selector]["method"]
-    return costs.selection_seconds(statistics_of(input), class_pairs(input), method)
+    return costs.selection_seconds(
+        statistics_of(input), class_pairs(input), method, score_seconds(input)
+    )
 
 
 def learning_mb(wildcards, input):
@@ -208,6 +259,12 @@ def training_seconds(wildcards, input):
     )
 
 
+def unknown_seconds(wildcards, input):
+    pairs = unknown_pairs(input)
+    aligned = costs.alignment_seconds(statistics_of(input), pairs)
+    return aligned + Seconds(score_seconds(input) * pairs)
+
+
 def unknown_mb(wildcards, input):
     most = CONFIG["alignment"]["memory_mb"]
     return reading_memory(wildcards, input) + costs.scores_mb(unknown_pairs(input), most)
@@ -232,4 +289,27 @@ def competitor_seconds(wildcards, input):
 def ours_seconds(wildcards, input):
     statistics = statistics_of(input)
     pairs = tested_share(wildcards) * costs.records(statistics) * landmarks_of(input)
-    return costs.alignment_seconds(statistics, pairs) + costs.EVALUATED_MB * present_mb(input)
+    evaluated = Seconds(costs.EVALUATED_MB * present_mb(input))
+    return costs.alignment_seconds(statistics, pairs) + evaluated
+
+
+def classification_seconds(wildcards, input):
+    """By the landmarks in the model, whose header alone is read."""
+    Path(input.model).stat()  # as in summary_of
+    new = Path(input.new)
+    mb = new.stat().st_size / 1e6 * (costs.UNPACKED if new.suffix == ".gz" else 1)
+    try:
+        with safetensors.safe_open(input.model, framework="numpy") as file:
+            kernel = json.loads(file.metadata()["kreinflow"])["header"]["kernel"]
+            shapes = {name: file.get_slice(name).get_shape() for name in file.keys()}
+    except (safetensors.SafetensorError, OSError, ValueError, KeyError, TypeError):
+        return Seconds()  # the job will say what is wrong with it
+    if "landmark_vectors" in shapes:
+        return costs.comparison_seconds(mb, *shapes["landmark_vectors"], kernel)
+    (landmarks,), (residues,) = (
+        shapes.get(f"landmark_{what}", (0,)) for what in ("ends", "residues")
+    )
+    if kernel is not None:
+        return costs.comparison_seconds(mb, landmarks, residues / max(1, landmarks), kernel)
+    both = CONFIG["classify"].get(wildcards.name, {}).get("strand") == "both"
+    return costs.classification_seconds(2 * mb if both else mb, landmarks, residues)

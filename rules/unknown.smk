@@ -26,7 +26,7 @@ rule score_unknown:
     resources:
         alignment_memory_mb=CONFIG["alignment"]["memory_mb"],
         mem_mb=megabytes(unknown_mb),
-        runtime=minutes("score_unknown", alignment_seconds(unknown_pairs, blocks=1)),
+        runtime=minutes("score_unknown", unknown_seconds),
     params:
         unknown=setting("unknown"),
         scoring=setting("scoring"),

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from kreinflow import costs
+from kreinflow.costs import Seconds
 from kreinflow.learners.registry import LEARNERS
 
 PATH = Path(__file__).parents[1] / "benchmarks" / "asked.py"
@@ -36,26 +37,29 @@ def test_unknown_records_meet_all_landmarks():
     assert costs.unknown_pairs(STATISTICS, 30) == 12 * 30
 
 
-@pytest.mark.parametrize("threads", [1, 4])
+@pytest.mark.parametrize("threads", [1, 4, 8])
 def test_minutes_are_those_of_the_start_and_thrice_what_is_expected(threads):
-    assert costs.minutes(0, threads) == costs.START_MINUTES
-    assert costs.minutes(6000, threads) == costs.START_MINUTES + 300 // threads
-    assert costs.minutes(6000, threads, attempt=3) == 3 * (costs.START_MINUTES + 300 // threads)
+    start = costs.START_MINUTES
+    assert costs.minutes(Seconds(), threads) == start
+    # No thread shortens what has one alone.
+    seconds = Seconds(serial=1200, shared=4800)
+    assert costs.minutes(seconds, threads) == start + 60 + 240 // threads
+    assert costs.minutes(seconds, threads, attempt=3) == 3 * (start + 60 + 240 // threads)
 
 
 @pytest.mark.parametrize("attempt", [1, 2, 3])
 @pytest.mark.parametrize("seconds", [0.0, 1e3, 1e9])
 def test_minutes_have_a_bound_whatever_the_attempt(seconds, attempt):
-    assert 1 <= costs.minutes(seconds, 1, attempt, most=90) <= 90
-    assert costs.minutes(seconds, 1, attempt, most=0) == 1  # the least that can be asked for
+    assert 1 <= costs.minutes(Seconds(seconds), 1, attempt, most=90) <= 90
+    assert costs.minutes(Seconds(seconds), 1, attempt, most=0) == 1  # the least that can be asked
 
 
 def test_an_alignment_takes_columns_and_cells():
     def of_length(length):
-        return costs.alignment_seconds({**STATISTICS, "lengths": {"mean": length}}, 1e6)
+        return costs.alignment_seconds({**STATISTICS, "lengths": {"mean": length}}, 1e6).on(1)
 
     assert of_length(200.0) == pytest.approx(1e6 * (200 * 3.5e-8 + 200**2 * 6e-11), rel=1e-12)
-    assert costs.alignment_seconds({**STATISTICS, "lengths": {}}, 1e6) == 0
+    assert costs.alignment_seconds({**STATISTICS, "lengths": {}}, 1e6) == Seconds()
     # One thread, billions of cells a second, of benchmarks/results.md; the work of jobs is more.
     for length, measured in ((75, 2.6), (150, 4.4), (350, 8.2), (1000, 14.0), (3000, 18.8)):
         expected = 1e6 * length**2 / of_length(length) / 1e9
@@ -66,7 +70,7 @@ def test_clusters_take_half_the_square_of_each_class():
     larger = {**STATISTICS, "class_sizes": {"a": 60_000, "b": 45_000}}
     pairs = (60_000**2 + 45_000**2) / 2
     expected = costs.grouping_seconds(larger) + 3 * costs.alignment_seconds(larger, pairs)
-    assert costs.clustering_seconds(larger) == pytest.approx(expected, rel=1e-12)
+    assert costs.clustering_seconds(larger).on(1) == pytest.approx(expected.on(1), rel=1e-12)
 
 
 def statistics(n, classes=10, length=200.0):
@@ -81,7 +85,7 @@ def test_training_costs_more_with_records_landmarks_classes_recipes_and_folds(me
     def both(n=10_000, m=200, classes=10, recipes=1, inner=3, tested=0.2):
         data = statistics(n, classes)
         seconds = costs.training_seconds(data, m, [one] * recipes, inner, tested)
-        return seconds, costs.learning_mb(data, m, 2048, [one] * recipes, tested)
+        return seconds.on(1), costs.learning_mb(data, m, 2048, [one] * recipes, tested)
 
     least = both()
     for more in ({"n": 20_000}, {"m": 400}, {"classes": 20}, {"recipes": 2}, {"tested": 0.5}):
@@ -93,13 +97,90 @@ def test_training_costs_more_with_records_landmarks_classes_recipes_and_folds(me
 
 def test_hyper_parameters_to_choose_and_steps_are_counted():
     def fit(method, **settings):
-        return costs.fit_seconds(asked.learner(method, **settings), 10_000, 300, 20)
+        return costs.fit_seconds(asked.learner(method, **settings), 10_000, 300, 20).on(1)
 
     assert fit("svc") == pytest.approx(4 * fit("svc", penalty=1.0), rel=0.2)
     assert fit("ny_pcvm", max_iter=50) < 0.6 * fit("ny_pcvm")
     assert fit("ny_pcvm", max_iter=5000) == fit("ny_pcvm")
     assert fit("ny_pcvm", basis="all") > fit("ny_pcvm")
     assert fit("nearest_landmark") == 0
+
+
+ONE_THREAD = ("ny_epcvm", "krein_sh_svm", "cvm", "dissimilarity_space", "svc", "linear_svc")
+
+
+@pytest.mark.parametrize("method", ONE_THREAD)
+def test_learners_of_one_thread_ask_for_no_less_with_eight(method):
+    fit = costs.fit_seconds(asked.learner(method), 10_000, 100, 46)
+    assert fit.on(8) > 0.9 * fit.on(1)
+
+
+def test_a_job_with_eight_threads_is_asked_for_by_what_it_took():
+    """SVC with 3,000 records, 100 landmarks and 46 classes: 10.2 s by one thread, 8.8 s by two."""
+    fit = costs.fit_seconds(asked.learner("svc"), 3000, 100, 46)
+    for threads, took in ((1, 10.2), (8, 8.8)):
+        assert 1.5 <= costs.SPARE * fit.on(threads) / took <= 10
+
+
+def test_what_has_no_rows_is_of_one_thread():
+    """BLAS has one: eigenvalues and inverses of m x m matrices."""
+    few, many = costs.factor_seconds(5000, 5000), costs.factor_seconds(1_000_000, 500)
+    assert few.on(8) > 0.8 * few.on(1)
+    assert many.on(8) < 0.2 * many.on(1)
+
+
+@pytest.mark.parametrize(
+    ("kernel", "size", "measured"),
+    [
+        ("linear", 100, 1.2e-7),
+        ("linear", 1000, 1.26e-6),
+        ("gaussian", 1000, 1.54e-6),
+        ("spectral_information_divergence", 1000, 3.0e-6),
+        ("dynamic_time_warping", 10, 8.2e-6),
+        ("dynamic_time_warping", 150, 1.0e-4),
+        ("dynamic_time_warping", 500, 1.12e-3),
+        ("edit_distance", 200, 2.75e-6),
+        ("edit_distance", 600, 1.5e-5),
+        ("edit_distance", 2000, 1.3e-4),
+    ],
+)
+def test_a_score_of_a_kernel_is_asked_for_by_what_it_took(kernel, size, measured):
+    seconds = costs.kernel_seconds({"name": kernel}, size)
+    assert 1.5 <= costs.SPARE * seconds / measured <= 10
+    # And wherever scores are computed.
+    gathering = costs.gathering_seconds(STATISTICS, 30, seconds).on(8)
+    selection = costs.selection_seconds(STATISTICS, 3000, "uniform", seconds).on(8)
+    assert min(gathering, selection) >= 3000 * seconds
+
+
+def test_a_window_spares_time_warping_all_but_a_band():
+    def seconds(window):
+        return costs.kernel_seconds({"name": "dynamic_time_warping", "window": window}, 500)
+
+    assert seconds(10) < 0.1 * seconds(None)
+    assert seconds(1000) == seconds(None)
+
+
+def test_classification_follows_landmarks_lengths_and_strands():
+    """100 MB of sequences of 350 residues with 11,000 landmarks: 257 minutes by four threads."""
+    seconds = costs.classification_seconds(100, 11_000, 11_000 * 350)
+    assert 1.5 <= costs.SPARE * seconds.on(4) / 60 / 257 <= 10
+    pairs = 100e6 / 350 * 11_000
+    aligned = costs.alignment_seconds({"lengths": {"mean": 350}}, pairs)
+    assert seconds.shared == pytest.approx(aligned.shared, rel=1e-12)
+    both = costs.classification_seconds(200, 11_000, 11_000 * 350)
+    assert both.on(4) == pytest.approx(2 * seconds.on(4))
+    assert costs.classification_seconds(100, 0, 0).on(4) < 100  # of a matrix: nothing is aligned
+
+
+def test_classification_by_a_kernel_is_of_one_thread():
+    """6 MB of vectors: a million numbers, so 10,000 vectors, with 200 landmarks."""
+    kernel = {"name": "dynamic_time_warping"}
+    seconds = costs.comparison_seconds(text_mb=6, landmarks=200, size=100, kernel=kernel)
+    assert seconds.on(8) == seconds.on(1)
+    pairs = 10_000 * 200
+    expected = 6 * 0.5 + pairs * (costs.kernel_seconds(kernel, 100) + 5e-9)
+    assert seconds.on(1) == pytest.approx(expected, rel=1e-12)
 
 
 LINES = asked.lines()

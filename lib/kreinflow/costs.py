@@ -1,13 +1,14 @@
 """What a run costs: pairs to align, seconds and megabytes, and what jobs ask a cluster for.
 
-``statistics`` are those of a data set's ``summary.json``. Seconds are those of one thread, as
-measured on two kinds of processors; ``python benchmarks/asked.py`` holds all of them against
-``benchmarks/scale.tsv``, and what a run asked for against what it took.
+``statistics`` are those of a data set's ``summary.json``. Seconds are as measured on two kinds of
+processors, and keep apart what threads share (:class:`Seconds`); ``python benchmarks/asked.py``
+holds all of them against ``benchmarks/scale.tsv``, and what a run asked for against what it took.
 
 Rules ask here, and no script of a job does: a new figure is no reason to run a job again.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from kreinflow.learners.learner import Learner
@@ -47,7 +48,7 @@ GROUPED_BYTES = 25_000
 TABLED_BYTES = 150
 """Of a probability that becomes the text of a table: 94 where one table of them is written."""
 
-# --- seconds of one thread. Of scale.tsv: those on two threads, twice ----------------------------
+# --- seconds of one thread. What threads share was measured on two of them, and counts twice -----
 
 ALIGNED_RESIDUE, ALIGNED_CELL = 3.5e-8, 6e-11
 """Of a pair: lengths of 75 to 3,000 in benchmarks/results.md, with a quarter more for the work
@@ -62,6 +63,16 @@ RECORD = 4e-6
 GROUPED_SEQUENCE = 5e-4
 """Of a sequence in clusters of near-identical ones: 2e-4 s for 20,000, of lengths 150 and 400."""
 
+FEATURE = 2e-9
+"""Of a feature of two vectors that a kernel compares: .9e-9 s (pseudo_euclidean) to 3e-9 s
+(spectral_information_divergence), of 100 and 1,000 features."""
+
+WARPING, WARPED = 1e-5, 4.4e-9
+"""Of a pair of time series, and of each pair of their points: 150 and 500 of them."""
+
+EDITING, EDITED = 1e-6, 3e-11
+"""Of a pair of strings, and of each pair of their letters: 200 to 2,000 of them."""
+
 GATHERED = 5e-8
 """Of a score that is gathered into the columns (``columns`` in scale.tsv: 2e-8 to 5e-8 s)."""
 
@@ -73,19 +84,20 @@ s for 10,000 rows, a sketch of 200 and 300 landmarks."""
 CLUSTERED = 3e-6
 """Of a score of the sketch where columns are clustered: 2.3e-6 s at the same size, and at 5,000."""
 
-FACTOR_ENTRY, FACTOR_PRODUCT, FACTOR_CUBE = 1e-7, 1.2e-10, 1.5e-9
-"""Of the n m entries of a factor, its n m^2 products and its m^3 (``factor`` in scale.tsv)."""
+FACTOR_ENTRY, FACTOR_PRODUCT, FACTOR_CUBE = 1e-7, 1.2e-10, 7.5e-10
+"""Of the n m entries of a factor, its n m^2 products and its m^3 (``factor`` in scale.tsv). Here as
+below, what has no rows is of one thread, as BLAS has."""
 
-FIT_ENTRY, FIT_PRODUCT, FIT_SQUARE, FIT_CUBE = 3e-8, 6.2e-11, 1e-8, 1e-10
+FIT_ENTRY, FIT_PRODUCT, FIT_SQUARE, FIT_CUBE = 3e-8, 6.2e-11, 5e-9, 5e-11
 """The same of a fit from the moments of the rows (``ny_ikfd`` in scale.tsv). Of the cubes a choice
 of hyper-parameters has one, of the squares m^2 one for each class."""
 
-CLASS_CUBE = 1.2e-10
-"""Of m^3 for each class and choice, where each class has a covariance of its own."""
+CLASS_CUBE = 6e-11
+"""Of m^3 for each class and choice, where each class has a covariance of its own, in one thread."""
 
-STEP_ROW, STEP_ENTRY, STEP_CLASS, STEP_CUBE = 4e-8, 2.8e-10, 1e-3, 8e-12
-"""A step of Ny-PCVM for each class: of the n rows, the n m entries, the class and its m^3
-(``ny_pcvm`` in scale.tsv)."""
+STEP_ROW, STEP_ENTRY, STEP_CLASS, STEP_CUBE = 4e-8, 2.8e-10, 5e-4, 8e-12
+"""A step of Ny-PCVM for each class: of the n rows, the n m entries, the class (in one thread) and
+its m^3 (``ny_pcvm`` in scale.tsv)."""
 
 STEPS, FULL_STEPS = 100, 20
 """Steps that Ny-PCVM takes, if ``max_iter`` allows so many: 22 to 100 in most of our runs. In the
@@ -98,11 +110,11 @@ WORK: Mapping[str, float] = {
     "dissimilarity_space": 1.2e-8,
     "linear_svc": 7e-8,
 }
-"""Of the n m entries for each class and choice, in learners that go over the rows many times
-(``method`` in scale.tsv)."""
+"""Of the n m entries for each class and choice, in learners that go over the rows many times in one
+thread (``method`` in scale.tsv)."""
 
 SVC_PAIR = 1.5e-7
-"""Of the n^2 pairs of rows for each choice of SVC (``method`` in scale.tsv)."""
+"""Of the n^2 pairs of rows for each choice of SVC, in one thread (``method`` in scale.tsv)."""
 
 SCORE, DECISION, DECISION_ENTRY = 5e-9, 2.5e-8, 1.3e-10
 """Of the n m scores that are transformed, and for each class of the n decisions and their n m
@@ -115,20 +127,57 @@ EVALUATED_MB = 0.7
 """Of a megabyte of packed predictions, some 100,000 probabilities, that are measured and written
 once more: .5 s for 46 classes. In memory it is 18 MB."""
 
-CLASSIFIED_MB = 60
-"""Of a megabyte of new sequences, of length 350 and with 1,000 landmarks."""
+UNPACKED = 4
+"""Megabytes of text in one that is packed: 2 for proteins, 4 for nucleotides."""
+
+NUMBER_BYTES = 6
+"""Of a number in a file of vectors: 2 to 20 in text, 8 in numpy's files."""
+
+CLASSIFIED_MB = 0.5
+"""Of a megabyte of new objects, beside their scores: to read them, and to write the table. .4 s for
+vectors of two features, less for all others."""
 
 SHOWN_MB = 1.0
 """Of a megabyte of tables that are drawn or shown."""
 
 
-def minutes(seconds: float, threads: int = 1, attempt: int = 1, most: float | None = None) -> int:
+@dataclass(frozen=True)
+class Seconds:
+    """What a job is expected to take in one thread.
+
+    Attributes
+    ----------
+    serial : float
+        Of what has one thread whatever is allowed.
+    shared : float
+        Of what threads share.
+
+    Examples
+    --------
+    >>> (2 * Seconds(serial=3.0) + Seconds(shared=8.0)).on(4)
+    8.0
+    """
+
+    serial: float = 0.0
+    shared: float = 0.0
+
+    def __add__(self, other: "Seconds") -> "Seconds":
+        return Seconds(self.serial + other.serial, self.shared + other.shared)
+
+    def __rmul__(self, times: float) -> "Seconds":
+        return Seconds(times * self.serial, times * self.shared)
+
+    def on(self, threads: int) -> float:
+        """Return the seconds of a job that has some threads."""
+        return self.serial + self.shared / threads
+
+
+def minutes(seconds: Seconds, threads: int = 1, attempt: int = 1, most: float | None = None) -> int:
     """Return the run time to ask for.
 
     Parameters
     ----------
-    seconds : float
-        Of one thread, that the job is expected to take.
+    seconds : Seconds
     threads : int
     attempt : int
         The second asks for twice as much, the third for three times.
@@ -137,10 +186,12 @@ def minutes(seconds: float, threads: int = 1, attempt: int = 1, most: float | No
 
     Examples
     --------
-    >>> minutes(0), minutes(600), minutes(600, threads=2), minutes(600, attempt=2, most=60)
-    (5, 35, 20, 60)
+    >>> minutes(Seconds()), minutes(Seconds(600), threads=2), minutes(Seconds(0, 600), threads=2)
+    (5, 35, 20)
+    >>> minutes(Seconds(600), attempt=2, most=60)
+    60
     """
-    asked = attempt * (START_MINUTES + SPARE * seconds / (60 * threads))
+    asked = attempt * (START_MINUTES + SPARE * seconds.on(threads) / 60)
     return max(1, int(asked if most is None else min(asked, most)))
 
 
@@ -179,78 +230,102 @@ def records(statistics: Statistics) -> int:
     return int(sum(statistics["class_sizes"].values()))
 
 
-def alignment_seconds(statistics: Statistics, pairs: float) -> float:
+def alignment_seconds(statistics: Statistics, pairs: float) -> Seconds:
     """Return the seconds of the alignment of pairs of mean length; 0 where nothing is aligned."""
     length = float(statistics["lengths"].get("mean", 0))
-    return pairs * (ALIGNED_RESIDUE * length + ALIGNED_CELL * length**2)
+    return Seconds(shared=pairs * length * _of_residue(length))
 
 
-def reading_seconds(input_mb: float) -> float:
-    """Return the seconds that reading the user's files takes."""
-    return READ_MB * input_mb
+def _of_residue(length: float) -> float:
+    return ALIGNED_RESIDUE + ALIGNED_CELL * length
 
 
-def dataset_seconds(statistics: Statistics) -> float:
+def kernel_seconds(kernel: Mapping[str, Any], size: float) -> float:
+    """Return the seconds of one score that a kernel computes, in one thread.
+
+    Parameters
+    ----------
+    kernel : mapping
+        As in the config.
+    size : float
+        Features of a vector, letters of a string.
+    """
+    if kernel["name"] == "edit_distance":
+        return EDITING + EDITED * size**2
+    if kernel["name"] == "dynamic_time_warping":
+        window = kernel.get("window")
+        return WARPING + WARPED * size * (size if window is None else min(size, 2 * window))
+    return FEATURE * size
+
+
+def dataset_seconds(statistics: Statistics) -> Seconds:
     """Return the seconds of a job that reads the data set and makes a table of it."""
-    return RECORD * records(statistics)
+    return Seconds(RECORD * records(statistics))
 
 
-def grouping_seconds(statistics: Statistics) -> float:
+def grouping_seconds(statistics: Statistics) -> Seconds:
     """Return the seconds that clusters of near-identical sequences take."""
-    return dataset_seconds(statistics) + GROUPED_SEQUENCE * int(statistics["distinct"])
+    return dataset_seconds(statistics) + Seconds(GROUPED_SEQUENCE * int(statistics["distinct"]))
 
 
-def clustering_seconds(statistics: Statistics) -> float:
+def clustering_seconds(statistics: Statistics) -> Seconds:
     """Return the seconds of clusters of relatives: all pairs of a class, some aligned thrice."""
     pairs = _all_pairs_of_classes(statistics)
     return grouping_seconds(statistics) + 3 * alignment_seconds(statistics, pairs)
 
 
-def gathering_seconds(statistics: Statistics, landmarks: int) -> float:
-    """Return the seconds of gathering the columns of the landmarks."""
-    return dataset_seconds(statistics) + GATHERED * column_pairs(statistics, landmarks)
+def gathering_seconds(statistics: Statistics, landmarks: int, of_score: float = 0) -> Seconds:
+    """Return the seconds of gathering the columns of the landmarks.
+
+    ``of_score`` is what a score takes that a kernel computes, :func:`kernel_seconds`.
+    """
+    pairs = column_pairs(statistics, landmarks)
+    return dataset_seconds(statistics) + Seconds((GATHERED + of_score) * pairs)
 
 
-def selection_seconds(statistics: Statistics, pairs: float, method: str) -> float:
+def selection_seconds(
+    statistics: Statistics, pairs: float, method: str, of_score: float = 0
+) -> Seconds:
     """Return the seconds of choosing the landmarks of a fold from the scores of some pairs.
 
-    ``method`` is that of the selector.
+    ``method`` is that of the selector; ``of_score`` as for :func:`gathering_seconds`.
     """
-    of_score = CLUSTERED if method == "kmeans" else LOOKED_AT
-    return dataset_seconds(statistics) + of_score * pairs
+    of_score += CLUSTERED if method == "kmeans" else LOOKED_AT
+    return dataset_seconds(statistics) + Seconds(of_score * pairs)
 
 
-def factor_seconds(rows: int, landmarks: int) -> float:
+def factor_seconds(rows: int, landmarks: int) -> Seconds:
     """Return the seconds of one Krein factor and its eigenpairs."""
     n, m = rows, landmarks
-    return FACTOR_ENTRY * n * m + FACTOR_PRODUCT * n * m**2 + FACTOR_CUBE * m**3
+    return Seconds(FACTOR_CUBE * m**3, FACTOR_ENTRY * n * m + FACTOR_PRODUCT * n * m**2)
 
 
-def fit_seconds(learner: Learner, rows: int, landmarks: int, classes: int) -> float:
+def fit_seconds(learner: Learner, rows: int, landmarks: int, classes: int) -> Seconds:
     """Return the seconds of one fit of all choices of a learner."""
     n, m, method, settings = rows, landmarks, learner.method, learner.settings
     choices = len(learner.choices())
     if method == "nearest_landmark":
-        return 0.0
-    seconds = FIT_ENTRY * n * m + FIT_PRODUCT * n * m**2
-    seconds += choices * (FIT_SQUARE * classes * m**2 + FIT_CUBE * m**3)
+        return Seconds()
+    shared = FIT_ENTRY * n * m + FIT_PRODUCT * n * m**2
+    serial = choices * (FIT_SQUARE * classes * m**2 + FIT_CUBE * m**3)
     if method == "ikqd" or settings.get("scatter") == "balanced":
-        seconds += CLASS_CUBE * choices * classes * m**3
+        serial += CLASS_CUBE * choices * classes * m**3
     if method == "ny_pcvm":
-        step = STEP_ROW * n + STEP_ENTRY * n * m + STEP_CLASS
-        seconds += classes * min(STEPS, settings["max_iter"]) * step
-        seconds += classes * min(FULL_STEPS, settings["max_iter"]) * STEP_CUBE * m**3
+        steps = classes * min(STEPS, settings["max_iter"])
+        shared += steps * (STEP_ROW * n + STEP_ENTRY * n * m)
+        serial += steps * STEP_CLASS
+        shared += classes * min(FULL_STEPS, settings["max_iter"]) * STEP_CUBE * m**3
     if method == "svc":
-        seconds += SVC_PAIR * choices * n**2
-    seconds += WORK.get(method, 0.0) * choices * n * m * classes
+        serial += SVC_PAIR * choices * n**2
+    serial += WORK.get(method, 0.0) * choices * n * m * classes
     # More basis functions than landmarks are tried.
-    return 4 * seconds if settings.get("basis") == "all" else seconds
+    return (4 if settings.get("basis") == "all" else 1) * Seconds(serial, shared)
 
 
-def decision_seconds(rows: int, landmarks: int, classes: int) -> float:
+def decision_seconds(rows: int, landmarks: int, classes: int) -> Seconds:
     """Return the seconds of the decisions for some rows."""
     n, m = rows, landmarks
-    return SCORE * n * m + classes * (DECISION * n + DECISION_ENTRY * n * m)
+    return Seconds(shared=SCORE * n * m + classes * (DECISION * n + DECISION_ENTRY * n * m))
 
 
 def training_seconds(
@@ -259,7 +334,7 @@ def training_seconds(
     learners: Sequence[Learner],
     inner_folds: int,
     tested: float,
-) -> float:
+) -> Seconds:
     """Return the seconds of the training of all recipes of a selector on one fold.
 
     Parameters
@@ -276,7 +351,7 @@ def training_seconds(
         The share of the records whose probabilities are written.
     """
     n, m, classes = records(statistics), landmarks, len(statistics["class_sizes"])
-    seconds = dataset_seconds(statistics) + TABLED * tested * n * classes * len(learners)
+    seconds = dataset_seconds(statistics) + Seconds(TABLED * tested * n * classes * len(learners))
     for learner in learners:
         seconds += inner_folds * factor_seconds(n, m)
         seconds += (inner_folds + 1) * fit_seconds(learner, n, m, classes)
@@ -284,7 +359,31 @@ def training_seconds(
     return seconds
 
 
-def competitor_seconds(statistics: Statistics, tested: float) -> float:
+def classification_seconds(text_mb: float, landmarks: int, residues: int) -> Seconds:
+    """Return the seconds of classifying new sequences.
+
+    Parameters
+    ----------
+    text_mb : float
+        Megabytes of them, unpacked; twice if both strands are aligned.
+    landmarks : int
+    residues : int
+        Of all landmarks together.
+    """
+    aligned = 1e6 * text_mb * landmarks * _of_residue(residues / max(1, landmarks))
+    return Seconds(CLASSIFIED_MB * text_mb, aligned)
+
+
+def comparison_seconds(
+    text_mb: float, landmarks: int, size: float, kernel: Mapping[str, Any]
+) -> Seconds:
+    """Return the seconds of classifying new vectors or strings; see :func:`kernel_seconds`."""
+    letters = 1 if kernel["name"] == "edit_distance" else NUMBER_BYTES
+    pairs = 1e6 * text_mb / (letters * max(1, size)) * landmarks
+    return Seconds(CLASSIFIED_MB * text_mb + (SCORE + kernel_seconds(kernel, size)) * pairs)
+
+
+def competitor_seconds(statistics: Statistics, tested: float) -> Seconds:
     """Return the seconds of a competitor on a fold: thrice all tested with all others, as BLAST.
 
     A search for best hits by BLAST takes that, one by alignment alone a third (docs/compare.md).
@@ -293,9 +392,10 @@ def competitor_seconds(statistics: Statistics, tested: float) -> float:
     return dataset_seconds(statistics) + 3 * alignment_seconds(statistics, pairs)
 
 
-def map_seconds(statistics: Statistics, landmarks: int) -> float:
+def map_seconds(statistics: Statistics, landmarks: int) -> Seconds:
     """Return the seconds of the landmark map: one pass over the transformed scores."""
-    return dataset_seconds(statistics) + FACTOR_ENTRY * records(statistics) * landmarks
+    shared = FACTOR_ENTRY * records(statistics) * landmarks
+    return dataset_seconds(statistics) + Seconds(shared=shared)
 
 
 # --- megabytes ---------------------------------------------------------------------------------

@@ -82,3 +82,12 @@ def test_dynamic_time_warping(window):
     np.testing.assert_allclose(D, expected, rtol=1e-12)
     if window == 1:  # nothing is warped
         np.testing.assert_allclose(D, cdist(X, Y, "sqeuclidean"), rtol=1e-12)
+
+
+def test_time_series_may_be_read_only():
+    """As those of a data set are, which jobs map into memory."""
+    X = np.random.default_rng(4).normal(size=(5, 9))
+    kernel = make_kernel({"name": "dynamic_time_warping", "window": None})
+    expected = kernel.columns(X, X)
+    X.flags.writeable = False
+    np.testing.assert_array_equal(kernel.columns(X, X[:1]), expected[:, :1])

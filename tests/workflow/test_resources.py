@@ -4,12 +4,14 @@ import json
 import subprocess
 import sys
 
+import numpy as np
 import pytest
 import yaml
 
 from kreinflow import costs
-from kreinflow.artifacts import write_json
+from kreinflow.artifacts import write_array, write_arrays, write_json
 from kreinflow.configuration import complete_configuration
+from kreinflow.costs import Seconds
 from kreinflow.learners.registry import make_learner
 from kreinflow.papers.experiments import load_experiments
 from workflow.conftest import ROOT, SMALL
@@ -34,6 +36,8 @@ with SnakemakeApi(OutputSettings()) as api:
         snakefile=Path(snakefile),
     )._workflow
     workflow.group_settings = GroupSettings(given["groups"], given["components"])
+    # The small config is one of proteins, of which nobody may ask it.
+    workflow.globals["CONFIG"]["classify"]["turned"] = {"strand": "both"}
     rules = {rule.name: rule for rule in workflow.rules}
 
     def asked(rule, resource, wildcards, files, named, attempt=1, threads=1):
@@ -69,7 +73,7 @@ print(json.dumps([scripts, answers, groups]))
 
 CONFIG = SMALL | {
     # Of the learners with the selector uniform one needs all rows at once.
-    "recipes": [*SMALL["recipes"], {"name": "svc", "selector": "uniform", "learner": "svc"}]
+    "recipes": [*SMALL["recipes"], {"name": "svc", "selector": "uniform", "learner": "svc"}],
 }
 STATISTICS = {
     "distinct": 100_000,
@@ -78,6 +82,9 @@ STATISTICS = {
     "unknown": {"c": 50_000, "d": 20_000},
 }
 FEW, MANY = 1000, 2000
+MEASURED = STATISTICS | {"distinct": 2000, "lengths": {}}
+KERNELS = {"vectors": "dynamic_time_warping", "strings": "edit_distance"}
+FEATURES, LETTERS = 500, 2000
 BLOCKS = 2  # of the small config; 512 and 2048 MB are the defaults of its memory
 PROFILE = yaml.safe_load((ROOT / "profiles" / "slurm" / "config.yaml").read_text())
 GROUPS = dict(line.split("=") for line in PROFILE["groups"])
@@ -109,16 +116,47 @@ QUESTIONS = {
     "training_by_tiles": ("train_models", "mem_mb", MEB, "table"),
     "training_with_all_rows": ("train_models", "mem_mb", UNIFORM, "table"),
     "training_in_a_group_that_chooses": ("train_models", "mem_mb", UNIFORM, "unchosen"),
+    "gathering_vectors": ("gather_columns", "runtime", {}, "vectors"),
+    "gathering_strings": ("gather_columns", "runtime", {}, "strings"),
+    "selection_vectors": ("select_landmarks", "runtime", UNIFORM, "vectors"),
+    "unknown_strings": ("score_unknown", "runtime", {}, "strings"),
+    "new": ("classify_new", "runtime", {"name": "x"}, "new", 1, 4),
+    "new_turned": ("classify_new", "runtime", {"name": "turned"}, "new", 1, 4),
+    "new_packed": ("classify_new", "runtime", {"name": "x"}, "new_packed", 1, 4),
+    "new_vectors": ("classify_new", "runtime", {"name": "x"}, "new_vectors", 1, 4),
     "evaluation": ("evaluate", "runtime", {}, "table", 3),
     "evaluation_memory": ("evaluate", "mem_mb", {}, "table"),
 }
+
+
+def write_model(path, kernel, **arrays):
+    """Write what is read of a model to know how long it takes."""
+    write_arrays(path, "kreinflow model 2", {"kernel": kernel}, arrays)
 
 
 @pytest.fixture(scope="module")
 def ask(tmp_path_factory):
     """A function that returns the rules that have a script, answers to questions, and sums."""
     folder = tmp_path_factory.mktemp("resources")
-    write_json(folder / "summary.json", {"statistics": STATISTICS})
+    write_json(folder / "summary.json", {"statistics": STATISTICS, "kernel": None})
+    for name in ("vectors", "strings"):
+        (folder / name).mkdir()
+        kernel = {"name": KERNELS[name]}
+        write_json(folder / name / "summary.json", {"statistics": MEASURED, "kernel": kernel})
+    write_array(folder / "vectors" / "vectors.npy", np.zeros((1, FEATURES)))
+    with (folder / "strings" / "distinct.tsv").open("wb") as file:
+        file.truncate(LETTERS * MEASURED["distinct"])
+    residues = np.zeros(MANY * 350, np.uint8)
+    ends = np.arange(1, MANY + 1, dtype=np.int64) * 350
+    write_model(folder / "aligned.model", None, landmark_residues=residues, landmark_ends=ends)
+    write_model(
+        folder / "vectors.model",
+        {"name": KERNELS["vectors"]},
+        landmark_vectors=np.zeros((MANY, FEATURES)),
+    )
+    for name in ("new.fasta", "new.fasta.gz"):
+        with (folder / name).open("wb") as file:
+            file.truncate(100_000_000)
     (folder / "candidates.tsv").write_text("class\trow\na\t1\na\t2\nb\t3\n\t4\n")
     for name, count in (("few", FEW), ("many", MANY)):
         (folder / name).write_text("row\n" + "5\n" * count)
@@ -126,18 +164,30 @@ def ask(tmp_path_factory):
         file.truncate(MEGABYTES * 1_000_000)  # without a byte on the disk
     few, many, absent = (str(folder / name) for name in ("few", "many", "absent"))
     summary = {"summary": str(folder / "summary.json")}
+    candidates = str(folder / "candidates.tsv")
     kinds = {
-        "candidates": summary | {"candidates": str(folder / "candidates.tsv")},
+        "candidates": summary | {"candidates": candidates},
         "tables": summary | {"landmarks": [few, many]},
         "table": summary | {"landmarks": many},
         "few": summary | {"landmarks": few},
         "unchosen": summary | {"landmarks": absent},
     }
-    kinds["all"] = kinds["candidates"] | kinds["table"]
+    for name in ("vectors", "strings"):
+        summary = {"summary": str(folder / name / "summary.json"), "candidates": candidates}
+        kinds[name] = summary | {"landmarks": [few, many]}
+    for name, model, new in (
+        ("new", "aligned", "new.fasta"),
+        ("new_packed", "aligned", "new.fasta.gz"),
+        ("new_vectors", "vectors", "new.fasta"),
+    ):
+        kinds[name] = {"model": str(folder / f"{model}.model"), "new": str(folder / new)}
+    kinds["all"] = kinds["candidates"] | kinds["table"] | kinds["new"]
     (folder / "config.yaml").write_text(json.dumps(CONFIG))
     files = [str(folder / "columns.npy"), absent]
 
-    def answers(questions, sums=(), cores=1, groups=None, components=None, **resources):
+    def answers(
+        questions, sums=(), cores=1, groups=None, components=None, refused=False, **resources
+    ):
         given = {
             "questions": [[*q[:3], files, kinds[q[3]], *q[4:]] for q in questions],
             "sums": [(levels, w, files, kinds[kind], n) for levels, w, kind, n in sums],
@@ -152,6 +202,9 @@ def ask(tmp_path_factory):
             capture_output=True,
             text=True,
         )
+        if refused:
+            assert done.returncode == 2
+            return done.stderr
         assert done.returncode == 0, done.stderr
         return json.loads(done.stdout.splitlines()[-1])
 
@@ -197,7 +250,38 @@ def test_minutes_follow_what_a_job_does(asked):
     assert asked["factor"] == costs.minutes(
         costs.dataset_seconds(STATISTICS) + costs.factor_seconds(105_000, MANY)
     )
-    assert asked["evaluation"] == costs.minutes(costs.EVALUATED_MB * MEGABYTES, attempt=3)
+    evaluated = Seconds(costs.EVALUATED_MB * MEGABYTES)
+    assert asked["evaluation"] == costs.minutes(evaluated, attempt=3)
+
+
+def test_scores_of_a_kernel_are_asked_for_where_they_are_computed(asked):
+    """By the features of the vectors, and the letters of the strings."""
+    vectors, strings = (
+        costs.kernel_seconds({"name": KERNELS[name]}, size)
+        for name, size in (("vectors", FEATURES), ("strings", LETTERS))
+    )
+    pairs = 2 * 60_000 + 45_000 + 2000  # the sketch is a row of 2,000
+    for name, seconds in (
+        ("gathering_vectors", costs.gathering_seconds(MEASURED, FEW + MANY, vectors)),
+        ("gathering_strings", costs.gathering_seconds(MEASURED, FEW + MANY, strings)),
+        ("selection_vectors", costs.selection_seconds(MEASURED, pairs, "uniform", vectors)),
+        ("unknown_strings", Seconds(70_000 * (FEW + MANY) * strings)),
+    ):
+        assert asked[name] == costs.minutes(seconds) > costs.START_MINUTES
+
+
+def test_classification_is_asked_for_by_the_landmarks_of_the_model(asked):
+    """100 MB are 10^8 residues; packed ones are four times as many."""
+    aligned = 1e8 * MANY * (3.5e-8 + 6e-11 * 350)
+    one, both, packed = (
+        costs.minutes(Seconds(times * 50, times * aligned), threads=4) for times in (1, 2, 4)
+    )
+    assert [asked[f"new{x}"] for x in ("", "_turned", "_packed")] == [one, both, packed]
+    assert one > 100
+    kernel = {"name": KERNELS["vectors"]}
+    seconds = costs.comparison_seconds(100, MANY, FEATURES, kernel)
+    assert asked["new_vectors"] == costs.minutes(seconds, threads=4)
+    assert seconds.on(4) == seconds.on(1)
 
 
 def test_training_is_asked_for_by_its_own_landmarks_recipes_and_fits(asked):
@@ -240,7 +324,11 @@ def test_rows_take_less_where_jobs_are_given_less_memory(ask):
 
 
 def test_no_rule_asks_for_more_than_the_queue_allows(ask):
-    wildcards = UNIFORM | {"competitor": "blast", "experiment": next(iter(load_experiments()))}
+    wildcards = UNIFORM | {
+        "name": "x",
+        "competitor": "blast",
+        "experiment": next(iter(load_experiments())),
+    }
     names = ask([])[0]
     assert len(names) > 20
     for attempt in (1, 2, 3):
@@ -264,3 +352,34 @@ def test_no_group_asks_for_more_than_the_queue_allows(ask, attempt):
     assert bound == 30  # factors and models, each twice four side by side
     assert 60 < models <= 120
     assert landmarks <= 120
+
+
+def test_a_group_that_cannot_keep_to_the_queue_is_refused(ask):
+    """A job asks for a minute at least: eight pairs one after the other need 16."""
+    questions = [("train_models", "runtime", MEB, "table")]
+    groups = {"groups": GROUPS, "components": COMPONENTS}
+    assert ask(questions, max_runtime=16, **groups)[1] == [1]
+    message = ask(questions, max_runtime=15, refused=True, **groups)
+    assert message.startswith("kreinflow input error: resources: max_runtime: 15 minutes are less")
+    assert "16 jobs" in message
+    assert "group models" in message
+    assert "Set group-components models=1, or a longer max_runtime." in message
+    few = groups | {"components": {"models": 1}}
+    assert ask(questions, max_runtime=15, **few)[1] == [7]
+
+
+def test_it_is_refused_before_any_job_runs(tmp_path):
+    (tmp_path / "config.yaml").write_text(json.dumps(CONFIG))
+    done = subprocess.run(
+        [
+            *(sys.executable, "-m", "snakemake", "--snakefile", ROOT / "Snakefile", "--cores", "1"),
+            *("--configfile", "config.yaml", "--resources", "max_runtime=3", "--groups"),
+            *("make_factor=models", "train_models=models", "--group-components", "models=8"),
+        ],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 2, done.stderr
+    assert "Set group-components models=1, or a longer max_runtime." in done.stderr
+    assert not (tmp_path / "results").exists()

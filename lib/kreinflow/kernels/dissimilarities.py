@@ -154,6 +154,7 @@ class DynamicTimeWarping(Dissimilarity):
 
         # Pruning by the Euclidean distance loses pairs whose best path is the diagonal: infinity.
         settings = {"window": self.settings["window"], "use_pruning": False}
-        X, Y = np.ascontiguousarray(X), np.ascontiguousarray(Y)
+        # It takes no rows that are read-only, as those of a memory map are.
+        X, Y = (np.require(objects, requirements=["C", "W"]) for objects in (X, Y))
         distances: FloatArray = np.array([[distance_fast(x, y, **settings) for y in Y] for x in X])
         return (distances * distances).reshape(len(X), len(Y))
