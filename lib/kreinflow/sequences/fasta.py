@@ -1,8 +1,9 @@
 """Reading FASTA, plain or gzip, and refusing what is not quite FASTA."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import partial
 from pathlib import Path
+from types import MappingProxyType
 from typing import NamedTuple, TextIO
 
 from kreinflow.errors import InputError
@@ -21,6 +22,7 @@ LONGEST = 1_000_000
 """Residues of the longest sequence that is ever aligned."""
 
 _BLOCK = 1 << 16  # characters of a line that are looked at together
+_SIGNS = "*-."  # stops and gaps: at the end they are no residues
 
 
 class FastaRecord(NamedTuple):
@@ -35,6 +37,8 @@ class FastaRecord(NamedTuple):
     """What makes it no record that can be used, and what to do; then it has no residues."""
     more: bool = False
     """Whether it has more residues than may be held; these are the first of them."""
+    beyond: Mapping[str, int] = MappingProxyType({})
+    """How many stops and gaps follow at the end, by sign, where there are too many to be held."""
 
     @property
     def named(self) -> str:
@@ -53,7 +57,8 @@ def read_fasta(path: Path, longest: int = LONGEST) -> Iterator[FastaRecord]:
     path : Path
     longest : int
         A longer sequence is cut a little behind so many residues (:attr:`FastaRecord.more`), and
-        yielded before the rest of it is read: no more is ever held of a record.
+        yielded before the rest of it is read: no more is ever held of a record. Stops and gaps at
+        its end do not make it longer (:attr:`FastaRecord.beyond`).
 
     Raises
     ------
@@ -79,7 +84,7 @@ def read_any_fasta(path: Path, longest: int = LONGEST) -> Iterator[FastaRecord]:
     name = shown_name(path)
     with open_text(path, errors="surrogateescape") as file:
         number = 0
-        for number, (line, title, residues, whole) in enumerate(
+        for number, (line, title, residues, whole, beyond) in enumerate(
             _records(file, name, longest), start=1
         ):
             place = f"{name}, record {number} (line {line})"
@@ -94,48 +99,64 @@ def read_any_fasta(path: Path, longest: int = LONGEST) -> Iterator[FastaRecord]:
             if has_control(id):
                 id = ascii(id)[1:-1]
             kept = b"" if fault else residues.encode("ascii")
-            yield FastaRecord(id, readable, kept, place, fault, more)
+            yield FastaRecord(id, readable, kept, place, fault, more, beyond)
         if not number:
             raise InputError(f"{name}: holds no records. Give the right file.")
 
 
-def _records(file: TextIO, name: str, longest: int) -> Iterator[tuple[int, str, str, bool]]:
+def _records(
+    file: TextIO, name: str, longest: int
+) -> Iterator[tuple[int, str, str, bool, Mapping[str, int]]]:
     """Yield the line, the header and the residues of each record, and whether that is all of it.
 
-    What is too long is yielded at once, without residues if it is the header; the rest of it is
-    passed over when the next record is asked for.
+    Last comes how many stops and gaps follow at the end that are not held. What is too long is
+    yielded at once, without residues if it is the header; the rest of it is passed over when the
+    next record is asked for.
     """
-    start, title, held, count = 0, "", list[str](), 0
+    most = longest + _BLOCK
+    start, title, held, count, space = 0, "", list[str](), 0, ""
+    beyond: dict[str, int] = {}
     number, begins, waiting, in_header = 1, True, False, False
     for piece in iter(partial(file.readline, _BLOCK), ""):
         ends = piece.endswith("\n") or len(piece) < _BLOCK  # then the file ends
         if begins and piece.startswith(">"):
             if waiting:
-                yield start, title, "".join(held), True
-            start, title, held, count = number, piece, [], 0
+                yield start, title, "".join(held), True, beyond
+            start, title, held, count, space, beyond = number, piece, [], 0, "", {}
             waiting, in_header = True, not ends
         elif in_header:
             in_header = not ends
             if waiting:
                 title += piece
                 if len(title) > LONGEST_LINE:
-                    yield start, title, "", False
+                    yield start, title, "", False, {}
                     waiting = False
         elif not start:
             if piece.strip():
                 raise _not_fasta(name, number, piece)
         elif waiting:
-            text = (piece.rstrip() if ends else piece).replace(" ", "")
+            text = piece.rstrip()
+            behind = "" if ends else piece[len(text) :].replace(" ", "")
             if text:
-                held.append(text)
-                count += len(text)
-                if count > longest + _BLOCK:  # stops and gaps at the end are not residues
-                    yield start, title, "".join(held), False
+                text, space = space + text.replace(" ", ""), behind
+                inner = len(text.rstrip(_SIGNS))
+                room = max(most - count, inner)
+                if room:
+                    held.append(text[:room])
+                if inner and (beyond or count + inner > most):  # these signs are not at the end
+                    yield start, title, "".join(held), False, {}
                     waiting, held = False, []
+                count += min(len(text), room)
+                for sign in set(text[room:]):
+                    beyond[sign] = beyond.get(sign, 0) + text.count(sign, room)
+            elif ends:
+                space = ""
+            elif len(space) <= most:  # one more would be too long, if anything follows
+                space += behind
         begins = ends
         number += ends
     if waiting:
-        yield start, title, "".join(held), True
+        yield start, title, "".join(held), True, beyond
 
 
 def _fault(id: str, is_text: bool, residues: str) -> str | None:
