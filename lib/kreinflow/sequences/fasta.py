@@ -104,6 +104,43 @@ def read_any_fasta(path: Path, longest: int = LONGEST) -> Iterator[FastaRecord]:
             raise InputError(f"{name}: holds no records. Give the right file.")
 
 
+class _Residues:
+    """The residues of a record, of which no more are held than may be.
+
+    Parameters
+    ----------
+    most : int
+        Characters that are held, and residues that a record may have.
+    """
+
+    def __init__(self, most: int) -> None:
+        self._most, self._held, self._count = most, list[str](), 0
+        self.beyond: dict[str, int] = {}
+        """Stops and gaps at the end that are not held, by sign."""
+
+    def add(self, text: str) -> bool:
+        """Add some that follow; return whether there are more residues now than there may be."""
+        count = self._count + len(text)
+        if count <= self._most:
+            self._held.append(text)
+            self._count = count
+            return False
+        inner = len(text.rstrip(_SIGNS))
+        if inner and (self.beyond or self._count + inner > self._most):
+            self._held.append(text)
+            return True  # the signs so far are not at the end
+        room = self._most - self._count
+        if room:
+            self._held.append(text[:room])
+        self._count += room
+        for sign in set(text[room:]):
+            self.beyond[sign] = self.beyond.get(sign, 0) + text.count(sign, room)
+        return False
+
+    def __str__(self) -> str:
+        return "".join(self._held)
+
+
 def _records(
     file: TextIO, name: str, longest: int
 ) -> Iterator[tuple[int, str, str, bool, Mapping[str, int]]]:
@@ -114,15 +151,14 @@ def _records(
     next record is asked for.
     """
     most = longest + _BLOCK
-    start, title, held, count, space = 0, "", list[str](), 0, ""
-    beyond: dict[str, int] = {}
+    start, title, space, residues = 0, "", "", _Residues(most)
     number, begins, waiting, in_header = 1, True, False, False
     for piece in iter(partial(file.readline, _BLOCK), ""):
         ends = piece.endswith("\n") or len(piece) < _BLOCK  # then the file ends
         if begins and piece.startswith(">"):
             if waiting:
-                yield start, title, "".join(held), True, beyond
-            start, title, held, count, space, beyond = number, piece, [], 0, "", {}
+                yield start, title, str(residues), True, residues.beyond
+            start, title, space, residues = number, piece, "", _Residues(most)
             waiting, in_header = True, not ends
         elif in_header:
             in_header = not ends
@@ -139,24 +175,17 @@ def _records(
             behind = "" if ends else piece[len(text) :].replace(" ", "")
             if text:
                 text, space = space + text.replace(" ", ""), behind
-                inner = len(text.rstrip(_SIGNS))
-                room = max(most - count, inner)
-                if room:
-                    held.append(text[:room])
-                if inner and (beyond or count + inner > most):  # these signs are not at the end
-                    yield start, title, "".join(held), False, {}
-                    waiting, held = False, []
-                count += min(len(text), room)
-                for sign in set(text[room:]):
-                    beyond[sign] = beyond.get(sign, 0) + text.count(sign, room)
+                if residues.add(text):
+                    yield start, title, str(residues), False, {}
+                    waiting, residues = False, _Residues(most)
             elif ends:
                 space = ""
-            elif len(space) <= most:  # one more would be too long, if anything follows
+            elif len(space) <= most:  # with one residue behind it, it would be too long
                 space += behind
         begins = ends
         number += ends
     if waiting:
-        yield start, title, "".join(held), True, beyond
+        yield start, title, str(residues), True, residues.beyond
 
 
 def _fault(id: str, is_text: bool, residues: str) -> str | None:
