@@ -169,7 +169,7 @@ def test_a_gzip_bomb_is_refused_while_it_is_read(tmp_path, name):
     assert megabytes < (ROW if name.startswith("labels") else MOST)
 
 
-ROW = 900
+ROW = 1000
 """Megabytes that the longest row of a table may take, in fields of text."""
 
 
@@ -177,6 +177,20 @@ def test_the_longest_row_of_a_matrix(tmp_path):
     path = write_bomb(tmp_path / "k.csv.gz", ("12," * MIB, 300))
     megabytes, said = peak_of(READERS, f"read_matrix(Path({str(path)!r}))")
     assert said.startswith(f"{path}, line 1: has more than 33,554,432 characters")
+    assert megabytes < ROW
+
+
+@pytest.mark.parametrize(
+    ("name", "sign", "last", "code", "message"),
+    [
+        ("x.tsv.gz", "\t", "id\tlabel", PAIRS, "has no line below its header"),
+        ("k.csv.gz", ",", "12", SQUARE, "has fewer than 2 rows"),
+    ],
+)
+def test_the_memory_of_the_longest_row(tmp_path, name, sign, last, code, message):
+    path = write_bomb(tmp_path / name, (f"12{sign}" * MIB, 10), (f"{last}\n", 1))
+    megabytes, said = peak_of(READERS, f"path = Path({str(path)!r})\n{code}")
+    assert message in said
     assert megabytes < ROW
 
 
