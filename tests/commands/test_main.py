@@ -84,7 +84,7 @@ def test_an_interrupt_leaves_nothing_half_written(trained, tmp_path, number):
     process.send_signal(number)
     said = process.communicate()[1]
     assert process.returncode == 128 + number
-    assert said == "kreinflow: interrupted; nothing half-written is left.\n"
+    assert said == "kreinflow: interrupted; no file is left half-written.\n"
     assert list((tmp_path / "folder").iterdir()) == []
 
 
