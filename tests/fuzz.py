@@ -6,8 +6,9 @@
 Each input is made right by construction. Then it is left so (it must be accepted, and what is read
 must be what was written), or given one fault that its maker knows (it must be refused by one
 message that names the file, and the line or record), or damaged at random (either will do, but not
-a traceback; and what is accepted may have no character that is not shown, no residue that is none,
-no number that is not finite). One that takes more than five seconds, or 200 MB, fails.
+a traceback; and what is accepted may have no control character, none that turns the direction of
+text, no space without a width, no residue that is none, no number that is not finite). One that
+takes more than five seconds, or 200 MB, fails.
 
 The files are those that users give: see KINDS. Inputs are numbered; the same number and seed make
 the same input. The table has a line for each kind. The exit code is 1 if one input was not taken

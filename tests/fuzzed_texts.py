@@ -53,7 +53,9 @@ def doubtful(found):
 
 def some_records(random):
     """Return id, label and residues of four to eight records of two classes."""
-    labels = random.choice((("a", "b"), ("zinc finger", "Kinase"), ("λ", "κ-chain"), ("1", "2")))
+    labels = random.choice(
+        (("a", "b"), ("zinc finger", "Kinase"), ("می\u200cرود", "κ-chain"), ("1", "2"))
+    )
     number = random.randint(4, 8)
     ids = [f"{word(random, 'ABCXYZ019_|.-')}{i}" for i in range(number)]
     return [(id, labels[i % 2], word(random, LETTERS, 5, LONGEST - 10)) for i, id in enumerate(ids)]

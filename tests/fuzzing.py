@@ -4,7 +4,6 @@ import gzip
 import os
 import signal
 import traceback
-import unicodedata
 from collections.abc import Callable, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -145,13 +144,30 @@ UNSEEN = (
 """What turns the direction of text, has no width, ends a line, or is obeyed by a terminal."""
 
 
+_NEVER = {
+    chr(code)
+    for first, last in (
+        (0x61C, 0x61C),
+        (0x200B, 0x200B),
+        (0x200E, 0x200F),
+        (0x2028, 0x202E),
+        (0x2060, 0x2060),
+        (0x2066, 0x2069),
+        (0xD800, 0xDFFF),
+        (0xFEFF, 0xFEFF),
+        (0xFFFE, 0xFFFF),
+    )
+    for code in range(first, last + 1)
+}
+
+
 def unseen(texts) -> str:
     """Return what is wrong with ids or labels that were accepted."""
     for text in texts:
         if not text or text != text.strip():
             return f"{text!r} is empty or has spaces around it"
-        if any(unicodedata.category(c) in ("Cc", "Cf", "Cs", "Zl", "Zp") for c in text):
-            return f"{text!r} has a character that is not shown"
+        if any(c < " " or "\x7f" <= c <= "\x9f" or c in _NEVER for c in text):
+            return f"{text!r} has a character that is obeyed, or has no width"
     return ""
 
 

@@ -1,6 +1,7 @@
 """Artifacts: they come back as they went, and what is truncated or foreign is named and refused."""
 
 import contextlib
+import errno
 import gzip
 import os
 import stat
@@ -337,6 +338,31 @@ def test_what_a_kill_left_behind_is_cleared_away(tmp_path):
         (tmp_path / name).write_text("half")
     artifacts.write_json(tmp_path / "x.json", {"a": 1})
     assert sorted(os.listdir(tmp_path)) == [".x.json.z.abcdefgh.part", "x.json"]
+
+
+def test_two_writers_at_once(tmp_path):
+    path = tmp_path / "x.txt"
+    with artifacts.replacing(path) as first:
+        first.write_text("first")
+        with artifacts.replacing(path) as second:
+            second.write_text("second")
+        assert path.read_text() == "second"
+        assert sorted(os.listdir(tmp_path)) == [first.name, "x.txt"]
+        (tmp_path / ".x.txt.abcdefgh.part").write_text("half")  # nobody holds this one
+        artifacts.write_text(path, "third")
+        assert sorted(os.listdir(tmp_path)) == [first.name, "x.txt"]
+    assert path.read_text() == "first"
+    assert os.listdir(tmp_path) == ["x.txt"]
+
+
+def test_a_disk_that_has_no_locks_is_written_as_ever(tmp_path, monkeypatch):
+    def none(*args):
+        raise OSError(errno.ENOLCK, "No locks available")
+
+    monkeypatch.setattr(artifacts.fcntl, "flock", none)
+    (tmp_path / ".x.txt.abcdefgh.part").write_text("half")
+    artifacts.write_text(tmp_path / "x.txt", "text")
+    assert os.listdir(tmp_path) == ["x.txt"]
 
 
 @contextlib.contextmanager

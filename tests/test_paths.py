@@ -16,9 +16,12 @@ SIMULATED = {"type": "simulated"}
 FAULTS = [
     ("o<results>t", "has <results> in it, which Snakemake takes for a variable. Rename it."),
     ("<x>/a", "has <x> in it, which Snakemake takes for a variable"),
-    ("a{x}", "has a brace or a control character"),
-    ("a\nb", "has a brace or a control character"),
-    ("a\x7fb", "has a brace or a control character"),
+    ("a{x}", "has a brace, which Snakemake takes for the begin or end of a wildcard. Rename it."),
+    ("a}", "has a brace, which Snakemake"),
+    *(
+        (f"a{sign}b", "has a control character, or one that is not shown. Rename it.")
+        for sign in "\n\x7f\x85\u2028\u202e\u200f\u200b\ufeff\uffff"
+    ),
     ("a ", "begins or ends with a space. Remove it"),
     (" a", "begins or ends with a space"),
     ("a /", "begins or ends with a space"),
@@ -30,6 +33,7 @@ FAULTS = [
     ("s3://a/b", "is an address where a path is expected"),
 ]
 FINE = ["a b", "./a", "a//b/", "../a", "a<b", "a~", "a$b", "x:y", "ä'\"*?[a]#%&;|`\\", "-a"]
+FINE += ["می\u200cرود", "ශ\u0dca\u200dරී", "Flug\u00adhafen"]
 
 
 def with_path(place, path):

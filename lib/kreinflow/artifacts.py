@@ -6,6 +6,7 @@ checksum, see :mod:`kreinflow.checksums`.
 """
 
 import contextlib
+import fcntl
 import gzip
 import hashlib
 import io
@@ -39,14 +40,12 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
     KreinflowError
         If the disk is full or the folder cannot be written; nothing is left behind.
     """
-    target, part = Path(path), None
+    target, part, lock = Path(path), None, None
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
         prefix, suffix = f".{_short(target.name)}.", ".part"
         _clear_away(target.parent, prefix, suffix)
-        part = target.parent / f"{prefix}{secrets.token_hex(4)}{suffix}"
-        # As any new file: by the umask, and what the folder hands down (its group, an ACL).
-        os.close(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666))
+        part, lock = _new_part(target.parent, prefix, suffix)
         yield part
         with part.open("rb") as written:
             os.fsync(written.fileno())
@@ -57,6 +56,29 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
     finally:
         if part is not None:
             part.unlink(missing_ok=True)
+        if lock is not None:
+            os.close(lock)
+
+
+def _new_part(folder: Path, prefix: str, suffix: str) -> tuple[Path, int]:
+    """Make a file, and lock it for as long as what is returned beside its path is open."""
+    while True:
+        part = folder / f"{prefix}{secrets.token_hex(4)}{suffix}"
+        # As any new file: by the umask, and what the folder hands down (its group, an ACL).
+        made = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
+        _lock(made)
+        if part.exists():
+            return part, made
+        os.close(made)  # another writer was faster, and has cleared it away
+
+
+def _lock(file: int, how: int = 0) -> None:
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | how)
+    except BlockingIOError:
+        raise
+    except OSError:  # some disks have no locks
+        pass
 
 
 def _short(name: str) -> str:
@@ -74,7 +96,7 @@ def _keep_mode(target: Path, part: Path) -> None:
 
 
 def _clear_away(folder: Path, prefix: str, suffix: str) -> None:
-    """Remove what a kill left behind: a target has one writer at a time."""
+    """Remove what a kill left behind: what another writer works at is locked."""
     length = len(prefix) + 8 + len(suffix)  # eight random characters
     with os.scandir(folder) as entries:
         left = [
@@ -85,7 +107,12 @@ def _clear_away(folder: Path, prefix: str, suffix: str) -> None:
             and len(entry.name) == length
         ]
     for path in left:
-        Path(path).unlink(missing_ok=True)
+        with (
+            contextlib.suppress(FileNotFoundError, PermissionError, BlockingIOError),
+            open(path, "rb") as file,
+        ):
+            _lock(file.fileno(), fcntl.LOCK_NB)
+            os.unlink(path)  # before the lock is given back: its writer may just begin
 
 
 def write_bytes(path: str | os.PathLike[str], data: bytes) -> None:

@@ -74,11 +74,10 @@ def _paths(value: Any, place: tuple[str, ...]) -> Iterator[tuple[str, str]]:
 
 def _fault(path: str) -> str | None:
     """Return what is wrong with a path, and what to do."""
-    if re.search(r"[{}]", path) or has_control(path):
-        return (
-            "has a brace or a control character, which Snakemake does not take for part of a path. "
-            "Rename it."
-        )
+    if re.search(r"[{}]", path):
+        return "has a brace, which Snakemake takes for the begin or end of a wildcard. Rename it."
+    if has_control(path):
+        return "has a control character, or one that is not shown. Rename it."
     if found := re.search(r"<[^<>/]*>", path):
         return f"has {found[0]} in it, which Snakemake takes for a variable. Rename it."
     if re.search(r"^\s|\s/*$", path):

@@ -260,7 +260,7 @@ def test_where_nothing_can_be_written(refused, trained, tmp_path):
     ):
         for path, message in (
             (".", "is a folder. Name a file in it."),
-            ("", "is a folder. Name a file in it."),
+            ("", "names no file. Give it a name."),
             (f"{new}/", "is a folder. Name a file in it."),
             (f"{new}/.", "is a folder. Name a file in it."),
             (f"{new}/..", "is a folder. Name a file in it."),
@@ -274,6 +274,19 @@ def test_where_nothing_can_be_written(refused, trained, tmp_path):
     assert plain.read_text() == "old"
     assert sorted(os.listdir(tmp_path)) == ["loop", "plain"]
     assert "(File name too long)" in refused("classify", trained.path, tmp_path / ("x" * 256))
+
+
+def test_a_failure_leaves_no_new_folder(refused, run, trained, tmp_path):
+    (tmp_path / "there").mkdir()
+    absent = tmp_path / "absent"
+    for name in ("new/x.tsv", "new/er/x.tsv", "there/x.tsv", "there/new/x.tsv"):
+        for command in (("classify", absent, absent), ("export", absent)):
+            option = "-o" if command[0] == "classify" else "--landmarks"
+            refused(*command, option, tmp_path / name)
+            assert [str(p.relative_to(tmp_path)) for p in tmp_path.rglob("*")] == ["there"]
+    assert run("export", trained.path, "--landmarks", tmp_path / "new/er/x.tsv")[0] == 0
+    refused("export", absent, "--landmarks", tmp_path / "new/y.tsv")
+    assert os.listdir(tmp_path / "new") == ["er"]
 
 
 def test_the_longest_names_can_be_written(run, trained, tmp_path):

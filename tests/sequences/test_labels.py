@@ -87,6 +87,41 @@ def test_each_fault_of_a_table_has_its_message(tmp_path, name, text, message):
         read_pairs(write(tmp_path, text, name), "id", "label")
 
 
+WITH_JOINERS = (
+    "می\u200cرود",  # Persian
+    "ශ\u0dca\u200dරී",  # Sinhala
+    "क\u094d\u200dष",  # Devanagari
+    "\U0001f469\u200d\U0001f52c",  # a picture of two
+    "Flug\u00adhafen",
+    "\u06001403",  # the sign of a number in Arabic: it is shown
+    "\U0001f3f4\U000e0067\U000e0062\U000e0073\U000e0063\U000e0074\U000e007f",  # a flag
+)
+
+
+@pytest.mark.parametrize("label", WITH_JOINERS)
+def test_labels_have_all_the_characters_that_their_letters_need(tmp_path, label):
+    path = write(tmp_path, f"id\tlabel\na\t{label}\n{label}\tb\n")
+    assert read_pairs(path, "id", "label") == {"a": label, label: "b"}
+    assert read_lines(path)[1:] == [f"a\t{label}", f"{label}\tb"]
+
+
+DIRECTIONS = "\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
+
+
+@pytest.mark.parametrize(
+    "sign", DIRECTIONS + "\0\x1b\x7f\x9f\u2028\u2029\u200b\u2060\ufeff\ufffe\uffff"
+)
+def test_characters_that_no_letter_needs_are_refused(tmp_path, sign):
+    with pytest.raises(InputError, match="line 2: the label .* has a control character, or one"):
+        read_pairs(write(tmp_path, f"id\tlabel\na\tx{sign}y\n"), "id", "label")
+
+
+def test_rows_as_long_as_those_of_a_matrix(tmp_path):
+    more = "".join(f"\tx{i}" for i in range(1000))
+    path = write(tmp_path, f"id\tlabel{more}\na\tb{(chr(9) + 'M' * 2000) * 1000}\n")
+    assert read_pairs(path, "id", "label") == {"a": "b"}
+
+
 def test_lines(tmp_path):
     assert read_lines(write(tmp_path, "1\r\nNA\n 2 \n\n")) == ["1", "NA", "2"]
     with pytest.raises(InputError, match=r"line 2: the label is empty"):
@@ -101,6 +136,8 @@ def test_lines(tmp_path):
         ("a b", "a\u00a0b"),
         ("ab", "a\u200bb"),
         ("a", "a\ufeff"),
+        ("", "\u200d"),
+        ("ab", "a\u00adb"),
         ("caf\u00e9", "cafe\u0301"),
     ],
 )

@@ -10,8 +10,9 @@ import os
 import re
 import stat
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from pathlib import Path
 from typing import BinaryIO, cast
 
 from kreinflow.errors import InputError, KreinflowError, unwritable
@@ -98,6 +99,8 @@ def _opened(name: str, stack: ExitStack) -> BinaryIO:
     """Open any other output, closed by ``stack``; a ValueError says why it cannot be one."""
     from kreinflow.artifacts import replacing
 
+    if not name:
+        raise ValueError("names no file. Give it a name.")
     if os.path.basename(name) in ("", ".", "..") or os.path.isdir(name):
         raise ValueError("is a folder. Name a file in it.")
     number = _descriptor(name)
@@ -113,10 +116,19 @@ def _opened(name: str, stack: ExitStack) -> BinaryIO:
     if found and not os.access(name, os.W_OK):
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
     try:
-        part = stack.enter_context(replacing(os.path.realpath(name)))
+        target = Path(os.path.realpath(name))
+        stack.callback(_remove_empty, [f for f in target.parents if not f.exists()])
+        part = stack.enter_context(replacing(target))
         return stack.enter_context(part.open("wb"))
     except KreinflowError as error:  # of the new file beside it
         raise error.__cause__ or error from None
+
+
+def _remove_empty(folders: Iterable[Path]) -> None:
+    """Remove folders that are new, the innermost first, up to one that has something in it."""
+    with suppress(OSError):
+        for folder in folders:
+            folder.rmdir()
 
 
 _FOREIGN = -1

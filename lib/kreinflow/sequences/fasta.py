@@ -1,8 +1,9 @@
 """Reading FASTA, plain or gzip, and refusing what is not quite FASTA."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import partial
 from pathlib import Path
+from types import MappingProxyType
 from typing import NamedTuple, TextIO
 
 from kreinflow.errors import InputError
@@ -21,6 +22,7 @@ LONGEST = 1_000_000
 """Residues of the longest sequence that is ever aligned."""
 
 _BLOCK = 1 << 16  # characters of a line that are looked at together
+_SIGNS = "*-."  # stops and gaps: at the end they are no residues
 
 
 class FastaRecord(NamedTuple):
@@ -35,6 +37,8 @@ class FastaRecord(NamedTuple):
     """What makes it no record that can be used, and what to do; then it has no residues."""
     more: bool = False
     """Whether it has more residues than may be held; these are the first of them."""
+    beyond: Mapping[str, int] = MappingProxyType({})
+    """How many stops and gaps follow at the end, by sign, where there are too many to be held."""
 
     @property
     def named(self) -> str:
@@ -53,7 +57,8 @@ def read_fasta(path: Path, longest: int = LONGEST) -> Iterator[FastaRecord]:
     path : Path
     longest : int
         A longer sequence is cut a little behind so many residues (:attr:`FastaRecord.more`), and
-        yielded before the rest of it is read: no more is ever held of a record.
+        yielded before the rest of it is read: no more is ever held of a record. Stops and gaps at
+        its end do not make it longer (:attr:`FastaRecord.beyond`).
 
     Raises
     ------
@@ -79,7 +84,7 @@ def read_any_fasta(path: Path, longest: int = LONGEST) -> Iterator[FastaRecord]:
     name = shown_name(path)
     with open_text(path, errors="surrogateescape") as file:
         number = 0
-        for number, (line, title, residues, whole) in enumerate(
+        for number, (line, title, residues, whole, beyond) in enumerate(
             _records(file, name, longest), start=1
         ):
             place = f"{name}, record {number} (line {line})"
@@ -94,48 +99,93 @@ def read_any_fasta(path: Path, longest: int = LONGEST) -> Iterator[FastaRecord]:
             if has_control(id):
                 id = ascii(id)[1:-1]
             kept = b"" if fault else residues.encode("ascii")
-            yield FastaRecord(id, readable, kept, place, fault, more)
+            yield FastaRecord(id, readable, kept, place, fault, more, beyond)
         if not number:
             raise InputError(f"{name}: holds no records. Give the right file.")
 
 
-def _records(file: TextIO, name: str, longest: int) -> Iterator[tuple[int, str, str, bool]]:
+class _Residues:
+    """The residues of a record, of which no more are held than may be.
+
+    Parameters
+    ----------
+    most : int
+        Characters that are held, and residues that a record may have.
+    """
+
+    def __init__(self, most: int) -> None:
+        self._most, self._held, self._count = most, list[str](), 0
+        self.beyond: dict[str, int] = {}
+        """Stops and gaps at the end that are not held, by sign."""
+
+    def add(self, text: str) -> bool:
+        """Add some that follow; return whether there are more residues now than there may be."""
+        count = self._count + len(text)
+        if count <= self._most:
+            self._held.append(text)
+            self._count = count
+            return False
+        inner = len(text.rstrip(_SIGNS))
+        if inner and (self.beyond or self._count + inner > self._most):
+            self._held.append(text)
+            return True  # the signs so far are not at the end
+        room = self._most - self._count
+        if room:
+            self._held.append(text[:room])
+        self._count += room
+        for sign in set(text[room:]):
+            self.beyond[sign] = self.beyond.get(sign, 0) + text.count(sign, room)
+        return False
+
+    def __str__(self) -> str:
+        return "".join(self._held)
+
+
+def _records(
+    file: TextIO, name: str, longest: int
+) -> Iterator[tuple[int, str, str, bool, Mapping[str, int]]]:
     """Yield the line, the header and the residues of each record, and whether that is all of it.
 
-    What is too long is yielded at once, without residues if it is the header; the rest of it is
-    passed over when the next record is asked for.
+    Last comes how many stops and gaps follow at the end that are not held. What is too long is
+    yielded at once, without residues if it is the header; the rest of it is passed over when the
+    next record is asked for.
     """
-    start, title, held, count = 0, "", list[str](), 0
+    most = longest + _BLOCK
+    start, title, space, residues = 0, "", "", _Residues(most)
     number, begins, waiting, in_header = 1, True, False, False
     for piece in iter(partial(file.readline, _BLOCK), ""):
         ends = piece.endswith("\n") or len(piece) < _BLOCK  # then the file ends
         if begins and piece.startswith(">"):
             if waiting:
-                yield start, title, "".join(held), True
-            start, title, held, count = number, piece, [], 0
+                yield start, title, str(residues), True, residues.beyond
+            start, title, space, residues = number, piece, "", _Residues(most)
             waiting, in_header = True, not ends
         elif in_header:
             in_header = not ends
             if waiting:
                 title += piece
                 if len(title) > LONGEST_LINE:
-                    yield start, title, "", False
+                    yield start, title, "", False, {}
                     waiting = False
         elif not start:
             if piece.strip():
                 raise _not_fasta(name, number, piece)
         elif waiting:
-            text = (piece.rstrip() if ends else piece).replace(" ", "")
+            text = piece.rstrip()
+            behind = "" if ends else piece[len(text) :].replace(" ", "")
             if text:
-                held.append(text)
-                count += len(text)
-                if count > longest + _BLOCK:  # stops and gaps at the end are not residues
-                    yield start, title, "".join(held), False
-                    waiting, held = False, []
+                text, space = space + text.replace(" ", ""), behind
+                if residues.add(text):
+                    yield start, title, str(residues), False, {}
+                    waiting, residues = False, _Residues(most)
+            elif ends:
+                space = ""
+            elif len(space) <= most:  # with one residue behind it, it would be too long
+                space += behind
         begins = ends
         number += ends
     if waiting:
-        yield start, title, "".join(held), True
+        yield start, title, str(residues), True, residues.beyond
 
 
 def _fault(id: str, is_text: bool, residues: str) -> str | None:

@@ -4,8 +4,8 @@ import csv
 import gzip
 import io
 import os
+import re
 import sys
-import unicodedata
 import zlib
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -15,25 +15,30 @@ from typing import IO, TextIO
 
 from kreinflow.errors import InputError
 
-_UNSEEN = frozenset(("Cc", "Cf", "Cs", "Zl", "Zp"))
-"""Unicode's categories of characters that are obeyed or not shown."""
+_UNSEEN = re.compile(
+    "[\\x00-\\x1f\\x7f-\\x9f"  # control characters
+    "\\u2028\\u2029\\ud800-\\udfff\\ufffe\\uffff"  # ends of lines, halves, what XML lacks
+    "\\u061c\\u200e\\u200f\\u202a-\\u202e\\u2066-\\u2069"  # directions of text
+    "\\u200b\\u2060\\ufeff]"  # spaces without a width
+)
 
 
 def has_control(text: str) -> bool:
     r"""Return whether a text has control characters, or others that are not shown.
 
     A terminal obeys the former and tables lose them. The latter turn the direction of what stands
-    around them, or have no width: two texts look alike and differ. Parts of names of files that
-    are no UTF-8, ends of lines of Unicode, and the two characters that XML lacks count too.
+    around them, or are spaces without a width: two texts look alike and differ. Parts of names of
+    files that are no UTF-8, ends of lines of Unicode, and the two characters that XML lacks count
+    too. Characters without a width that letters need (Persian, Sinhala, Devanagari) do not.
 
     Examples
     --------
     >>> has_control("sp|P12345|AATM_RABIT"), has_control("a\0b"), has_control("a\u202eb")
     (False, True, True)
+    >>> has_control("\u0646\u06cc\u200c\u0645")
+    False
     """
-    if text.isprintable():
-        return False
-    return any(unicodedata.category(c) in _UNSEEN or c in "\ufffe\uffff" for c in text)
+    return not text.isprintable() and _UNSEEN.search(text) is not None
 
 
 def refuse_control(what: str, texts: Iterable[str], places: Iterable[str]) -> None:
@@ -186,6 +191,9 @@ def open_text(path: Path, errors: str = "strict") -> Iterator[TextIO]:
 LONGEST_LINE = 1 << 20
 """Characters of a line that are held, where nothing else is said."""
 
+LONGEST_ROW = 1 << 25
+"""Characters of a row of a table, which may have many columns."""
+
 
 def bounded_lines(file: TextIO, place: str, longest: int = LONGEST_LINE) -> Iterator[str]:
     """Yield the lines of an open file, holding no more of one than may be.
@@ -218,7 +226,7 @@ def too_long(place: str, longest: int) -> InputError:
 
 
 def table_rows(
-    file: TextIO, place: str, delimiter: str, longest: int = LONGEST_LINE
+    file: TextIO, place: str, delimiter: str, longest: int = LONGEST_ROW
 ) -> Iterator[tuple[int, list[str]]]:
     """Yield the number of the (last) line and the fields of each row of a TSV or CSV file.
 

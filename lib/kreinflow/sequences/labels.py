@@ -11,6 +11,7 @@ from kreinflow.sequences.files import (
     bounded_lines,
     counted,
     first_few,
+    has_control,
     name_endings,
     open_text,
     refuse_control,
@@ -61,16 +62,17 @@ def read_columns(
         for line, fields in rows:
             if not any(field.strip() for field in fields):
                 continue
-            place = f"{path}, line {line}"
             if len(fields) < len(names):
                 raise InputError(
-                    f"{place}: has {counted(len(fields), 'field')}, the header {len(names)}. "
+                    f"{path}, line {line}: has {counted(len(fields), 'field')}, "
+                    f"the header {len(names)}. "
                     f"Put a {_NAMES[delimiter]} for each field that is empty, and check that none "
                     "is lost."
                 )
             if any(field.strip() for field in fields[len(names) :]):
                 raise InputError(
-                    f"{place}: has {counted(len(fields), 'field')}, the header {len(names)}. "
+                    f"{path}, line {line}: has {counted(len(fields), 'field')}, "
+                    f"the header {len(names)}. "
                     f"Put a text that holds a {_NAMES[delimiter]} into quotation marks, or name "
                     "all columns."
                 )
@@ -80,9 +82,11 @@ def read_columns(
             for column, value in zip(columns, (first, second), strict=True):
                 if not value:
                     raise InputError(
-                        f"{place}: the {column!r} is empty. Fill it in or remove the line."
+                        f"{path}, line {line}: the {column!r} is empty. "
+                        "Fill it in or remove the line."
                     )
-                refuse_control(column, [value], [place])
+                if has_control(value):
+                    refuse_control(column, [value], [f"{path}, line {line}"])
             yield line, first, second
 
 
@@ -139,7 +143,7 @@ def refuse_lookalikes(labels: Iterable[str]) -> None:
     kreinflow.errors.InputError: the labels 'zinc finger' and 'zinc  finger' look the same. Write \
 them alike: spaces, characters that are not shown, accents.
     """
-    seen: dict[str, str] = {}
+    seen = {"": ""}  # none is all characters that are not shown
     for label in dict.fromkeys(labels):
         shown = "".join(c for c in label if unicodedata.category(c) != "Cf")
         other = seen.setdefault(" ".join(unicodedata.normalize("NFC", shown).split()), label)

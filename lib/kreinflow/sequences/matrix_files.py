@@ -45,9 +45,6 @@ LARGEST_ENTRY = 1e60
 SMALLEST_ENTRY = 1 / LARGEST_ENTRY
 """That the largest of scores may have: fourth powers of smaller ones are rounded, then zero."""
 
-LONGEST_ROW = 1 << 25
-"""Characters of a row of text."""
-
 _INTEGERS = (f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64))
 _NUMBERS = ("double", "single", "logical", *_INTEGERS)  # what MATLAB calls them
 
@@ -105,7 +102,8 @@ def read_matrix(
     InputError
         If the file cannot be read, is not a matrix of numbers, has too many rows, or the ids of a
         square matrix disagree. The shape is checked before the numbers are read: no more of a text
-        is held than its numbers and one row of at most :data:`LONGEST_ROW` characters.
+        is held than its numbers and one row of
+        :data:`~kreinflow.sequences.files.LONGEST_ROW` characters at most.
     """
     ending = check_ending(path)
     check_file(path)
@@ -226,7 +224,7 @@ def _read_text(path: Path, delimiter: str, square: bool, most: int | None) -> Re
     with open_text(path) as file:
         rows = (
             row
-            for _, row in table_rows(file, str(path), delimiter, LONGEST_ROW)
+            for _, row in table_rows(file, str(path), delimiter)
             if len(row) > 1 or "".join(row).strip()
         )
         return _parse(path, rows, square, delimiter, most)

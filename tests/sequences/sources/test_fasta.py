@@ -45,6 +45,14 @@ def test_the_checksums_of_its_files(folder):
     }
 
 
+def test_padded_rows_of_an_alignment(folder):
+    add(folder, b">a4\n" + b"MKVLK" + b"-" * 200_000 + b"." * 9 + b"*\n", b"a4\tA\n")
+    data = load(fasta(), folder)
+    assert data.sequences[data.rows[data.ids.index("a4")]] == b"MKVLK"
+    ends = {"- at the end": 200_000, ". at the end": 9, "* at the end": 1}
+    assert data.statistics["substitutions"] == dict(sorted(ends.items()))
+
+
 def test_labels_from_a_pattern(folder):
     by_pattern = fasta(labels={"pattern": r" (\w) "})
     assert load(by_pattern, folder).labels.tolist() == [0, 1, 0, 1, 0]

@@ -88,10 +88,12 @@ class CleanRecords:
         organism: tuple[str, str] | None,
         if_empty: str,
         more: bool = False,
+        beyond: Mapping[str, int] | None = None,
     ) -> None:
         """Keep a record that was noted, with its residues clean; or drop it, or refuse it.
 
-        ``more`` tells that it is longer than allowed, and these are but its first residues.
+        ``more`` tells that it is longer than allowed, and these are but its first residues;
+        ``beyond`` counts more stops and gaps at its end, by sign.
 
         Raises
         ------
@@ -123,6 +125,7 @@ class CleanRecords:
             return
         self.kept[id] = found
         self.substitutions += self._alphabet.substitutions(residues)
+        self.substitutions.update({f"{sign} at the end": n for sign, n in (beyond or {}).items()})
         if organism:
             self.organisms[id] = organism
 
