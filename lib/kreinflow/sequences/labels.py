@@ -119,7 +119,8 @@ def _find(path: Path, names: list[str], column: str) -> int:
         raise InputError(f"{path}: column {column!r} stands twice. Rename one of them.")
     close = [name for name in names if name.lower() == column.lower()]
     close += get_close_matches(column, names, n=1)
-    hint = f"did you mean {close[0]!r}?" if close else f"it has {first_few(names)}."
+    shown = [" ".join(name.split()) for name in names]  # a quoted one may have a line end
+    hint = f"did you mean {close[0]!r}?" if close else f"it has {first_few(shown)}."
     if len(names) == 1 and not close:
         hint += f" Are its fields separated by a {_NAMES[table_delimiter(path)]}?"
     raise InputError(f"{path}: column {column!r} is missing; {hint}")
