@@ -69,7 +69,7 @@ def test_tables(tmp_path, name, text):
         ),
         ("l.tsv", "id\tlabels\na\tx\n", r"column 'label' is missing; did you mean 'labels'\?"),
         ("l.tsv", "id\tx\na\tx\n", r"column 'label' is missing; it has id, x"),
-        ("l.tsv", '"i\nd"\tlabel\na\tx\n', r"column 'id' is missing; it has i d, label"),
+        ("l.tsv", '"na\nme"\tlabel\na\tx\n', r"column 'id' is missing; it has na me, label"),
         ("l.tsv", "id\tlabel\tid\na\tx\tb\n", r"column 'id' stands twice"),
         ("l.tsv", "ID\tlabel\na\tx\n", r"column 'id' is missing; did you mean 'ID'\?"),
         ("l.tsv", "id,label\na,x\n", r"it has id,label\. Are its fields separated by a tab\?"),
