@@ -18,7 +18,7 @@ from kreinflow.sequences.dataset import read_dataset
 with logged(snakemake.log[0]):
     files = snakemake.input
     dataset = read_dataset(Path(files.records).parent)
-    tables = read_tables(files.evaluation) | {
+    tables = read_tables(files.evaluation, dataset.classes) | {
         "statistics": dataset.statistics,
         "lengths": dataset.lengths.tolist(),
         "alignments": read_json(files.alignments),

@@ -1,5 +1,6 @@
 """What a job says where: to its log, and to the terminal."""
 
+import contextlib
 import errno
 import os
 import signal
@@ -9,7 +10,7 @@ import sys
 import pytest
 
 from kreinflow.console import logged
-from kreinflow.errors import InputError
+from kreinflow.errors import InputError, ending_tidily
 
 needs_full = pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs /dev/full")
 
@@ -43,6 +44,18 @@ def test_the_log_has_all_and_the_terminal_the_message(tmp_path, capsys):
         console.say("done \udcff")
     assert log.read_text().endswith(" done \\udcff\n")
     assert log.with_suffix(".json").exists()
+
+
+def test_an_interrupt_that_a_library_takes_for_its_own_fault_is_one_still():
+    def load():
+        with contextlib.suppress(BaseException):
+            os.kill(os.getpid(), signal.SIGINT)
+            signal.pause()
+        raise OSError("failed to locate the library")
+
+    with pytest.raises(KeyboardInterrupt), ending_tidily():
+        load()
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])

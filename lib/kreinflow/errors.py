@@ -131,19 +131,25 @@ def ending_tidily() -> Iterator[None]:
     Raises
     ------
     KeyboardInterrupt
-        With the number of the signal, or without one, as Python has it for Ctrl-C.
+        With the number of the signal.
     """
+    came: list[int] = []
 
     def interrupt(number: int, frame: object) -> None:
+        came.append(number)
         raise KeyboardInterrupt(number)
 
     before = {}
     if threading.current_thread() is threading.main_thread():  # signals reach no other
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-            if signal.getsignal(number) == signal.SIG_DFL:
+            if signal.getsignal(number) in (signal.SIG_DFL, signal.default_int_handler):
                 before[number] = signal.signal(number, interrupt)
     try:
         yield
+    except Exception as error:
+        if came:  # a library took it for a fault of its own
+            raise KeyboardInterrupt(came[0]) from error
+        raise
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)

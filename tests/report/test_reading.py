@@ -1,5 +1,7 @@
 """The report reads what its own run left, whatever else is in the folder."""
 
+import re
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -167,6 +169,18 @@ def test_a_point_of_no_class_is_refused(tmp_path):
     write_table(path, pd.DataFrame([("a0", "NA", False, 0.5, 1.0)], columns=POINT_COLUMNS))
     with pytest.raises(InputError, match="map.tsv: no class is called 'NA'. Delete it"):
         read_points(path, ["N"])
+
+
+@pytest.mark.parametrize("column", ["true", "predicted"])
+def test_a_class_that_does_not_exist_is_no_row_of_the_confusions(tmp_path, column):
+    (tmp_path / "evaluation").mkdir()
+    path = tmp_path / "evaluation" / "confusion.tsv"
+    row = {"recipe": "r", "true": "A", "predicted": "B", "count": 3}
+    write_table(path, pd.DataFrame([row]))
+    assert len(read_tables([path], ["A", "B"])["confusion"]) == 1
+    write_table(path, pd.DataFrame([row | {column: "Q"}]))
+    with pytest.raises(InputError, match=re.escape(f"{path}: no class is called 'Q'. Delete it")):
+        read_tables([path], ["A", "B"])
 
 
 def test_flips_of_single_bits_in_these_tables_are_read_or_refused(readers):

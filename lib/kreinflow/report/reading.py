@@ -128,13 +128,26 @@ class DatasetReport:
     unlabelled: pd.DataFrame | None = None
 
 
-def read_tables(paths: Paths) -> dict[str, pd.DataFrame]:
-    """Read tables of ``evaluation`` and ``unknown``, by the names of their files."""
-    places = {Path(path).stem: Path(path) for path in paths}
-    return {
-        stem: read_measures(path, _COLUMNS[f"{path.parent.name}/{stem}"], _TEXT)
-        for stem, path in places.items()
-    }
+def read_tables(paths: Paths, classes: Sequence[str] | None = None) -> dict[str, pd.DataFrame]:
+    """Read tables of ``evaluation`` and ``unknown``, by the names of their files.
+
+    If ``classes`` are given, no others may be in them.
+    """
+    tables = {}
+    for path in map(Path, paths):
+        table = read_measures(path, _COLUMNS[f"{path.parent.name}/{path.stem}"], _TEXT)
+        if classes is not None:
+            _refuse_other_classes(path, table, classes)
+        tables[path.stem] = table
+    return tables
+
+
+def _refuse_other_classes(
+    path: str | os.PathLike[str], table: pd.DataFrame, classes: Sequence[str]
+) -> None:
+    for column in ("class", "true", "predicted"):
+        if column in table and (unknown := sorted({*table[column]} - {*classes})):
+            raise InputError(f"{path}: no class is called {unknown[0]!r}. Delete it and run again.")
 
 
 def read_folds(paths: Paths, columns: Sequence[str]) -> pd.DataFrame:
@@ -155,8 +168,7 @@ def read_times(path: str | os.PathLike[str]) -> pd.DataFrame:
 def read_points(path: str | os.PathLike[str], classes: Sequence[str]) -> pd.DataFrame:
     """Read the points of the landmark map, of which each is of one of these classes."""
     points = read_measures(path, POINT_COLUMNS, _TEXT)
-    if unknown := sorted({*points["class"]} - {*classes}):
-        raise InputError(f"{path}: no class is called {unknown[0]!r}. Delete it and run again.")
+    _refuse_other_classes(path, points, classes)
     return points
 
 
