@@ -31,6 +31,10 @@ include: "rules/compare.smk"
 include: "rules/papers.smk"
 
 
+if READING:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
 localrules:
     all,
     dataset,

@@ -4,8 +4,18 @@
 import fcntl
 import os
 import shutil
+import signal
 import sys
+import threading
 from pathlib import Path
+
+# Until all rules are read nothing has begun: Ctrl-C ends Snakemake at once, without a traceback.
+READING = (
+    threading.current_thread() is threading.main_thread()
+    and signal.getsignal(signal.SIGINT) is signal.default_int_handler
+)
+if READING:
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 LIBRARY = str(Path(workflow.basedir) / "lib")
 # Scripts import the very tree whose digest is in their params, whatever pip or conda installed.
