@@ -34,15 +34,14 @@ The scikit-learn estimators of :mod:`kreinflow.estimators` can be had from here 
 import os
 import signal
 from importlib import import_module
-from signal import SIGINT
 from typing import Any
 
 __version__ = "0.4.0"
 
-if "KREINFLOW_JOB" in os.environ and signal.getsignal(SIGINT) is signal.default_int_handler:
+if "KREINFLOW_JOB" in os.environ and signal.getsignal(signal.SIGINT) is signal.default_int_handler:
     # A process that rules/common.smk starts: Ctrl-C during the imports ends it as it ends any
     # program, without the traceback of what is being imported. Then kreinflow.console hears it.
-    signal.signal(SIGINT, signal.SIG_DFL)
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 _ESTIMATORS = ("KreinClassifier", "KreinNystroem", "NystroemClassifier")
 
