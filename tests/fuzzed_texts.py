@@ -51,6 +51,19 @@ def doubtful(found):
     return unseen(text for id, label, _ in found for text in (id, label))
 
 
+def _of_source(settings, name, data, verdict, what, kept, named):
+    """A file that a source of these settings reads; ``kept`` are its records if it is right."""
+    return Case(
+        {name: data},
+        lambda folder: labelled(make_source(settings, folder).load(LETTERS, 1)),
+        verdict,
+        what,
+        kept if verdict == ACCEPTED else None,
+        named,
+        doubtful,
+    )
+
+
 def some_records(random):
     """Return id, label and residues of four to eight records of two classes."""
     labels = random.choice(
@@ -128,15 +141,8 @@ def fasta(random: Random) -> Case:
         "molecule": "protein",
         "unmatched": "refuse",
     }
-    return Case(
-        {name: data},
-        lambda folder: labelled(make_source(settings, folder).load(LETTERS, 1)),
-        verdict,
-        what,
-        kept if verdict == ACCEPTED else None,
-        "" if what in _FASTA_FILES else named,
-        doubtful,
-    )
+    named = "" if what in _FASTA_FILES else named
+    return _of_source(settings, name, data, verdict, what, kept, named)
 
 
 _TABLE_FAULTS = {
@@ -245,15 +251,7 @@ def flat_file(random: Random) -> Case:
         "fragments": "drop",
         "download": None,
     }
-    return Case(
-        {name: data},
-        lambda folder: labelled(make_source(settings, folder).load(LETTERS, 1)),
-        verdict,
-        what,
-        kept if verdict == ACCEPTED else None,
-        named,
-        doubtful,
-    )
+    return _of_source(settings, name, data, verdict, what, kept, named)
 
 
 def folds(random: Random) -> Case:
