@@ -175,9 +175,9 @@ def _read_bytes(path: str | os.PathLike[str]) -> bytes:
         raise InputError(f"{path}: cannot be read ({error.strerror}).") from error
 
 
-def write_table(path: str | os.PathLike[str], table: pd.DataFrame, separator: str = "\t") -> None:
+def write_table(path: str | os.PathLike[str], table: pd.DataFrame) -> None:
     """Write a TSV (gzip if the name ends in ``.gz``), floats with all their digits, atomically."""
-    data = table_text(table, separator=separator).encode()
+    data = table_text(table).encode()
     if str(path).endswith(".gz"):
         data = gzip.compress(data, compresslevel=6, mtime=0)
     write_bytes(path, data)
