@@ -225,10 +225,10 @@ def too_long(place: str, longest: int) -> InputError:
     )
 
 
-def table_rows(
-    file: TextIO, place: str, delimiter: str, longest: int = LONGEST_ROW
-) -> Iterator[tuple[int, list[str]]]:
+def table_rows(file: TextIO, place: str, delimiter: str) -> Iterator[tuple[int, list[str]]]:
     """Yield the number of the (last) line and the fields of each row of a TSV or CSV file.
+
+    A row has at most :data:`LONGEST_ROW` characters, in several lines if a field is quoted.
 
     Parameters
     ----------
@@ -236,8 +236,6 @@ def table_rows(
     place : str
         What messages call it.
     delimiter : str
-    longest : int
-        Characters of the longest row, which may be several lines if a field is quoted.
 
     Raises
     ------
@@ -248,10 +246,10 @@ def table_rows(
 
     def lines() -> Iterator[str]:
         nonlocal held
-        for number, line in enumerate(bounded_lines(file, place, longest), start=1):
+        for number, line in enumerate(bounded_lines(file, place, LONGEST_ROW), start=1):
             held += len(line)
-            if held > longest:
-                raise too_long(f"{place}, line {number}", longest)
+            if held > LONGEST_ROW:
+                raise too_long(f"{place}, line {number}", LONGEST_ROW)
             yield line
 
     reader = csv.reader(lines(), delimiter=delimiter, strict=True)
