@@ -41,7 +41,17 @@ with logged(snakemake.log[0]) as console:
             console.terminal,
             f"{snakemake.rule} {snakemake.wildcards.dataset}: block {block + 1} of {blocks}",
         ),
+        seed=snakemake.params.seed,
     )
     console.say(str(report))
     sizes = [[len(rows), len(columns)] for rows, columns in rectangles]
-    write_json(snakemake.output[0], {"block": block, "store": scheme.digest, "rectangles": sizes})
+    write_json(
+        snakemake.output[0],
+        {
+            "block": block,
+            "store": scheme.digest,
+            "rectangles": sizes,
+            "backend": snakemake.params.backend,
+            "agreed": report.agreed,
+        },
+    )

@@ -20,9 +20,13 @@ from numpy.typing import NDArray
 
 from kreinflow.alignment.scoring import MODES, ScoringScheme, SubstitutionMatrix
 from kreinflow.errors import InputError, KreinflowError
+from kreinflow.numerics import IntArray
 
 P = TypeVar("P")
 R = TypeVar("R")
+
+NOT_ALIGNED = int(np.iinfo(np.int32).min)
+"""What stands for a pair that was not wanted."""
 
 _LEAST_CELLS = 10_000_000  # of a piece, 1 or 2 ms: short against any run, long against its cost
 
@@ -54,16 +58,6 @@ class PackedSequences:
         found = np.zeros(256, dtype=bool)
         found[self.letters] = True  # np.bincount would copy all letters as 64-bit integers
         return found
-
-
-Backend = Callable[
-    [PackedSequences, NDArray[np.int32], NDArray[np.int32], ScoringScheme, int], NDArray[np.int32]
-]
-"""What :func:`align_pairs` is: anything called like it can take its place.
-
-All backends return the same scores, those of ``parasail.sw_striped_32`` (``nw_``, ``sg_``): they
-are not part of a scoring scheme, and a score store is read and filled by any of them.
-"""
 
 
 def pack(sequences: Sequence[bytes]) -> PackedSequences:
@@ -183,8 +177,7 @@ def align_pairs(
     """Return the score of each pair.
 
     Scores are those of ``parasail.sw_striped_32`` (``nw_``, ``sg_``) for any number of threads.
-    8 bits are tried first, then 16, then 32, whichever does not saturate. A sequence is aligned
-    with itself only if :func:`diagonal_sums` cannot tell its score.
+    8 bits are tried first, then 16, then 32, whichever does not saturate.
 
     Parameters
     ----------
@@ -221,64 +214,9 @@ def align_pairs(
     implementations", Bioinformatics 23:156 (2007).
     """
     codes = letter_codes(sequences, scheme.matrix)
-    alone = np.flatnonzero(left == right)
-    sums = diagonal_sums(sequences, left[alone], scheme.matrix)
-    known = alone[sums >= 0]
-    if not known.size:
-        return _aligned(sequences, left, right, scheme, threads, codes)
-    scores, others = np.empty(left.size, dtype=np.int32), np.ones(left.size, dtype=bool)
-    scores[known], others[known] = sums[sums >= 0], False
-    scores[others] = _aligned(sequences, left[others], right[others], scheme, threads, codes)
-    return scores
-
-
-def diagonal_sums(
-    sequences: PackedSequences, numbers: NDArray[np.int32], matrix: SubstitutionMatrix
-) -> NDArray[np.int64]:
-    r"""Return the scores of sequences with themselves that need no alignment, -1 for the others.
-
-    If :math:`M_{aa} \ge \max(0, \max_b M_{ab})` for all letters a of x, then
-    :math:`s_{xx} = \sum_i M_{x_i x_i}` in all modes: the main diagonal is an alignment, and any
-    other pairs each residue of x at most once, for at most what it scores with itself, less the
-    gaps. X of BLOSUM62, which scores -1 with itself and 0 with A, is no such letter.
-
-    Parameters
-    ----------
-    sequences : PackedSequences
-    numbers : ndarray of int
-        Of the sequences asked for.
-    matrix : SubstitutionMatrix
-        That knows all their letters.
-
-    Returns
-    -------
-    ndarray of shape (n_numbers,), int64
-        -1 also for a sum that exceeds 32 bits.
-    """
-    diagonal = np.diagonal(matrix.scores)
-    worth = matrix.by_character(diagonal)
-    sure = matrix.by_character(diagonal >= np.maximum(matrix.scores.max(axis=1), 0)).astype(bool)
-    sums = np.full(len(numbers), -1, dtype=np.int64)
-    for place, number in enumerate(numbers.tolist()):
-        start, stop = sequences.offsets[number : number + 2]
-        residues = sequences.letters[start:stop]
-        if sure[residues].all():
-            sums[place] = worth[residues].sum()
-    sums[sums > np.iinfo(np.int32).max] = -1
-    return sums
-
-
-def _aligned(
-    sequences: PackedSequences,
-    left: NDArray[np.int32],
-    right: NDArray[np.int32],
-    scheme: ScoringScheme,
-    threads: int,
-    codes: NDArray[np.intc],
-) -> NDArray[np.int32]:
     if not left.size:
         return np.empty(0, dtype=np.int32)
-    from kreinflow.alignment import loop  # slow to import, and many jobs align nothing
+    from kreinflow.alignment import loop  # slow to import
 
     native = NativeMatrix(scheme.matrix, codes)
     left, right, places = loop.longer_first(sequences.lengths, left, right, _PROFILE_COST)
@@ -310,6 +248,114 @@ def _aligned(
     scores = np.empty_like(ordered)
     scores[places] = ordered
     return scores
+
+
+def align_rectangle(
+    sequences: PackedSequences,
+    rows: IntArray,
+    columns: IntArray,
+    scheme: ScoringScheme,
+    threads: int,
+    mask: NDArray[np.bool_] | None = None,
+) -> NDArray[np.int32]:
+    """Return the scores of rows with columns: the backend ``parasail``.
+
+    Parameters
+    ----------
+    sequences : PackedSequences
+        Of letters of the matrix, nothing else.
+    rows, columns : ndarray of int
+        Numbers of sequences.
+    scheme : ScoringScheme
+    threads : int
+    mask : ndarray of shape (n_rows, n_columns), bool, optional
+        The pairs that are wanted, all if it is left out.
+
+    Returns
+    -------
+    ndarray of shape (n_rows, n_columns), int32
+        :data:`NOT_ALIGNED` for pairs that are not wanted.
+
+    Raises
+    ------
+    InputError, KreinflowError
+        As :func:`align_pairs`.
+    """
+    mask = np.ones((rows.size, columns.size), dtype=bool) if mask is None else mask
+    scores = np.full(mask.shape, NOT_ALIGNED, dtype=np.int32)
+    if rows.size >= columns.size:  # the side that repeats more often gets the profile
+        to_column, to_row = np.nonzero(mask.T)
+        left, right = columns[to_column], rows[to_row]
+    else:
+        to_row, to_column = np.nonzero(mask)
+        left, right = rows[to_row], columns[to_column]
+    pairs = left.astype(np.int32), right.astype(np.int32)
+    scores[to_row, to_column] = align_pairs(sequences, *pairs, scheme, threads)
+    return scores
+
+
+def self_scores(
+    sequences: PackedSequences, numbers: IntArray, scheme: ScoringScheme, threads: int
+) -> NDArray[np.int32]:
+    """Return the score of each sequence with itself, by :func:`diagonal_sums` where they tell it.
+
+    Parameters
+    ----------
+    sequences : PackedSequences
+    numbers : ndarray of shape (n_numbers,)
+        Of the sequences asked for.
+    scheme : ScoringScheme
+    threads : int
+
+    Returns
+    -------
+    ndarray of shape (n_numbers,), int32
+
+    Raises
+    ------
+    InputError, KreinflowError
+        As :func:`align_pairs`.
+    """
+    letter_codes(sequences, scheme.matrix)
+    scores = diagonal_sums(sequences, numbers, scheme.matrix)
+    unsure = np.flatnonzero(scores < 0)
+    alone = np.asarray(numbers, dtype=np.int32)[unsure]
+    scores[unsure] = align_pairs(sequences, alone, alone, scheme, threads)
+    return scores.astype(np.int32)
+
+
+def diagonal_sums(
+    sequences: PackedSequences, numbers: IntArray, matrix: SubstitutionMatrix
+) -> NDArray[np.int64]:
+    r"""Return the scores of sequences with themselves that need no alignment, -1 for the others.
+
+    If :math:`M_{aa} \ge \max(0, \max_b M_{ab})` for all letters a of x, then
+    :math:`s_{xx} = \sum_i M_{x_i x_i}` in all modes: the main diagonal is an alignment, and any
+    other pairs each residue of x at most once, for at most what it scores with itself, less the
+    gaps. X of BLOSUM62, which scores -1 with itself and 0 with A, is no such letter.
+
+    Parameters
+    ----------
+    sequences : PackedSequences
+    numbers : ndarray of int
+        Of the sequences asked for.
+    matrix : SubstitutionMatrix
+        That knows all their letters.
+
+    Returns
+    -------
+    ndarray of shape (n_numbers,), int64
+        -1 also for a sum that exceeds 32 bits.
+    """
+    from kreinflow.alignment import loop  # slow to import, and many jobs align nothing
+
+    diagonal = np.diagonal(matrix.scores)
+    worth = matrix.by_character(diagonal)
+    sure = matrix.by_character(diagonal >= np.maximum(matrix.scores.max(axis=1), 0)).astype(bool)
+    numbers = np.asarray(numbers, dtype=np.int64)
+    sums = loop.letter_sums(sequences.letters, sequences.offsets, numbers, worth, sure)
+    sums[sums > np.iinfo(np.int32).max] = -1
+    return np.asarray(sums)
 
 
 def in_threads(work: Callable[[P], R], pieces: Sequence[P], threads: int) -> list[R]:

@@ -7,13 +7,17 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from kreinflow.alignment.engine import Backend, PackedSequences
+from kreinflow.alignment.backends import Agreement, Backend
+from kreinflow.alignment.engine import NOT_ALIGNED, PackedSequences, self_scores
 from kreinflow.alignment.progress import Progress
 from kreinflow.alignment.scoring import ScoringScheme
-from kreinflow.alignment.segments import DigestTable, SegmentWriter, not_aligned
+from kreinflow.alignment.segments import DigestTable, SegmentWriter
 from kreinflow.numerics import IntArray
 
-_CELLS_PER_CALL = 3_000_000_000  # a thread's: about a third of a second, between looks at the clock
+_CELLS_PER_CALL = (
+    10_000_000_000  # a thread's: about a third of a second, between looks at the clock
+)
+_ROWS_PER_CALL = 512  # of about one length: several batches for each thread
 
 Rectangle = tuple[IntArray, IntArray]
 """Numbers of sequences, those of the rows and of the columns, all with all."""
@@ -34,6 +38,8 @@ class FillReport:
     cells : int
         Products of the lengths of the pairs, and the squares of those alone: the cells of the
         dynamic programming matrices, of which those of self-scores are seldom filled.
+    agreed : int
+        Pairs of different sequences that parasail scored too, with the same result.
     seconds : float
     """
 
@@ -41,6 +47,7 @@ class FillReport:
     self_scores: int
     reused: int
     cells: int
+    agreed: int
     seconds: float
 
 
@@ -81,51 +88,64 @@ class Filling:
     backend: Backend
     threads: int
     segments: SegmentWriter
+    agreement: Agreement
     progress: Progress | None
     total: int
     cells: int = 0
     aligned: int = 0
     _last_report: float = 0.0
 
-    def _align(self, left: IntArray, right: IntArray) -> Iterator[tuple[slice, NDArray[np.int32]]]:
-        """Align pairs a few at a time, and look at the clock between."""
-        done = np.cumsum(self.sequences.lengths[left] * self.sequences.lengths[right])
-        start = 0
-        while start < left.size:
-            before = int(done[start - 1]) if start else 0
-            limit = before + _CELLS_PER_CALL * self.threads
-            stop = max(int(np.searchsorted(done, limit)), start + 1)
-            part = slice(start, stop)
-            a, b = left[part].astype(np.int32), right[part].astype(np.int32)
-            yield part, self.backend(self.sequences, a, b, self.scheme, self.threads)
-            self.cells += int(done[stop - 1]) - before
-            start = stop
-            now = time.monotonic()
-            if self.progress and (now - self._last_report >= 1.0 or self.cells >= self.total):
-                self._last_report = now
-                self.progress(self.cells, self.total)
+    def _done(self, cells: int) -> None:
+        self.cells += cells
+        now = time.monotonic()
+        if self.progress and (now - self._last_report >= 1.0 or self.cells >= self.total):
+            self._last_report = now
+            self.progress(self.cells, self.total)
 
     def align_self(self, rows: IntArray) -> None:
         """Align sequences with themselves."""
-        for part, scores in self._align(rows, rows):
+        lengths = self.sequences.lengths[rows]
+        for part in _cut(lengths * lengths, _CELLS_PER_CALL * self.threads):
+            scores = self_scores(self.sequences, rows[part], self.scheme, self.threads)
             self.segments.add_self_scores(rows[part], scores)
+            self._done(int((lengths[part] ** 2).sum()))
             if self.segments.due:
                 self.segments.flush()
 
     def align_panel(self, rows: IntArray, columns: IntArray, mask: NDArray[np.bool_]) -> None:
-        """Align the pairs of the mask. The side that repeats more often gets the profile."""
-        if rows.size >= columns.size:
-            to_column, to_row = np.nonzero(mask.T)
-            left, right = columns[to_column], rows[to_row]
-        else:
-            to_row, to_column = np.nonzero(mask)
-            left, right = rows[to_row], columns[to_column]
-        panel = np.full(mask.shape, not_aligned(np.int32), dtype=np.int32)
-        for part, scores in self._align(left, right):
-            panel[to_row[part], to_column[part]] = scores
-            self.aligned += scores.size
-            if self.segments.due:
-                self.segments.add_panel(rows, columns, panel)
-                self.segments.flush()
-                panel[...] = not_aligned(np.int32)
+        """Align the pairs of the mask, rows of about one length together."""
+        lengths = self.sequences.lengths
+        by_length = np.argsort(-lengths[rows], kind="stable")
+        panel = np.full(mask.shape, NOT_ALIGNED, dtype=np.int32)
+        most = _CELLS_PER_CALL * self.threads
+        longest = int(lengths[columns].max())
+        for some in _cut(lengths[rows[by_length]] * longest, most, _ROWS_PER_CALL):
+            r = by_length[some]
+            for c in _cut(lengths[columns] * int(lengths[rows[r]].sum()), most):
+                wanted = mask[r, c]
+                if not wanted.any():
+                    continue
+                scores = self.backend(
+                    self.sequences, rows[r], columns[c], self.scheme, self.threads, wanted
+                )
+                self.agreement.check(rows[r], columns[c], scores)
+                panel[r, c] = scores
+                self.aligned += int(np.count_nonzero(wanted))
+                self._done(int(lengths[rows[r]] @ (wanted @ lengths[columns[c]])))
+                if self.segments.due:
+                    self.segments.add_panel(rows, columns, panel)
+                    self.segments.flush()
+                    panel[...] = NOT_ALIGNED
         self.segments.add_panel(rows, columns, panel)
+
+
+def _cut(costs: IntArray, most: int, longest: int | None = None) -> Iterator[slice]:
+    """Cut a list into slices of a cost of ``most`` at most, and of one item at least."""
+    done = np.cumsum(costs)
+    start = 0
+    while start < costs.size:
+        before = int(done[start - 1]) if start else 0
+        stop = max(int(np.searchsorted(done, before + most, side="right")), start + 1)
+        stop = min(stop, start + longest) if longest else stop
+        yield slice(start, stop)
+        start = stop

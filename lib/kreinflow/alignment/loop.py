@@ -112,3 +112,17 @@ def piece_ends(lengths: Any, left: Any, right: Any, threads: Any, least: Any) ->
             cells = 0
             size = max(remaining // (8 * threads), least)
     return np.array(ends)
+
+
+@compiled
+def letter_sums(letters: Any, offsets: Any, numbers: Any, worth: Any, sure: Any) -> Any:
+    """Sum what the letters of each sequence are worth; -1 for one with a letter that is unsure."""
+    sums = np.zeros(numbers.size, dtype=np.int64)
+    for place in range(numbers.size):
+        number = numbers[place]
+        for residue in range(offsets[number], offsets[number + 1]):
+            if not sure[letters[residue]]:
+                sums[place] = -1
+                break
+            sums[place] += worth[letters[residue]]
+    return sums

@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kreinflow.alignment.engine import Backend, align_pairs, pack
+from kreinflow.alignment.backends import Agreement, Backend, backend_named, drawn_pairs
+from kreinflow.alignment.engine import pack
 from kreinflow.alignment.filling import Filling, FillReport, Rectangle, own_pairs
 from kreinflow.alignment.progress import Progress
 from kreinflow.alignment.scoring import ScoringScheme
@@ -59,7 +60,7 @@ class ScoreStore:
     digests : sequence of str
         The hexadecimal digest of each sequence, all of one length.
     backend : callable
-        What aligns; see :func:`kreinflow.alignment.engine.align_pairs`.
+        What aligns; see :class:`~kreinflow.alignment.backends.Backend`. "auto" if left out.
 
     Raises
     ------
@@ -75,11 +76,11 @@ class ScoreStore:
         scheme: ScoringScheme,
         sequences: Sequence[bytes],
         digests: Sequence[str],
-        backend: Backend = align_pairs,
+        backend: Backend | None = None,
     ) -> None:
         self.folder = Path(folder) / scheme.digest[:16]
         self.scheme = scheme
-        self._backend = backend
+        self._backend = backend or backend_named("auto")
         self._digests = digests
         self._packed = pack(sequences)
         self._known_digests = DigestTable(digests)
@@ -232,6 +233,7 @@ class ScoreStore:
         threads: int = 1,
         memory_mb: int = 1000,
         progress: Progress | None = None,
+        seed: int = 0,
     ) -> FillReport:
         """See to it that the pairs of one block are in the store, and the self-scores of its rows.
 
@@ -253,6 +255,8 @@ class ScoreStore:
             Bounds the size of the pieces that are aligned and written.
         progress : callable, optional
             Called with (cells done, cells in all) about every second.
+        seed : int
+            Of the draw of the pairs that parasail scores too: 1,000 of those aligned, or all.
 
         Returns
         -------
@@ -263,7 +267,8 @@ class ScoreStore:
         InputError
             If a sequence has a letter that the matrix does not know.
         KreinflowError
-            If the disk is full. What was written before stays.
+            If the disk is full, or a score is not what parasail says. What was written before
+            stays.
         """
         begin = time.monotonic()
         own = np.array([block_of(digest, blocks) == block for digest in self._digests], dtype=bool)
@@ -281,14 +286,26 @@ class ScoreStore:
             alone = np.unique(np.concatenate([[], *(rows for rows, _ in wanted)])).astype(np.int64)
             alone = alone[own[alone] & (self._self[alone] == not_aligned(np.int32))]
             cells = int((lengths[alone] ** 2).sum()) + sum(
-                int(lengths[rows] @ np.where(mask[:, c], lengths[columns[c]], 0))
+                int(lengths[rows[tile]] @ (mask[tile] @ lengths[columns]))
                 for rows, columns, mask in todo
-                for c in range(columns.size)
+                for tile in tiles(rows.size)
             )
+            drawn = drawn_pairs([mask for _, _, mask in todo], seed)
+            parts = zip(todo, drawn, strict=True)
+            pairs = [np.stack([rows[r], columns[c]]) for (rows, columns, _), (r, c) in parts]
+            left, right = np.hstack([np.empty((2, 0), dtype=np.int64), *pairs])
+            agreement = Agreement(self._packed, left, right, self.scheme, threads)
             table, at_most = self._known_digests.table, 2 * pairs_at_once
             segments = SegmentWriter(home, self.scheme.digest, table, at_most)
             filling = Filling(
-                self._packed, self.scheme, self._backend, threads, segments, progress, cells
+                self._packed,
+                self.scheme,
+                self._backend,
+                threads,
+                segments,
+                agreement,
+                progress,
+                cells,
             )
             filling.align_self(alone)
             for rows, columns, mask in todo:
@@ -299,7 +316,9 @@ class ScoreStore:
             segments.flush()
         self.refresh()
         seconds = time.monotonic() - begin
-        return FillReport(filling.aligned, int(alone.size), reused, filling.cells, seconds)
+        return FillReport(
+            filling.aligned, int(alone.size), reused, filling.cells, agreement.agreed, seconds
+        )
 
     def _missing(
         self, wanted: Sequence[Rectangle], own: NDArray[np.bool_]

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from kreinflow.alignment.engine import Backend, align_pairs
+from kreinflow.alignment.backends import Backend
 from kreinflow.artifacts import table_text
 from kreinflow.classify.model_file import Model
 from kreinflow.classify.new_objects import Batch, normalised_scores, score_new
@@ -42,7 +42,7 @@ def classify_file(
     threads: int = 1,
     both_strands: bool = False,
     on_fault: Callable[[str], None] | None = None,
-    backend: Backend = align_pairs,
+    backend: Backend | None = None,
 ) -> pd.DataFrame:
     """Return the pieces of :func:`classify_batches` as one table."""
     batches = classify_batches(model, path, threads, both_strands, on_fault, backend)
@@ -55,7 +55,7 @@ def classify_batches(
     threads: int = 1,
     both_strands: bool = False,
     on_fault: Callable[[str], None] | None = None,
-    backend: Backend = align_pairs,
+    backend: Backend | None = None,
 ) -> Iterator[pd.DataFrame]:
     """Classify the sequences of a FASTA file, the rows of a matrix, vectors or strings, in order.
 
@@ -78,8 +78,8 @@ def classify_batches(
     on_fault : callable, optional
         Called with a message for each record that cannot be classified; without it the first one
         is raised.
-    backend : callable
-        What aligns.
+    backend : callable, optional
+        What aligns, "auto" if it is left out.
 
     Raises
     ------

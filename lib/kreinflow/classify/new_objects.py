@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kreinflow.alignment.alphabet import ResidueAlphabet
-from kreinflow.alignment.engine import Backend, align_pairs, pack
+from kreinflow.alignment.backends import Backend, backend_named, checked
+from kreinflow.alignment.engine import pack, self_scores
 from kreinflow.alignment.scoring import ScoringScheme
 from kreinflow.classify.model_file import Model
 from kreinflow.errors import InputError
@@ -64,7 +65,7 @@ def score_new(
     path: Path,
     threads: int = 1,
     both_strands: bool = False,
-    backend: Backend = align_pairs,
+    backend: Backend | None = None,
 ) -> Iterator[Batch]:
     """Yield the objects of a file with their scores, in order.
 
@@ -81,8 +82,8 @@ def score_new(
     both_strands : bool
         Align nucleotides and their reverse complement, and keep the strand whose best normalised
         score with a landmark is higher; the one given if they are equal.
-    backend : callable
-        What aligns.
+    backend : callable, optional
+        What aligns, "auto" if it is left out. 1,000 pairs of each batch are held against parasail.
 
     Raises
     ------
@@ -97,7 +98,14 @@ def score_new(
         )
     landmarks = model.landmarks
     if model.scheme is not None and isinstance(landmarks, tuple):
-        aligner = _Aligner(model, model.scheme, landmarks, threads, both_strands, backend)
+        aligner = _Aligner(
+            model,
+            model.scheme,
+            landmarks,
+            threads,
+            both_strands,
+            checked(backend or backend_named("auto")),
+        )
         yield from map(aligner.align, aligner.batches(path))
         return
     if path == STANDARD_INPUT:
@@ -191,14 +199,13 @@ class _Aligner:
         )
 
     def _scores(self, sequences: Sequence[bytes]) -> tuple[NDArray[np.int32], FloatArray]:
-        """Return the scores of sequences with the landmarks and with themselves, by one call."""
-        m, n = len(self.landmarks), len(sequences)
-        own = np.arange(m, m + n, dtype=np.int32)
-        left = np.concatenate([np.repeat(np.arange(m, dtype=np.int32), n), own])
-        right = np.concatenate([np.tile(own, m), own])
+        """Return the scores of sequences with the landmarks and with themselves."""
+        m = len(self.landmarks)
+        own = np.arange(m, m + len(sequences))
         packed = pack([*self.landmarks, *sequences])
-        scores = self.backend(packed, left, right, self.scheme, self.threads)
-        return scores[: m * n].reshape(m, n).T, scores[m * n :].astype(np.float64)
+        scores = self.backend(packed, own, np.arange(m), self.scheme, self.threads)
+        alone = self_scores(packed, own, self.scheme, self.threads)
+        return scores, alone.astype(np.float64)
 
 
 def _fault(residues: bytes, alphabet: ResidueAlphabet, matrix: str) -> str | None:

@@ -28,10 +28,11 @@ class SmithWaterman(Competitor):
 
     def load(self) -> None:
         """Load the compiled engine."""
-        from kreinflow.alignment.engine import align_pairs, pack
+        from kreinflow.alignment.backends import backend_named
+        from kreinflow.alignment.engine import pack
 
-        pair = np.array([0], dtype=np.int32)
-        align_pairs(pack([b"A"]), pair, pair, self.scheme, 1)
+        one = np.zeros(1, dtype=np.int64)
+        backend_named("auto")(pack([b"A"]), one, one, replace(self.scheme, mode="local"), 1)
 
     def fit(self, train: Records, folder: Path, threads: int) -> None:
         """Keep the training sequences: there is nothing to learn."""
@@ -39,21 +40,23 @@ class SmithWaterman(Competitor):
 
     def predict(self, queries: Sequence[bytes]) -> list[str | None]:
         """Align each query with all training sequences."""
-        from kreinflow.alignment.engine import align_pairs, pack  # slow; not to know a version
+        from kreinflow.alignment.backends import backend_named, checked
+        from kreinflow.alignment.engine import pack  # slow; not to know a version
 
+        align = checked(backend_named("auto"))
         scheme = replace(self.scheme, mode="local")
         n = len(self._train.sequences)
         height = max(1, _PAIRS // n)
         found: list[str | None] = []
         for start in range(0, len(queries), height):
             some = queries[start : start + height]
-            scores = align_pairs(
+            scores = align(
                 pack([*some, *self._train.sequences]),
-                np.repeat(np.arange(len(some), dtype=np.int32), n),
-                np.tile(np.arange(len(some), len(some) + n, dtype=np.int32), len(some)),
+                np.arange(len(some)),
+                np.arange(len(some), len(some) + n),
                 scheme,
                 self._threads,
-            ).reshape(len(some), n)
+            )
             found += [self._train.labels[place] for place in scores.argmax(axis=1)]
         return found
 

@@ -9,7 +9,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from kreinflow.alignment.alphabet import ResidueAlphabet
-from kreinflow.alignment.engine import align_pairs, pack
+from kreinflow.alignment.backends import backend_named, checked
+from kreinflow.alignment.engine import pack, self_scores
 from kreinflow.alignment.scoring import MODES, ScoringScheme, load_substitution_matrix
 from kreinflow.alignment.transforms import NAMES, make_transform
 from kreinflow.errors import InputError
@@ -23,7 +24,7 @@ class AlignmentKernel(Kernel):
 
     .. math:: k(x, y) = t(s_{xy}; s_{xx}, s_{yy}, n_x, n_y)
 
-    with the scores s of :func:`~kreinflow.alignment.engine.align_pairs`, the lengths n and the
+    with the scores s of :class:`~kreinflow.alignment.backends.Backend`, the lengths n and the
     transform t of :mod:`kreinflow.alignment.transforms`.
 
     Examples
@@ -133,12 +134,16 @@ class AlignmentKernel(Kernel):
     def columns(self, X: Objects, Y: Objects) -> FloatArray:
         """See :meth:`Kernel.columns`; of what :meth:`read` returns."""
         n, m = len(X), len(Y)
-        left = np.repeat(np.arange(m, dtype=np.int32), n)
-        right = np.tile(np.arange(m, m + n, dtype=np.int32), m)
-        packed = pack([*Y, *X])
-        scores = align_pairs(packed, left, right, self._scheme, self.settings["threads"])
+        align = checked(backend_named("auto"))
+        scores = align(
+            pack([*Y, *X]),
+            np.arange(m, m + n),
+            np.arange(m),
+            self._scheme,
+            self.settings["threads"],
+        )
         return self._transform.apply(
-            scores.reshape(m, n).T,
+            scores,
             self._self_scores(X),
             self._self_scores(Y),
             _lengths(X),
@@ -150,10 +155,8 @@ class AlignmentKernel(Kernel):
         return self._transform.self_similarity(self._self_scores(X), _lengths(X))
 
     def _self_scores(self, X: Objects) -> FloatArray:
-        everyone = np.arange(len(X), dtype=np.int32)
-        scores = align_pairs(
-            pack(list(X)), everyone, everyone, self._scheme, self.settings["threads"]
-        )
+        packed, everyone = pack(list(X)), np.arange(len(X))
+        scores = self_scores(packed, everyone, self._scheme, self.settings["threads"])
         return scores.astype(np.float64)
 
 

@@ -7,7 +7,8 @@ import numpy as np
 import parasail
 from numpy.typing import NDArray
 
-from kreinflow.alignment.engine import align_pairs, pack
+from kreinflow.alignment.backends import backend_named
+from kreinflow.alignment.engine import pack
 from kreinflow.alignment.scoring import ScoringScheme, SubstitutionMatrix
 from kreinflow.compiled import compiled
 
@@ -108,8 +109,8 @@ def identity_clusters(
             for place, i in enumerate(own):
                 # One sequence with all that are not in its cluster yet, for their scores alone.
                 apart = [j for j in own[place + 1 :] if root(j) != root(i)]
-                right = np.array(apart, dtype=np.int32)
-                scores = align_pairs(packed, np.full_like(right, i), right, scheme, 1)
+                right = np.array(apart, dtype=np.int64)
+                [scores] = backend_named("auto")(packed, np.array([i]), right, scheme, 1)
                 least = _LEAST_SCORE * np.minimum(packed.lengths[i], packed.lengths[right])
                 for j in right[scores >= least].tolist():
                     a, b = root(i), root(j)
