@@ -222,7 +222,8 @@ def align_pairs(
     left, right, places = loop.longer_first(sequences.lengths, left, right, _PROFILE_COST)
     ordered = np.empty(left.size, dtype=np.int32)
     functions = _addresses(scheme)
-    ends = loop.piece_ends(sequences.lengths, left, right, threads, _LEAST_CELLS)
+    cells = sequences.lengths[left] * sequences.lengths[right]
+    ends = loop.piece_ends(cells, threads, _LEAST_CELLS)
 
     def work(piece: tuple[int, int]) -> int:
         return int(

@@ -12,8 +12,8 @@ from kreinflow.compiled import compiled
 
 
 @intrinsic  # type: ignore[untyped-decorator]
-def _call(typing_context: Any, address: Any, arguments: Any) -> Any:
-    """Call the C function at ``address``; pointers travel as 64-bit integers."""
+def call(typing_context: Any, address: Any, arguments: Any) -> Any:
+    """Call the function at ``address``; pointers travel as 64-bit integers."""
     signature = types.int64(types.int64, arguments)
 
     def codegen(context: Any, builder: Any, signature: Any, values: Any) -> Any:
@@ -48,17 +48,17 @@ def align_piece(
         a, b = left[pair], right[pair]
         if pair == start or a != left[pair - 1]:
             if profile != 0:
-                _call(free_profile, (profile,))
+                call(free_profile, (profile,))
             length = np.int32(offsets[a + 1] - offsets[a])
-            profile = _call(create, (base + offsets[a], length, matrix))
+            profile = call(create, (base + offsets[a], length, matrix))
         length = np.int32(offsets[b + 1] - offsets[b])
-        result = _call(align, (profile, base + offsets[b], length, gap_open, gap_extend))
-        scores[pair] = np.int32(_call(get_score, (result,)))
-        if np.int32(_call(is_saturated, (result,))) != 0:
+        result = call(align, (profile, base + offsets[b], length, gap_open, gap_extend))
+        scores[pair] = np.int32(call(get_score, (result,)))
+        if np.int32(call(is_saturated, (result,))) != 0:
             saturated += 1
-        _call(free_result, (result,))
+        call(free_result, (result,))
     if profile != 0:
-        _call(free_profile, (profile,))
+        call(free_profile, (profile,))
     return saturated
 
 
@@ -96,20 +96,18 @@ def longer_first(lengths: Any, left: Any, right: Any, cost: Any) -> tuple[Any, A
 
 
 @compiled
-def piece_ends(lengths: Any, left: Any, right: Any, threads: Any, least: Any) -> NDArray[np.int64]:
-    """Cut the list of pairs by cells: large pieces first, small ones last for an even end."""
-    remaining = 0
-    for pair in range(left.size):
-        remaining += lengths[left[pair]] * lengths[right[pair]]
+def piece_ends(costs: Any, threads: Any, least: Any) -> NDArray[np.int64]:
+    """Cut a list by costs: large pieces first, small ones last for an even end."""
+    remaining = costs.sum()
     ends = []
-    cells = 0
+    done = 0
     size = max(remaining // (8 * threads), least)
-    for pair in range(left.size):
-        cells += lengths[left[pair]] * lengths[right[pair]]
-        if cells >= size or pair == left.size - 1:
-            ends.append(pair + 1)
-            remaining -= cells
-            cells = 0
+    for item in range(costs.size):
+        done += costs[item]
+        if done >= size or item == costs.size - 1:
+            ends.append(item + 1)
+            remaining -= done
+            done = 0
             size = max(remaining // (8 * threads), least)
     return np.array(ends)
 

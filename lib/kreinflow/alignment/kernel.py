@@ -1,0 +1,322 @@
+r"""The kernel: a landmark against a batch of sequences, one in each lane of a vector register.
+
+It is a text of LLVM's generic vector operations, which llvmlite compiles for the processor at hand
+in some hundredths of a second. Any number of lanes, and any processor, gives the same scores.
+
+Notes
+-----
+With H the score of the best alignment that ends in a cell, E and F those that end in a gap, o and e
+the costs of a gap's first and further residues, M the substitution matrix and z the number that
+stands for zero, a cell takes six maxima and four additions:
+
+.. math::
+    H_{ij} &= \max(H_{i-1,j-1} + M_{ij},\ E_{ij},\ F_{ij}), \quad
+    G_{ij} = \max(H_{ij},\ z + o) - o \\
+    E_{i,j+1} &= \max(E_{ij} - e,\ G_{ij}), \quad F_{i+1,j} = \max(F_{ij} - e,\ G_{ij})
+
+E, F and G are never below z, so H is not, and no sum falls below the type where z leaves room for e
+and for the least entry of M. None rises above it where H is at most the largest number less the
+largest entry of M. So nothing has to saturate, and processors have more units for plain additions.
+A best score above that limit tells that something may have wrapped.
+
+References
+----------
+T. Rognes, "Faster Smith-Waterman database searches with inter-sequence SIMD parallelisation", BMC
+Bioinformatics 12:221 (2011).
+"""
+
+import ctypes
+import time
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+import llvmlite.binding as llvm
+import numpy as np
+
+from kreinflow.numerics import IntArray
+
+COLUMNS = 4
+"""Columns of a batch that the kernel goes over at once."""
+
+LETTERS = 32
+"""Letters that an alphabet may have: entries of a row of the substitution matrix."""
+
+
+@dataclass(frozen=True, eq=False)
+class Kernel:
+    """The addresses of the two compiled functions.
+
+    Attributes
+    ----------
+    lanes, bits : int
+        Sequences of a batch, and bits of a score.
+    profile : int
+        (codes, columns, matrix, profile, chunks): makes the profile of a batch. ``codes`` holds for
+        each column a byte for each lane; ``columns`` is a multiple of :data:`COLUMNS`; a row of the
+        matrix has :data:`LETTERS` entries; ``chunks`` of 16 bytes of it are used. The vector of a
+        column and a letter is number ``(column // 4 * letters + letter) * 4 + column % 4``.
+    align : int
+        (profile, groups of columns, bytes of a group, letters, number of letters, states, z, z + o,
+        o, e, scores): aligns a landmark with the batch. ``letters`` are 32-bit offsets in a group,
+        ``states`` has room for two vectors for each of them, ``scores`` takes 32-bit integers: the
+        best H of each lane. Vectors lie at multiples of 64 bytes.
+    """
+
+    lanes: int
+    bits: int
+    profile: int
+    align: int
+    engine: Any
+
+    @property
+    def vector_bytes(self) -> int:
+        """Return the size of a vector."""
+        return self.lanes * self.bits // 8
+
+    @property
+    def chunk(self) -> int:
+        """Return how many letters 16 bytes of the matrix hold."""
+        return 128 // self.bits
+
+
+def kernel_text(lanes: int, bits: int) -> str:
+    """Return the two functions in LLVM's language."""
+    vector = f"<{lanes} x i{bits}>"
+    maximum = f"call {vector} @llvm.smax.v{lanes}i{bits}"
+    steps, inputs, above = [], [], "left"
+    best, e = "best", "e"
+    for c in range(COLUMNS):
+        inputs += [
+            f"%d{c} = phi {vector} [%zero, %group], [%{above}, %row]",
+            f"%f{c} = phi {vector} [%zero, %group], [%below{c}, %row]",
+        ]
+        steps += [
+            f"%place{c} = getelementptr {vector}, ptr %scores, i64 {c}",
+            f"%score{c} = load {vector}, ptr %place{c}",
+            f"%diagonal{c} = add {vector} %d{c}, %score{c}",
+            f"%either{c} = {maximum}({vector} %diagonal{c}, {vector} %f{c})",
+            f"%h{c} = {maximum}({vector} %either{c}, {vector} %{e})",
+            f"%best{c} = {maximum}({vector} %{best}, {vector} %h{c})",
+            f"%floored{c} = {maximum}({vector} %h{c}, {vector} %floor)",
+            f"%g{c} = sub {vector} %floored{c}, %open",
+            f"%shorter{c} = sub {vector} %{e}, %extend",
+            f"%e{c} = {maximum}({vector} %shorter{c}, {vector} %g{c})",
+            f"%lower{c} = sub {vector} %f{c}, %extend",
+            f"%below{c} = {maximum}({vector} %lower{c}, {vector} %g{c})",
+        ]
+        best, e, above = f"best{c}", f"e{c}", f"h{c}"
+    constants = [
+        line
+        for name in ("zero", "floor", "open", "extend")
+        for line in (
+            f"%{name}.n = trunc i64 %{name}.i to i{bits}",
+            f"%{name}.1 = insertelement {vector} poison, i{bits} %{name}.n, i32 0",
+            f"%{name} = shufflevector {vector} %{name}.1, {vector} poison, "
+            f"<{lanes} x i32> zeroinitializer",
+        )
+    ]
+    return f"""
+declare {vector} @llvm.smax.v{lanes}i{bits}({vector}, {vector})
+
+define i64 @align(ptr noalias readonly %profile, i64 %groups, i64 %group_bytes,
+    ptr noalias readonly %letters, i64 %m, ptr noalias %states,
+    i64 %zero.i, i64 %floor.i, i64 %open.i, i64 %extend.i, ptr noalias %out) {{
+entry:
+  {_lines(constants)}
+  %number = mul i64 %m, 2
+  br label %clear
+clear:
+  %k = phi i64 [0, %entry], [%k.next, %clear]
+  %state = getelementptr {vector}, ptr %states, i64 %k
+  store {vector} %zero, ptr %state
+  %k.next = add i64 %k, 1
+  %k.more = icmp ult i64 %k.next, %number
+  br i1 %k.more, label %clear, label %group
+group:
+  %g = phi i64 [0, %clear], [%g.next, %next]
+  %best.before = phi {vector} [%zero, %clear], [%{best}, %next]
+  %shift = mul i64 %g, %group_bytes
+  %base = getelementptr i8, ptr %profile, i64 %shift
+  br label %row
+row:
+  %i = phi i64 [0, %group], [%i.next, %row]
+  %best = phi {vector} [%best.before, %group], [%{best}, %row]
+  {_lines(inputs)}
+  %letter.place = getelementptr i32, ptr %letters, i64 %i
+  %letter = load i32, ptr %letter.place
+  %offset = zext i32 %letter to i64
+  %scores = getelementptr i8, ptr %base, i64 %offset
+  %h.place = getelementptr [2 x {vector}], ptr %states, i64 %i
+  %e.place = getelementptr [2 x {vector}], ptr %states, i64 %i, i64 1
+  %left = load {vector}, ptr %h.place
+  %e = load {vector}, ptr %e.place
+  {_lines(steps)}
+  store {vector} %{above}, ptr %h.place
+  store {vector} %{e}, ptr %e.place
+  %i.next = add i64 %i, 1
+  %i.more = icmp ult i64 %i.next, %m
+  br i1 %i.more, label %row, label %next
+next:
+  %g.next = add i64 %g, 1
+  %g.more = icmp ult i64 %g.next, %groups
+  br i1 %g.more, label %group, label %done
+done:
+  %wide = sext {vector} %{best} to <{lanes} x i32>
+  store <{lanes} x i32> %wide, ptr %out, align 4
+  ret i64 0
+}}
+
+define i64 @profile(ptr noalias readonly %codes, i64 %columns, ptr noalias readonly %matrix,
+    ptr noalias %profile, i64 %chunks) {{
+entry:
+  br label %column
+column:
+  %j = phi i64 [0, %entry], [%j.next, %next]
+  %codes.shift = mul i64 %j, {lanes}
+  %codes.here = getelementptr i8, ptr %codes, i64 %codes.shift
+  %group = udiv i64 %j, {COLUMNS}
+  %inside = urem i64 %j, {COLUMNS}
+  %letters = mul i64 %chunks, {128 // bits}
+  %first = mul i64 %group, %letters
+  br label %chunk
+chunk:
+  %n = phi i64 [0, %column], [%n.next, %chunk]
+  %matrix.shift = mul i64 %n, 16
+  %part = getelementptr i8, ptr %matrix, i64 %matrix.shift
+  %letter = mul i64 %n, {128 // bits}
+  %number = add i64 %first, %letter
+  %place = getelementptr [{COLUMNS} x {vector}], ptr %profile, i64 %number, i64 %inside
+  {_lines(_transposition(lanes, bits))}
+  %n.next = add i64 %n, 1
+  %n.more = icmp ult i64 %n.next, %chunks
+  br i1 %n.more, label %chunk, label %next
+next:
+  %j.next = add i64 %j, 1
+  %j.more = icmp ult i64 %j.next, %columns
+  br i1 %j.more, label %column, label %done
+done:
+  ret i64 0
+}}
+"""
+
+
+def _transposition(lanes: int, bits: int) -> list[str]:
+    """Return the text that turns a piece of a row for each lane into a vector for each letter.
+
+    16 bytes of a row go to 16 bytes of a register: those of as many rows as they hold letters, to
+    as many registers, are a square. Interleaving the upper with the lower half of the registers,
+    over and over, transposes all squares at once.
+    """
+    size = 128 // bits
+    square = f"<{size} x i{bits}>"
+    lines, registers = [], []
+
+    def shuffled(name: str, kind: str, a: str, b: str, order: list[int]) -> str:
+        places = ", ".join(f"i32 {place}" for place in order)
+        lines.append(f"%{name} = shufflevector {kind} %{a}, {kind} %{b}, <{len(order)} x i32> <{places}>")
+        return name
+
+    for lane in range(lanes):
+        lines += [
+            f"%code.place{lane} = getelementptr i8, ptr %codes.here, i64 {lane}",
+            f"%code{lane} = load i8, ptr %code.place{lane}",
+            f"%row{lane} = zext i8 %code{lane} to i64",
+            f"%from{lane} = getelementptr <{LETTERS} x i{bits}>, ptr %part, i64 %row{lane}",
+            f"%piece{lane} = load {square}, ptr %from{lane}, align 1",
+        ]
+    for r in range(size):
+        parts, width = [f"piece{lane}" for lane in range(r, lanes, size)], size
+        while len(parts) > 1:
+            kind, order = f"<{width} x i{bits}>", list(range(2 * width))
+            pairs = zip(parts[::2], parts[1::2], strict=True)
+            parts = [
+                shuffled(f"joined{r}.{width}.{k}", kind, a, b, order)
+                for k, (a, b) in enumerate(pairs)
+            ]
+            width *= 2
+        registers += parts
+    kind = f"<{lanes} x i{bits}>"
+    halves = [
+        [
+            place
+            for start in range(half, lanes, size)
+            for k in range(start, start + size // 2)
+            for place in (k, k + lanes)
+        ]
+        for half in (0, size // 2)
+    ]
+    for stage in range(size.bit_length() - 1):
+        couples = zip(registers[: size // 2], registers[size // 2 :], strict=True)
+        registers = [
+            shuffled(f"stage{stage}.{k}.{half}", kind, a, b, order)
+            for k, (a, b) in enumerate(couples)
+            for half, order in enumerate(halves)
+        ]
+    for letter, register in enumerate(registers):
+        lines += [
+            f"%to{letter} = getelementptr [{COLUMNS} x {kind}], ptr %place, i64 {letter}",
+            f"store {kind} %{register}, ptr %to{letter}",
+        ]
+    return lines
+
+
+def _lines(lines: list[str]) -> str:
+    return "\n  ".join(lines)
+
+
+@cache
+def kernel(lanes: int, bits: int, processor: str = "", features: str = "") -> Kernel:
+    """Compile the functions for the processor at hand, or for another one that is named.
+
+    Parameters
+    ----------
+    lanes : int
+        A multiple of ``128 // bits``.
+    bits : {8, 16}
+    processor, features : str
+        As LLVM names them, for example ``"x86-64"`` or ``"haswell"``.
+    """
+    llvm.initialize_native_target()
+    llvm.initialize_native_asmprinter()
+    if not processor:
+        processor = llvm.get_host_cpu_name()
+        features = llvm.get_host_cpu_features().flatten()
+    module = llvm.parse_assembly(kernel_text(lanes, bits))
+    module.verify()
+    machine = llvm.Target.from_default_triple().create_target_machine(
+        cpu=processor, features=features, opt=3
+    )
+    engine = llvm.create_mcjit_compiler(module, machine)
+    engine.finalize_object()
+    addresses = (engine.get_function_address(name) for name in ("profile", "align"))
+    return Kernel(lanes, bits, *addresses, engine)
+
+
+@cache
+def lanes_here() -> int:
+    """Return how many 8-bit lanes are fastest here: 16, 32 or 64, as the processor has them.
+
+    Processors with 64 lanes may be slower with them than with 32: there both are timed, which
+    takes some thousandths of a second.
+    """
+    features = llvm.get_host_cpu_features()
+    if features.get("avx512bw"):
+        return min((64, 32), key=_seconds_of_a_lane)
+    return 32 if features.get("avx2") else 16
+
+
+def _seconds_of_a_lane(lanes: int) -> float:
+    made, m, groups = kernel(lanes, 8), 200, 50
+    size = made.vector_bytes
+    room: IntArray = np.zeros(COLUMNS * groups * size + 2 * m * size + 4 * lanes + m * 4 + 64, np.uint8)
+    start = room.ctypes.data + -room.ctypes.data % 64
+    states = start + COLUMNS * groups * size
+    out = states + 2 * m * size
+    run = ctypes.CFUNCTYPE(ctypes.c_int64, *[ctypes.c_int64] * 11)(made.align)
+    best = np.inf
+    for _ in range(7):
+        begin = time.perf_counter()
+        run(start, groups, COLUMNS * size, out + 4 * lanes, m, states, -128, -117, 11, 1, out)
+        best = min(best, time.perf_counter() - begin)
+    return float(best) / lanes

@@ -1,0 +1,129 @@
+"""The compiled loops over batches of sequences, in a module of their own: numba is slow to import.
+
+A batch is a range of ``members``, one for each lane at most, the longest first, and a range of
+``landmarks``. Both name sequences by their numbers.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from kreinflow.alignment.kernel import COLUMNS
+from kreinflow.alignment.loop import call
+from kreinflow.compiled import compiled
+
+_ALIGNMENT = 64  # bytes, of all vectors
+
+
+@compiled
+def align_batches(
+    kernel: Any,
+    matrix: Any,
+    codes: Any,
+    offsets: Any,
+    members: Any,
+    member_places: Any,
+    member_ranges: Any,
+    landmarks: Any,
+    landmark_places: Any,
+    landmark_ranges: Any,
+    start: Any,
+    stop: Any,
+    scores: Any,
+    steps: Any,
+) -> None:
+    """Score the batches ``start`` to ``stop``, each with its range of the landmarks.
+
+    The score of a member and a landmark goes to ``scores`` at the sum of their places, each times
+    its step; -1 if it exceeds the limit.
+    """
+    make_profile, align, lanes, bits, n_letters = kernel[:5]
+    zero, gap_open, gap_extend, limit = kernel[5:9]
+    size = lanes * bits // 8
+    per_chunk = 128 // bits
+    chunks = (n_letters + per_chunk - 1) // per_chunk
+    letter_bytes = COLUMNS * size
+    group_bytes = chunks * per_chunk * letter_bytes
+    most_groups, longest = 0, 0
+    for batch in range(start, stop):
+        for k in range(member_ranges[batch, 0], member_ranges[batch, 1]):
+            length = offsets[members[k] + 1] - offsets[members[k]]
+            most_groups = max(most_groups, (length + COLUMNS - 1) // COLUMNS)
+        for k in range(landmark_ranges[batch, 0], landmark_ranges[batch, 1]):
+            longest = max(longest, offsets[landmarks[k] + 1] - offsets[landmarks[k]])
+    letters = np.empty(most_groups * COLUMNS * lanes, dtype=np.uint8)
+    profile = np.empty(most_groups * group_bytes + _ALIGNMENT, dtype=np.uint8)
+    states = np.empty(2 * longest * size + _ALIGNMENT, dtype=np.uint8)
+    best = np.empty(lanes, dtype=np.int32)
+    shifts = np.empty(longest, dtype=np.int32)
+    of_profile = profile.ctypes.data + -profile.ctypes.data % _ALIGNMENT
+    of_states = states.ctypes.data + -states.ctypes.data % _ALIGNMENT
+    for batch in range(start, stop):
+        begin, end = member_ranges[batch]
+        columns = 0
+        for k in range(begin, end):
+            columns = max(columns, offsets[members[k] + 1] - offsets[members[k]])
+        groups = (columns + COLUMNS - 1) // COLUMNS
+        columns = groups * COLUMNS
+        for lane in range(lanes):
+            length = 0
+            if begin + lane < end:
+                source = offsets[members[begin + lane]]
+                length = offsets[members[begin + lane] + 1] - source
+                for j in range(length):
+                    letters[j * lanes + lane] = codes[source + j]
+            for j in range(length, columns):
+                letters[j * lanes + lane] = n_letters  # which scores less than 0 with all
+        call(make_profile, (letters.ctypes.data, columns, matrix.ctypes.data, of_profile, chunks))
+        for k in range(landmark_ranges[batch, 0], landmark_ranges[batch, 1]):
+            source = offsets[landmarks[k]]
+            m = offsets[landmarks[k] + 1] - source
+            for i in range(m):
+                shifts[i] = codes[source + i] * letter_bytes
+            call(
+                align,
+                (
+                    *(of_profile, groups, group_bytes, shifts.ctypes.data, m, of_states),
+                    *(zero, zero + gap_open, gap_open, gap_extend, best.ctypes.data),
+                ),
+            )
+            at = landmark_places[k] * steps[1]
+            for lane in range(end - begin):
+                score = best[lane]
+                place = at + member_places[begin + lane] * steps[0]
+                scores[place] = score - zero if score <= limit else -1
+    # So long are the arrays needed whose addresses are all that the functions got.
+    letters[:1], profile[:1], states[:1], shifts[:1] = 0, 0, 0, 0
+
+
+@compiled
+def cut_batches(
+    lengths: Any, ranges: Any, of_kernel: Any, of_pair: Any, starts: Any, costs: Any
+) -> None:
+    """Leave the longest members of batches to another aligner, where that is the cheaper way.
+
+    The kernel takes ``of_kernel`` of the batch for each column of its longest member, the other
+    ``of_pair`` for each column of each member. ``starts`` takes the first member that stays,
+    ``costs`` what the batch then costs.
+    """
+    for batch in range(ranges.shape[0]):
+        others = 0.0
+        starts[batch], costs[batch] = ranges[batch, 1], np.inf
+        for k in range(ranges[batch, 0], ranges[batch, 1]):
+            cost = others + lengths[k] * of_kernel[batch]
+            if cost < costs[batch]:
+                starts[batch], costs[batch] = k, cost
+            others += lengths[k] * of_pair[batch]
+        if others <= costs[batch]:
+            starts[batch], costs[batch] = ranges[batch, 1], others
+
+
+@compiled
+def wanted_counts(wanted: Any, order: Any, lanes: Any) -> Any:
+    """Return how many members of each batch of rows in ``order`` want each landmark."""
+    counts = np.zeros(((order.size + lanes - 1) // lanes, wanted.shape[1]), dtype=np.int32)
+    for place in range(order.size):
+        batch, row = place // lanes, order[place]
+        for column in range(wanted.shape[1]):
+            counts[batch, column] += wanted[row, column]
+    return counts
