@@ -6,6 +6,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from kreinflow.alignment import batches
 from kreinflow.alignment.engine import (
     NOT_ALIGNED,
     PackedSequences,
@@ -43,7 +44,7 @@ class Backend(Protocol):
 
 def backend_named(name: str) -> Backend:
     """Return the backend "auto", the fastest that is exact, or "parasail", the measure of all."""
-    return align_rectangle
+    return batches.align_rectangle if name == "auto" else align_rectangle
 
 
 class Agreement:

@@ -1,45 +1,43 @@
 """The backend "auto": local alignments of batches of sequences by the kernel, the rest by parasail.
 
-Sequences of about one length share a batch, so that its lanes end together; the batch is aligned
+Sequences of about one length share a batch, so that its lanes end together, and a batch is aligned
 with all landmarks before the next one is made. Either side of a rectangle may lie in the lanes.
 What would leave most lanes empty, and what no lane can hold, is left to parasail.
 """
 
 import itertools
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kreinflow.alignment import engine
-from kreinflow.alignment.engine import (
-    NOT_ALIGNED,
-    PackedSequences,
-    align_pairs,
-    in_threads,
-    letter_codes,
-)
-from kreinflow.alignment.kernel import LETTERS, Kernel, kernel, lanes_here
+from kreinflow.alignment.engine import NOT_ALIGNED, PackedSequences, in_threads, letter_codes
+from kreinflow.alignment.kernel import LETTERS, kernel, lanes_here
 from kreinflow.alignment.scoring import ScoringScheme
 from kreinflow.numerics import FloatArray, IntArray
 
 _LONGEST = 10_000
 """Residues of a sequence that lies in a lane, or is aligned with a batch. A profile takes 32 x 64
-bytes for each, 20 MB for a thread, and in those of longer proteins are few lanes."""
+bytes for each, 20 MB for a thread, and so long sequences seldom fill the lanes."""
 
 _PROFILE_STEPS = 50.0
 """Of the profile of a batch for each column. A step is what the kernel takes for a letter of a
-landmark and a column of the batch, 1.6 ns for 64 lanes (benchmarks/results.md)."""
+landmark and a column of the batch: 1.6 ns with 64 lanes."""
 
 _COLUMN_STEPS, _RESIDUE_STEPS = 10.0, 0.05
-"""Of parasail for each column of a pair, and for each letter of the landmark beside it, where there
-are 64 lanes."""
+"""Of parasail for each column of a pair, and for each letter of the landmark in it, where a step
+has 64 lanes."""
 
 _SHARED = 0.75
-"""Share of a batch's sequences that must be wanted for a landmark; else they get a batch anew."""
+"""Share of a batch's members whose scores with a landmark are wanted; with fewer, those that are
+get a batch of their own."""
 
 _LEAST_STEPS = 1_000_000
-"""Of a piece of work, 1 or 2 ms: short against any run, long against what it costs to hand it out."""
+"""Of a piece of work, 1 or 2 ms: short against any run, long against what it costs to hand out."""
+
+_PENDING, _OVERFLOWED = -1, -2  # no local alignment scores below 0
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,35 +47,54 @@ class _Aligner:
     ``numbers`` are what :func:`kreinflow.alignment.lanes.align_batches` takes as ``kernel``.
     """
 
-    kernel: Kernel
+    lanes: int
     numbers: NDArray[np.int64]
     matrix: NDArray[np.uint8]
     codes: NDArray[np.uint8]
-    sequences: PackedSequences
-    threads: int
 
-    @property
-    def pair_steps(self) -> FloatArray:
-        """Return parasail's steps for each column of a pair, by the number of its landmark."""
-        lengths, lanes = self.sequences.lengths, self.kernel.lanes
-        return (_COLUMN_STEPS + _RESIDUE_STEPS * lengths) * (64 / lanes)
+
+@dataclass(frozen=True, eq=False)
+class _Rectangle:
+    """The sequences that lie in lanes, by their numbers, the landmarks, and their scores.
+
+    The score of two of them is ``scores[place of the member, place of the landmark]``, a view of
+    ``flat``, in which the places count ``steps``.
+    """
+
+    sequences: PackedSequences
+    members: IntArray
+    landmarks: IntArray
+    scores: NDArray[np.int32]
+    flat: NDArray[np.int32]
+    steps: IntArray
+
+    @cached_property
+    def order(self) -> IntArray:
+        """Return the places of the members that a lane can hold, the longest first."""
+        lengths = self.sequences.lengths[self.members]
+        by_length = np.argsort(-lengths, kind="stable")
+        return by_length[lengths[by_length] <= _LONGEST]
+
+    @cached_property
+    def possible(self) -> NDArray[np.bool_]:
+        """Return which landmarks the kernel can align."""
+        return np.asarray(self.sequences.lengths[self.landmarks] <= _LONGEST)
 
 
 @dataclass(frozen=True, eq=False)
 class _Batches:
-    """Batches, as ranges of members and of landmarks: (number of a sequence, place in the scores).
+    """Ranges of members, given by their places, and the ranges of landmarks they are aligned with.
 
-    ``ranges`` is of shape (2, n_batches, 2).
+    Ranges are of shape (n_batches, 2).
     """
 
     members: IntArray
+    member_ranges: IntArray
     landmarks: IntArray
-    ranges: IntArray
+    landmark_ranges: IntArray
 
 
-def _aligners(
-    sequences: PackedSequences, scheme: ScoringScheme, threads: int
-) -> list[_Aligner]:
+def _aligners(sequences: PackedSequences, scheme: ScoringScheme) -> list[_Aligner]:
     """Return the kernels that are exact for the scheme up to some score: of 8 bits, of 16."""
     codes = letter_codes(sequences, scheme.matrix)
     letters = np.flatnonzero(sequences.present)
@@ -87,7 +104,7 @@ def _aligners(
     worst, best = max(0, -int(table.min())), max(0, int(table.max()))
     number_of = np.zeros(256, dtype=np.uint8)
     number_of[letters] = np.arange(letters.size)
-    found = []
+    codes_here, found = number_of[sequences.letters], []
     for bits in (8, 16):
         lowest, highest = -(2 ** (bits - 1)), 2 ** (bits - 1) - 1
         zero = lowest + max(worst, scheme.gap_extend)
@@ -96,23 +113,11 @@ def _aligners(
             continue
         matrix = np.full((letters.size + 1, LETTERS), -worst, dtype=f"int{bits}")
         matrix[: letters.size, : letters.size] = table
-        gap_open = min(scheme.gap_open, highest - zero)  # where no gap pays, none does at more
+        gap_open = min(scheme.gap_open, highest - zero)  # where no gap pays, dearer ones do not
         made = kernel(lanes_here() * 8 // bits, bits)
-        numbers = [
-            *(made.profile, made.align, made.lanes, bits, letters.size),
-            *(zero, gap_open, scheme.gap_extend, limit),
-        ]
-        codes_here = number_of[sequences.letters]
-        found.append(
-            _Aligner(
-                made,
-                np.array(numbers, dtype=np.int64),
-                matrix.view(np.uint8),
-                codes_here,
-                sequences,
-                threads,
-            )
-        )
+        of_kernel = made.profile, made.align, made.lanes, bits, letters.size
+        numbers = np.array([*of_kernel, zero, gap_open, scheme.gap_extend, limit])
+        found.append(_Aligner(made.lanes, numbers, matrix.view(np.uint8), codes_here))
     return found
 
 
@@ -124,9 +129,9 @@ def align_rectangle(
     threads: int,
     mask: NDArray[np.bool_] | None = None,
 ) -> NDArray[np.int32]:
-    """Return the scores of rows with columns: what :func:`engine.align_rectangle` returns.
+    """Return the scores of rows with columns: the backend ``auto``.
 
-    8 bits are tried first, then 16 for the pairs that overflow, then parasail.
+    8 bits are tried first, then 16 for pairs that overflow, then parasail.
 
     Parameters
     ----------
@@ -135,8 +140,8 @@ def align_rectangle(
     rows, columns : ndarray of int
         Numbers of sequences.
     scheme : ScoringScheme
-        All alignments that are not local are parasail's, and so are those of more than 32
-        different letters, or of entries that leave no room in 16 bits.
+        Alignments that are not local are parasail's, and so are those of more than 32 different
+        letters, or with entries that leave no room in 16 bits.
     threads : int
     mask : ndarray of shape (n_rows, n_columns), bool, optional
         The pairs that are wanted, all if it is left out.
@@ -155,25 +160,151 @@ def align_rectangle(
 
     Notes
     -----
-    Each batch costs a step for each column of its longest sequence and each letter of its
-    landmarks, whatever lanes are empty; so the cheaper side lies in the lanes, and of each batch
-    the longest sequences go to parasail if that saves more than it costs.
+    A batch costs a step for each column of its longest member and each letter of its landmarks,
+    whatever lanes are empty. So the cheaper side of the rectangle lies in the lanes, and the
+    longest members of a batch go to parasail where that saves more than it costs.
 
     References
     ----------
     T. Rognes, "Faster Smith-Waterman database searches with inter-sequence SIMD parallelisation",
     BMC Bioinformatics 12:221 (2011).
     """
-    aligners = _aligners(sequences, scheme, threads) if rows.size and columns.size else []
-    if not aligners:
-        return engine.align_rectangle(sequences, rows, columns, scheme, threads, mask)
-    lengths = sequences.lengths
-    sides = [
-        np.stack([numbers, np.arange(numbers.size)]).astype(np.int64) for numbers in (rows, columns)
-    ]
+    aligners = _aligners(sequences, scheme) if rows.size and columns.size else []
     scores = np.full((rows.size, columns.size), NOT_ALIGNED, dtype=np.int32)
-    wanted = np.ones(scores.shape, dtype=bool) if mask is None else mask
-    by_length = [side[:, np.argsort(-lengths[side[0]], kind="stable")] for side in sides]
-    short = [side[:, lengths[side[0]] <= _LONGEST] for side in by_length]
-    ...
+    scores[... if mask is None else mask] = _PENDING
+    if aligners:
+        rectangle = _cheaper_side(sequences, rows, columns, scores, aligners[0].lanes)
+        _align(aligners[0], rectangle, _shared_batches(rectangle, aligners[0].lanes), threads)
+        for state, aligner in zip((_PENDING, _OVERFLOWED), aligners, strict=False):
+            _align(aligner, rectangle, _batches_anew(rectangle, state, aligner.lanes), threads)
+    left = (scores == _PENDING) | (scores == _OVERFLOWED)
+    if left.any():
+        rest = engine.align_rectangle(sequences, rows, columns, scheme, threads, left)
+        scores[left] = rest[left]
     return scores
+
+
+def _cheaper_side(
+    sequences: PackedSequences,
+    rows: IntArray,
+    columns: IntArray,
+    scores: NDArray[np.int32],
+    lanes: int,
+) -> _Rectangle:
+    """Return the rectangle with the side in the lanes that costs less, if all pairs are wanted."""
+    flat, width = scores.reshape(-1), columns.size
+    rows, columns = rows.astype(np.int64), columns.astype(np.int64)
+    ways = [
+        _Rectangle(sequences, rows, columns, scores, flat, np.array([width, 1])),
+        _Rectangle(sequences, columns, rows, scores.T, flat, np.array([1, width])),
+    ]
+    costs = []
+    for way in ways:
+        starts = np.arange(0, way.order.size, lanes)
+        ranges = np.stack([starts, np.minimum(starts + lanes, way.order.size)], axis=1)
+        everyone = np.flatnonzero(way.possible)
+        landmark_ranges = np.tile([0, everyone.size], (starts.size, 1))
+        batches = _Batches(way.order, ranges, everyone, landmark_ranges)
+        costs.append(_cut(way, batches, lanes)[1].sum())
+    return ways[int(np.argmin(costs))]
+
+
+def _shared_batches(rectangle: _Rectangle, lanes: int) -> _Batches:
+    """Return batches for many landmarks at once: of those that most members are wanted for."""
+    from kreinflow.alignment import lanes as loops  # slow to import
+
+    order = rectangle.order
+    starts = np.arange(0, order.size, lanes)
+    ends = np.minimum(starts + lanes, order.size)
+    counts = loops.wanted_counts(rectangle.scores, _PENDING, order, lanes)
+    shared = (counts >= _SHARED * (ends - starts)[:, None]) & rectangle.possible & (counts > 0)
+    landmarks = np.nonzero(shared)[1]
+    return _Batches(order, np.stack([starts, ends], axis=1), landmarks, _ranges(shared.sum(axis=1)))
+
+
+def _batches_anew(rectangle: _Rectangle, state: int, lanes: int) -> _Batches:
+    """Return batches for each landmark, of the members whose scores are in this state."""
+    order = rectangle.order
+    asked = (rectangle.scores == state) & rectangle.possible
+    if asked.any():
+        landmarks, ranks = np.nonzero(asked[order].T)
+    else:
+        landmarks = ranks = np.empty(0, dtype=np.int64)
+    first = np.flatnonzero(np.diff(landmarks, prepend=-1))  # of each landmark
+    sizes = np.diff(first, append=landmarks.size)
+    place = np.arange(landmarks.size) - np.repeat(first, sizes)
+    starts = np.flatnonzero(place % lanes == 0)
+    ends = np.append(starts[1:], landmarks.size)[: starts.size]
+    ranges = np.stack([starts, ends], axis=1)
+    one_each = np.arange(starts.size)
+    return _Batches(
+        order[ranks], ranges, landmarks[starts], np.stack([one_each, one_each + 1], axis=1)
+    )
+
+
+def _ranges(sizes: IntArray) -> IntArray:
+    ends = np.cumsum(sizes)
+    return np.stack([ends - sizes, ends], axis=1)
+
+
+def _cut(rectangle: _Rectangle, batches: _Batches, lanes: int) -> tuple[IntArray, FloatArray]:
+    """Return the first member of each batch that the kernel aligns, and what the batch costs."""
+    from kreinflow.alignment import lanes as loops  # slow to import
+
+    lengths = rectangle.sequences.lengths
+    of_landmarks = lengths[rectangle.landmarks[batches.landmarks]].astype(np.float64)
+    letters = _sums(of_landmarks, batches.landmark_ranges)
+    pair_steps = (_COLUMN_STEPS + _RESIDUE_STEPS * of_landmarks) * (64 / lanes)
+    n = len(batches.member_ranges)
+    starts, costs = np.empty(n, dtype=np.int64), np.empty(n)
+    loops.cut_batches(
+        lengths[rectangle.members[batches.members]],
+        batches.member_ranges,
+        letters + _PROFILE_STEPS,
+        _sums(pair_steps, batches.landmark_ranges),
+        starts,
+        costs,
+    )
+    return starts, costs
+
+
+def _sums(values: FloatArray, ranges: IntArray) -> FloatArray:
+    until = np.concatenate([[0.0], np.cumsum(values)])
+    return np.asarray(until[ranges[:, 1]] - until[ranges[:, 0]])
+
+
+def _align(aligner: _Aligner, rectangle: _Rectangle, batches: _Batches, threads: int) -> None:
+    """Align batches, in pieces for threads: of a batch with many landmarks there are several."""
+    from kreinflow.alignment import lanes as loops  # slow to import
+    from kreinflow.alignment.loop import piece_ends
+
+    starts, costs = _cut(rectangle, batches, aligner.lanes)
+    kept = starts < batches.member_ranges[:, 1]
+    if not kept.any():
+        return
+    costs = costs[kept].astype(np.int64)
+    most = max(int(costs.sum()) // (8 * threads), _LEAST_STEPS)
+    low, high = batches.landmark_ranges[kept].T
+    parts: IntArray = np.minimum(costs // most + 1, high - low)
+    piece = np.arange(parts.sum()) - np.repeat(np.cumsum(parts) - parts, parts)
+    low, size, count = (np.repeat(value, parts) for value in (low, high - low, parts))
+    landmark_ranges = np.stack(
+        [low + size * piece // count, low + size * (piece + 1) // count], axis=1
+    )
+    members = np.stack([starts[kept], batches.member_ranges[kept, 1]], axis=1)
+    ends = piece_ends(np.repeat(costs // parts, parts), threads, _LEAST_STEPS)
+
+    of_batches = (
+        *(rectangle.members[batches.members], batches.members, np.repeat(members, parts, axis=0)),
+        *(rectangle.landmarks[batches.landmarks], batches.landmarks, landmark_ranges),
+    )
+
+    def work(part: tuple[int, int]) -> None:
+        loops.align_batches(
+            *(aligner.numbers, aligner.matrix, aligner.codes, rectangle.sequences.offsets),
+            *of_batches,
+            *part,
+            *(rectangle.flat, rectangle.steps),
+        )
+
+    in_threads(work, list(itertools.pairwise([0, *ends.tolist()])), threads)

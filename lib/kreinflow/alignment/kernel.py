@@ -214,7 +214,9 @@ def _transposition(lanes: int, bits: int) -> list[str]:
 
     def shuffled(name: str, kind: str, a: str, b: str, order: list[int]) -> str:
         places = ", ".join(f"i32 {place}" for place in order)
-        lines.append(f"%{name} = shufflevector {kind} %{a}, {kind} %{b}, <{len(order)} x i32> <{places}>")
+        lines.append(
+            f"%{name} = shufflevector {kind} %{a}, {kind} %{b}, <{len(order)} x i32> <{places}>"
+        )
         return name
 
     for lane in range(lanes):
@@ -289,8 +291,8 @@ def kernel(lanes: int, bits: int, processor: str = "", features: str = "") -> Ke
     )
     engine = llvm.create_mcjit_compiler(module, machine)
     engine.finalize_object()
-    addresses = (engine.get_function_address(name) for name in ("profile", "align"))
-    return Kernel(lanes, bits, *addresses, engine)
+    profile, align = map(engine.get_function_address, ("profile", "align"))
+    return Kernel(lanes, bits, profile, align, engine)
 
 
 @cache
@@ -309,7 +311,9 @@ def lanes_here() -> int:
 def _seconds_of_a_lane(lanes: int) -> float:
     made, m, groups = kernel(lanes, 8), 200, 50
     size = made.vector_bytes
-    room: IntArray = np.zeros(COLUMNS * groups * size + 2 * m * size + 4 * lanes + m * 4 + 64, np.uint8)
+    room: IntArray = np.zeros(
+        COLUMNS * groups * size + 2 * m * size + 4 * lanes + m * 4 + 64, np.uint8
+    )
     start = room.ctypes.data + -room.ctypes.data % 64
     states = start + COLUMNS * groups * size
     out = states + 2 * m * size

@@ -35,7 +35,7 @@ def align_batches(
     """Score the batches ``start`` to ``stop``, each with its range of the landmarks.
 
     The score of a member and a landmark goes to ``scores`` at the sum of their places, each times
-    its step; -1 if it exceeds the limit.
+    its step, if -1 or -2 is there; -2 if it exceeds the limit.
     """
     make_profile, align, lanes, bits, n_letters = kernel[:5]
     zero, gap_open, gap_extend, limit = kernel[5:9]
@@ -91,7 +91,8 @@ def align_batches(
             for lane in range(end - begin):
                 score = best[lane]
                 place = at + member_places[begin + lane] * steps[0]
-                scores[place] = score - zero if score <= limit else -1
+                if scores[place] == -1 or scores[place] == -2:
+                    scores[place] = score - zero if score <= limit else -2
     # So long are the arrays needed whose addresses are all that the functions got.
     letters[:1], profile[:1], states[:1], shifts[:1] = 0, 0, 0, 0
 
@@ -119,11 +120,11 @@ def cut_batches(
 
 
 @compiled
-def wanted_counts(wanted: Any, order: Any, lanes: Any) -> Any:
-    """Return how many members of each batch of rows in ``order`` want each landmark."""
-    counts = np.zeros(((order.size + lanes - 1) // lanes, wanted.shape[1]), dtype=np.int32)
+def wanted_counts(scores: Any, state: Any, order: Any, lanes: Any) -> Any:
+    """Return how many scores with each landmark are in a state, of batches of rows in ``order``."""
+    counts = np.zeros(((order.size + lanes - 1) // lanes, scores.shape[1]), dtype=np.int32)
     for place in range(order.size):
         batch, row = place // lanes, order[place]
-        for column in range(wanted.shape[1]):
-            counts[batch, column] += wanted[row, column]
+        for column in range(scores.shape[1]):
+            counts[batch, column] += scores[row, column] == state
     return counts
