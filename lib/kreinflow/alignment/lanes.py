@@ -20,6 +20,7 @@ def align_batches(
     kernel: Any,
     matrix: Any,
     codes: Any,
+    residues: Any,
     offsets: Any,
     members: Any,
     member_places: Any,
@@ -71,7 +72,7 @@ def align_batches(
                 source = offsets[members[begin + lane]]
                 length = offsets[members[begin + lane] + 1] - source
                 for j in range(length):
-                    letters[j * lanes + lane] = codes[source + j]
+                    letters[j * lanes + lane] = codes[residues[source + j]]
             for j in range(length, columns):
                 letters[j * lanes + lane] = n_letters  # which scores less than 0 with all
         call(make_profile, (letters.ctypes.data, columns, matrix.ctypes.data, of_profile, chunks))
@@ -79,7 +80,7 @@ def align_batches(
             source = offsets[landmarks[k]]
             m = offsets[landmarks[k] + 1] - source
             for i in range(m):
-                shifts[i] = codes[source + i] * letter_bytes
+                shifts[i] = codes[residues[source + i]] * letter_bytes
             call(
                 align,
                 (
