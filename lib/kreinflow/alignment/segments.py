@@ -106,6 +106,15 @@ def not_aligned(dtype: DTypeLike) -> int:
     return int(np.iinfo(np.dtype(dtype)).min)
 
 
+def as_type(scores: NDArray[Any], dtype: DTypeLike) -> NDArray[Any]:
+    """Return scores in 16 or 32 bits, with what stands for a pair without a score in them."""
+    if scores.dtype == dtype:
+        return scores
+    changed = scores.astype(dtype)
+    changed[scores == not_aligned(scores.dtype)] = not_aligned(dtype)
+    return changed
+
+
 def read_segment(path: Path, scheme: str) -> dict[str, NDArray[Any]]:
     """Return the arrays of a segment; ``scheme`` is the digest of the scoring scheme.
 
@@ -209,7 +218,7 @@ class SegmentWriter:
         self._last_segment = time.monotonic()
         names = [path.name for path in home.glob("segment_*.safetensors")]
         self._next = max((int(name.split("_")[1].split(".")[0]) for name in names), default=0) + 1
-        self._panels: list[tuple[IntArray, IntArray, NDArray[np.int32]]] = []
+        self._panels: list[tuple[IntArray, IntArray, NDArray[Any]]] = []
         self._alone: list[tuple[IntArray, NDArray[np.int32]]] = []
         self._pending = 0
 
@@ -219,12 +228,20 @@ class SegmentWriter:
         return time.monotonic() - self._last_segment >= _SECONDS_PER_SEGMENT
 
     def add_panel(self, rows: IntArray, columns: IntArray, panel: NDArray[np.int32]) -> None:
-        """Take the scores of rows x columns, those that are there."""
+        """Take the scores of rows x columns, those that are there; the panel is not copied.
+
+        They are kept in 16 bits where all fit: half the memory and the disk.
+        """
         there = panel != not_aligned(np.int32)
         r, c = np.flatnonzero(there.any(axis=1)), np.flatnonzero(there.any(axis=0))
-        if r.size:
-            self._panels.append((rows[r], columns[c], panel[np.ix_(r, c)]))
-            self._pending += r.size * c.size
+        if r.size < rows.size or c.size < columns.size:
+            rows, columns, panel = rows[r], columns[c], panel[np.ix_(r, c)]
+            there = panel != not_aligned(np.int32)
+        if panel.size:
+            largest = max(panel.max(), -int(panel.min(where=there, initial=0)))
+            kept = as_type(panel, np.int16) if largest < 2**15 else panel
+            self._panels.append((rows, columns, kept))
+            self._pending += panel.size
         if self._pending >= self._most_pending:
             self.flush()
 
@@ -237,13 +254,11 @@ class SegmentWriter:
         self._last_segment = time.monotonic()
         if not self._panels and not self._alone:
             return
-        # In 16 bits where all fit: half the disk, and the sentinel of 32 bits becomes that of 16.
+        panels = [panel for _, _, panel in self._panels]
+        dtype = np.result_type(np.int16, *panels)
         scores = np.concatenate(
-            [np.empty(0, np.int32), *(panel.ravel() for _, _, panel in self._panels)]
+            [np.empty(0, dtype), *(as_type(panel, dtype).ravel() for panel in panels)]
         )
-        absent = scores == not_aligned(np.int32)
-        if np.abs(scores[~absent].astype(np.int64)).max(initial=0) < 2**15:
-            scores = np.where(absent, not_aligned(np.int16), scores).astype(np.int16)
         bounds = np.zeros((len(self._panels), 4), dtype=np.int64)
         bounds[:, 1] = np.cumsum([rows.size for rows, _, _ in self._panels])
         bounds[:, 3] = np.cumsum([columns.size for _, columns, _ in self._panels])

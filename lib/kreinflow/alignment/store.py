@@ -21,6 +21,7 @@ from kreinflow.alignment.scoring import ScoringScheme
 from kreinflow.alignment.segments import (
     DigestTable,
     SegmentWriter,
+    as_type,
     block_of,
     not_aligned,
     read_segment,
@@ -195,13 +196,13 @@ class ScoreStore:
             release(out)
         for to_row, to_column, scores in self._known(rows, columns):
             if out.dtype != scores.dtype:
-                there = scores != not_aligned(scores.dtype)
                 if out.dtype.itemsize < scores.dtype.itemsize:
+                    there = scores != not_aligned(scores.dtype)
                     self._refuse_larger(scores[there], out.dtype)
-                scores = np.where(there, scores.astype(out.dtype), out.dtype.type(absent))
+                scores = as_type(scores, out.dtype)
             # Rows are written whole, which is several times as fast, and the few with a hole
             # again: another segment may have filled it.
-            holes = np.unique(np.flatnonzero(scores == absent) // max(to_column.size, 1))
+            holes = np.flatnonzero((scores == absent).any(axis=1))
             hollow = np.ix_(to_row[holes], to_column)
             before = out[hollow]
             among = _as_slice(to_column)
