@@ -4,6 +4,7 @@ The pair is unordered: the score of (i, j) is that of (j, i), and one of the two
 on the disk is described in :mod:`kreinflow.alignment.segments`.
 """
 
+import itertools
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -32,6 +33,7 @@ from kreinflow.errors import KreinflowError
 from kreinflow.numerics import IntArray, tiles
 from kreinflow.tall import release
 
+_ROWS_TOGETHER = 2048  # so that many are of about one length
 _BYTES_PER_PAIR = 40  # of memory while a panel is aligned: its indices, mask, cells and score
 
 
@@ -294,8 +296,8 @@ class ScoreStore:
             drawn = drawn_pairs([mask for _, _, mask in todo], seed)
             parts = zip(todo, drawn, strict=True)
             pairs = [np.stack([rows[r], columns[c]]) for (rows, columns, _), (r, c) in parts]
-            left, right = np.hstack([np.empty((2, 0), dtype=np.int64), *pairs])
-            agreement = Agreement(self._packed, left, right, self.scheme, threads)
+            of_sample = np.hstack([np.empty((2, 0), dtype=np.int64), *pairs])
+            agreement = Agreement(self._packed, of_sample[0], of_sample[1], self.scheme, threads)
             table, at_most = self._known_digests.table, 2 * pairs_at_once
             segments = SegmentWriter(home, self.scheme.digest, table, at_most)
             filling = Filling(
@@ -310,10 +312,13 @@ class ScoreStore:
             )
             filling.align_self(alone)
             for rows, columns, mask in todo:
-                height = max(pairs_at_once // columns.size, 1)
-                for start in range(0, rows.size, height):
-                    part = slice(start, start + height)
-                    filling.align_panel(rows[part], columns, mask[part])
+                height = max(pairs_at_once // columns.size, min(rows.size, _ROWS_TOGETHER))
+                width = max(pairs_at_once // height, 1)
+                for top, left in itertools.product(
+                    range(0, rows.size, height), range(0, columns.size, width)
+                ):
+                    r, c = slice(top, top + height), slice(left, left + width)
+                    filling.align_panel(rows[r], columns[c], mask[r, c])
             segments.flush()
         self.refresh()
         seconds = time.monotonic() - begin
