@@ -6,9 +6,7 @@ from typing import Any
 
 from numba import njit
 
-from kreinflow.numerics import check_room
-
-_OF_LLVM = 96 << 20  # bytes, beside those of its libraries: with 50 MB it ended the process
+from kreinflow.numerics import COMPILER_ROOM, check_room
 
 
 def compiled(function: Callable[..., Any]) -> Any:
@@ -27,7 +25,7 @@ def compiled(function: Callable[..., Any]) -> Any:
     >>> compiled(lambda x: x + 1)(2)
     3
     """
-    check_room(_OF_LLVM)
+    check_room(COMPILER_ROOM)
     try:
         machine_code = njit(nogil=True, cache=True)(function)
     except RuntimeError:  # no place to keep it

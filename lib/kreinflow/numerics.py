@@ -46,6 +46,10 @@ def single_threaded() -> AbstractContextManager[object]:
     return limits
 
 
+COMPILER_ROOM = 96 << 20
+"""Bytes that LLVM may take beside those of its libraries: with 50 MB it ended the process."""
+
+
 def check_room(size: int) -> None:
     """Raise if ``size`` bytes cannot be had, for libraries that end the process or wait for ever.
 

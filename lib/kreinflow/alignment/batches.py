@@ -22,6 +22,8 @@ _LONGEST = 10_000
 """Residues of a sequence that lies in a lane, or is aligned with a batch. A profile takes 32 x 64
 bytes for each, 20 MB for a thread, and so long sequences seldom fill the lanes."""
 
+_VECTOR_BYTES = 64
+
 _PROFILE_STEPS = 50.0
 """Of the profile of a batch for each column. A step is what the kernel takes for a letter of a
 landmark and a column of the batch: 1.6 ns with 64 lanes."""
@@ -96,6 +98,14 @@ class _Batches:
     member_ranges: IntArray
     landmarks: IntArray
     landmark_ranges: IntArray
+
+
+def working_bytes(lengths: IntArray) -> int:
+    """Return the bytes at most of a thread that aligns sequences of these lengths.
+
+    A profile has a vector for each residue and letter, and a landmark two for each residue.
+    """
+    return min(int(lengths.max(initial=0)), _LONGEST) * (LETTERS + 2) * _VECTOR_BYTES
 
 
 def _aligners(sequences: PackedSequences, scheme: ScoringScheme, lanes: int) -> list[_Aligner]:

@@ -34,7 +34,7 @@ from typing import Any
 import llvmlite.binding as llvm
 import numpy as np
 
-from kreinflow.numerics import IntArray
+from kreinflow.numerics import COMPILER_ROOM, check_room
 
 COLUMNS = 4
 """Columns of a batch that the kernel goes over at once."""
@@ -73,11 +73,6 @@ class Kernel:
     def vector_bytes(self) -> int:
         """Return the size of a vector."""
         return self.lanes * self.bits // 8
-
-    @property
-    def chunk(self) -> int:
-        """Return how many letters 16 bytes of the matrix hold."""
-        return 128 // self.bits
 
 
 def kernel_text(lanes: int, bits: int) -> str:
@@ -278,7 +273,13 @@ def kernel(lanes: int, bits: int, processor: str = "", features: str = "") -> Ke
     bits : {8, 16}
     processor, features : str
         As LLVM names them, for example ``"x86-64"`` or ``"haswell"``.
+
+    Raises
+    ------
+    OSError
+        If there is no memory for the compiler (``ENOMEM``), which would end the process.
     """
+    check_room(COMPILER_ROOM)
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
     if not processor:
@@ -311,16 +312,13 @@ def lanes_here() -> int:
 def _seconds_of_a_lane(lanes: int) -> float:
     made, m, groups = kernel(lanes, 8), 200, 50
     size = made.vector_bytes
-    room: IntArray = np.zeros(
-        COLUMNS * groups * size + 2 * m * size + 4 * lanes + m * 4 + 64, np.uint8
-    )
-    start = room.ctypes.data + -room.ctypes.data % 64
-    states = start + COLUMNS * groups * size
-    out = states + 2 * m * size
+    parts = np.cumsum([0, COLUMNS * groups * size, 2 * m * size, 4 * lanes, 4 * m])
+    room = np.zeros(parts[-1] + 64, dtype=np.uint8)
+    profile, states, out, letters, _ = (room.ctypes.data + -room.ctypes.data % 64 + parts).tolist()
     run = ctypes.CFUNCTYPE(ctypes.c_int64, *[ctypes.c_int64] * 11)(made.align)
     best = np.inf
     for _ in range(7):
         begin = time.perf_counter()
-        run(start, groups, COLUMNS * size, out + 4 * lanes, m, states, -128, -117, 11, 1, out)
+        run(profile, groups, COLUMNS * size, letters, m, states, -124, -113, 11, 1, out)
         best = min(best, time.perf_counter() - begin)
     return float(best) / lanes

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kreinflow.alignment.backends import Agreement, Backend, backend_named, drawn_pairs
+from kreinflow.alignment.batches import working_bytes
 from kreinflow.alignment.engine import pack
 from kreinflow.alignment.filling import Filling, FillReport, Rectangle, own_pairs
 from kreinflow.alignment.progress import Progress
@@ -255,7 +256,7 @@ class ScoreStore:
             Fill block number ``block``, from 0, of ``blocks``.
         threads : int
         memory_mb : int
-            Bounds the size of the pieces that are aligned and written.
+            Bounds the pieces that are aligned and written, beside what the threads work with.
         progress : callable, optional
             Called with (cells done, cells in all) about every second.
         seed : int
@@ -279,8 +280,9 @@ class ScoreStore:
             (np.unique(np.asarray(rows, np.int64)), np.unique(np.asarray(columns, np.int64)))
             for rows, columns in rectangles
         ]
-        pairs_at_once = min(max(memory_mb * 1_000_000 // (2 * _BYTES_PER_PAIR), 10_000), 4_000_000)
         lengths = self._packed.lengths
+        room = memory_mb * 1_000_000 - threads * working_bytes(lengths)
+        pairs_at_once = min(max(room // (2 * _BYTES_PER_PAIR), 10_000), 4_000_000)
         seal_segments(self.folder, self.scheme.digest)
         home = self.folder / f"block_{block + 1}_of_{blocks}"
         with writing(home):
