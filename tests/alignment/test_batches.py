@@ -1,0 +1,192 @@
+"""How rectangles are laid out in batches; test_backends.py holds the scores against parasail's."""
+
+import itertools
+
+import numpy as np
+import pytest
+
+from kreinflow.alignment import batches, engine, lanes
+from kreinflow.alignment.engine import NOT_ALIGNED, pack
+from kreinflow.alignment.kernel import lanes_here
+from kreinflow.alignment.scoring import ScoringScheme, SubstitutionMatrix
+from sequence_pairs import AMINO_ACIDS, drawn, related_pair, scheme_of
+
+
+@pytest.fixture
+def left_over(monkeypatch):
+    """Lay out rectangles however small, and note the pairs that parasail aligns."""
+    monkeypatch.setattr(batches, "_FEWEST_CELLS", 0)
+    noted = []
+    real = engine.align_rectangle
+
+    def align(sequences, rows, columns, scheme, threads, mask=None):
+        noted.append(np.argwhere(mask))
+        return real(sequences, rows, columns, scheme, threads, mask)
+
+    monkeypatch.setattr(engine, "align_rectangle", align)
+
+    def pairs():
+        found = np.concatenate([np.empty((0, 2), dtype=np.int64), *noted])
+        noted.clear()
+        return {tuple(pair) for pair in found.tolist()}
+
+    return pairs
+
+
+@pytest.fixture
+def handed_out(monkeypatch):
+    """Note what the compiled loop aligns: (lanes, members, landmarks) of each batch."""
+    noted = []
+    real = lanes.align_batches
+
+    def align(*arguments):
+        kernel, members, ranges, landmarks, landmark_ranges = (
+            arguments[k] for k in (0, 5, 7, 8, 10)
+        )
+        for batch in range(*arguments[11:13]):
+            own = members[slice(*ranges[batch])]
+            noted.append((int(kernel[2]), own, landmarks[slice(*landmark_ranges[batch])]))
+        return real(*arguments)
+
+    monkeypatch.setattr(lanes, "align_batches", align)
+    return noted
+
+
+def numbers(start, stop):
+    return np.arange(start, stop)
+
+
+def test_all_pairs_of_a_large_rectangle_lie_in_lanes_once(left_over, handed_out):
+    rng = np.random.default_rng(50)
+    packed = pack(drawn(rng, AMINO_ACIDS, 500, 60, 90))
+    for rows, columns in (((0, 400), (400, 500)), ((400, 500), (0, 400))):
+        batches.align_rectangle(packed, numbers(*rows), numbers(*columns), scheme_of(), 3)
+        assert left_over() == set()
+        pairs = [
+            pair for _, own, landmarks in handed_out for pair in itertools.product(own, landmarks)
+        ]
+        assert len(pairs) == len(set(pairs)) == 400 * 100
+        for width, own, _ in handed_out:
+            lengths = packed.lengths[own]
+            assert own.size <= width == lanes_here()
+            assert (np.diff(lengths) <= 0).all()
+            assert lengths[0] - lengths[-1] <= 10  # sorted before they were cut
+        handed_out.clear()
+
+
+def test_what_is_not_wanted_is_not_given(left_over):
+    rng = np.random.default_rng(51)
+    packed = pack([sequence for _ in range(90) for sequence in related_pair(rng, 200)])
+    rows, columns = numbers(0, 100), numbers(80, 180)
+    whole = engine.align_rectangle(packed, rows, columns, scheme_of(), 1, np.ones((100, 100), bool))
+    for density in (0.0, 0.02, 0.5, 0.8, 1.0):
+        mask = rng.random((100, 100)) < density
+        found = batches.align_rectangle(packed, rows, columns, scheme_of(), 2, mask)
+        assert np.array_equal(found, np.where(mask, whole, NOT_ALIGNED))
+
+
+def test_few_sequences_are_left_to_parasail(left_over, handed_out):
+    rng = np.random.default_rng(52)
+    packed = pack(drawn(rng, AMINO_ACIDS, 130, 140, 160))
+    batches.align_rectangle(packed, numbers(0, 3), numbers(3, 5), scheme_of(), 1)
+    assert len(left_over()) == 6
+    assert not handed_out
+    batches.align_rectangle(packed, numbers(0, 1), numbers(1, 130), scheme_of(), 1)
+    assert len(left_over()) < 10  # the other side lies in the lanes
+    assert all(landmarks.tolist() == [0] for _, _, landmarks in handed_out)
+    handed_out.clear()
+    few = lanes_here() // 2
+    batches.align_rectangle(packed, numbers(0, few), numbers(few, 2 * few), scheme_of(), 1)
+    assert {width for width, _, _ in handed_out} == {few}  # narrower vectors, sooner done
+
+
+def test_a_long_sequence_does_not_fill_a_batch_of_its_own(left_over, handed_out, monkeypatch):
+    rng = np.random.default_rng(53)
+    short = drawn(rng, AMINO_ACIDS, 200, 50, 60)
+    packed = pack([rng.choice(AMINO_ACIDS, 3_000).tobytes(), *short])
+    batches.align_rectangle(packed, numbers(0, 150), numbers(150, 201), scheme_of(), 1)
+    for _, own, _ in handed_out:
+        assert packed.lengths[own].max() < 2 * packed.lengths[own].min()
+    monkeypatch.setattr(batches, "_LONGEST", 2_999)
+    handed_out.clear()
+    batches.align_rectangle(packed, numbers(150, 201), numbers(0, 150), scheme_of(), 1)
+    assert left_over() == {(row, 0) for row in range(51)}
+    assert all(0 not in own and 0 not in landmarks for _, own, landmarks in handed_out)
+
+
+def test_pairs_beyond_8_bits_get_batches_of_16(left_over, handed_out):
+    rng = np.random.default_rng(54)
+    parent = rng.choice(AMINO_ACIDS, 300)
+    relatives = [
+        np.where(rng.random(300) < 0.2, rng.choice(AMINO_ACIDS, 300), parent).tobytes()
+        for _ in range(80)
+    ]
+    packed = pack([*relatives, *drawn(rng, AMINO_ACIDS, 300, 280, 300)])
+    found = batches.align_rectangle(packed, numbers(0, 380), numbers(0, 20), scheme_of(), 2)
+    assert left_over() == set()
+    narrow = [(own, landmarks) for width, own, landmarks in handed_out if width < lanes_here()]
+    again = {pair for own, landmarks in narrow for pair in itertools.product(own, landmarks)}
+    assert again == {tuple(pair) for pair in np.argwhere(found > 240).tolist()}
+    assert len(again) >= 80 * 20
+
+
+def test_schemes_that_the_kernel_cannot_take_are_parasails(monkeypatch):
+    rng = np.random.default_rng(55)
+    packed = pack(drawn(rng, AMINO_ACIDS, 100, 100, 200))
+    monkeypatch.setattr(lanes, "align_batches", lambda *arguments: 1 / 0)
+    rows, columns = numbers(0, 60), numbers(60, 100)
+    letters = bytes(range(40, 73))
+    many = pack([*drawn(rng, letters, 99, 100, 200), letters])
+    wide = SubstitutionMatrix("wide", letters.decode(), 3 * np.eye(33, dtype=np.int32) - 1)
+    for sequences, scheme in (
+        (packed, scheme_of(mode="global")),
+        (packed, scheme_of(mode="semiglobal")),
+        (packed, scheme_of(factor=2_900)),
+        (many, ScoringScheme(wide, 2, 1)),
+    ):
+        found = batches.align_rectangle(sequences, rows, columns, scheme, 1)
+        assert np.array_equal(found, engine.align_rectangle(sequences, rows, columns, scheme, 1))
+    with pytest.raises(ZeroDivisionError):
+        batches.align_rectangle(packed, rows, columns, scheme_of(), 1)
+
+
+def test_the_longest_members_are_cut_off_where_that_is_cheaper():
+    rng = np.random.default_rng(56)
+    sizes = rng.integers(1, 65, 40)
+    ends = np.cumsum(sizes)
+    ranges = np.stack([ends - sizes, ends], axis=1)
+    lengths = np.concatenate([-np.sort(-rng.lognormal(5, 1.2, n).astype(int) - 1) for n in sizes])
+    of_kernel, of_pair = rng.uniform(50, 500, 40), rng.uniform(5, 60, 40)
+    starts, costs = np.empty(40, dtype=np.int64), np.empty(40)
+    lanes.cut_batches(lengths, ranges, of_kernel, of_pair, starts, costs)
+    kept = 0
+    for batch, (first, last) in enumerate(ranges):
+        own = lengths[first:last]
+        every = [
+            own[:k].sum() * of_pair[batch] + (own[k] * of_kernel[batch] if k < own.size else 0)
+            for k in range(own.size + 1)
+        ]
+        assert np.isclose(costs[batch], min(every))
+        assert np.isclose(every[starts[batch] - first], min(every))
+        kept += first < starts[batch] < last
+    assert kept > 5
+
+
+def test_any_number_of_lanes_gives_the_same_scores(monkeypatch, left_over):
+    rng = np.random.default_rng(57)
+    sequences = [sequence for _ in range(150) for sequence in related_pair(rng, 400)]
+    packed = pack([*sequences[::2], *sequences[1::2]])
+    rows, columns = numbers(0, 180), numbers(110, 300)
+    found = []
+    for width in (16, 32, 64):
+        monkeypatch.setattr(batches, "lanes_here", lambda width=width: width)
+        found.append(batches.align_rectangle(packed, rows, columns, scheme_of(), 2))
+    assert np.array_equal(found[0], found[1])
+    assert np.array_equal(found[0], found[2])
+    assert (found[0] > 240).sum() > 20
+
+
+def test_working_memory_is_that_of_the_longest_sequence():
+    assert batches.working_bytes(np.array([100, 300])) == 300 * 34 * 64
+    assert batches.working_bytes(np.array([10**6])) < 25_000_000
+    assert batches.working_bytes(np.empty(0, dtype=np.int64)) == 0
