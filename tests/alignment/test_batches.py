@@ -141,7 +141,6 @@ def test_schemes_that_the_kernel_cannot_take_are_parasails(monkeypatch):
     for sequences, scheme in (
         (packed, scheme_of(mode="global")),
         (packed, scheme_of(mode="semiglobal")),
-        (packed, scheme_of(factor=2_900)),
         (many, ScoringScheme(wide, 2, 1)),
     ):
         found = batches.align_rectangle(sequences, rows, columns, scheme, 1)
