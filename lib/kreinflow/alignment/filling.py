@@ -14,9 +14,7 @@ from kreinflow.alignment.scoring import ScoringScheme
 from kreinflow.alignment.segments import DigestTable, SegmentWriter
 from kreinflow.numerics import IntArray
 
-_CELLS_PER_CALL = (
-    10_000_000_000  # a thread's: a third of a second or so
-)
+_CELLS_PER_CALL = 10_000_000_000  # a thread's: a third of a second or so
 _ROWS_PER_CALL = 512  # of about one length: several batches for each thread
 
 Rectangle = tuple[IntArray, IntArray]
@@ -128,7 +126,7 @@ class Filling:
                 scores = self.backend(
                     self.sequences, rows[r], columns[c], self.scheme, self.threads, wanted
                 )
-                self.agreement.check(rows[r], columns[c], scores)
+                self.agreement.check(rows[r], columns[c], wanted, scores)
                 panel[r, c] = scores
                 self.aligned += int(np.count_nonzero(wanted))
                 self._done(int(lengths[rows[r]] @ (wanted @ lengths[columns[c]])))
