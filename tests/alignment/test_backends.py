@@ -24,6 +24,7 @@ from sequence_pairs import (
     rectangle,
     related_pair,
     scheme_of,
+    too_large,
 )
 
 each_backend = pytest.mark.parametrize("name", backends.BACKENDS)
@@ -300,10 +301,6 @@ def test_what_the_message_says_to_delete_is_what_a_wrong_backend_wrote(tmp_path,
     monkeypatch.setattr(segments, "_SECONDS_PER_SEGMENT", 0.0)
     monkeypatch.setattr(filling, "_CELLS_PER_CALL", 10_000)
     monkeypatch.setattr(backends, "_SAMPLE", 3)
-
-    def too_large(packed, rows, columns, scheme, threads, mask=None):
-        scores = align_rectangle(packed, rows, columns, scheme, threads, mask)
-        return np.where(scores == NOT_ALIGNED, scores, scores + 1).astype(np.int32)
 
     rectangles = [(EVERYONE, np.arange(40))]
     folder, expected = tmp_path / "small" / "scores", rectangle(SEQUENCES, *rectangles[0], SCHEME)

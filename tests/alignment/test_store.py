@@ -170,6 +170,26 @@ def test_resumption_aligns_only_what_is_missing(tmp_path, count):
     assert not list(tmp_path.rglob("*.part"))
 
 
+def test_an_interrupt_loses_no_more_than_ten_seconds(tmp_path, monkeypatch):
+    clock, sizes = [1_000.0], []
+    monkeypatch.setattr(segments.time, "monotonic", lambda: clock[0])
+    monkeypatch.setattr(filling, "_CELLS_PER_CALL", 3_000)
+
+    class Slow(Counting):
+        def __call__(self, packed, rows, columns, scheme, threads, mask=None):
+            if len(sizes) == 23:
+                raise KeyboardInterrupt
+            sizes.append(np.count_nonzero(mask))
+            clock[0] += 3.0
+            return super().__call__(packed, rows, columns, scheme, threads, mask)
+
+    with pytest.raises(KeyboardInterrupt):
+        open_store(tmp_path, backend=Slow()).fill(COLUMNS)
+    assert len(list(tmp_path.rglob("segment_*"))) == 5
+    assert open_store(tmp_path).fill(COLUMNS).reused == sum(sizes[:20])
+    assert_gathered(open_store(tmp_path), *COLUMNS[0])
+
+
 @pytest.mark.usefixtures("a_segment_after_each_call")
 def test_a_full_disk_loses_no_segment_and_the_next_call_goes_on(tmp_path, monkeypatch):
     first, second = Counting(), Counting()

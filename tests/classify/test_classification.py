@@ -13,9 +13,9 @@ from rapidfuzz.distance import Levenshtein
 from kreinflow.classify import new_objects
 from kreinflow.classify.classification import COLUMNS, classify_batches, classify_file
 from kreinflow.classify.new_objects import reverse_complement
-from kreinflow.errors import InputError
+from kreinflow.errors import InputError, KreinflowError
 from kreinflow.sequences.fasta import read_any_fasta
-from sequence_pairs import Counting
+from sequence_pairs import Counting, too_large
 from small_inputs import (
     DNA,
     KINDS,
@@ -74,6 +74,13 @@ def test_m_alignments_a_sequence_and_one_with_itself(tmp_path, monkeypatch):
         m = len(model.landmark_ids)
         assert (counting.others, counting.alone, counting.most) == (7 * m, 7, 1)
         assert model.about["training"]["alignments_per_query"] == m + needed
+
+
+def test_scores_of_a_backend_are_held_against_parasail(tmp_path):
+    new = write_fasta(tmp_path / "new.fasta", families(6)[:7])
+    model, *_ = model_of(tmp_path, seed=5)
+    with pytest.raises(KreinflowError, match=r"score \d+, by parasail \d+. Use the alignment back"):
+        classify_file(model, new, backend=too_large)
 
 
 @pytest.mark.parametrize("transform", ["log", "raw"])
