@@ -1,18 +1,20 @@
-"""Both backends against parasail's own functions, one pair after the other."""
+"""What all backends do alike, and the sample of their pairs that parasail scores too."""
 
 import hashlib
 import itertools
+import re
+import shutil
+from pathlib import Path
 
 import numpy as np
 import pytest
 
-from kreinflow.alignment import engine, opal
-from kreinflow.alignment.alphabet import ResidueAlphabet
-from kreinflow.alignment.backends import backend_named
-from kreinflow.alignment.engine import pack
-from kreinflow.alignment.scoring import ScoringScheme, SubstitutionMatrix
+from kreinflow.alignment import backends, filling, segments
+from kreinflow.alignment import store as store_module
+from kreinflow.alignment.backends import Agreement, backend_named, checked, drawn_pairs
+from kreinflow.alignment.engine import NOT_ALIGNED, align_rectangle, pack
 from kreinflow.alignment.store import ScoreStore
-from kreinflow.errors import InputError
+from kreinflow.errors import InputError, KreinflowError
 from sequence_pairs import (
     AMINO_ACIDS,
     PREFIX,
@@ -22,167 +24,299 @@ from sequence_pairs import (
     rectangle,
     related_pair,
     scheme_of,
+    too_large,
 )
 
-NONE = np.empty(0, dtype=np.int32)
-
-
-@pytest.fixture
-def backend(request, monkeypatch):
-    """What is asked of pyopal is aligned by it and not by parasail."""
-
-    def refuse(sequences, left, right, scheme, threads):
-        assert not left.size
-        return NONE
-
-    align = backend_named(request.param)
-    if request.param == "pyopal":
-        assert align is opal.align_pairs
-        monkeypatch.setattr(opal, "_FEWEST_TARGETS", 1)
-        monkeypatch.setattr(engine, "align_pairs", refuse)
-    return align
-
-
-each_backend = pytest.mark.parametrize("backend", ["parasail", "pyopal"], indirect=True)
-each_backend_and_mode = pytest.mark.parametrize(
-    ("backend", "mode"),
-    [*(("parasail", mode) for mode in PREFIX), ("pyopal", "local")],
-    indirect=["backend"],
-)
-
-
-def related(rng, count, longest, queries=0):
-    """Return sequences, and which are paired: relatives, and some with the first 300."""
-    sequences = [sequence for _ in range(count) for sequence in related_pair(rng, longest)]
-    firsts = np.arange(0, 2 * count, 2, dtype=np.int32)
-    left, right = all_pairs(np.arange(queries), np.arange(min(300, 2 * count)))
-    return sequences, np.append(firsts, left), np.append(firsts + np.int32(1), right)
-
-
-@each_backend_and_mode
-def test_scores_are_those_of_parasail(backend, mode):
-    count, scheme = 5_000 if mode == "local" else 1_000, scheme_of(mode=mode)
-    sequences, left, right = related(np.random.default_rng(11), count, 2_000, queries=15)
-    theirs = parasail_scores(sequences, left, right, scheme)
-    assert np.array_equal(backend(pack(sequences), left, right, scheme, 2), theirs)
-    assert theirs.max() > 2**8  # some of them saturate 8 bits
-    assert np.count_nonzero(theirs > 0) > count / 10
-
-
-@each_backend_and_mode
-@pytest.mark.parametrize(
-    ("gap_open", "gap_extend", "factor"),
-    [(1, 1, 1), (0, 0, 1), (8, 8, 1), (2, 1, 25), (127, 1, 1), (200, 5, 1), (5, 1, 9), (1, 0, 1)],
-)
-def test_schemes_where_parasails_fast_functions_are_wrong(
-    backend, mode, gap_open, gap_extend, factor
-):
-    # Linear gaps defeat the striped functions, large entries the 8-bit ones: the plain loop of
-    # parasail is the oracle.
-    sequences, left, right = related(np.random.default_rng(13), 150, 300, queries=20)
-    scheme = scheme_of("blosum62", gap_open, gap_extend, mode, factor)
-    theirs = parasail_scores(sequences, left, right, scheme, kind="")
-    assert np.array_equal(backend(pack(sequences), left, right, scheme, 2), theirs)
-    assert np.count_nonzero(theirs > 2**8 - 1) > 5
+each_backend = pytest.mark.parametrize("name", backends.BACKENDS)
+SCHEME = scheme_of()
+SEQUENCES = list(dict.fromkeys(drawn(np.random.default_rng(41), AMINO_ACIDS, 130, 5, 40)))[:120]
+EVERYONE = np.arange(120)
 
 
 @each_backend
-def test_long_sequences_beyond_8_and_16_bits(backend):
-    rng = np.random.default_rng(32)
-    long = rng.choice(AMINO_ACIDS, 12_500)
-    changed = np.where(rng.random(4_000) < 0.3, rng.choice(AMINO_ACIDS, 4_000), long[:4_000])
-    parts = long, long[:3_000], long[500:9_000], long[:300], changed
-    sequences = [*(part.tobytes() for part in parts), b"W", *drawn(rng, b"ACDEF", 4, 1, 300)]
-    left, right = all_pairs([0], np.arange(10))
-    theirs = parasail_scores(sequences, left, right, scheme_of())
-    assert np.array_equal(backend(pack(sequences), left, right, scheme_of(), 2), theirs)
-    assert np.count_nonzero(theirs > 2**15) >= 2
-    assert np.count_nonzero((theirs > 2**8) & (theirs < 2**15)) >= 2
-
-
-@pytest.mark.slow
-def test_100000_pairs_and_some_of_the_longest_proteins():
-    rng = np.random.default_rng(16)
-    sequences, left, right = related(rng, 100_000, 2_000)
-    for length in (12_000, 20_000, 35_000):
-        a = rng.choice(AMINO_ACIDS, length)
-        b = np.concatenate([a[: length // 2], rng.choice(AMINO_ACIDS, 12_000)])
-        n = len(sequences)
-        left, right = np.append(left, [n, n + 1]), np.append(right, [n + 1, n + 2])
-        sequences += [a.tobytes(), b.tobytes(), rng.choice(a, 12_000).tobytes()]
-    theirs = parasail_scores(sequences, left, right, scheme_of())
-    assert np.array_equal(engine.align_pairs(pack(sequences), left, right, scheme_of(), 2), theirs)
-    assert np.count_nonzero(theirs > 2**15) >= 2
-
-
-def cleaned_proteins(rng):
-    # X, B and Z as the matrix has them; U, O and J as the alphabet of the data set replaces them.
-    alphabet = ResidueAlphabet(scheme_of().matrix.alphabet, "protein")
-    raw = drawn(rng, b"ARNDCQEGHILKMFPSTWYVBZXUOJarnduoj", 120, 1, 120)
-    assert set(b"UOJ") < set(b"".join(raw))
-    return [alphabet.clean(text) for text in raw]
-
-
-def odd_scheme():
-    table = np.random.default_rng(34).integers(-5, 3, (4, 4))
-    scores = table + table.T + 6 * np.eye(4, dtype=int)
-    return ScoringScheme(SubstitutionMatrix("odd", "*+7A", scores), 5, 2)
-
-
-@each_backend
-@pytest.mark.parametrize(
-    ("draw", "scheme"),
-    [
-        (cleaned_proteins, scheme_of()),
-        (lambda rng: drawn(rng, b"ACGTN", 80, 20, 150), scheme_of("dnafull", 10, 2)),
-        (lambda rng: drawn(rng, b"*+7A", 80, 20, 150), odd_scheme()),
-    ],
-    ids=["proteins", "nucleotides", "characters that are no letters"],
-)
-def test_letters_of_all_kinds(backend, draw, scheme):
-    sequences = draw(np.random.default_rng(33))
-    everyone = np.arange(len(sequences))
-    ours = rectangle(sequences, everyone, everyone, scheme, backend)
-    if (
-        scheme.matrix.name == "odd"
-    ):  # to parasail's Python functions * is no letter: others stand in
-        sequences = [s.translate(bytes.maketrans(b"*+7A", b"ACGT")) for s in sequences]
-        scheme = ScoringScheme(SubstitutionMatrix("odd", "ACGT", scheme.matrix.scores), 5, 2)
-    theirs = parasail_scores(sequences, *all_pairs(everyone, everyone), scheme, kind="")
+@pytest.mark.parametrize("mode", list(PREFIX))
+def test_scores_of_all_modes_are_those_of_parasail(name, mode):
+    rng, scheme = np.random.default_rng(42), scheme_of(mode=mode)
+    sequences = [sequence for _ in range(40) for sequence in related_pair(rng, 300)]
+    rows, columns = np.arange(0, 80, 2), np.arange(1, 80, 2)
+    theirs = parasail_scores(sequences, *all_pairs(rows, columns), scheme)
+    ours = rectangle(sequences, rows, columns, scheme, backend_named(name))
+    assert ours.dtype == np.int32
     assert np.array_equal(ours.ravel(), theirs)
-    assert theirs.max() > 0
+    mask = rng.random(ours.shape) < 0.3
+    some = rectangle(sequences, rows, columns, scheme, backend_named(name), mask)
+    assert np.array_equal(some, np.where(mask, ours, NOT_ALIGNED))
 
 
 @each_backend
-def test_no_pairs(backend):
-    assert backend(pack([b"A"]), NONE, NONE, scheme_of(), 2).size == 0
+@pytest.mark.parametrize(("height", "width"), [(0, 0), (0, 1), (1, 0), (0, 3), (2, 0)])
+def test_no_pairs(name, height, width):
+    rows, columns = np.zeros(height, dtype=np.int64), np.zeros(width, dtype=np.int64)
+    for align in (backend_named(name), checked(backend_named(name)), checked(Erring())):
+        assert align(pack([b"A"]), rows, columns, SCHEME, 2).shape == (height, width)
 
 
 @each_backend
-def test_unknown_letter_is_named(backend):
-    one = np.zeros(1, dtype=np.int32)
+def test_unknown_letter_is_named(name):
+    one = np.zeros(1, dtype=np.int64)
     with pytest.raises(InputError, match=r"sequence 2: the letter 'U' at position 3 .* blosum62"):
-        backend(pack([b"ACD", b"ACU"]), one, one, scheme_of(), 1)
+        backend_named(name)(pack([b"ACD", b"ACU"]), one, one, SCHEME, 1)
+
+
+def digests_of(sequences):
+    return [hashlib.sha256(sequence).hexdigest() for sequence in sequences]
+
+
+def store_of(folder, backend=None):
+    return ScoreStore(folder, SCHEME, SEQUENCES, digests_of(SEQUENCES), backend)
+
+
+OVERLAPPING = [(EVERYONE, np.arange(50)), (np.arange(40), np.arange(30, 90))]
 
 
 def test_a_store_filled_by_either_backend_has_the_same_bytes_and_is_complete_for_both(tmp_path):
-    rng = np.random.default_rng(37)
-    sequences = list(dict.fromkeys(related(rng, 60, 150)[0]))
-    digests = [hashlib.sha256(sequence).hexdigest() for sequence in sequences]
-    rectangles = [(np.arange(len(sequences)), np.arange(50)), (np.arange(40), np.arange(30, 90))]
-
     def fill(folder, name, block):
-        backend = backend_named(name)
-        store = ScoreStore(tmp_path / folder, scheme_of(), sequences, digests, backend)
-        return store.fill(rectangles, block, 2, threads=2)
+        return store_of(tmp_path / folder, backend_named(name)).fill(
+            OVERLAPPING, block, 2, threads=2
+        )
 
-    for name, block in itertools.product(("parasail", "pyopal"), range(2)):
+    for name, block in itertools.product(backends.BACKENDS, range(2)):
         assert fill(name, name, block).aligned > 0
     files = sorted(path for path in (tmp_path / "parasail").rglob("*") if path.is_file())
     assert sum(path.suffix == ".safetensors" for path in files) == 2
     for path in files:
-        other = tmp_path / "pyopal" / path.relative_to(tmp_path / "parasail")
+        other = tmp_path / "auto" / path.relative_to(tmp_path / "parasail")
         assert path.read_bytes() == other.read_bytes()
-    for first, second in itertools.permutations(("parasail", "pyopal")):
+    for first, second in itertools.permutations(backends.BACKENDS):
         report = fill(first, second, 1)
         assert report.aligned == report.self_scores == 0
+
+
+# The sample.
+
+
+def wanted_at(masks, pairs):
+    """Return the numbers of drawn pairs among those of the masks, in the order of the masks."""
+    starts = np.cumsum([0, *(mask.size for mask in masks)])
+    parts = zip(starts, masks, pairs, strict=False)
+    return np.concatenate([start + r * mask.shape[1] + c for start, mask, (r, c) in parts])
+
+
+@pytest.mark.parametrize("wanted", [0, 1, 7, 999, 1_000, 1_001, 6_000])
+def test_the_sample_is_1000_pairs_or_all_and_none_is_outside_of_the_masks(wanted):
+    rng = np.random.default_rng(43)
+    shapes = [(40, 60), (1, 300), (200, 1), (60, 80), (3, 3)]
+    inside = np.zeros(sum(a * b for a, b in shapes), dtype=bool)
+    inside[rng.choice(inside.size, wanted, replace=False)] = True
+    parts = np.split(inside, np.cumsum([a * b for a, b in shapes])[:-1])
+    masks = [part.reshape(shape) for part, shape in zip(parts, shapes, strict=True)]
+    masks.insert(2, np.zeros((4, 5), dtype=bool))
+    inside = np.concatenate([mask.ravel() for mask in masks])
+    drawn_now = wanted_at(masks, drawn_pairs(masks, 5))
+    assert drawn_now.size == np.unique(drawn_now).size == min(wanted, 1_000)
+    assert inside[drawn_now].all()
+    again, other = (wanted_at(masks, drawn_pairs(masks, seed)) for seed in (5, 6))
+    assert np.array_equal(drawn_now, again)
+    assert np.array_equal(drawn_now, other) == (wanted <= 1_000)
+
+
+def test_no_rectangles_no_pairs():
+    assert drawn_pairs([], 1) == []
+
+
+def test_each_wanted_pair_is_as_likely(monkeypatch):
+    """Over seeds, each is drawn as often as a binomial variable allows, and so each two."""
+    monkeypatch.setattr(backends, "_SAMPLE", 20)
+    rng, seeds = np.random.default_rng(44), 4_000
+    masks = [rng.random(shape) < share for shape, share in (((9, 4), 0.9), ((3, 20), 0.4))]
+    inside = np.flatnonzero(np.concatenate([mask.ravel() for mask in masks]))
+    assert 45 < inside.size < 65
+    found = np.zeros((seeds, 96))
+    for seed in range(seeds):
+        found[seed, wanted_at(masks, drawn_pairs(masks, seed))] = 1
+    found = found[:, inside]
+    together, n = found.T @ found, inside.size
+    one, two = 20 / n, 20 * 19 / (n * (n - 1))
+    for share, counts in ((one, np.diagonal(together)), (two, together[np.triu_indices(n, 1)])):
+        z = (counts - seeds * share) / np.sqrt(seeds * share * (1 - share))
+        assert np.abs(z).max() < 5
+        assert (z**2).mean() == pytest.approx(1, abs=0.35)
+
+
+class Erring:
+    """parasail's scores, one of them wrong: of two sequences, whichever is the row."""
+
+    def __init__(self, pair=(), by=1):
+        self.pair, self.by = set(pair), by
+
+    def __call__(self, packed, rows, columns, scheme, threads, mask=None):
+        scores = align_rectangle(packed, rows, columns, scheme, threads, mask)
+        for i, j in itertools.permutations(self.pair, 2):
+            here = np.ix_(rows == i, columns == j)
+            there = scores[here]
+            wrong = NOT_ALIGNED if self.by is None else there + self.by
+            scores[here] = np.where(there == NOT_ALIGNED, there, wrong)
+        return scores
+
+
+def test_parasail_is_not_held_against_itself():
+    align = backend_named("parasail")
+    assert align is align_rectangle
+    assert checked(align) is align
+
+
+@pytest.mark.parametrize("by", [1, -1, 256, None], ids=str)
+def test_one_wrong_score_of_up_to_1000_is_found_for_certain_and_named(by):
+    packed, rng = pack(SEQUENCES), np.random.default_rng(45)
+    rows, columns = np.split(rng.permutation(120)[:70], [20])
+    for _ in range(20):
+        i, j = rng.choice(rows), rng.choice(columns)
+        [score] = parasail_scores(SEQUENCES, [i], [j], SCHEME)
+        wrong = NOT_ALIGNED if by is None else score + by
+        message = (
+            f"^sequences {i + 1} and {j + 1} score {wrong}, by parasail {score}. Use the align"
+        )
+        with pytest.raises(KreinflowError, match=message):
+            checked(Erring((i, j), by))(packed, rows, columns, SCHEME, 2)
+
+
+def test_a_wrong_score_of_many_is_found_as_often_as_it_is_drawn(monkeypatch):
+    monkeypatch.setattr(backends, "_SAMPLE", 100)
+    packed, times, found = pack(SEQUENCES), 300, 0
+    rows, columns = np.arange(20), np.arange(20, 60)
+    mask = np.random.default_rng(46).random((20, 40)) < 0.5
+    mask[3, 7] = True
+    for seed in range(times):
+        try:
+            checked(Erring((3, 27)), seed)(packed, rows, columns, SCHEME, 1, mask)
+        except KreinflowError:
+            found += 1
+    share = 100 / mask.sum()
+    assert abs(found - times * share) < 4 * np.sqrt(times * share * (1 - share))
+    for seed in range(5):  # outside of the mask nothing is looked at
+        mask[3, 7] = False
+        checked(Erring((3, 27)), seed)(packed, rows, columns, SCHEME, 1, mask)
+
+
+def test_rows_that_stand_twice_are_checked_where_they_were_drawn():
+    """The wrong one is wanted, and the right one beside it is not, or the other way round."""
+    packed, column = pack(SEQUENCES), np.array([9])
+    for twice in ([4, 4, 5], [4, 5, 4], [5, 4, 4, 4]):
+        rows = np.array(twice)
+        for place in np.flatnonzero(rows == 4):
+            mask = np.zeros((rows.size, 1), dtype=bool)
+            mask[place] = True
+            with pytest.raises(KreinflowError, match="sequences 5 and 10 score"):
+                checked(Erring((4, 9)))(packed, rows, column, SCHEME, 1, mask)
+            checked(Erring((5, 9)))(packed, rows, column, SCHEME, 1, mask)
+
+
+# The sample of a fill of the store.
+
+
+def stored(store, rows, columns):
+    out = np.empty((len(rows), len(columns)), dtype=np.int32)
+    store.gather_into(out, rows, columns)
+    return out
+
+
+@pytest.mark.parametrize("blocks", [1, 3])
+def test_all_that_is_drawn_is_compared(tmp_path, blocks):
+    """With overlapping rectangles, both ways round, with holes, over blocks."""
+    everything = [*OVERLAPPING, (np.arange(60, 120), np.arange(60, 120))]
+    store_of(tmp_path).fill([(np.arange(10, 70, 3), np.arange(0, 90, 2))])
+    total = 0
+    for block in range(blocks):
+        report = store_of(tmp_path, Erring()).fill(everything, block, blocks, seed=block)
+        assert report.reused > 0
+        assert report.agreed == min(1_000, report.aligned)
+        total += report.aligned
+    assert total > 5_000
+    few = [(EVERYONE[:25], EVERYONE[:25]), (EVERYONE[20:30], EVERYONE[15:40])]
+    report = store_of(tmp_path / "few").fill(few)
+    pairs = {frozenset((i, j)) for rows, columns in few for i in rows for j in columns if i != j}
+    assert report.agreed == report.aligned == len(pairs)
+    again = store_of(tmp_path / "few").fill(few)
+    assert (again.agreed, again.aligned) == (0, 0)
+
+
+@pytest.fixture
+def samples(monkeypatch):
+    """Return the pairs that fills of a store draw."""
+    made = []
+
+    class Noted(Agreement):
+        def __init__(self, sequences, left, right, *others):
+            made.append((left.tolist(), right.tolist()))
+            super().__init__(sequences, left, right, *others)
+
+    monkeypatch.setattr(store_module, "Agreement", Noted)
+    return made
+
+
+def test_the_sample_is_that_of_the_seed_whatever_the_threads_and_the_memory(
+    tmp_path, monkeypatch, samples
+):
+    monkeypatch.setattr(store_module, "_BYTES_PER_PAIR", 10_000)
+    monkeypatch.setattr(filling, "_CELLS_PER_CALL", 100_000)
+    for number, (threads, memory, seed) in enumerate(
+        [(1, 1_000, 3), (2, 1_000, 3), (1, 1, 3), (3, 1, 3), (1, 1_000, 4)]
+    ):
+        report = store_of(tmp_path / str(number)).fill(
+            OVERLAPPING, threads=threads, memory_mb=memory, seed=seed
+        )
+        assert report.agreed == 1_000
+    assert samples[0] == samples[1] == samples[2] == samples[3] != samples[4]
+    assert len(samples[0][0]) == 1_000
+
+
+@pytest.mark.parametrize("by", [1, None], ids=str)
+def test_a_fill_with_a_wrong_score_ends_and_the_store_can_be_read(tmp_path, monkeypatch, by):
+    monkeypatch.setattr(segments, "_SECONDS_PER_SEGMENT", 0.0)
+    monkeypatch.setattr(filling, "_CELLS_PER_CALL", 10_000)
+    folder, rectangles = tmp_path / "small" / "scores", [(EVERYONE, np.array([3, 50, 8]))]
+    # The shortest rows are the last.
+    row = min(set(range(120)) - {3, 50, 8}, key=lambda i: len(SEQUENCES[i]))
+    [score] = parasail_scores(SEQUENCES, [row], [50], SCHEME)
+    wrong = NOT_ALIGNED if by is None else score + 1
+    store = store_of(folder, Erring((row, 50), by))
+    with pytest.raises(KreinflowError) as caught:
+        store.fill(rectangles)
+    home = store.folder / "block_1_of_1"
+    advice = f"Delete the folders {home} and {tmp_path}/small/alignment, whose scores may be wrong"
+    said = f"sequences {row + 1} and 51 score {wrong}, by parasail {score}. {advice}"
+    assert str(caught.value).startswith(said)
+    assert len(list(home.glob("segment_*"))) > 3
+    assert not list(folder.rglob("*.part"))
+    before = sorted(path.read_bytes() for path in home.glob("segment_*"))
+    report = store_of(folder, backend_named("parasail")).fill(rectangles)
+    assert report.reused > 100
+    assert report.aligned > 0
+    expected = rectangle(SEQUENCES, EVERYONE, rectangles[0][1], SCHEME)
+    assert np.array_equal(stored(store_of(folder), *rectangles[0]), expected)
+    assert set(before) <= {path.read_bytes() for path in home.glob("segment_*")}
+
+
+def test_what_the_message_says_to_delete_is_what_a_wrong_backend_wrote(tmp_path, monkeypatch):
+    monkeypatch.setattr(segments, "_SECONDS_PER_SEGMENT", 0.0)
+    monkeypatch.setattr(filling, "_CELLS_PER_CALL", 10_000)
+    monkeypatch.setattr(backends, "_SAMPLE", 3)
+
+    rectangles = [(EVERYONE, np.arange(40))]
+    folder, expected = tmp_path / "small" / "scores", rectangle(SEQUENCES, *rectangles[0], SCHEME)
+    store_of(folder).fill(rectangles, 0, 2)
+    for seed in range(20):  # until some are written before the first of the sample
+        with pytest.raises(KreinflowError, match="Delete the folders ") as caught:
+            store_of(folder, too_large).fill(rectangles, 1, 2, seed=seed)
+        home = re.search(r"folders (\S+) and", str(caught.value))[1]
+        if wrong := stored_pairs(home):
+            break
+    assert wrong
+    shutil.rmtree(home)
+    assert store_of(folder).fill(rectangles, 1, 2).aligned > 0
+    assert np.array_equal(stored(store_of(folder), *rectangles[0]), expected)
+
+
+def stored_pairs(home):
+    paths = Path(home).glob("segment_*")
+    return sum(segments.read_segment(path, SCHEME.digest)["scores"].size for path in paths)

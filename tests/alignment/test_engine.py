@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from kreinflow.alignment import engine, loop
-from kreinflow.alignment.engine import align_pairs, diagonal_sums, pack
+from kreinflow.alignment.engine import align_pairs, diagonal_sums, pack, self_scores
 from kreinflow.alignment.scoring import ScoringScheme, SubstitutionMatrix
 from kreinflow.errors import InputError, KreinflowError
 from sequence_pairs import (
@@ -57,13 +57,11 @@ def test_pieces_shrink_so_that_threads_end_together(monkeypatch):
 
     monkeypatch.setattr(loop, "align_piece", counted)
     monkeypatch.setattr(engine, "_LEAST_CELLS", 100_000)
-    # Sorted, which is the worst case; those of the right side once more, so that none is aligned
-    # with itself.
-    packed = pack([b"A" * size for size in (*range(1, 201), *range(1, 21))])
+    packed = pack([b"A" * size for size in range(1, 201)])  # sorted, which is the worst case
     lengths = packed.lengths
-    left, right = all_pairs(np.arange(200), np.arange(200, 220))
+    left, right = all_pairs(np.arange(200), np.arange(20))
     align_pairs(packed, left, right, scheme_of(), 1)
-    total = int(lengths[:200].sum() * lengths[200:].sum())
+    total = int(lengths.sum() * lengths[:20].sum())
     assert sum(sizes) == total
     assert len(sizes) > 20
     pair = 200 * 20
@@ -76,9 +74,12 @@ def alone(sequences, scheme, kind=None):
     numbers = np.arange(len(sequences), dtype=np.int32)
     packed = pack(sequences)
     sums = diagonal_sums(packed, numbers, scheme.matrix)
-    ours = align_pairs(packed, numbers, numbers, scheme, 1)
+    ours = self_scores(packed, numbers[::-1], scheme, 2)[::-1]
+    assert ours.dtype == np.int32
     if kind is not None:
-        assert np.array_equal(ours, parasail_scores(sequences, numbers, numbers, scheme, kind))
+        theirs = parasail_scores(sequences, numbers, numbers, scheme, kind)
+        assert np.array_equal(ours, theirs)
+        assert np.array_equal(align_pairs(packed, numbers, numbers, scheme, 1), theirs)
     return sums, ours
 
 
@@ -128,6 +129,12 @@ def test_a_sum_beyond_32_bits_is_left_to_the_alignment():
     matrix = SubstitutionMatrix("large", "A", np.array([[10_000]], dtype=np.int32))
     sums = diagonal_sums(pack([b"A" * 300_000, b"A"]), np.arange(2, dtype=np.int32), matrix)
     assert sums.tolist() == [-1, 10_000]
+
+
+def test_self_scores_of_some_sequences_and_of_none():
+    packed = pack([b"ACD", b"XX", b"WW", b"X"])
+    assert self_scores(packed, np.array([2, 1, 2]), scheme_of(), 1).tolist() == [22, 0, 22]
+    assert self_scores(packed, np.empty(0, dtype=np.int64), scheme_of(), 1).size == 0
 
 
 def test_empty_sequence_is_refused():

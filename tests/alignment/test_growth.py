@@ -1,6 +1,6 @@
 """What is aligned over folds, selectors, more data and more landmarks: no pair twice.
 
-A backend that writes down each pair stands in for parasail's.
+A backend that writes down each pair stands in for parasail's, and so for self-scores.
 """
 
 from pathlib import Path
@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from kreinflow.account import alignment_account
+from kreinflow.alignment import filling
 from kreinflow.alignment.store import ScoreStore
 from kreinflow.errors import InputError
 from kreinflow.landmarks.registry import SELECTORS, make_selector
@@ -32,8 +33,8 @@ SCORING = {"matrix": "BLOSUM62", "gap_open": 11, "gap_extend": 1, "mode": "local
 class Study:
     """One folder with a score store, filled as the rules of the workflow fill it."""
 
-    def __init__(self, folder):
-        self.folder = folder
+    def __init__(self, folder, monkeypatch):
+        self.folder, self.monkeypatch = folder, monkeypatch
 
     def read(self, records):
         source = {
@@ -63,6 +64,7 @@ class Study:
     def run(self, *selectors, blocks=2):
         """Align for all folds of these selectors; return the pairs aligned now, and the union."""
         self.log, self.candidates = Counting(), None
+        self.monkeypatch.setattr(filling, "self_scores", self.log.self_scores)
         asked = [s for s in selectors if "candidates" in s]
         if asked:
             most = [s["candidates"] for s in asked]
@@ -93,8 +95,8 @@ class Study:
 
 
 @pytest.fixture
-def study(tmp_path):
-    return Study(tmp_path)
+def study(tmp_path, monkeypatch):
+    return Study(tmp_path, monkeypatch)
 
 
 @pytest.mark.filterwarnings("ignore:the factor misses")

@@ -18,7 +18,6 @@ from flipped_bits import each_flip
 from kreinflow import artifacts, checksums
 from kreinflow.alignment import filling, progress, segments
 from kreinflow.alignment import store as store_module
-from kreinflow.alignment.engine import align_pairs
 from kreinflow.alignment.progress import ProgressPrinter
 from kreinflow.alignment.scoring import ScoringScheme, load_substitution_matrix
 from kreinflow.alignment.segments import block_of, not_aligned
@@ -42,7 +41,7 @@ def digest(sequence):
     return hashlib.sha256(sequence).hexdigest()
 
 
-def open_store(folder, sequences=SEQUENCES, backend=align_pairs, scheme=SCHEME):
+def open_store(folder, sequences=SEQUENCES, backend=None, scheme=SCHEME):
     return ScoreStore(folder, scheme, sequences, [digest(s) for s in sequences], backend)
 
 
@@ -82,10 +81,22 @@ COLUMNS = [(ALL, np.array([3, 50, 8, 31, 17, 59]))]
 OVERLAPPING = [(np.arange(10, 50), np.arange(20, 40)), (np.arange(20, 60), np.arange(0, 30))]
 
 
+@pytest.fixture
+def count(monkeypatch):
+    """Return a backend that logs its pairs, and the self-scores of all stores from now on."""
+
+    def begin(calls=None):
+        counting = Counting(calls)
+        monkeypatch.setattr(filling, "self_scores", counting.self_scores)
+        return counting
+
+    return begin
+
+
 @pytest.mark.parametrize("blocks", [1, 2, 7])
 @pytest.mark.parametrize("rectangles", [CLASS_SCORES, COLUMNS, OVERLAPPING])
-def test_each_pair_once_and_all_found(tmp_path, rectangles, blocks):
-    counting = Counting()
+def test_each_pair_once_and_all_found(tmp_path, rectangles, blocks, count):
+    counting = count()
     reports = [
         open_store(tmp_path, backend=counting).fill(rectangles, block, blocks)
         for block in range(blocks)
@@ -116,8 +127,8 @@ def test_a_pair_asked_for_both_ways_round_is_shared_out_evenly(tmp_path):
         assert share / sum(aligned) == pytest.approx(height / 120, abs=0.1)
 
 
-def test_nothing_is_aligned_again_by_later_calls(tmp_path):
-    counting = Counting()
+def test_nothing_is_aligned_again_by_later_calls(tmp_path, count):
+    counting = count()
     for blocks, rectangles in ((2, CLASS_SCORES), (3, COLUMNS), (1, OVERLAPPING), (2, COLUMNS)):
         for block in range(blocks):
             open_store(tmp_path, backend=counting).fill(rectangles, block, blocks)
@@ -137,10 +148,10 @@ def a_segment_after_each_call(monkeypatch):
 
 
 @pytest.mark.usefixtures("a_segment_after_each_call")
-def test_resumption_aligns_only_what_is_missing(tmp_path):
-    total = Counter()
-    for calls in (1, 3, 4, None):
-        counting = Counting(calls)
+def test_resumption_aligns_only_what_is_missing(tmp_path, count):
+    total, whole = Counter(), 0
+    for calls in (1, 3, 6, 4, None):
+        counting = count(calls)
         store = open_store(tmp_path, backend=counting)
         if calls is None:
             report = store.fill(COLUMNS)
@@ -149,11 +160,34 @@ def test_resumption_aligns_only_what_is_missing(tmp_path):
                 store.fill(COLUMNS)
             (tmp_path / FOLDER / "block_1_of_1" / ".segment.x.part").write_text("half")
         total.update(counting.pairs)
+        whole += counting.others > 0
+    assert whole >= 2, "killed among the pairs, not only among the self-scores"
     assert max(total.values()) == 1
+    assert total.total() == len(wanted_pairs(COLUMNS)) + 60
     assert report.reused > 0
     assert report.aligned > 0
     assert_gathered(open_store(tmp_path), *COLUMNS[0])
     assert not list(tmp_path.rglob("*.part"))
+
+
+def test_an_interrupt_loses_no_more_than_ten_seconds(tmp_path, monkeypatch):
+    clock, sizes = [1_000.0], []
+    monkeypatch.setattr(segments.time, "monotonic", lambda: clock[0])
+    monkeypatch.setattr(filling, "_CELLS_PER_CALL", 3_000)
+
+    class Slow(Counting):
+        def __call__(self, packed, rows, columns, scheme, threads, mask=None):
+            if len(sizes) == 23:
+                raise KeyboardInterrupt
+            sizes.append(np.count_nonzero(mask))
+            clock[0] += 3.0
+            return super().__call__(packed, rows, columns, scheme, threads, mask)
+
+    with pytest.raises(KeyboardInterrupt):
+        open_store(tmp_path, backend=Slow()).fill(COLUMNS)
+    assert len(list(tmp_path.rglob("segment_*"))) == 5
+    assert open_store(tmp_path).fill(COLUMNS).reused == sum(sizes[:20])
+    assert_gathered(open_store(tmp_path), *COLUMNS[0])
 
 
 @pytest.mark.usefixtures("a_segment_after_each_call")
@@ -227,9 +261,11 @@ def at_the_same_time(folder, calls):
     return counters
 
 
-def test_filled_at_the_same_time(tmp_path):
+def test_filled_at_the_same_time(tmp_path, count):
+    alone = count()
     counters = at_the_same_time(tmp_path / "a", [(OVERLAPPING, block, 4) for block in range(4)])
-    assert max(sum((c.pairs for c in counters), Counter()).values()) == 1
+    assert max(sum((c.pairs for c in [*counters, alone]), Counter()).values()) == 1
+    assert alone.alone == 50
     for rectangle_ in OVERLAPPING:
         assert_gathered(open_store(tmp_path / "a"), *rectangle_)
     counters = at_the_same_time(tmp_path / "b", [(COLUMNS,), (COLUMNS,)])

@@ -10,12 +10,12 @@ import pytest
 from Bio.Seq import Seq
 from rapidfuzz.distance import Levenshtein
 
-from kreinflow.alignment.engine import align_pairs
 from kreinflow.classify import new_objects
 from kreinflow.classify.classification import COLUMNS, classify_batches, classify_file
 from kreinflow.classify.new_objects import reverse_complement
-from kreinflow.errors import InputError
+from kreinflow.errors import InputError, KreinflowError
 from kreinflow.sequences.fasta import read_any_fasta
+from sequence_pairs import Counting, too_large
 from small_inputs import (
     DNA,
     KINDS,
@@ -61,23 +61,26 @@ def test_the_probabilities_are_those_of_the_library(tmp_path, letters, transform
     np.testing.assert_array_equal(table["probability"], probabilities.max(axis=1))
 
 
-def test_m_alignments_a_sequence_and_one_with_itself(tmp_path):
+def test_m_alignments_a_sequence_and_one_with_itself(tmp_path, monkeypatch):
     new = write_fasta(tmp_path / "new.fasta", families(6)[:7])
-    done = []
-
-    def counting(packed, left, right, scheme, threads):
-        done.extend(zip(left.tolist(), right.tolist(), strict=True))
-        return align_pairs(packed, left, right, scheme, threads)
 
     # A model of raw scores needs no self-score for its decision, but its table shows normalised
     # scores too.
     for transform, needed in (("log", 1), ("raw", 0)):
         model, *_ = model_of(tmp_path, transform=transform, seed=5)
-        done.clear()
+        counting = Counting()
+        monkeypatch.setattr(new_objects, "self_scores", counting.self_scores)
         classify_file(model, new, backend=counting)
         m = len(model.landmark_ids)
-        assert len(done) == len(set(done)) == 7 * (m + 1)
+        assert (counting.others, counting.alone, counting.most) == (7 * m, 7, 1)
         assert model.about["training"]["alignments_per_query"] == m + needed
+
+
+def test_scores_of_a_backend_are_held_against_parasail(tmp_path):
+    new = write_fasta(tmp_path / "new.fasta", families(6)[:7])
+    model, *_ = model_of(tmp_path, seed=5)
+    with pytest.raises(KreinflowError, match=r"score \d+, by parasail \d+. Use the alignment back"):
+        classify_file(model, new, backend=too_large)
 
 
 @pytest.mark.parametrize("transform", ["log", "raw"])

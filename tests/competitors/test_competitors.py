@@ -9,6 +9,7 @@ import numpy as np
 import parasail
 import pytest
 
+from kreinflow.alignment import backends
 from kreinflow.alignment.scoring import ScoringScheme, load_substitution_matrix
 from kreinflow.competitors.best_hit import Blast, best_hits
 from kreinflow.competitors.competitor import (
@@ -20,7 +21,9 @@ from kreinflow.competitors.competitor import (
 )
 from kreinflow.competitors.methods import METHODS, OURS
 from kreinflow.competitors.registry import COMPETITORS, version_or_reason
+from kreinflow.errors import KreinflowError
 from kreinflow.sequences.simulation import simulate_families
+from sequence_pairs import too_large
 
 SCHEME = ScoringScheme(load_substitution_matrix("BLOSUM62"))
 
@@ -82,6 +85,13 @@ def test_the_nearest_neighbour_has_the_highest_score_of_parasail(tmp_path, famil
             for other in train.sequences
         ]
         assert label == train.labels[int(np.argmax(scores))]
+
+
+def test_scores_of_the_nearest_neighbour_are_held_against_parasail(tmp_path, families, monkeypatch):
+    competitor = made("smith_waterman", tmp_path, families)
+    monkeypatch.setattr(backends, "backend_named", lambda name: too_large)
+    with pytest.raises(KreinflowError, match=r"score \d+, by parasail \d+. Use the alignment back"):
+        competitor.predict(families[1][:2])
 
 
 def test_a_word_that_no_training_sequence_has_counts_nothing(tmp_path, families):

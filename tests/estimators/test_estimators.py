@@ -19,12 +19,18 @@ from sklearn.svm import SVC
 import kreinflow
 from kreinflow.alignment.engine import align_pairs, pack
 from kreinflow.alignment.scoring import ScoringScheme, load_substitution_matrix
-from kreinflow.errors import InputError
-from kreinflow.estimators import KreinClassifier, KreinNystroem, NystroemClassifier
+from kreinflow.errors import InputError, KreinflowError
+from kreinflow.estimators import (
+    KreinClassifier,
+    KreinNystroem,
+    NystroemClassifier,
+    alignment_kernel,
+)
 from kreinflow.estimators.objects import CHOSEN
 from kreinflow.landmarks.registry import SELECTORS
 from kreinflow.learners.registry import LEARNERS as LEARNER_TYPES
 from kreinflow.models.inner_folds import inner_partition
+from sequence_pairs import too_large
 from small_inputs import (
     KINDS,
     configuration,
@@ -412,6 +418,13 @@ def test_the_alignment_kernel_is_the_transformed_score():
     )
     assert kernel.diagonal(X).tolist() == [1.0] * n
     assert "local alignment scores (blosum62, gaps 11 and 1)" in kernel.describe()
+
+
+def test_scores_of_the_alignment_kernel_are_held_against_parasail(monkeypatch):
+    monkeypatch.setattr(alignment_kernel, "backend_named", lambda name: too_large)
+    model = KreinNystroem("alignment", selector="all", rank=1.0)
+    with pytest.raises(KreinflowError, match=r"score \d+, by parasail \d+. Use the alignment back"):
+        model.fit([record[2] for record in families(5, classes=("a", "b"), each=3)])
 
 
 OF_SELECTORS = [

@@ -16,7 +16,7 @@ def test_cores_blocks_and_backend_do_not_matter(workflow, small_config, referenc
     # Against two cores and 2 blocks. The report prints the config, and tells it apart in no more.
     for changes, cores, target in (
         ({"blocks": 1}, "1", "all"),
-        ({"blocks": 7, "backend": "pyopal"}, "2", "alignment"),
+        ({"blocks": 7, "backend": "parasail"}, "2", "alignment"),
     ):
         small_config["alignment"] |= changes
         run = workflow(small_config, f"blocks{changes['blocks']}")

@@ -7,12 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kreinflow.alignment import batches
-from kreinflow.alignment.engine import (
-    NOT_ALIGNED,
-    PackedSequences,
-    align_pairs,
-    align_rectangle,
-)
+from kreinflow.alignment.engine import PackedSequences, align_pairs, align_rectangle
 from kreinflow.alignment.scoring import ScoringScheme
 from kreinflow.errors import KreinflowError
 from kreinflow.numerics import IntArray
@@ -57,6 +52,8 @@ class Agreement:
         Numbers of the sequences of each pair: of its row, and of its column.
     scheme : ScoringScheme
     threads : int
+    advice : str
+        What to do if one differs, a sentence.
 
     Attributes
     ----------
@@ -71,35 +68,49 @@ class Agreement:
         right: IntArray,
         scheme: ScoringScheme,
         threads: int,
+        advice: str = "Use the alignment backend parasail.",
     ) -> None:
-        self._left, self._right = left, right
+        self._left, self._right, self._advice = left, right, advice
         pairs = left.astype(np.int32), right.astype(np.int32)
         self._expected = align_pairs(sequences, *pairs, scheme, threads)
         self.agreed = 0
 
-    def check(self, rows: IntArray, columns: IntArray, scores: NDArray[np.int32]) -> None:
-        """Compare the scores of a rectangle, as a backend returns them.
+    def check(
+        self,
+        rows: IntArray,
+        columns: IntArray,
+        mask: NDArray[np.bool_],
+        scores: NDArray[np.int32],
+    ) -> None:
+        """Compare the pairs of a rectangle that are in the sample; no row or column stands twice.
+
+        Raises
+        ------
+        KreinflowError
+            As :meth:`compare`.
+        """
+        r, c = _places(rows, self._left), _places(columns, self._right)
+        here = np.flatnonzero((r >= 0) & (c >= 0))
+        here = here[mask[r[here], c[here]]]
+        self.compare(here, scores[r[here], c[here]])
+
+    def compare(self, pairs: IntArray, scores: NDArray[np.int32]) -> None:
+        """Compare the scores of some pairs of the sample.
 
         Raises
         ------
         KreinflowError
             If one is not what parasail says.
         """
-        if not rows.size or not columns.size:
-            return
-        r, c = _places(rows, self._left), _places(columns, self._right)
-        here = np.flatnonzero((r >= 0) & (c >= 0))
-        found = scores[r[here], c[here]]
-        here, found = here[found != NOT_ALIGNED], found[found != NOT_ALIGNED]
-        wrong = np.flatnonzero(found != self._expected[here])
+        wrong = np.flatnonzero(scores != self._expected[pairs])
         if wrong.size:
-            pair = here[wrong[0]]
+            pair = pairs[wrong[0]]
             raise KreinflowError(
                 f"sequences {self._left[pair] + 1} and {self._right[pair] + 1} score "
-                f"{found[wrong[0]]}, by parasail {self._expected[pair]}. Use the alignment backend "
-                "parasail, and please report this with the name of the processor."
+                f"{scores[wrong[0]]}, by parasail {self._expected[pair]}. {self._advice} "
+                "Please report this with the name of the processor."
             )
-        self.agreed += here.size
+        self.agreed += pairs.size
 
 
 def _places(numbers: IntArray, wanted: IntArray) -> IntArray:
@@ -149,7 +160,7 @@ def checked(backend: Backend, seed: int = 0) -> Backend:
         [(r, c)] = drawn_pairs([wanted], seed)
         agreement = Agreement(sequences, rows[r], columns[c], scheme, threads)
         scores = backend(sequences, rows, columns, scheme, threads, mask)
-        agreement.check(rows, columns, scores)
+        agreement.compare(np.arange(r.size), scores[r, c])
         return scores
 
     return align

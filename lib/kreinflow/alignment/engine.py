@@ -125,7 +125,7 @@ class NativeMatrix:
             matrix=self._scores.ctypes.data,
             mapper=self._codes.ctypes.data,
             size=size,
-            max=int(matrix.scores.max()),
+            max=max(int(matrix.scores.max()), 0),  # below it its test of saturation wraps
             min=int(matrix.scores.min()),
             user_matrix=None,
             type=0,  # PARASAIL_MATRIX_TYPE_SQUARE

@@ -126,7 +126,7 @@ class Filling:
                 scores = self.backend(
                     self.sequences, rows[r], columns[c], self.scheme, self.threads, wanted
                 )
-                self.agreement.check(rows[r], columns[c], scores)
+                self.agreement.check(rows[r], columns[c], wanted, scores)
                 panel[r, c] = scores
                 self.aligned += int(np.count_nonzero(wanted))
                 self._done(int(lengths[rows[r]] @ (wanted @ lengths[columns[c]])))

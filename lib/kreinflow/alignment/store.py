@@ -272,7 +272,7 @@ class ScoreStore:
             If a sequence has a letter that the matrix does not know.
         KreinflowError
             If the disk is full, or a score is not what parasail says. What was written before
-            stays.
+            stays; in the second case the message says what to delete.
         """
         begin = time.monotonic()
         own = np.array([block_of(digest, blocks) == block for digest in self._digests], dtype=bool)
@@ -299,7 +299,13 @@ class ScoreStore:
             parts = zip(todo, drawn, strict=True)
             pairs = [np.stack([rows[r], columns[c]]) for (rows, columns, _), (r, c) in parts]
             of_sample = np.hstack([np.empty((2, 0), dtype=np.int64), *pairs])
-            agreement = Agreement(self._packed, of_sample[0], of_sample[1], self.scheme, threads)
+            advice = (
+                f"Delete the folders {home} and {self.folder.parent.parent}/alignment, whose "
+                "scores may be wrong too, and use the alignment backend parasail."
+            )
+            agreement = Agreement(
+                self._packed, of_sample[0], of_sample[1], self.scheme, threads, advice
+            )
             table, at_most = self._known_digests.table, 2 * pairs_at_once
             segments = SegmentWriter(home, self.scheme.digest, table, at_most)
             filling = Filling(

@@ -1,0 +1,520 @@
+"""The scores of the fastest backend, against parasail's own functions, one pair after the other."""
+
+import hashlib
+import os
+import platform
+import resource
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from llvmlite import binding
+
+from kreinflow.alignment.alphabet import ResidueAlphabet
+from kreinflow.alignment.backends import BACKENDS, backend_named
+from kreinflow.alignment.engine import NOT_ALIGNED, pack
+from kreinflow.alignment.scoring import ScoringScheme, SubstitutionMatrix, _built_in_names
+from sequence_pairs import AMINO_ACIDS, all_pairs, drawn, parasail_scores, related_pair, scheme_of
+
+ALIGN = backend_named("auto")
+
+
+def oracle(sequences, rows, columns, scheme):
+    """Return parasail's scores; where its striped functions are wrong, those of its plain loop."""
+    kind = "_striped_32" if scheme.gap_open > scheme.gap_extend else ""
+    scores = parasail_scores(sequences, *all_pairs(rows, columns), scheme, kind)
+    return scores.reshape(len(rows), len(columns))
+
+
+def assert_same(ours, theirs, mask=None):
+    """All wanted scores are the same, and nothing else is there."""
+    if mask is not None:
+        theirs = np.where(mask, theirs, NOT_ALIGNED)
+    assert ours.dtype == np.int32
+    assert ours.shape == theirs.shape
+    wrong = np.argwhere(ours != theirs)
+    assert not wrong.size, f"{len(wrong)} of {ours.size}, first {wrong[0]}: {ours[tuple(wrong[0])]}"
+
+
+def assert_identical(sequences, rows, columns, scheme, align=ALIGN, threads=2):
+    """Align rows with columns and columns with rows; return the scores."""
+    rows, columns, packed = np.asarray(rows), np.asarray(columns), pack(sequences)
+    theirs = oracle(sequences, rows, columns, scheme)
+    assert_same(align(packed, rows, columns, scheme, threads), theirs)
+    assert_same(align(packed, columns, rows, scheme, threads), theirs.T)
+    return theirs
+
+
+def relatives(rng, count, longest, letters=AMINO_ACIDS):
+    """Return mutated parts of a few, some with a gap; half of the lengths are log-uniform."""
+    letters = np.asarray(letters)
+    ancestors = rng.choice(letters, (1 + count // 30, longest))
+    sequences = []
+    for _ in range(count):
+        size = int(longest ** rng.random() if rng.random() < 0.5 else rng.integers(longest) + 1)
+        start = rng.integers(longest - size + 1)
+        part = ancestors[rng.integers(len(ancestors)), start : start + size].copy()
+        changed = rng.random(size) < rng.choice([0, 0.05, 0.1, 0.3, 1])
+        part[changed] = rng.choice(letters, np.count_nonzero(changed))
+        if size > 3 and rng.random() < 0.4:
+            a, b = np.sort(rng.integers(0, size, 2))
+            part = np.delete(part, slice(a, min(b, a + 20)))
+        sequences.append(part.tobytes())
+    return sequences
+
+
+def letters_of(matrix):
+    return np.frombuffer(matrix.alphabet.encode(), dtype=np.uint8)
+
+
+# Matrices, letters and gaps.
+
+
+def test_all_matrices_of_parasail_with_all_their_letters():
+    rng, names = np.random.default_rng(51), _built_in_names()
+    assert {"blosum62", "pam250", "dnafull", "nuc44"} < set(names)
+    assert len(names) > 60
+    largest = []
+    for name in names:
+        gap_open = int(rng.integers(2, 20))
+        scheme = scheme_of(name, gap_open, int(rng.integers(0, gap_open)))
+        sequences = relatives(rng, 66, 150, letters_of(scheme.matrix))
+        assert set(b"".join(sequences)) == set(scheme.matrix.alphabet.encode())
+        largest.append(assert_identical(sequences, range(32), range(32, 66), scheme).max())
+    assert np.median(largest) > 127
+    assert min(largest) > 20
+
+
+@pytest.mark.parametrize("name", BACKENDS)
+@pytest.mark.parametrize(
+    ("gap_open", "gap_extend", "factor"),
+    [
+        *((gap, gap, 1) for gap in (0, 1, 5, 8, 11, 127, 128, 129, 255, 256, 10_000)),
+        *((1, 0, 1), (11, 0, 1), (127, 0, 1), (127, 1, 1), (128, 127, 1), (129, 1, 1)),
+        *((200, 5, 1), (300, 250, 1), (10_000, 1, 1), (2, 1, 25), (5, 1, 9), (11, 1, 11)),
+        *((11, 1, 12), (11, 1, 30), (400, 40, 100), (9_999, 0, 900), (3, 3, 12), (0, 0, 32)),
+    ],
+)
+def test_gaps_and_entries_of_all_sizes(name, gap_open, gap_extend, factor):
+    rng = np.random.default_rng([52, gap_open, gap_extend, factor])
+    scheme = scheme_of("blosum62", gap_open, gap_extend, factor=factor)
+    sequences = relatives(rng, 70, 150)
+    scores = assert_identical(sequences, range(30), range(30, 70), scheme, backend_named(name))
+    assert np.count_nonzero(scores > 255) > 3
+
+
+POOL = "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789+-/<>@"
+
+
+def drawn_scheme(rng, size, largest=12, gaps=None):
+    """Return a scheme with a random matrix, whose diagonal need not be its largest."""
+    half = rng.integers(-largest, largest // 2 + 1, (size, size))
+    scores = np.tril(half) + np.tril(half, -1).T + np.diag(rng.integers(0, largest, size))
+    letters = "".join(rng.permutation(list(POOL))[:size])
+    matrix = SubstitutionMatrix("drawn", letters, scores.astype(np.int32))
+    gap_open = int(rng.integers(0, 2 * largest)) if gaps is None else gaps[0]
+    gap_extend = int(rng.integers(0, gap_open + 1)) if gaps is None else gaps[1]
+    return ScoringScheme(matrix, gap_open, gap_extend)
+
+
+@pytest.mark.parametrize("size", [1, 2, 4, 15, 16, 17, 20, 24, 31, 32, 33, 40])
+def test_alphabets_of_all_sizes(size):
+    rng = np.random.default_rng([53, size])
+    for _ in range(3):
+        scheme = drawn_scheme(rng, size)
+        sequences = relatives(rng, 75, 60, letters_of(scheme.matrix))
+        assert len(set(b"".join(sequences))) == size
+        assert_identical(sequences, range(40), range(35, 75), scheme)
+
+
+@pytest.mark.parametrize("largest", [1, 3, 60, 120, 126, 127, 128, 200, 255, 256, 1_000, 6_600])
+def test_entries_beyond_8_bits(largest):
+    rng = np.random.default_rng([54, largest])
+    for gaps in (None, (largest, 1), (1, 0)):
+        scheme = drawn_scheme(rng, 20, largest, gaps)
+        sequences = relatives(rng, 70, 80, letters_of(scheme.matrix))
+        assert_identical(sequences, range(35), range(35, 70), scheme)
+
+
+def test_a_matrix_without_a_positive_entry_scores_zero():
+    for lowest in (0, -1, -127, -128, -129, -10_000):
+        matrix = SubstitutionMatrix("low", "ACGT", np.full((4, 4), lowest, dtype=np.int32))
+        sequences = drawn(np.random.default_rng(55), b"ACGT", 70, 1, 30)
+        scheme = ScoringScheme(matrix, 5, 2)
+        assert assert_identical(sequences, range(35), range(35, 70), scheme).max() == 0
+
+
+def test_what_data_sets_make_of_odd_letters():
+    # X, B and Z as the matrix has them; U, O and J as the alphabet of the data set replaces them.
+    rng, scheme = np.random.default_rng(33), scheme_of()
+    alphabet = ResidueAlphabet(scheme.matrix.alphabet, "protein")
+    raw = drawn(rng, b"ARNDCQEGHILKMFPSTWYVBZXUOJarnduoj", 120, 1, 120)
+    assert set(b"UOJ") < set(b"".join(raw))
+    cleaned = [alphabet.clean(text) for text in raw]
+    assert assert_identical(cleaned, range(60), range(120), scheme).max() > 200
+    for letters in (b"X", b"*", b"BZX*", b"X*AW"):
+        odd = drawn(rng, letters, 70, 1, 60)
+        assert_identical(odd, range(35), range(35, 70), scheme)
+
+
+def test_characters_that_are_no_letters():
+    # To parasail's Python functions * is none of a matrix's own: others stand in.
+    rng = np.random.default_rng(34)
+    table = rng.integers(-5, 3, (4, 4))
+    scores = table + table.T + 6 * np.eye(4, dtype=int)
+    sequences = drawn(rng, b"*+7A", 80, 20, 150)
+    odd = ScoringScheme(SubstitutionMatrix("odd", "*+7A", scores), 5, 2)
+    plain = ScoringScheme(SubstitutionMatrix("odd", "ACGT", scores), 5, 2)
+    everyone = np.arange(80)
+    translated = [s.translate(bytes.maketrans(b"*+7A", b"ACGT")) for s in sequences]
+    ours = ALIGN(pack(sequences), everyone, everyone, odd, 2)
+    assert_same(ours, oracle(translated, everyone, everyone, plain))
+
+
+# Scores where a width ends.
+
+
+def steps_scheme(values, mismatch, gap_open, gap_extend):
+    """Return a scheme whose letter i scores ``values[i]`` with itself, ``mismatch`` with others."""
+    scores = np.full((len(values),) * 2, mismatch, dtype=np.int32)
+    np.fill_diagonal(scores, values)
+    return ScoringScheme(
+        SubstitutionMatrix("steps", POOL[: len(values)], scores), gap_open, gap_extend
+    )
+
+
+def of_self_score(rng, score, scheme):
+    """Return a sequence that scores this with itself; a letter of its matrix must score 1."""
+    worth = np.diagonal(scheme.matrix.scores)
+    chosen = []
+    while score:
+        fit = np.flatnonzero(worth <= score)
+        if score > 5 * worth.max():  # any but the least, which would make it long
+            fit = fit[worth[fit] >= worth.max() // 12]
+            chosen.append(rng.choice(fit))
+        else:
+            chosen.append(fit[worth[fit].argmax()])
+        score -= worth[chosen[-1]]
+    order = rng.permutation(np.array(chosen))
+    return letters_of(scheme.matrix)[order].tobytes()
+
+
+def assert_exact(rng, scores, scheme, columns):
+    """Compare sequences of these self-scores with those at ``columns`` of them."""
+    sequences = [of_self_score(rng, score, scheme) for score in scores]
+    places = [list(scores).index(score) for score in columns]
+    found = assert_identical(sequences, range(len(scores)), places, scheme)
+    assert found[places, np.arange(len(places))].tolist() == list(columns)
+    return found
+
+
+BLOSUM_LIKE = steps_scheme([1, 4, 5, 6, 7, 8, 9, 11], -4, 11, 1)
+
+
+@pytest.mark.parametrize(
+    "scheme",
+    [
+        BLOSUM_LIKE,
+        steps_scheme([1], 0, 1, 1),
+        steps_scheme([1, 2, 3], -1, 2, 1),
+        steps_scheme([1, 5], -4, 10, 2),
+        steps_scheme([1, 13], -23, 9, 2),
+        steps_scheme([1, 30], -17, 50, 20),
+        steps_scheme([1, 60], -60, 60, 60),
+        steps_scheme([1, 100], -27, 127, 27),
+        steps_scheme([1, 126], -1, 128, 1),
+    ],
+    ids=lambda scheme: f"{scheme.matrix.scores.max()} {scheme.matrix.scores.min()}",
+)
+def test_each_score_around_the_end_of_8_bits(scheme):
+    rng, scores = np.random.default_rng(56), range(90, 270)
+    exact = [116, 117, 127, 128, 239, 240, 241, 242, 254, 255, 256]
+    assert_exact(rng, scores, scheme, exact)
+    assert_exact(rng, range(1, 135), scheme, [1, 2, 3, 130])
+
+
+@pytest.mark.parametrize(
+    "scheme",
+    [
+        steps_scheme([1, 9, 50, 100], -30, 20, 3),
+        steps_scheme([1, 9, 90, 127], -128, 127, 127),
+        steps_scheme([1, 10, 128, 500], -300, 500, 100),
+        steps_scheme([1, 10, 100, 1_000], -1_000, 900, 0),
+        steps_scheme([1, 10, 100, 1_000, 10_000], -10_000, 10_000, 1),
+        steps_scheme([1, 10, 100, 1_000, 6_000], -5, 7, 1),
+    ],
+    ids=lambda scheme: f"{scheme.matrix.scores.max()} {scheme.matrix.scores.min()}",
+)
+def test_scores_around_the_ends_of_16_bits(scheme):
+    rng = np.random.default_rng(57)
+    exact = [32_766, 32_767, 32_768, 65_300, 65_533, 65_534, 65_535, 65_536, 65_537, 65_600]
+    others = [*range(65_301, 65_600, 9), *range(55_500, 65_300, 411), *range(32_600, 32_900, 31)]
+    assert_exact(rng, [*exact, *others], scheme, exact)
+
+
+def test_scores_around_the_ends_of_16_bits_of_long_sequences():
+    rng, scores = np.random.default_rng(58), [65_490, 65_534, 65_535, 65_536, 65_300, 65_600]
+    wide = steps_scheme([1, 9, 10, 11], -4, 11, 1)
+    assert_exact(rng, scores, wide, scores[1:4])
+
+
+def test_all_pairs_overflow():
+    rng = np.random.default_rng(59)
+    ancestor = rng.choice(AMINO_ACIDS, 160)
+    for factor, least in ((1, 256), (5, 2_000), (150, 65_536)):
+        sequences = []
+        for _ in range(140):
+            changed = ancestor[rng.integers(0, 20) : 160 - rng.integers(0, 20)].copy()
+            changed[rng.random(changed.size) < 0.1] = ord("A")
+            sequences.append(changed.tobytes())
+        scheme = scheme_of(factor=factor)
+        assert assert_identical(sequences, range(70), range(70, 140), scheme).min() >= least
+
+
+# Shapes, orders, lengths.
+
+
+@pytest.fixture(scope="module")
+def family():
+    """160 sequences with themselves: packed, and parasail's scores."""
+    rng = np.random.default_rng(60)
+    sequences = relatives(rng, 160, 150)
+    everyone = np.arange(160)
+    return pack(sequences), oracle(sequences, everyone, everyone, scheme_of())
+
+
+SHAPES = [(1, 1), (1, 7), (1, 130), (2, 130), (3, 20), (15, 16), (16, 17), (31, 33), (32, 32)]
+SHAPES += [(50, 20), (50, 1), (63, 65), (64, 64), (65, 1), (127, 5), (128, 3), (129, 64)]
+
+
+@pytest.mark.parametrize(("height", "width"), [*SHAPES, (130, 130)])
+def test_rectangles_of_all_sizes_in_any_order_of_lengths(family, height, width):
+    packed, theirs = family
+    rng = np.random.default_rng([61, height, width])
+    for order in ("any", "ascending", "descending"):
+        rows, columns = rng.permutation(160)[:height], rng.permutation(160)[:width]
+        if order != "any":
+            rows = rows[np.argsort(packed.lengths[rows])]
+            columns = columns[np.argsort(packed.lengths[columns])]
+        if order == "descending":
+            rows, columns = rows[::-1], columns[::-1]
+        for a, b in ((rows, columns), (columns, rows)):
+            assert_same(ALIGN(packed, a, b, scheme_of(), 1), theirs[np.ix_(a, b)])
+
+
+@pytest.mark.parametrize("threads", [1, 2, 3])
+def test_threads_do_not_matter(family, threads):
+    packed, theirs = family
+    everyone = np.arange(160)
+    assert_same(ALIGN(packed, everyone, everyone, scheme_of(), threads), theirs)
+    assert_same(ALIGN(packed, everyone, everyone[5:9], scheme_of(), threads), theirs[:, 5:9])
+
+
+def test_rows_and_columns_that_overlap_and_repeat(family):
+    packed, theirs = family
+    rng = np.random.default_rng(62)
+    for height, width in ((40, 50), (200, 3), (2, 150), (100, 90)):
+        rows, columns = rng.integers(0, 30, height), rng.integers(20, 60, width)
+        mask = rng.random((height, width)) < 0.6
+        expected = theirs[np.ix_(rows, columns)]
+        assert_same(ALIGN(packed, rows, columns, scheme_of(), 2), expected)
+        assert_same(ALIGN(packed, rows, columns, scheme_of(), 2, mask), expected, mask)
+    same = np.full(70, 11)
+    assert_same(ALIGN(packed, same, same, scheme_of(), 2), theirs[np.ix_(same, same)])
+
+
+def masks_of(rng, height, width):
+    for density in (0.01, 0.1, 0.5, 0.9, 1):
+        yield rng.random((height, width)) < density
+    empty = np.zeros((height, width), dtype=bool)
+    yield empty
+    for part in ((height // 2, slice(None)), (slice(None), width - 1), (height - 1, width // 2)):
+        one = empty.copy()
+        one[part] = True
+        yield one
+    yield rng.random(height)[:, None] < np.full(width, 0.3)  # whole rows
+    yield np.tile(rng.random(width) < 0.3, (height, 1))
+    yield np.tri(height, width, dtype=bool)
+
+
+@pytest.mark.parametrize(("height", "width"), [(1, 40), (40, 1), (60, 12), (12, 60), (130, 100)])
+def test_masks_of_all_densities(family, height, width):
+    packed, theirs = family
+    rng = np.random.default_rng([63, height, width])
+    for number, mask in enumerate(masks_of(rng, height, width)):
+        rows, columns = rng.permutation(160)[:height], rng.permutation(160)[:width]
+        before = mask.copy()
+        ours = ALIGN(packed, rows, columns, scheme_of(), 1 + number % 3, mask)
+        assert_same(ours, theirs[np.ix_(rows, columns)], mask)
+        assert np.array_equal(mask, before)
+        turned = ALIGN(packed, columns, rows, scheme_of(), 1, mask.T)  # not of C's order
+        assert_same(turned, theirs[np.ix_(columns, rows)], mask.T)
+
+
+def test_half_of_a_square_is_enough(family):
+    packed, theirs = family
+    rng, everyone = np.random.default_rng(64), np.arange(160)
+    coin = np.triu(rng.random((160, 160)) < 0.5, 1)
+    mask = coin | np.triu(~coin, 1).T  # of (i, j) and (j, i) one, none with itself
+    assert np.count_nonzero(mask) == 160 * 159 // 2
+    ours = ALIGN(packed, everyone, everyone, scheme_of(), 2, mask)
+    assert_same(ours, theirs, mask)
+    both = np.maximum(ours, ours.T)
+    assert np.array_equal(both[~np.eye(160, dtype=bool)], theirs[~np.eye(160, dtype=bool)])
+
+
+def test_sequences_of_one_letter():
+    rng = np.random.default_rng(65)
+    ones, alone = [bytes([letter]) for letter in AMINO_ACIDS] * 2, scheme_of()
+    assert assert_identical(ones, range(40), range(40), alone).max() == 11
+    sequences = [*relatives(rng, 60, 200), *ones]
+    sequences = [sequences[i] for i in rng.permutation(100)]
+    assert_identical(sequences, range(50), range(100), alone)
+    repeats = [
+        bytes([letter]) * int(size) for letter, size in zip(b"AW" * 35, range(70), strict=True)
+    ]
+    assert_identical(repeats[2:], range(34), range(68), alone)
+
+
+def test_very_long_sequences_among_short_ones():
+    rng = np.random.default_rng(66)
+    long = rng.choice(AMINO_ACIDS, 40_000)
+    part = np.where(rng.random(12_000) < 0.2, rng.choice(AMINO_ACIDS, 12_000), long[900:12_900])
+    sequences = [*relatives(rng, 80, 120), long.tobytes(), part.tobytes(), long[:7_000].tobytes()]
+    sequences += [long[7_000 + 300 * i : 7_000 + 330 * i + 40].tobytes() for i in range(15)]
+    rows = np.concatenate([np.arange(0, 40), [80, 81, 82], np.arange(83, 98)])
+    columns = np.concatenate([np.arange(40, 50), [81, 85, 82], np.arange(90, 98)])
+    scores = assert_identical(sequences, rows, columns, scheme_of())
+    assert scores.max() > 2**15
+    assert np.count_nonzero((scores > 255) & (scores < 2**15)) > 20
+
+
+def test_a_million_residues_with_short_sequences():
+    rng = np.random.default_rng(67)
+    whole = rng.choice(AMINO_ACIDS, 1_000_000)
+    sequences = [whole[i * 190_000 :][: 5 + 18 * i].tobytes() for i in range(5)]
+    sequences += [*relatives(rng, 2, 40), whole.tobytes()]
+    scores = assert_identical(sequences, range(7), [7], scheme_of())
+    assert scores.max() > 255
+
+
+# Draws of all this together.
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_whatever_is_drawn(seed):
+    rng = np.random.default_rng([68, seed])
+    if seed % 3 == 0:
+        scheme = drawn_scheme(rng, int(rng.integers(1, 36)), int(rng.choice([2, 9, 40, 130, 900])))
+    else:
+        gap_open = int(rng.choice([0, 1, 3, 10, 11, 14, 40, 130]))
+        name = str(rng.choice(_built_in_names()))
+        scheme = scheme_of(name, gap_open, int(rng.integers(0, min(gap_open, 9) + 1)))
+    longest = int(rng.choice([2, 20, 100, 400]))
+    count = int(rng.choice([3, 30, 90, 150])) if longest < 400 else 30
+    sequences = relatives(rng, count, longest, letters_of(scheme.matrix))
+    rows = rng.integers(0, count, rng.integers(1, 1 + min(count, 90)))
+    columns = rng.integers(0, count, rng.integers(1, 1 + min(count, 50)))
+    mask = rng.random((rows.size, columns.size)) < rng.choice([0.02, 0.3, 0.95, 1])
+    theirs = np.zeros(mask.shape, dtype=np.int32)
+    kind = "_striped_32" if scheme.gap_open > scheme.gap_extend else ""
+    pairs = np.nonzero(mask)
+    theirs[pairs] = parasail_scores(sequences, rows[pairs[0]], columns[pairs[1]], scheme, kind)
+    ours = ALIGN(pack(sequences), rows, columns, scheme, int(rng.integers(1, 4)), mask)
+    assert_same(ours, theirs, mask)
+
+
+@pytest.mark.slow
+def test_100000_pairs_and_some_of_the_longest_proteins():
+    rng, scores = np.random.default_rng(16), []
+    for _ in range(26):
+        sequences = relatives(rng, 64, 2_000)
+        sequences += [s for _ in range(32) for s in related_pair(rng, 2_000)]
+        scores.append(assert_identical(sequences, range(64), range(64, 126), scheme_of()))
+    scores = np.concatenate(scores)
+    assert scores.size > 100_000
+    assert np.count_nonzero(scores > 255) > 3_000
+    for length in (12_000, 20_000, 35_000):
+        a = rng.choice(AMINO_ACIDS, length)
+        b = np.concatenate([a[: length // 2], rng.choice(AMINO_ACIDS, 12_000)])
+        triple = [a.tobytes(), b.tobytes(), rng.choice(a, 12_000).tobytes()]
+        found = assert_identical(triple, [0, 1], [1, 2], scheme_of())
+        assert (found > 2**15).any() == (length > 12_000)
+
+
+# Processors, and places that cannot be written.
+
+
+def digest_of_some_scores():
+    """Return a digest of scores of 8, 16 and 32 bits, of lanes that are full and that are not."""
+    digest = hashlib.sha256()
+    for number, (name, factor) in enumerate([("blosum62", 1), ("dnafull", 1), ("pam30", 200)]):
+        scheme = scheme_of(name, 11 * factor, factor, factor=factor)
+        rng = np.random.default_rng([69, number])
+        sequences = relatives(rng, 150, 260, letters_of(scheme.matrix))
+        for height, width in ((130, 20), (3, 100), (70, 1)):
+            rows, columns = rng.permutation(150)[:height], rng.permutation(150)[:width]
+            digest.update(ALIGN(pack(sequences), rows, columns, scheme, 2).tobytes())
+    return digest.hexdigest()
+
+
+ANOTHER_PROCESS = """
+from alignment.test_lanes_identity import digest_of_some_scores
+from numba.core.registry import cpu_target
+print(digest_of_some_scores(), cpu_target.target_context.codegen().magic_tuple()[1])
+"""
+
+
+def in_another_process(cache, before=None, **environment):
+    """Return the digest that another process prints, and the processor it compiled for."""
+    cache.mkdir()
+    environment |= {"PYTHONPATH": os.pathsep.join(sys.path), "NUMBA_CACHE_DIR": str(cache)}
+    done = subprocess.run(
+        [sys.executable, "-c", ANOTHER_PROCESS],
+        env=os.environ | environment,
+        stdout=subprocess.PIPE,
+        check=True,
+        text=True,
+        preexec_fn=before,
+    )
+    return done.stdout.split()
+
+
+def test_the_digest_is_of_parasails_scores(monkeypatch):
+    ours = digest_of_some_scores()
+    seen = []
+
+    def by_parasail(packed, rows, columns, scheme, threads):
+        bounds = zip(packed.offsets[:-1], packed.offsets[1:], strict=True)
+        sequences = [packed.letters[a:b].tobytes() for a, b in bounds]
+        seen.append(oracle(sequences, rows, columns, scheme).astype(np.int32))
+        return seen[-1]
+
+    monkeypatch.setattr(sys.modules[__name__], "ALIGN", by_parasail)
+    assert digest_of_some_scores() == ours
+    scores = np.concatenate([part.ravel() for part in seen])
+    for low, high in ((0, 255), (256, 2**15), (2**16, 2**31)):
+        assert np.count_nonzero((low <= scores) & (scores < high)) > 20
+
+
+@pytest.mark.skipif(platform.machine().lower() not in ("x86_64", "amd64"), reason="x86-64 only")
+@pytest.mark.parametrize(
+    ("processor", "features"), [("x86-64", ""), ("nehalem", "+sse4.2"), ("haswell", "+avx,+avx2")]
+)
+def test_machine_code_of_all_widths_has_the_same_scores(tmp_path, processor, features):
+    if "avx2" in features and not binding.get_host_cpu_features()["avx2"]:
+        pytest.skip("this processor has no AVX2")
+    target = {"NUMBA_CPU_NAME": processor, "NUMBA_CPU_FEATURES": features}
+    digest, compiled_for = in_another_process(tmp_path / "cache", **target)
+    assert compiled_for == processor
+    assert digest == digest_of_some_scores()
+
+
+def test_where_nothing_can_be_written_the_scores_are_the_same(tmp_path):
+    def full():
+        resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
+
+    digest, _ = in_another_process(tmp_path / "cache", full)
+    assert digest == digest_of_some_scores()
+    assert not list((tmp_path / "cache").rglob("*.nb?"))
