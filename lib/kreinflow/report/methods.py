@@ -80,7 +80,7 @@ def methods_text(
 
 def beside_parasail(scoring: Mapping[str, Any], config: Mapping[str, Any]) -> bool:
     """Tell whether anything beside parasail may align sequences, and is held against it."""
-    return config["alignment"]["backend"] == "auto" and scoring["mode"] == "local"
+    return bool(config["alignment"]["backend"] == "auto" and scoring["mode"] == "local")
 
 
 def _e(value: object) -> str:
