@@ -62,6 +62,7 @@ rule align_class_scores:
         blocks=len(BLOCKS),
         columns="candidates",
         backend=CONFIG["alignment"]["backend"],
+        seed=CONFIG["seed"],
         code=code("alignment.py"),
     script:
         "../scripts/alignment.py"
@@ -91,6 +92,7 @@ rule align_columns:
         blocks=len(BLOCKS),
         columns="landmarks",
         backend=CONFIG["alignment"]["backend"],
+        seed=CONFIG["seed"],
         code=code("alignment.py"),
     script:
         "../scripts/alignment.py"

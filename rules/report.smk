@@ -107,6 +107,12 @@ rule draw_figures:
 rule write_report:
     input:
         of_datasets("times.tsv"),
+        aligned=[
+            path
+            for dataset in DATASETS
+            for stage in ("class_scores", "columns")
+            for path in PLANS[dataset].blocks(stage)
+        ],
         figures=lambda wildcards: [
             f"{RESULTS}/{dataset}/figures/{name}.svg" for dataset in DATASETS for name in FIGURES
         ],

@@ -32,6 +32,7 @@ rule score_unknown:
         scoring=setting("scoring"),
         data=str(DATA),
         backend=CONFIG["alignment"]["backend"],
+        seed=CONFIG["seed"],
         transforms=CONFIG["transforms"],
         transform_names=lambda wildcards: plan(wildcards).transforms,
         code=code("unknown_scores.py"),

@@ -11,7 +11,12 @@ from kreinflow.report.reading import read_dataset_report
 with logged(snakemake.log[0]) as console:
     config = snakemake.params.config
     datasets = [
-        read_dataset_report(Path(snakemake.output[0]).parent / name, name, part)
+        read_dataset_report(
+            Path(snakemake.output[0]).parent / name,
+            name,
+            part,
+            [path for path in snakemake.input.aligned if Path(path).parents[1].name == name],
+        )
         for name, part in config["datasets"].items()
     ]
     page = render_report(datasets, config, package_versions())

@@ -43,6 +43,7 @@ with logged(snakemake.log[0]) as console:
             threads=snakemake.threads,
             memory_mb=snakemake.resources.alignment_memory_mb,
             progress=ProgressPrinter(console.terminal, f"unknown {snakemake.wildcards.dataset}"),
+            seed=params.seed,
         )
         console.say(str(report))
     scores = open_scores(dataset, scheme, folder)

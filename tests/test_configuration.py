@@ -1,6 +1,7 @@
 """The configuration: the shipped files are valid, and each kind of mistake is named."""
 
 import copy
+import itertools
 import re
 from pathlib import Path
 
@@ -8,6 +9,8 @@ import pytest
 import yaml
 from jsonschema import Draft202012Validator
 
+from kreinflow.alignment.backends import BACKENDS
+from kreinflow.alignment.scoring import MODES
 from kreinflow.configuration import (
     complete_configuration,
     load_configuration,
@@ -196,7 +199,8 @@ MISTAKES = [
     ("datasets.demo.final", "pcvm", "datasets.demo.final: recipe 'pcvm' is not defined"),
     ("datasets.demo.scoring", {"gap_open": 1, "gap_extend": 2}, "gap_open must be"),
     ("sead", 3, "top level: unknown key 'sead'; did you mean 'seed'?"),
-    ("alignment.backend", "opal", "did you mean 'pyopal'?"),
+    ("alignment.backend", "parasial", "did you mean 'parasail'?"),
+    ("alignment.backend", "pyopal", "alignment.backend: 'pyopal' is none of auto, parasail"),
     ("recipes", "atuo", "recipes: 'atuo' is not a list or auto"),
     ("recipes", "auto", "selectors and learners cannot be given beside auto"),
     ("recipes.0.transform", "lgo", "'lgo' is none of .* did you mean 'log'?"),
@@ -315,7 +319,7 @@ def test_a_missing_file_is_named(tmp_path):
         load_configuration(tmp_path / "nothing.yaml")
 
 
-def test_modes_that_the_alignment_backend_cannot_do_are_refused(content):
+def test_transforms_that_cannot_take_scores_below_0_are_refused(content):
     content["datasets"]["demo"]["scoring"] = {"mode": "semiglobal"}
     with pytest.raises(InputError, match="semiglobal alignments can score below 0.* mode local"):
         complete_configuration(content)
@@ -323,11 +327,17 @@ def test_modes_that_the_alignment_backend_cannot_do_are_refused(content):
         if owner.get("method") != "uniform":
             owner["transform"] = "normalised"
     complete_configuration(content)
-    content["alignment"]["backend"] = "pyopal"
-    with pytest.raises(InputError, match="demo.scoring.mode: .* pyopal cannot make semiglobal al"):
-        complete_configuration(content)
-    content["datasets"]["demo"]["scoring"] = {"mode": "local"}
-    assert complete_configuration(content)["alignment"]["backend"] == "pyopal"
+
+
+def test_backends_align_in_all_modes_and_the_default_is_the_fastest(content):
+    assert complete_configuration(content)["alignment"]["backend"] == BACKENDS[0] == "auto"
+    for owner in (*content["selectors"].values(), *content["recipes"]):
+        if owner.get("method") != "uniform":
+            owner["transform"] = "normalised"
+    for backend, mode in itertools.product(BACKENDS, MODES):
+        content["alignment"]["backend"] = backend
+        content["datasets"]["demo"]["scoring"] = {"mode": mode}
+        assert complete_configuration(content)["alignment"]["backend"] == backend
 
 
 def test_defaults_of_a_kernel_and_a_generator_are_filled_in():

@@ -72,7 +72,6 @@ def test_environments_hold_what_their_scripts_import_and_no_more():
     """The packages of an environment are those that its rules' scripts reach, by whatever way."""
     names = {"Bio": "biopython", "yaml": "pyyaml", "sklearn": "scikit-learn"}
     names["llvmlite"] = "numba"  # which pins its version
-    names["scoring_matrices"] = "scoring-matrices"
     rules = "\n".join(path.read_text() for path in sorted((ROOT / "rules").glob("*.smk")))
     pairs = re.findall(
         r'conda:\s+"\.\./envs/(\w+)\.yaml"(?:(?!^rule ).)*?script:\s+"\.\./scripts/(\w+\.py)"',

@@ -189,12 +189,6 @@ def _check_scoring(plan: DatasetPlan, place: str, refuse: Refuse) -> None:
         )
     if scoring["gap_open"] < scoring["gap_extend"]:
         raise refuse(f"{place}.scoring", "gap_open must be at least gap_extend.")
-    if plan.config["alignment"]["backend"] == "pyopal" and mode != "local":
-        raise refuse(
-            f"{place}.scoring.mode",
-            f"the alignment backend pyopal cannot make {mode} alignments. "
-            "Use alignment.backend parasail, or mode local.",
-        )
     for owner, transform in plan.transforms_by_owner().items():
         if mode != "local" and transform not in ("raw", "normalised"):
             raise refuse(

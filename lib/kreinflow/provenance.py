@@ -24,7 +24,6 @@ _PACKAGES = (
     "numpy",
     "pandas",
     "parasail",
-    "pyopal",
     "rapidfuzz",
     "scikit-learn",
     "scipy",

@@ -5,7 +5,10 @@ from dataclasses import replace
 import pandas as pd
 import pytest
 
+from kreinflow.alignment import backends
 from kreinflow.classify.classification import COLUMNS, classify_file
+from kreinflow.commands.classify import BACKENDS
+from kreinflow.schema import schema
 from small_inputs import write_fasta
 
 
@@ -19,7 +22,7 @@ def test_the_table_is_that_of_the_library(classified, trained, tmp_path):
 def test_a_record_does_not_depend_on_the_others_threads_or_backend(classified, trained, tmp_path):
     outputs = [
         classified(trained.path, trained.fasta, "--threads", threads, "--backend", backend)
-        for threads, backend in ((1, "parasail"), (3, "parasail"), (2, "pyopal"))
+        for threads, backend in ((1, "parasail"), (3, "parasail"), (2, "auto"))
     ]
     assert outputs[0] == outputs[1] == outputs[2]
     lines = outputs[0].splitlines()
@@ -28,11 +31,18 @@ def test_a_record_does_not_depend_on_the_others_threads_or_backend(classified, t
         assert classified(trained.path, alone).splitlines() == [lines[0], lines[place + 1]]
 
 
-def test_a_backend_that_cannot_align_as_the_model_does(refused, trained, tmp_path):
+def test_the_backends_are_those_of_the_library_and_of_the_config():
+    keys = schema()["properties"]["alignment"]["properties"]
+    assert list(BACKENDS) == list(backends.BACKENDS) == keys["backend"]["enum"]
+
+
+def test_a_model_of_other_alignments_than_local_ones(classified, trained, tmp_path):
     path = tmp_path / "global.safetensors"
     replace(trained.model, scheme=replace(trained.model.scheme, mode="global")).save(path)
-    message = refused("classify", path, trained.fasta, "--backend", "pyopal")
-    assert "the model's alignments are global, which pyopal cannot make. Use parasail" in message
+    by_default = classified(path, trained.fasta)
+    assert by_default != classified(trained.path, trained.fasta)
+    for backend in BACKENDS:
+        assert classified(path, trained.fasta, "--backend", backend) == by_default
 
 
 def test_the_landmarks_are_listed(classified, trained):

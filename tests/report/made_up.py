@@ -89,6 +89,7 @@ def run_tables(n_classes, n_folds, n, n_recipes=9):
             "store": "e3" * 16,
             "scheme": settings()["scoring"],
         },
+        "agreed": 4_000,
         "landmarks": made_up_landmarks(places, models, classes, rng),
         "factors": factors,
         "spectrum": spectrum,
@@ -211,6 +212,7 @@ def config(n_recipes=9):
     keys = ("name", "transform", "selector", "correction", "learner")
     return {
         "seed": 1,
+        "alignment": {"backend": "auto"},
         "inner_folds": 3,
         "reject_error": 0.01,
         "reject_confidence": 0.9,

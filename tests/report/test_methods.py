@@ -43,9 +43,17 @@ def test_it_tells_what_the_threshold_was_chosen_for():
 
 
 def test_it_tells_what_aligned():
-    assert "aligned with parasail" in text_of(settings())
-    whole = config() | {"alignment": {"backend": "pyopal"}}
-    assert f"aligned with Opal {cite('rognes2011')} and parasail" in text_of(settings(), whole)
+    text = text_of(settings())
+    lanes = f"aligned side by side, one in each lane of a vector register {cite('rognes2011')}, or"
+    assert f"{lanes} with parasail {cite('daily2016')} where that is faster" in text
+    assert "Each job scored some of its pairs, drawn at random, with parasail too" in text
+    alone = config() | {"alignment": {"backend": "parasail"}}
+    other = settings()
+    other["scoring"]["mode"] = "global"  # which only parasail can do
+    for text in (text_of(settings(), alone), text_of(other)):
+        assert f"Sequences were aligned with parasail {cite('daily2016')}: " in text
+        assert "with parasail too" not in text
+        assert cite("rognes2011") not in text
 
 
 def test_it_does_not_tell_what_did_not_run():

@@ -132,13 +132,28 @@ def test_same_bytes_again_and_from_written_tables(tables, html):
 
 def test_times_can_be_taken_out(tables, html):
     def without_times(text):
-        start = text.index('<section class="times">')
-        return text[:start] + text[text.index("</section>", start) :]
+        return re.sub('<section class="times">.*?</section>', "", text, flags=re.DOTALL)
 
     slower = tables["times"].assign(seconds=tables["times"]["seconds"] * 2, host="another")
-    other, _ = report_page(tables, times=slower)
+    other, _ = report_page(tables, times=slower, agreed=17)  # after an interruption
     assert other != html
     assert without_times(other) == without_times(html)
+
+
+def test_it_tells_what_aligned_and_how_many_pairs_agreed_with_parasail(tables):
+    text = text_of(tables)
+    assert (
+        "700,000 pairs were aligned for all folds and selectors together by the backend auto,"
+        in text
+    )
+    assert "In the last runs of these jobs parasail scored 4,000 pairs, and all agreed." in text
+    assert "nothing was aligned: the store had all scores" in text_of(tables, agreed=0)
+    alone = config() | {"alignment": {"backend": "parasail"}}
+    text = report_page(tables, alone)[1].all_text
+    assert "together by the backend parasail," in text
+    assert "agreed" not in text
+    scheme = tables["alignments"]["scheme"] | {"mode": "semiglobal"}
+    assert "agreed" not in text_of(tables, alignments=tables["alignments"] | {"scheme": scheme})
 
 
 def test_jobs_of_more_than_one_kind_of_processor_are_told(tables, html):

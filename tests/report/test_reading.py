@@ -77,6 +77,12 @@ def test_what_the_page_says_is_read_from_the_files_of_the_run(tables, tmp_path, 
     write_json(folder / "dataset" / "summary.json", {"statistics": tables["statistics"]})
     write_json(folder / "columns" / "alignments.json", tables["alignments"])
     write_json(folder / "map.json", tables["landmark_map"])
+    blocks = [
+        folder / "alignment" / f"{name}.0.json" for name in ("class_scores", "columns", "old")
+    ]
+    for path, agreed in zip(blocks, ({"agreed": 3_500}, {"agreed": 500}, {}), strict=True):
+        write_json(path, {"block": 0} | agreed)
+    write_json(folder / "alignment" / "columns.1.json", {"agreed": 9})  # of an earlier config
     for name in CAPTIONS:
         if asked or name != "unknown":
             write_text(folder / "figures" / f"{name}.svg", f"<svg>{name}</svg>")
@@ -91,9 +97,9 @@ def test_what_the_page_says_is_read_from_the_files_of_the_run(tables, tmp_path, 
         write_table(folder / "unknown" / "families.tsv", families)
         line = {"label": "01", "reject": "no", "landmark_score": 0.5, "problem": ""}
         write_table(folder / "classified" / "unlabelled.tsv", pd.DataFrame([line]))
-    found = read_dataset_report(folder, "demo", settings)
+    found = read_dataset_report(folder, "demo", settings, blocks)
     assert (found.name, found.settings) == ("demo", settings)
-    for name in ("statistics", "alignments", "landmark_map", "final_recipe"):
+    for name in ("statistics", "alignments", "agreed", "landmark_map", "final_recipe"):
         assert getattr(found, name) == getattr(expected, name)
     for name in ("models", "summary", "comparison", "per_class", "times", "landmarks", "factors"):
         one, other = getattr(found, name), getattr(expected, name)

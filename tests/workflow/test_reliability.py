@@ -1,6 +1,7 @@
 """Whatever happens to a run, the same bytes come out."""
 
 import fcntl
+import json
 import os
 import re
 import shlex
@@ -28,6 +29,17 @@ def test_cores_blocks_and_backend_do_not_matter(workflow, small_config, referenc
             report.write_text(text.replace("blocks: 1\n", "blocks: 2\n"))
             run.assert_same(reference)
         run.assert_same(reference, "scores.npy")
+
+
+def test_the_report_counts_the_pairs_that_parasail_scored_too(reference):
+    folder = reference.folder / "results" / "small"
+    jobs = [json.loads(path.read_text()) for path in (folder / "alignment").glob("*.json")]
+    assert [job["backend"] for job in jobs] == 4 * ["auto"]
+    agreed = sum(job["agreed"] for job in jobs)
+    # No job has more than 1,000 pairs, so all of them are scored twice.
+    assert agreed == json.loads((folder / "columns" / "alignments.json").read_text())["aligned"] > 0
+    report = (reference.folder / "results" / "report.html").read_text()
+    assert f"parasail scored {agreed:,} pairs, and all agreed" in report
 
 
 @pytest.mark.parametrize(

@@ -10,8 +10,8 @@ from kreinflow.commands.outputs import output
 from kreinflow.errors import InputError
 
 HELP = "classify new objects with a model"
-BACKENDS = ("parasail", "pyopal")
-"""What can align, the default first; imported only when something is aligned."""
+BACKENDS = ("auto", "parasail")
+"""Those of :mod:`kreinflow.alignment.backends`, which is slow to import; the default first."""
 
 
 def add(parser: argparse.ArgumentParser) -> None:
@@ -35,7 +35,8 @@ def add(parser: argparse.ArgumentParser) -> None:
         "--backend",
         choices=BACKENDS,
         default=BACKENDS[0],
-        help="library that aligns (default: parasail); the result does not depend on it, either",
+        help="what aligns: auto, the fastest way that is exact, checked by parasail (default), or "
+        "parasail alone; the result does not depend on it, either",
     )
     parser.add_argument(
         "--strict", action="store_true", help="end at the first record that cannot be classified"
@@ -84,11 +85,6 @@ def _classify(options: argparse.Namespace) -> None:
 
     with output("-o", options.output, options.model, options.input) as write:
         model = Model.load(options.model)
-        if options.backend == "pyopal" and model.scheme and model.scheme.mode != "local":
-            raise InputError(
-                f"--backend pyopal: the model's alignments are {model.scheme.mode}, which pyopal "
-                "cannot make. Use parasail."
-            )
         tables = classify_batches(
             model,
             Path(options.input),

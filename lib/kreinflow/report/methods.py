@@ -56,8 +56,8 @@ def methods_text(
     settings : mapping
         The data set's part of the config: source, scoring, folds, recipes, final.
     config : mapping
-        The whole config: selectors, learners, recipes, transforms, inner_folds, reject_error,
-        reject_coverage.
+        The whole config: alignment, selectors, learners, recipes, transforms, inner_folds,
+        reject_error, reject_coverage.
     final_recipe : str
         The recipe of the final model.
 
@@ -76,6 +76,11 @@ def methods_text(
         _learners(recipes, config),
         _evaluation(settings, config, len(recipes), final_recipe),
     ]
+
+
+def beside_parasail(scoring: Mapping[str, Any], config: Mapping[str, Any]) -> bool:
+    """Tell whether anything beside parasail may align sequences, and is held against it."""
+    return bool(config["alignment"]["backend"] == "auto" and scoring["mode"] == "local")
 
 
 def _e(value: object) -> str:
@@ -110,15 +115,23 @@ def _data(
         return Markup(text)
     text += " " if text else ""
     scoring = settings["scoring"]
-    library = f"parasail {cite('daily2016')}"
-    if config.get("alignment", {}).get("backend") == "pyopal":
-        library = f"Opal {cite('rognes2011')} and {library}, whose scores are the same"
+    way = f"with parasail {cite('daily2016')}"
+    if beside_parasail(scoring, config):
+        way = (
+            f"side by side, one in each lane of a vector register {cite('rognes2011')}, or {way} "
+            "where that is faster or the scores need more bits"
+        )
     text += (
-        f"Sequences were aligned with {library}: "
+        f"Sequences were aligned {way}: "
         f"{_MODES.get(scoring['mode'], _e(scoring['mode']))} alignment, matrix "
         f"{_e(scoring['matrix'])}, a gap of n residues costing {_e(scoring['gap_open'])} + "
         f"(n - 1) {_e(scoring['gap_extend'])}. Identical sequences were aligned once. "
     )
+    if beside_parasail(scoring, config):
+        text += (
+            "Each job scored some of its pairs, drawn at random, with parasail too; all scores "
+            "were the same. "
+        )
     constants = config.get("transforms", {}).get("log", {})
     names = list(dict.fromkeys(recipe["transform"] for recipe in recipes))
     ways = [_TRANSFORMS[name].format(a=constants.get("a", 20)) for name in names]

@@ -34,8 +34,9 @@ def render_report(
 
     Its only script sorts tables; without it the page is complete.
 
-    Times stand in elements ``<section class="times">`` and the config in
-    ``<section class="config">``; all else depends on data, settings of results and versions alone.
+    Times and what else differs from run to run stand in elements ``<section class="times">`` and
+    the config in ``<section class="config">``; all else depends on data, settings of results and
+    versions alone.
 
     Parameters
     ----------
@@ -86,7 +87,7 @@ def _view(number: int, data: DatasetReport, config: Mapping[str, Any]) -> dict[s
         "unit": unit,
         **_verdict(data),
         **_final_model(data, config),
-        **_input_and_landmarks(data),
+        **_input_and_landmarks(data, config),
         "comparison": sections.comparison(data.comparison, data.summary, cost, unit),
         "recipe_table": sections.recipes(measured(data.models)),
         "automatic": sections.automatic(data, config, accuracies, cost, unit)
@@ -141,7 +142,7 @@ def _final_model(data: DatasetReport, config: Mapping[str, Any]) -> dict[str, An
     }
 
 
-def _input_and_landmarks(data: DatasetReport) -> dict[str, Any]:
+def _input_and_landmarks(data: DatasetReport, config: Mapping[str, Any]) -> dict[str, Any]:
     """Return what was read, and what it was compared with."""
     substitutions = data.statistics["substitutions"].items()
     replaced = [(name, f"{count:,}") for name, count in substitutions]
@@ -151,7 +152,7 @@ def _input_and_landmarks(data: DatasetReport) -> dict[str, Any]:
         "dropped": sections.dropped(data.statistics["dropped"]),
         "substitutions": Table(["substitution", "residues"], replaced),
         "files": Table(["file", "sha256"], list(data.statistics["files"].items()), {0, 1}),
-        "alignments": sections.alignments(data.alignments),
+        "alignments": sections.alignments(data, config),
         "landmarks": sections.landmarks(measured(data.landmarks)),
         "factors": sections.factors(measured(data.factors)),
     }

@@ -83,6 +83,8 @@ class DatasetReport:
     alignments : mapping
         With aligned, self_scores, full_matrix, distinct, store, scheme (both None if nothing was
         aligned).
+    agreed : int
+        Pairs that parasail scored too, with the same result.
     landmarks : DataFrame
         Columns selector, repeat, fold, class, radius, reached; one row a landmark of a fold.
     factors : DataFrame
@@ -114,6 +116,7 @@ class DatasetReport:
     settings: Mapping[str, Any]
     statistics: Mapping[str, Any]
     alignments: Mapping[str, Any]
+    agreed: int
     landmarks: pd.DataFrame
     factors: pd.DataFrame
     models: pd.DataFrame
@@ -172,7 +175,9 @@ def read_points(path: str | os.PathLike[str], classes: Sequence[str]) -> pd.Data
     return points
 
 
-def read_dataset_report(folder: Path, name: str, settings: Mapping[str, Any]) -> DatasetReport:
+def read_dataset_report(
+    folder: Path, name: str, settings: Mapping[str, Any], blocks: Paths
+) -> DatasetReport:
     """Read what the page says of a data set from its folder of results.
 
     Parameters
@@ -181,6 +186,9 @@ def read_dataset_report(folder: Path, name: str, settings: Mapping[str, Any]) ->
     name : str
     settings : mapping
         The data set's part of the config.
+    blocks : iterable of paths
+        What the jobs that aligned wrote of their blocks. Those of versions up to 0.4.0 had no pair
+        scored twice.
     """
     names = ("models", "summary", "comparison", "per_class")
     evaluation = read_tables(folder / "evaluation" / f"{table}.tsv" for table in names)
@@ -195,6 +203,7 @@ def read_dataset_report(folder: Path, name: str, settings: Mapping[str, Any]) ->
         settings=settings,
         statistics=read_json(folder / "dataset" / "summary.json")["statistics"],
         alignments=read_json(folder / "columns" / "alignments.json"),
+        agreed=sum(read_json(path).get("agreed", 0) for path in blocks),
         landmarks=read_folds((folder / "landmarks" / name for name in trained), LANDMARK_COLUMNS),
         factors=read_folds((folder / "factors" / name for name in trained), FACTOR_COLUMNS),
         **evaluation,

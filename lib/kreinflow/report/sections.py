@@ -9,6 +9,7 @@ import pandas as pd
 from kreinflow.automatic import fits
 from kreinflow.evaluation.inner_choice import chosen_recipes
 from kreinflow.evaluation.metrics import INNER_CHOICE
+from kreinflow.report.methods import beside_parasail
 from kreinflow.report.reading import DatasetReport
 from kreinflow.report.tables import (
     Table,
@@ -64,8 +65,12 @@ def dropped(reasons: Mapping[str, Any]) -> Table:
     return Table(["reason", "records", "which"], rows, {0, 2}, wrapped=2)
 
 
-def alignments(done: Mapping[str, Any]) -> dict[str, str] | None:
-    """Return how many pairs were aligned, beside those of the full matrix."""
+def alignments(data: DatasetReport, config: Mapping[str, Any]) -> dict[str, Any] | None:
+    """Return how many pairs were aligned and by what, beside those of the full matrix.
+
+    ``agreed`` is None where nothing but parasail may have aligned.
+    """
+    done = data.alignments
     if not done["aligned"]:
         return None
     return {
@@ -74,6 +79,8 @@ def alignments(done: Mapping[str, Any]) -> dict[str, str] | None:
         "share": f"{100 * done['aligned'] / max(done['full_matrix'], 1):.1f}",
         "self_scores": f"{done['self_scores']:,}",
         "store": str(done["store"]),
+        "backend": config["alignment"]["backend"],
+        "agreed": data.agreed if beside_parasail(done["scheme"], config) else None,
     }
 
 
