@@ -1,0 +1,231 @@
+"""Whole jobs, before and after: ``kreinflow classify`` of many queries, timed from outside.
+
+    python benchmarks/jobs.py --old FOLDER     this checkout and that of another version in FOLDER
+    python benchmarks/jobs.py                  this one alone
+    python benchmarks/jobs.py --quick          a look whether it runs
+
+The queries and the model of 150 landmarks are made here, from a fixed seed, once for both versions.
+Their runs are interleaved. Seconds are those of the whole command, processor seconds those of all
+its threads. The tables that they write are compared; the exit code is 1 if they differ. The share
+of the alignment is measured in this process, with this version.
+
+Other whole jobs are timed by commands of their own; of another version with ``PYTHONPATH=OLD/lib``
+before them, in the folder OLD:
+
+    python benchmarks/scale.py --parts laptop             82,525 x 1,000: the stages read, align,
+                                                          columns; it can be ended after them
+    time snakemake --cores 2 --configfile examples/pfam30.yaml --config data=FOLDER results=NEW
+"""
+
+import argparse
+import os
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+from unittest.mock import patch
+
+import numpy as np
+
+from kreinflow.alignment import backends
+from kreinflow.alignment.backends import backend_named, checked
+from kreinflow.alignment.engine import align_pairs, pack, self_scores
+from kreinflow.alignment.scoring import ScoringScheme, load_substitution_matrix
+from kreinflow.alignment.transforms import make_transform
+from kreinflow.classify import new_objects
+from kreinflow.classify.classification import classify_batches, write_tables
+from kreinflow.classify.model_file import Model, final_model
+from kreinflow.krein.landmark_kernel import Landmarks, TrainingPart, landmark_kernel
+from kreinflow.models.factor_file import factor_table
+from kreinflow.models.factors import make_factors
+from kreinflow.models.inner_folds import InnerFits, inner_partition
+from kreinflow.models.reject_threshold import RejectRule
+from kreinflow.models.training import Training
+from kreinflow.sequences.dataset import Dataset
+from kreinflow.sequences.payload import Sequences, digest
+from scale import CLASSES, make_families
+
+TRAINING = 2_000  # records that the model learns from
+RECIPE = {
+    "name": "jobs",
+    "selector": "first",
+    "transform": "log",
+    "rank": "misfit",
+    "correction": "none",
+    "learner": "ny_ikfd",
+}
+LEARNER = {"method": "ny_ikfd", "scatter": "pooled", "bias": "least_squares", "ridge": "inner"}
+AIM = 0.8  # of the time is to be alignment
+
+
+def make_input(folder: Path, queries: int, length: int, landmarks: int) -> None:
+    """Write queries.fasta, few.fasta and the model of one mean length."""
+    families = folder / "families.fasta"
+    make_families(families, TRAINING + queries, CLASSES, length)
+    records = families.read_bytes().split(b">")[1:]
+    families.unlink()
+    for name, part in (
+        ("queries.fasta", records[TRAINING:]),
+        ("few.fasta", records[TRAINING : TRAINING + 500]),
+    ):
+        (folder / name).write_bytes(b"".join(b">" + record for record in part))
+    lines = [record.split(b"\n") for record in records[:TRAINING]]
+    labels = [header.split()[1].decode() for header, *_ in lines]
+    residues = tuple(line[1] for line in lines)
+    make_model(labels, residues, landmarks).save(folder / "model.safetensors")
+
+
+def make_model(labels: list[str], residues: tuple[bytes, ...], landmarks: int) -> Model:
+    """Train a model whose landmarks are the first records."""
+    classes, codes = np.unique(labels, return_inverse=True)
+    every, rows = np.arange(len(residues)), np.arange(landmarks)
+    dataset = Dataset(
+        ids=tuple(f"s{i}" for i in every),
+        labels=codes,
+        classes=tuple(classes.tolist()),
+        rows=every,
+        digests=tuple(map(digest, residues)),
+        payload=Sequences(residues),
+    )
+    scheme = ScoringScheme(load_substitution_matrix("blosum62"), gap_open=11, gap_extend=1)
+    packed = pack(residues)
+    chosen = Landmarks(
+        backend_named("auto")(packed, every, rows, scheme, 2),
+        self_scores(packed, every, scheme, 2).astype(np.float64),
+        dataset.lengths.astype(np.float64),
+        rows,
+        codes[rows],
+        dataset.kind,
+    )
+    part = TrainingPart(every, codes, every, dataset.classes)
+    transform = make_transform(RECIPE["transform"], scheme)
+    (entry,) = make_factors(chosen, part, {transform.name: transform}, [RECIPE])
+    fits = InnerFits(inner_partition(part, 3, 1, "r0f0"))
+    trained = Training(chosen, part, fits, RejectRule(0.05), seed=1).train(
+        RECIPE, LEARNER, entry.corrected["none"], landmark_kernel(chosen, part, transform)
+    )
+    (row,) = factor_table([entry]).to_dict("records")
+    factor = {str(name): value for name, value in row.items()}
+    source, figures = {"molecule": "protein"}, {"recipe": RECIPE["name"]} | trained.figures
+    return final_model(dataset, trained.classifier, scheme, source, figures, factor, rows.tolist())
+
+
+def classified(
+    checkout: Path, folder: Path, queries: str, out: Path, threads: int
+) -> tuple[float, float]:
+    """Run ``kreinflow classify`` of a checkout; return its seconds and processor seconds."""
+    command = [sys.executable, "-m", "kreinflow.cli", "classify", "model.safetensors", queries]
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    start = time.perf_counter()
+    subprocess.run(
+        [*command, "-o", out, "--threads", str(threads)],
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": str(checkout / "lib")},
+        check=True,
+        stderr=subprocess.DEVNULL,
+    )
+    seconds = time.perf_counter() - start
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return seconds, sum(
+        getattr(after, kind) - getattr(before, kind) for kind in ("ru_utime", "ru_stime")
+    )
+
+
+def shares(folder: Path, queries: str, threads: int) -> tuple[float, float, float]:
+    """Return the seconds to classify in this process, those in alignments, and in the check."""
+    spent = {"alignment": 0.0, "check": 0.0}
+
+    def timed(what: str, function: Callable[..., Any]) -> Callable[..., Any]:
+        def call(*arguments: Any, **options: Any) -> Any:
+            start = time.perf_counter()
+            try:
+                return function(*arguments, **options)
+            finally:
+                spent[what] += time.perf_counter() - start
+
+        return call
+
+    model = Model.load(folder / "model.safetensors")
+    with ExitStack() as changes:
+        changes.enter_context(
+            patch.object(new_objects, "checked", lambda align: timed("alignment", checked(align)))
+        )
+        changes.enter_context(patch.object(backends, "align_pairs", timed("check", align_pairs)))
+        out = changes.enter_context((folder / "share.tsv").open("w", encoding="utf-8"))
+        start = time.perf_counter()
+        write_tables(classify_batches(model, folder / queries, threads), out.write)
+        seconds = time.perf_counter() - start
+    return seconds, spent["alignment"], spent["check"]
+
+
+def compare(folder: Path, checkouts: dict[str, Path], count: int, given: Any) -> bool:
+    """Print the lines of one length of queries; return whether all tables are the same."""
+    best = {name: (np.inf, np.inf) for name in checkouts}
+    tables = {}
+    for repeat in range(given.repeats + 1):
+        queries = "queries.fasta" if repeat else "few.fasta"  # first of all, what is compiled
+        for name, checkout in checkouts.items():
+            out = folder / f"{name}.tsv"
+            found = classified(checkout, folder, queries, out, given.threads)
+            if repeat:
+                best[name] = min(best[name][0], found[0]), min(best[name][1], found[1])
+                tables[name] = out.read_bytes()
+    for name, (seconds, processor) in best.items():
+        print(f"| {name} | {seconds:.2f} | {processor:.2f} | {count / seconds:,.0f} |", flush=True)
+    if len(best) > 1:
+        before, after = best["before"], best["after"]
+        print(f"| times as fast | {before[0] / after[0]:.2f} | {before[1] / after[1]:.2f} | |")
+    return len(set(tables.values())) == 1
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--old", type=Path, help="checkout of another version")
+    parser.add_argument("--queries", type=int, default=100_000)
+    parser.add_argument("--lengths", type=int, nargs="+", default=[150, 350], help="mean lengths")
+    parser.add_argument("--landmarks", type=int, default=150)
+    parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument("--quick", action="store_true", help="2,000 queries, once")
+    given = parser.parse_args()
+    if given.quick:
+        given.queries, given.repeats = 2_000, 1
+    here = Path(__file__).resolve().parents[1]
+    checkouts = {"before": given.old.resolve()} if given.old else {}
+    checkouts["after"] = here
+    same = True
+    for length in given.lengths:
+        with tempfile.TemporaryDirectory() as name:
+            folder = Path(name)
+            make_input(folder, given.queries, length, given.landmarks)
+            print(
+                f"\n{given.queries:,} queries of mean length {length}, {given.landmarks} "
+                f"landmarks, {given.threads} threads, best of {given.repeats} repeats\n\n"
+                "| `kreinflow classify` | seconds | processor seconds | queries a second |\n"
+                "|---|---|---|---|",
+                flush=True,
+            )
+            equal = compare(folder, checkouts, given.queries, given)
+            same &= equal
+            shares(folder, "few.fasta", given.threads)
+            seconds, alignment, check = min(
+                shares(folder, "queries.fasta", given.threads) for _ in range(given.repeats)
+            )
+            print(
+                f"\nWithout the start of the command {seconds:.2f} seconds, "
+                f"{given.queries / seconds:,.0f} queries a second; of these {alignment:.2f} in "
+                f"alignments, {100 * alignment / seconds:.0f} % (the aim is {100 * AIM:.0f} %), "
+                f"with {check:.2f} in those by parasail of the sample."
+            )
+            if given.old:
+                print(f"The tables are the same: {'yes' if equal else 'NO'}")
+    return 0 if same else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
