@@ -151,24 +151,29 @@ def test_schemes_that_the_kernel_cannot_take_are_parasails(monkeypatch):
 
 def test_the_longest_members_are_cut_off_where_that_is_cheaper():
     rng = np.random.default_rng(56)
-    sizes = rng.integers(1, 65, 40)
-    ends = np.cumsum(sizes)
-    ranges = np.stack([ends - sizes, ends], axis=1)
-    lengths = np.concatenate([-np.sort(-rng.lognormal(5, 1.2, n).astype(int) - 1) for n in sizes])
-    of_kernel, of_pair = rng.uniform(50, 500, 40), rng.uniform(5, 60, 40)
-    starts, costs = np.empty(40, dtype=np.int64), np.empty(40)
-    lanes.cut_batches(lengths, ranges, of_kernel, of_pair, starts, costs)
-    kept = 0
+    lengths = -np.sort(-rng.lognormal(5, 1.2, 300).astype(int) - 1)
+    packed = pack([b"A" * length for length in (*lengths, *rng.integers(20, 800, 50))])
+    scores = np.zeros((300, 50), dtype=np.int32)
+    rectangle = batches._Rectangle(
+        packed, numbers(0, 300), numbers(300, 350), scores, scores.ravel(), np.array([50, 1])
+    )
+    ranges = batches._ranges(rng.multinomial(288, np.full(12, 1 / 12)) + 1)
+    landmark_ranges = np.sort(rng.integers(0, 51, (12, 2)), axis=1)
+    laid_out = batches._Batches(numbers(0, 300), ranges, numbers(0, 50), landmark_ranges)
+    starts, costs = batches._cut(rectangle, laid_out, 64)
+    cut = 0
     for batch, (first, last) in enumerate(ranges):
         own = lengths[first:last]
+        landmarks = packed.lengths[300:][slice(*landmark_ranges[batch])]
+        of_pair, of_kernel = (10 + landmarks / 20).sum(), landmarks.sum() + 50
         every = [
-            own[:k].sum() * of_pair[batch] + (own[k] * of_kernel[batch] if k < own.size else 0)
+            own[:k].sum() * of_pair + (own[k] * of_kernel if k < own.size else 0)
             for k in range(own.size + 1)
         ]
         assert np.isclose(costs[batch], min(every))
         assert np.isclose(every[starts[batch] - first], min(every))
-        kept += first < starts[batch] < last
-    assert kept > 5
+        cut += first < starts[batch] < last
+    assert cut >= 2
 
 
 def test_any_number_of_lanes_gives_the_same_scores(monkeypatch, left_over):

@@ -230,13 +230,14 @@ def _cheaper_side(
 
 def _shared_batches(rectangle: _Rectangle, lanes: int) -> _Batches:
     """Return batches for many landmarks at once: of those that most members are wanted for."""
-    from kreinflow.alignment import lanes as loops  # slow to import
-
-    order = rectangle.order
+    order, wanted = rectangle.order, rectangle.scores == _PENDING
     starts = np.arange(0, order.size, lanes)
     ends = np.minimum(starts + lanes, order.size)
-    counts = loops.wanted_counts(rectangle.scores, _PENDING, order, lanes)
-    shared = (counts >= _SHARED * (ends - starts)[:, None]) & rectangle.possible & (counts > 0)
+    shared = np.zeros((starts.size, rectangle.landmarks.size), dtype=bool)
+    for batch, (start, end) in enumerate(zip(starts, ends, strict=True)):
+        of_members = wanted[order[start:end]].view(np.uint8)
+        counts = np.add.reduce(of_members, axis=0, dtype=np.uint8)
+        shared[batch] = rectangle.possible & (counts >= _SHARED * (end - start))
     landmarks = np.nonzero(shared)[1]
     return _Batches(order, np.stack([starts, ends], axis=1), landmarks, _ranges(shared.sum(axis=1)))
 
@@ -267,24 +268,29 @@ def _ranges(sizes: IntArray) -> IntArray:
 
 
 def _cut(rectangle: _Rectangle, batches: _Batches, lanes: int) -> tuple[IntArray, FloatArray]:
-    """Return the first member of each batch that the kernel aligns, and what the batch costs."""
-    from kreinflow.alignment import lanes as loops  # slow to import
+    """Return the first member of each batch that the kernel aligns, and what the batch costs.
 
+    Members before it are left to parasail. The kernel takes its steps for each column of the
+    longest member, parasail for each column of each member.
+    """
+    first, end = batches.member_ranges.T
+    if not first.size:
+        return first, np.empty(0)
     lengths = rectangle.sequences.lengths
     of_landmarks = lengths[rectangle.landmarks[batches.landmarks]].astype(np.float64)
-    letters = _sums(of_landmarks, batches.landmark_ranges)
+    of_kernel = _sums(of_landmarks, batches.landmark_ranges) + _PROFILE_STEPS
     pair_steps = (_COLUMN_STEPS + _RESIDUE_STEPS * of_landmarks) * 1.5 ** np.log2(64 / lanes)
-    n = len(batches.member_ranges)
-    starts, costs = np.empty(n, dtype=np.int64), np.empty(n)
-    loops.cut_batches(
-        lengths[rectangle.members[batches.members]],
-        batches.member_ranges,
-        letters + _PROFILE_STEPS,
-        _sums(pair_steps, batches.landmark_ranges),
-        starts,
-        costs,
-    )
-    return starts, costs
+    of_pair = _sums(pair_steps, batches.landmark_ranges)
+    columns = lengths[rectangle.members[batches.members]].astype(np.float64)
+    batch = np.repeat(np.arange(first.size), end - first)
+    before = np.cumsum(columns) - columns
+    before -= before[first][batch]
+    costs = before * of_pair[batch] + columns * of_kernel[batch]
+    least = np.minimum.reduceat(costs, first)
+    cheapest = np.flatnonzero(costs == least[batch])
+    starts = cheapest[np.searchsorted(batch[cheapest], np.arange(first.size))]
+    by_parasail = np.add.reduceat(columns, first) * of_pair
+    return np.where(by_parasail <= least, end, starts), np.minimum(by_parasail, least)
 
 
 def _sums(values: FloatArray, ranges: IntArray) -> FloatArray:

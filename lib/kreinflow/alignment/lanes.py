@@ -1,4 +1,4 @@
-"""The compiled loops over batches of sequences, in a module of their own: numba is slow to import.
+"""The compiled loop over batches of sequences, in a module of its own: numba is slow to import.
 
 A batch is a range of ``members``, one for each lane at most, the longest first, and a range of
 ``landmarks``. Both name sequences by their numbers.
@@ -96,36 +96,3 @@ def align_batches(
                     scores[place] = score - zero if score <= limit else -2
     # So long are the arrays needed whose addresses are all that the functions got.
     letters[:1], profile[:1], states[:1], shifts[:1] = 0, 0, 0, 0
-
-
-@compiled
-def cut_batches(
-    lengths: Any, ranges: Any, of_kernel: Any, of_pair: Any, starts: Any, costs: Any
-) -> None:
-    """Leave the longest members of batches to another aligner, where that is the cheaper way.
-
-    The kernel takes ``of_kernel`` of the batch for each column of its longest member, the other
-    ``of_pair`` for each column of each member. ``starts`` takes the first member that stays,
-    ``costs`` what the batch then costs.
-    """
-    for batch in range(ranges.shape[0]):
-        others = 0.0
-        starts[batch], costs[batch] = ranges[batch, 1], np.inf
-        for k in range(ranges[batch, 0], ranges[batch, 1]):
-            cost = others + lengths[k] * of_kernel[batch]
-            if cost < costs[batch]:
-                starts[batch], costs[batch] = k, cost
-            others += lengths[k] * of_pair[batch]
-        if others <= costs[batch]:
-            starts[batch], costs[batch] = ranges[batch, 1], others
-
-
-@compiled
-def wanted_counts(scores: Any, state: Any, order: Any, lanes: Any) -> Any:
-    """Return how many scores with each landmark are in a state, of batches of rows in ``order``."""
-    counts = np.zeros(((order.size + lanes - 1) // lanes, scores.shape[1]), dtype=np.int32)
-    for place in range(order.size):
-        batch, row = place // lanes, order[place]
-        for column in range(scores.shape[1]):
-            counts[batch, column] += scores[row, column] == state
-    return counts
