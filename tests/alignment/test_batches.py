@@ -151,7 +151,7 @@ def test_schemes_that_the_kernel_cannot_take_are_parasails(monkeypatch):
 
 def test_the_longest_members_are_cut_off_where_that_is_cheaper():
     rng = np.random.default_rng(56)
-    lengths = -np.sort(-rng.lognormal(5, 1.2, 300).astype(int) - 1)
+    lengths = -np.sort(-rng.lognormal(4, 1.8, 300).astype(int) - 1)
     packed = pack([b"A" * length for length in (*lengths, *rng.integers(20, 800, 50))])
     scores = np.zeros((300, 50), dtype=np.int32)
     rectangle = batches._Rectangle(
