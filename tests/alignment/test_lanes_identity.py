@@ -24,10 +24,12 @@ LANES = (16, 32, 64)
 
 
 @contextlib.contextmanager
-def all_in(lanes):
-    """Leave nothing to parasail that so many lanes can hold."""
+def all_in(lanes, *target):
+    """Leave nothing to parasail that so many lanes can hold; compile for a processor by name."""
     with pytest.MonkeyPatch.context() as patch:
         if BATCHES is not None:
+            kernel = BATCHES.kernel
+            patch.setattr(BATCHES, "kernel", lambda lanes, bits: kernel(lanes, bits, *target))
             patch.setattr(BATCHES, "lanes_here", lambda: lanes)
             patch.setattr(BATCHES, "_FEWEST_CELLS", 0)
             patch.setattr(BATCHES, "_COLUMN_STEPS", 1e9)
@@ -480,7 +482,7 @@ def test_100000_pairs_and_some_of_the_longest_proteins():
 # Processors, and places that cannot be written.
 
 
-def digest_of_some_scores():
+def digest_of_some_scores(*target):
     """Return a digest of scores of 8, 16 and 32 bits, of lanes that are full and that are not."""
     digest = hashlib.sha256()
     for number, (name, factor) in enumerate([("blosum62", 1), ("dnafull", 1), ("pam30", 200)]):
@@ -490,24 +492,26 @@ def digest_of_some_scores():
         for height, width in ((130, 20), (3, 100), (70, 1)):
             rows, columns = rng.permutation(150)[:height], rng.permutation(150)[:width]
             for lanes in LANES:
-                with all_in(lanes):
+                with all_in(lanes, *target):
                     digest.update(ALIGN(pack(sequences), rows, columns, scheme, 2).tobytes())
     return digest.hexdigest()
 
 
 ANOTHER_PROCESS = """
+import sys
 from alignment.test_lanes_identity import digest_of_some_scores
 from numba.core.registry import cpu_target
-print(digest_of_some_scores(), cpu_target.target_context.codegen().magic_tuple()[1])
+print(digest_of_some_scores(*sys.argv[1:]), cpu_target.target_context.codegen().magic_tuple()[1])
 """
 
 
-def in_another_process(cache, before=None, **environment):
-    """Return the digest that another process prints, and the processor it compiled for."""
+def in_another_process(cache, *target, before=None):
+    """Return the digest that another process prints, and the processor numba compiled for."""
     cache.mkdir()
-    environment |= {"PYTHONPATH": os.pathsep.join(sys.path), "NUMBA_CACHE_DIR": str(cache)}
+    environment = {"PYTHONPATH": os.pathsep.join(sys.path), "NUMBA_CACHE_DIR": str(cache)}
+    environment |= dict(zip(("NUMBA_CPU_NAME", "NUMBA_CPU_FEATURES"), target, strict=False))
     done = subprocess.run(
-        [sys.executable, "-c", ANOTHER_PROCESS],
+        [sys.executable, "-c", ANOTHER_PROCESS, *target],
         env=os.environ | environment,
         stdout=subprocess.PIPE,
         check=True,
@@ -541,8 +545,7 @@ def test_the_digest_is_of_parasails_scores(monkeypatch):
 def test_machine_code_of_all_widths_has_the_same_scores(tmp_path, processor, features):
     if "avx2" in features and not binding.get_host_cpu_features()["avx2"]:
         pytest.skip("this processor has no AVX2")
-    target = {"NUMBA_CPU_NAME": processor, "NUMBA_CPU_FEATURES": features}
-    digest, compiled_for = in_another_process(tmp_path / "cache", **target)
+    digest, compiled_for = in_another_process(tmp_path / "cache", processor, features)
     assert compiled_for == processor
     assert digest == digest_of_some_scores()
 
@@ -551,6 +554,6 @@ def test_where_nothing_can_be_written_the_scores_are_the_same(tmp_path):
     def full():
         resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
 
-    digest, _ = in_another_process(tmp_path / "cache", full)
+    digest, _ = in_another_process(tmp_path / "cache", before=full)
     assert digest == digest_of_some_scores()
     assert not list((tmp_path / "cache").rglob("*.nb?"))
