@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from llvmlite import binding
 
+from kreinflow.alignment import batches
 from kreinflow.alignment.alphabet import ResidueAlphabet
 from kreinflow.alignment.backends import backend_named
 from kreinflow.alignment.engine import NOT_ALIGNED, pack
@@ -19,7 +20,6 @@ from kreinflow.alignment.scoring import ScoringScheme, SubstitutionMatrix, _buil
 from sequence_pairs import AMINO_ACIDS, all_pairs, drawn, parasail_scores, scheme_of
 
 ALIGN = backend_named("auto")
-BATCHES = sys.modules.get("kreinflow.alignment.batches")
 LANES = (16, 32, 64)
 
 
@@ -27,13 +27,12 @@ LANES = (16, 32, 64)
 def all_in(lanes, *target):
     """Leave nothing to parasail that so many lanes can hold; compile for a processor by name."""
     with pytest.MonkeyPatch.context() as patch:
-        if BATCHES is not None:
-            kernel = BATCHES.kernel
-            patch.setattr(BATCHES, "kernel", lambda lanes, bits: kernel(lanes, bits, *target))
-            patch.setattr(BATCHES, "lanes_here", lambda: lanes)
-            patch.setattr(BATCHES, "_FEWEST_CELLS", 0)
-            patch.setattr(BATCHES, "_COLUMN_STEPS", 1e9)
-            patch.setattr(BATCHES, "_LEAST_STEPS", 20_000)  # so that there are several pieces
+        kernel = batches.kernel
+        patch.setattr(batches, "kernel", lambda lanes, bits: kernel(lanes, bits, *target))
+        patch.setattr(batches, "lanes_here", lambda: lanes)
+        patch.setattr(batches, "_FEWEST_CELLS", 0)
+        patch.setattr(batches, "_COLUMN_STEPS", 1e9)
+        patch.setattr(batches, "_LEAST_STEPS", 20_000)  # so that there are several pieces
         yield
 
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from kreinflow.alignment import engine
 from kreinflow.alignment.engine import NOT_ALIGNED, PackedSequences, in_threads, letter_codes
-from kreinflow.alignment.kernel import LETTERS, kernel, lanes_here
+from kreinflow.alignment.kernel import FEWEST_LANES, LETTERS, kernel, lanes_here
 from kreinflow.alignment.scoring import ScoringScheme
 from kreinflow.numerics import FloatArray, IntArray
 
@@ -123,7 +123,7 @@ def _aligners(sequences: PackedSequences, scheme: ScoringScheme, lanes: int) -> 
         lowest, highest = -(2 ** (bits - 1)), 2 ** (bits - 1) - 1
         zero = lowest + max(worst, scheme.gap_extend)
         limit = highest - best
-        if limit - zero < 2 ** (bits - 2):  # most scores would overflow
+        if worst > -lowest or limit - zero < 2 ** (bits - 2):  # most scores would overflow
             continue
         matrix = np.full((letters.size + 1, LETTERS), -worst, dtype=f"int{bits}")
         matrix[: letters.size, : letters.size] = table
@@ -186,7 +186,7 @@ def align_rectangle(
     lengths, lanes = sequences.lengths, lanes_here()
     if int(lengths[rows].sum()) * int(lengths[columns].sum()) < _FEWEST_CELLS:
         return engine.align_rectangle(sequences, rows, columns, scheme, threads, mask)
-    if max(rows.size, columns.size) <= lanes // 2:
+    if max(rows.size, columns.size) <= lanes // 2 and lanes > FEWEST_LANES:
         lanes //= 2
     aligners = _aligners(sequences, scheme, lanes)
     scores = np.full((rows.size, columns.size), NOT_ALIGNED, dtype=np.int32)

@@ -42,6 +42,9 @@ COLUMNS = 4
 LETTERS = 32
 """Letters that an alphabet may have: entries of a row of the substitution matrix."""
 
+FEWEST_LANES = 16
+"""8-bit lanes of the vectors that all processors have, and in which a profile is transposed."""
+
 
 @dataclass(frozen=True, eq=False)
 class Kernel:
@@ -306,7 +309,7 @@ def lanes_here() -> int:
     features = llvm.get_host_cpu_features()
     if features.get("avx512bw"):
         return min((64, 32), key=_seconds_of_a_lane)
-    return 32 if features.get("avx2") else 16
+    return 32 if features.get("avx2") else FEWEST_LANES
 
 
 def _seconds_of_a_lane(lanes: int) -> float:
