@@ -144,11 +144,19 @@ def unknown_pairs(input):
     return costs.unknown_pairs(statistics_of(input), union_of(input))
 
 
+def by_parasail(mode):
+    """Whether parasail makes all alignments of a mode."""
+    return CONFIG["alignment"]["backend"] == "parasail" or mode != "local"
+
+
+def aligned_seconds(wildcards, input, pairs):
+    mode = plan(wildcards).settings["scoring"]["mode"]
+    return costs.alignment_seconds(statistics_of(input), pairs, by_parasail(mode))
+
+
 def alignment_seconds(pairs, blocks=len(BLOCKS)):
     """An estimate for a block, for a function of the inputs that counts the pairs of all blocks."""
-    return lambda wildcards, input: costs.alignment_seconds(
-        statistics_of(input), pairs(input) / blocks
-    )
+    return lambda wildcards, input: aligned_seconds(wildcards, input, pairs(input) / blocks)
 
 
 def score_seconds(input):
@@ -261,7 +269,7 @@ def training_seconds(wildcards, input):
 
 def unknown_seconds(wildcards, input):
     pairs = unknown_pairs(input)
-    aligned = costs.alignment_seconds(statistics_of(input), pairs)
+    aligned = aligned_seconds(wildcards, input, pairs)
     return aligned + Seconds(score_seconds(input) * pairs)
 
 
@@ -290,7 +298,7 @@ def ours_seconds(wildcards, input):
     statistics = statistics_of(input)
     pairs = tested_share(wildcards) * costs.records(statistics) * landmarks_of(input)
     evaluated = Seconds(costs.EVALUATED_MB * present_mb(input))
-    return costs.alignment_seconds(statistics, pairs) + evaluated
+    return aligned_seconds(wildcards, input, pairs) + evaluated
 
 
 def classification_seconds(wildcards, input):
@@ -300,7 +308,8 @@ def classification_seconds(wildcards, input):
     mb = new.stat().st_size / 1e6 * (costs.UNPACKED if new.suffix == ".gz" else 1)
     try:
         with safetensors.safe_open(input.model, framework="numpy") as file:
-            kernel = json.loads(file.metadata()["kreinflow"])["header"]["kernel"]
+            header = json.loads(file.metadata()["kreinflow"])["header"]
+            kernel, scheme = header["kernel"], header["scheme"] or {}
             shapes = {name: file.get_slice(name).get_shape() for name in file.keys()}
     except (safetensors.SafetensorError, OSError, ValueError, KeyError, TypeError):
         return Seconds()  # the job will say what is wrong with it
@@ -312,4 +321,5 @@ def classification_seconds(wildcards, input):
     if kernel is not None:
         return costs.comparison_seconds(mb, landmarks, residues / max(1, landmarks), kernel)
     both = CONFIG["classify"].get(wildcards.name, {}).get("strand") == "both"
-    return costs.classification_seconds(2 * mb if both else mb, landmarks, residues)
+    mb, mode = 2 * mb if both else mb, scheme.get("mode", "local")
+    return costs.classification_seconds(mb, landmarks, residues, by_parasail(mode))

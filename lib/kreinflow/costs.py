@@ -50,9 +50,13 @@ TABLED_BYTES = 150
 
 # --- seconds of one thread. What threads share was measured on two of them, and counts twice -----
 
-ALIGNED_RESIDUE, ALIGNED_CELL = 3.5e-8, 6e-11
-"""Of a pair: lengths of 75 to 3,000 in benchmarks/results.md, with a quarter more for the work
-around it (``align`` in scale.tsv). Columns are dearer than cells, so short sequences are slow."""
+ALIGNED_PAIR, ALIGNED_CELL = 3e-8, 4e-11
+"""Of a pair by the backend auto, and of a product of its lengths: lengths of 30 to 3,000 with 32
+lanes in benchmarks/results.md, with a quarter more for the work around it."""
+
+PARASAIL_RESIDUE, PARASAIL_CELL = 3.5e-8, 6e-11
+"""Of a pair by parasail: lengths of 75 to 3,000, with a quarter more. Columns are dearer than
+cells, so short sequences are slow."""
 
 READ_MB = 0.3
 """Of a megabyte of the user's files: .13 s for FASTA (``read`` in scale.tsv), packed more."""
@@ -230,14 +234,24 @@ def records(statistics: Statistics) -> int:
     return int(sum(statistics["class_sizes"].values()))
 
 
-def alignment_seconds(statistics: Statistics, pairs: float) -> Seconds:
-    """Return the seconds of the alignment of pairs of mean length; 0 where nothing is aligned."""
+def alignment_seconds(statistics: Statistics, pairs: float, by_parasail: bool = False) -> Seconds:
+    """Return the seconds of the alignment of pairs of mean length; 0 where nothing is aligned.
+
+    Parameters
+    ----------
+    statistics : mapping
+    pairs : float
+    by_parasail : bool
+        Whether it aligns them all: it is named, or the mode is not local.
+    """
     length = float(statistics["lengths"].get("mean", 0))
-    return Seconds(shared=pairs * length * _of_residue(length))
+    return Seconds(shared=pairs * _pair_seconds(length, by_parasail) if length else 0.0)
 
 
-def _of_residue(length: float) -> float:
-    return ALIGNED_RESIDUE + ALIGNED_CELL * length
+def _pair_seconds(length: float, by_parasail: bool) -> float:
+    if by_parasail:
+        return length * (PARASAIL_RESIDUE + PARASAIL_CELL * length)
+    return ALIGNED_PAIR + ALIGNED_CELL * length * length
 
 
 def kernel_seconds(kernel: Mapping[str, Any], size: float) -> float:
@@ -271,7 +285,7 @@ def grouping_seconds(statistics: Statistics) -> Seconds:
 def clustering_seconds(statistics: Statistics) -> Seconds:
     """Return the seconds of clusters of relatives: all pairs of a class, some aligned thrice."""
     pairs = _all_pairs_of_classes(statistics)
-    return grouping_seconds(statistics) + 3 * alignment_seconds(statistics, pairs)
+    return grouping_seconds(statistics) + 3 * alignment_seconds(statistics, pairs, True)
 
 
 def gathering_seconds(statistics: Statistics, landmarks: int, of_score: float = 0) -> Seconds:
@@ -359,7 +373,9 @@ def training_seconds(
     return seconds
 
 
-def classification_seconds(text_mb: float, landmarks: int, residues: int) -> Seconds:
+def classification_seconds(
+    text_mb: float, landmarks: int, residues: int, by_parasail: bool = False
+) -> Seconds:
     """Return the seconds of classifying new sequences.
 
     Parameters
@@ -369,9 +385,12 @@ def classification_seconds(text_mb: float, landmarks: int, residues: int) -> Sec
     landmarks : int
     residues : int
         Of all landmarks together.
+    by_parasail : bool
+        See :func:`alignment_seconds`.
     """
-    aligned = 1e6 * text_mb * landmarks * _of_residue(residues / max(1, landmarks))
-    return Seconds(CLASSIFIED_MB * text_mb, aligned)
+    length = max(1.0, residues / max(1, landmarks))
+    pairs = 1e6 * text_mb / length * landmarks  # new sequences are as long as landmarks
+    return Seconds(CLASSIFIED_MB * text_mb, pairs * _pair_seconds(length, by_parasail))
 
 
 def comparison_seconds(
@@ -389,7 +408,7 @@ def competitor_seconds(statistics: Statistics, tested: float) -> Seconds:
     A search for best hits by BLAST takes that, one by alignment alone a third (docs/compare.md).
     """
     pairs = tested * (1 - tested) * records(statistics) ** 2
-    return dataset_seconds(statistics) + 3 * alignment_seconds(statistics, pairs)
+    return dataset_seconds(statistics) + 3 * alignment_seconds(statistics, pairs, True)
 
 
 def map_seconds(statistics: Statistics, landmarks: int) -> Seconds:
