@@ -14,7 +14,7 @@ from rapidfuzz.distance import Levenshtein
 from kreinflow.alignment.engine import align_rectangle
 from kreinflow.classify import new_objects
 from kreinflow.classify.classification import COLUMNS, classify_batches, classify_file
-from kreinflow.classify.new_objects import reverse_complement
+from kreinflow.classify.new_objects import reverse_complements
 from kreinflow.errors import InputError
 from kreinflow.sequences.fasta import read_any_fasta
 from small_inputs import (
@@ -332,16 +332,15 @@ def test_a_record_that_cannot_be_turned_does_not_lose_the_others(nucleotides, tm
     assert table["label"][1] == table["label"][2] == "a"
 
 
-def test_reverse_complement():
+def test_reverse_complements():
     letters = "ACGTRYSWKMBDHVN"
     rng = np.random.default_rng(0)
-    for _ in range(20):
-        sequence = "".join(rng.choice(list(letters), 50))
-        expected = str(Seq(sequence).reverse_complement())
-        assert reverse_complement(sequence.encode(), letters).decode() == expected
-    assert reverse_complement(b"AUCG", "ACGU") == b"CGAU"
+    sequences = ["".join(rng.choice(list(letters), n)) for n in range(50)]
+    turned = reverse_complements([s.encode() for s in sequences], letters)
+    assert [t.decode() for t in turned] == [str(Seq(s).reverse_complement()) for s in sequences]
+    assert reverse_complements([b"AUCG", b"A"], "ACGU") == [b"CGAU", b"U"]
     with pytest.raises(InputError, match="lacks the complement of 'R'"):
-        reverse_complement(b"ACR", "ACGTR")
+        reverse_complements([b"AC", b"VCR"], "ACGTRV")
 
 
 def test_letters_are_treated_as_in_training(tmp_path):

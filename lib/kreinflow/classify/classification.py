@@ -194,23 +194,20 @@ def _table(model: Model, batch: Batch) -> pd.DataFrame:
             "the model's decision for it is not finite. Its scores are too large, or the model is "
             "damaged."
         )
-    rows, found = np.arange(len(scored)), {}
     classes = np.array(model.classifier.classes, dtype=object)
     landmarks, landmark_scores = nearest_landmarks(model, batch)
-    first = probabilities.argmax(axis=1)
+    rows, first = np.arange(len(scored)), probabilities.argmax(axis=1)
     top = probabilities[rows, first]
     probabilities[rows, first] = -np.inf
     second = probabilities.argmax(axis=1)
-    next = probabilities[rows, second]
+    runner_up = probabilities[rows, second]
     found = {
         "label": classes[first],
         "probability": top,
         "runner_up": classes[second],
-        "runner_up_probability": next,
-        "reject": np.array(["no", "yes"], dtype=object)[
-            (top < model.classifier.reject_threshold).astype(np.intp)
-        ],
-        "margin": top - next,
+        "runner_up_probability": runner_up,
+        "reject": np.where(top < model.classifier.reject_threshold, "yes", "no"),
+        "margin": top - runner_up,
         "nearest_landmark": np.array(model.landmark_ids, dtype=object)[landmarks],
         "landmark_score": landmark_scores,
     }

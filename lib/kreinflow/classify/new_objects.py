@@ -171,10 +171,9 @@ class _Aligner:
         faults = self._faults(records, cleaned)
         places = np.delete(np.arange(len(records)), list(faults))
         n = len(places)
-        sequences = [cleaned[place] for place in places.tolist()] if faults else cleaned
+        sequences = [cleaned[place] for place in places.tolist()]
         if self.both_strands:
-            letters = self.scheme.matrix.alphabet
-            sequences = [*sequences, *(reverse_complement(s, letters) for s in sequences)]
+            sequences += reverse_complements(sequences, self.scheme.matrix.alphabet)
         scores, own = self._scores(sequences)
         strands = None
         if self.both_strands:
@@ -279,8 +278,8 @@ def normalised_scores(model: Model, scores: NDArray[Any], self_scores: FloatArra
 _COMPLEMENTS = dict(zip("ACGTUMRWSYKVHDBN", "TGCAAKYWSRMBDHVN", strict=True))
 
 
-def reverse_complement(sequence: bytes, letters: str) -> bytes:
-    """Return the other strand, of letters of a substitution matrix.
+def reverse_complements(sequences: Sequence[bytes], letters: str) -> list[bytes]:
+    """Return the other strand of each sequence, of letters of a substitution matrix.
 
     Letters that stand for several nucleotides become those that stand for their complements.
 
@@ -291,30 +290,31 @@ def reverse_complement(sequence: bytes, letters: str) -> bytes:
 
     Examples
     --------
-    >>> reverse_complement(b"AACGR", "ACGTRYN")
-    b'YCGTT'
+    >>> reverse_complements([b"AACGR", b"T"], "ACGTRYN")
+    [b'YCGTT', b'A']
     """
-    if (fault := _strand_fault(sequence, letters)) is not None:
+    if (fault := _strand_fault(b"".join(sequences), letters)) is not None:
         raise InputError(fault)
     pairs = _complements(letters)
     table = bytes.maketrans("".join(pairs).encode(), "".join(pairs.values()).encode())
-    return sequence.translate(table)[::-1]
+    return [sequence.translate(table)[::-1] for sequence in sequences]
 
 
 def _complements(letters: str) -> dict[str, str]:
-    return _COMPLEMENTS if "T" in letters else _COMPLEMENTS | {"A": "U"}
+    """Return the complement of each letter, where the matrix has it."""
+    pairs = _COMPLEMENTS if "T" in letters else _COMPLEMENTS | {"A": "U"}
+    return {letter: other for letter, other in pairs.items() if other in letters}
 
 
 def _strand_fault(sequence: bytes, letters: str) -> str | None:
     """Return why a sequence cannot be turned, or None."""
-    pairs = _complements(letters)
-    for letter in sorted(set(sequence.decode())):
-        if pairs.get(letter, "") not in set(letters):
-            return (
-                f"--strand both: the substitution matrix lacks the complement of {letter!r}. "
-                "Give sequences of one strand."
-            )
-    return None
+    left = sequence.translate(None, "".join(_complements(letters)).encode())
+    if not left:
+        return None
+    return (
+        f"--strand both: the substitution matrix lacks the complement of {chr(min(left))!r}. "
+        "Give sequences of one strand."
+    )
 
 
 def _compared(
