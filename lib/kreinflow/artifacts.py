@@ -186,7 +186,7 @@ def write_table(path: str | os.PathLike[str], table: pd.DataFrame) -> None:
 def table_text(table: pd.DataFrame, header: bool = True, separator: str = "\t") -> str:
     """Return a table as the text of a TSV, floats with all their digits.
 
-    The text is that of ``DataFrame.to_csv``, which takes twice as long.
+    The text is that of ``DataFrame.to_csv``, which takes longer.
     """
     columns: list[list[str]] = []
     for name, values in table.items():
