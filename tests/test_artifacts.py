@@ -170,6 +170,43 @@ def test_tables_come_back_with_all_digits(tmp_path, name):
     assert path.read_bytes() == first
 
 
+@pytest.mark.parametrize("separator", ["\t", ","])
+@pytest.mark.parametrize("header", [True, False])
+def test_the_text_of_a_table_is_that_of_pandas(header, separator):
+    rng = np.random.default_rng(2)
+    n = 200
+    words = np.array(
+        ["", "a", "b c", 'say "x"', '"', "a\tb", "a,b", "a\nb", "NA", "å"], dtype=object
+    )
+    numbers = rng.normal(size=n) * 10.0 ** rng.integers(-300, 300, n)
+    numbers[:6] = np.nan, np.inf, -np.inf, -0.0, 1e22, 5e-324
+    missing = rng.random(n) < 0.2
+    table = pd.DataFrame(
+        {
+            "text": rng.choice(words, n),
+            "missing": np.where(missing, None, rng.choice(words, n)),
+            "numbers": numbers,
+            "single": rng.normal(size=n).astype(np.float32),
+            "whole": rng.integers(-(2**62), 2**62, n),
+            "small": rng.integers(0, 9, n, dtype=np.uint8),
+            "yes": missing,
+            "mixed": np.array([1, 2.5, None, True, "x"] * (n // 5), dtype=object),
+            "nullable": pd.array(np.where(missing, None, 3), dtype="Int64"),
+            "a name,\tquoted": 1,
+        }
+    )
+    parts = [table, table.iloc[:1], table.iloc[:0], *(table[[name]] for name in table)]
+    for part in parts:
+        expected = part.to_csv(
+            sep=separator,
+            index=False,
+            header=header,
+            lineterminator="\n",
+            float_format=lambda value: repr(float(value)),
+        )
+        assert artifacts.table_text(part, header, separator) == expected
+
+
 def test_truncated_tables_and_missing_columns_are_refused(tmp_path):
     path = tmp_path / "t.tsv"
     path.write_text("id\tx\na\t1\n")

@@ -184,14 +184,29 @@ def write_table(path: str | os.PathLike[str], table: pd.DataFrame) -> None:
 
 
 def table_text(table: pd.DataFrame, header: bool = True, separator: str = "\t") -> str:
-    """Return a table as the text of a TSV, floats with all their digits."""
-    return table.to_csv(
-        sep=separator, index=False, header=header, lineterminator="\n", float_format=_repr_float
-    )
+    """Return a table as the text of a TSV, floats with all their digits.
+
+    The text is that of ``DataFrame.to_csv``, which takes longer.
+    """
+    columns: list[list[str]] = []
+    for name, values in table.items():
+        present = values.astype(object).where(values.notna(), "")
+        cells = [str(name)] if header else []
+        cells += map(str, present.tolist())  # of a float: the shortest text that reads back as it
+        if _has_signs("".join(cells), separator):
+            cells = [_quoted(cell) if _has_signs(cell, separator) else cell for cell in cells]
+        columns.append(cells)
+    if len(columns) == 1:  # else a row would be an empty line
+        columns[0] = [cell or _quoted(cell) for cell in columns[0]]
+    return "".join(f"{line}\n" for line in map(separator.join, zip(*columns, strict=True)))
 
 
-def _repr_float(value: Any) -> str:
-    return repr(float(value))  # the shortest text that reads back as the same number
+def _has_signs(text: str, separator: str) -> bool:
+    return '"' in text or separator in text or "\n" in text
+
+
+def _quoted(cell: str) -> str:
+    return '"' + cell.replace('"', '""') + '"'
 
 
 def read_table(

@@ -1,5 +1,6 @@
 """Classifying new sequences with a model: in all modes, with as few alignments as it says."""
 
+import itertools
 import re
 from dataclasses import replace
 
@@ -12,7 +13,7 @@ from rapidfuzz.distance import Levenshtein
 
 from kreinflow.classify import new_objects
 from kreinflow.classify.classification import COLUMNS, classify_batches, classify_file
-from kreinflow.classify.new_objects import reverse_complement
+from kreinflow.classify.new_objects import reverse_complements
 from kreinflow.errors import InputError, KreinflowError
 from kreinflow.sequences.fasta import read_any_fasta
 from sequence_pairs import Counting, too_large
@@ -79,7 +80,9 @@ def test_m_alignments_a_sequence_and_one_with_itself(tmp_path, monkeypatch):
 def test_scores_of_a_backend_are_held_against_parasail(tmp_path):
     new = write_fasta(tmp_path / "new.fasta", families(6)[:7])
     model, *_ = model_of(tmp_path, seed=5)
-    with pytest.raises(KreinflowError, match=r"score \d+, by parasail \d+. Use the alignment back"):
+    with pytest.raises(
+        KreinflowError, match=r"score \d+, by parasail \d+. This .* Use the alignment back"
+    ):
         classify_file(model, new, backend=too_large)
 
 
@@ -98,7 +101,7 @@ def test_batches_do_not_matter(tmp_path, monkeypatch, transform):
     assert len(faults) == len(expected)
     poor = whole[whole["id"] == "poor"].iloc[0]
     assert np.isnan(poor["landmark_score"])
-    for name, value in (("TILE", 7), ("_RESIDUES", 100), ("_RESIDUES", 1)):
+    for name, value in (("_RECORDS", 7), ("_LETTERS", 100), ("_LETTERS", 1)):
         with monkeypatch.context() as patch:
             patch.setattr(new_objects, name, value)
             sizes = [len(batch) for batch in classify_batches(model, new, on_fault=faults.append)]
@@ -107,6 +110,55 @@ def test_batches_do_not_matter(tmp_path, monkeypatch, transform):
         pd.testing.assert_frame_equal(parts, whole, check_exact=True)
     with pytest.raises(InputError, match=r"new\.fasta, record \d+ \(line \d+\), "):
         classify_file(model, new)
+
+
+def test_each_record_of_a_batch_has_its_own_fault(tmp_path):
+    model, *_ = model_of(tmp_path, seed=5)
+    fine = families(5)[0][2]
+    records = {
+        "one": (fine, ""),
+        "illegal": ("MKV1L", "residue 4 is '1', which the substitution matrix blosum62 lacks."),
+        "gap": ("MK-VL", "residue 3 is '-', which the substitution matrix blosum62 lacks."),
+        "nothing": ("", "has no residues. Add them or remove the record."),
+        "stops": ("**-", "has no residues. Remove the record."),
+        "accent": ("M\u00e4", "residue 2 is not an ASCII letter."),
+        "poor": ("XX", "scores 0 with itself, too little to compare it (transform log)."),
+        "two": (fine.lower() + "*", ""),
+    }
+    new = write_fasta(tmp_path / "new.fasta", [(id, "", s) for id, (s, _) in records.items()])
+    messages = []
+    table = classify_file(model, new, on_fault=messages.append)
+    assert table["id"].tolist() == list(records)
+    for problem, (_, expected) in zip(table["problem"], records.values(), strict=True):
+        assert problem.startswith(expected) if expected else not problem
+    places = [f"{new}, record {n} (line {2 * n - 1}), {id}: " for n, id in enumerate(records, 1)]
+    assert messages == [p + f for p, f in zip(places, table["problem"], strict=True) if f]
+    first, last = table.drop(columns="id").iloc[[0, -1]].to_numpy()
+    assert first.tolist() == last.tolist()
+
+
+def test_a_batch_holds_no_more_headers_than_residues(tmp_path, monkeypatch):
+    model, *_ = model_of(tmp_path, seed=5)
+    records = families(5)
+    long = write_fasta(tmp_path / "new.fasta", records, header="{id} " + "word " * 100)
+    monkeypatch.setattr(new_objects, "_LETTERS", 2000)
+    assert max(map(len, classify_batches(model, long))) == 4
+
+
+@pytest.mark.parametrize("classes", [2, 5])
+def test_the_first_of_equal_classes_is_taken(tmp_path, classes):
+    """The two likeliest classes are those of a stable sort."""
+    letters = tuple("abcde"[:classes])
+    write_fasta(tmp_path / "x.fasta", families(5, classes=letters))
+    model, *_ = trained_model(configuration(fasta_source()), tmp_path)
+    decision, m = model.classifier.decision, len(model.landmark_ids)
+    for intercept in itertools.product([0.0, 1.0], repeat=classes):
+        flat = replace(decision, weights=np.zeros((m, classes)), intercept=np.array(intercept))
+        changed = replace(model, classifier=replace(model.classifier, decision=flat))
+        row = classify_file(changed, tmp_path / "x.fasta").iloc[0]
+        first, second = np.argsort(-np.array(intercept), kind="stable")[:2]
+        assert (row["label"], row["runner_up"]) == (letters[first], letters[second])
+        assert row["margin"] == row["probability"] - row["runner_up_probability"]
 
 
 def test_a_sequence_that_no_memory_may_hold_is_a_fault_of_its_own(tmp_path, monkeypatch):
@@ -140,7 +192,7 @@ def test_sequences_are_read_as_they_are_needed(tmp_path, monkeypatch):
             yield record
 
     monkeypatch.setattr(new_objects, "read_any_fasta", counted)
-    monkeypatch.setattr(new_objects, "TILE", 4)
+    monkeypatch.setattr(new_objects, "_RECORDS", 4)
     done = 0
     for batch in classify_batches(model, tmp_path / "x.fasta"):
         done += len(batch)
@@ -245,7 +297,11 @@ def test_a_landmark_that_scores_nothing_with_itself_hides_no_strand(nucleotides,
     own[0] = 0.0
     model = replace(model, classifier=replace(model.classifier, landmark_self_scores=own))
     new = write_fasta(tmp_path / "new.fasta", map(turned, records))
-    assert set(classify_file(model, new, both_strands=True)["strand"]) == {"-"}
+    table = classify_file(model, new, both_strands=True)
+    assert set(table["strand"]) == {"-"}
+    # Nor is it the nearest.
+    assert (table["nearest_landmark"] != model.landmark_ids[0]).all()
+    assert table["landmark_score"].notna().all()
 
 
 def test_a_negative_score_is_a_fault_of_its_record(tmp_path):
@@ -281,16 +337,15 @@ def test_a_record_that_cannot_be_turned_does_not_lose_the_others(nucleotides, tm
     assert table["label"][1] == table["label"][2] == "a"
 
 
-def test_reverse_complement():
+def test_reverse_complements():
     letters = "ACGTRYSWKMBDHVN"
     rng = np.random.default_rng(0)
-    for _ in range(20):
-        sequence = "".join(rng.choice(list(letters), 50))
-        expected = str(Seq(sequence).reverse_complement())
-        assert reverse_complement(sequence.encode(), letters).decode() == expected
-    assert reverse_complement(b"AUCG", "ACGU") == b"CGAU"
+    sequences = ["".join(rng.choice(list(letters), n)) for n in range(50)]
+    turned = reverse_complements([s.encode() for s in sequences], letters)
+    assert [t.decode() for t in turned] == [str(Seq(s).reverse_complement()) for s in sequences]
+    assert reverse_complements([b"AUCG", b"A"], "ACGU") == [b"CGAU", b"U"]
     with pytest.raises(InputError, match="lacks the complement of 'R'"):
-        reverse_complement(b"ACR", "ACGTR")
+        reverse_complements([b"AC", b"VCR"], "ACGTRV")
 
 
 def test_letters_are_treated_as_in_training(tmp_path):

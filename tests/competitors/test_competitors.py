@@ -90,7 +90,7 @@ def test_the_nearest_neighbour_has_the_highest_score_of_parasail(tmp_path, famil
 def test_scores_of_the_nearest_neighbour_are_held_against_parasail(tmp_path, families, monkeypatch):
     competitor = made("smith_waterman", tmp_path, families)
     monkeypatch.setattr(backends, "backend_named", lambda name: too_large)
-    with pytest.raises(KreinflowError, match=r"score \d+, by parasail \d+. Use the alignment back"):
+    with pytest.raises(KreinflowError, match=r"score \d+, by parasail \d+. This is a fault"):
         competitor.predict(families[1][:2])
 
 

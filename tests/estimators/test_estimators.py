@@ -423,7 +423,7 @@ def test_the_alignment_kernel_is_the_transformed_score():
 def test_scores_of_the_alignment_kernel_are_held_against_parasail(monkeypatch):
     monkeypatch.setattr(alignment_kernel, "backend_named", lambda name: too_large)
     model = KreinNystroem("alignment", selector="all", rank=1.0)
-    with pytest.raises(KreinflowError, match=r"score \d+, by parasail \d+. Use the alignment back"):
+    with pytest.raises(KreinflowError, match=r"score \d+, by parasail \d+. This is a fault"):
         model.fit([record[2] for record in families(5, classes=("a", "b"), each=3)])
 
 

@@ -162,6 +162,27 @@ def test_lines_that_are_read_in_parts_are_those_of_biopython(tmp_path, monkeypat
         assert ours == [(t.strip(), s) for t, s in theirs if t.strip() and s], text
 
 
+def test_blocks_do_not_matter(tmp_path, monkeypatch):
+    """Wherever the blocks of a file end, records, their faults and places are the same."""
+    rng = random.Random(1)
+    parts = (
+        *(">", ">id", ">x y", "MKVLAAGH", "K", "1", "-*", "-----", "*", "ä", "\u202e", "\0"),
+        *("\n", "\n", "\n", "\r\n", "\r", " ", "\t", " \t ", "\u00a0", "\f\f\f\f\f\f"),
+    )
+    for _ in range(100):
+        begin = rng.choice(["", " \n\n", "\n\t", ">first ", ">a\n"])
+        text = begin + "".join(rng.choices(parts, k=rng.randint(1, 40)))
+        path = write(tmp_path, text.encode())
+        read = []
+        for block in (1 << 16, 1, 2, 5, 13):
+            monkeypatch.setattr(fasta, "_BLOCK", block)
+            try:
+                read.append([(*record, record.place) for record in read_any_fasta(path)])
+            except InputError as error:
+                read.append(str(error))
+        assert all(other == read[0] for other in read), text
+
+
 @pytest.mark.parametrize("width", [1, 60, 10**9])
 def test_a_sequence_is_cut_a_little_behind_the_longest(tmp_path, monkeypatch, width):
     monkeypatch.setattr(fasta, "_BLOCK", 10)

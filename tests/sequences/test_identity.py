@@ -247,7 +247,7 @@ def test_pairs_of_a_class_are_aligned_for_their_scores_in_one_call_a_sequence(mo
     pairs = []
     align = module.backend_named("auto")
 
-    def counted(packed, rows, columns, scheme, threads):
+    def counted(packed, rows, columns, scheme, threads, mask):
         scores = align(packed, rows, columns, scheme, threads)
         for (i, j), score in np.ndenumerate(scores):
             a, b = sequences[rows[i]].decode(), sequences[columns[j]].decode()

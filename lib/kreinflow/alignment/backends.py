@@ -15,7 +15,8 @@ from kreinflow.randomness import stream
 
 BACKENDS = ("auto", "parasail")
 
-_SAMPLE = 1_000  # pairs, or all
+SAMPLE = 1_000  # pairs, or all
+_SHOWN = 40  # residues of a sequence in a message
 
 
 class Backend(Protocol):
@@ -68,9 +69,10 @@ class Agreement:
         right: IntArray,
         scheme: ScoringScheme,
         threads: int,
-        advice: str = "Use the alignment backend parasail.",
+        advice: str = "",
     ) -> None:
-        self._left, self._right, self._advice = left, right, advice
+        self._sequences, self._left, self._right = sequences, left, right
+        self._advice = advice
         pairs = left.astype(np.int32), right.astype(np.int32)
         self._expected = align_pairs(sequences, *pairs, scheme, threads)
         self.agreed = 0
@@ -105,12 +107,19 @@ class Agreement:
         wrong = np.flatnonzero(scores != self._expected[pairs])
         if wrong.size:
             pair = pairs[wrong[0]]
+            a, b = (_shown(self._sequences, side[pair]) for side in (self._left, self._right))
             raise KreinflowError(
-                f"sequences {self._left[pair] + 1} and {self._right[pair] + 1} score "
-                f"{scores[wrong[0]]}, by parasail {self._expected[pair]}. {self._advice} "
-                "Please report this with the name of the processor."
+                f"the sequences {a} and {b} score {scores[wrong[0]]}, by parasail "
+                f"{self._expected[pair]}. This is a fault of kreinflow on this processor. Please "
+                f"report it with both sequences and the processor's name. {self._advice}".rstrip()
             )
         self.agreed += pairs.size
+
+
+def _shown(sequences: PackedSequences, number: int) -> str:
+    start, stop = sequences.offsets[number : number + 2]
+    first = sequences.letters[start : min(stop, start + _SHOWN)].tobytes().decode("ascii")
+    return first if stop - start <= _SHOWN else f"{first}... ({stop - start} residues)"
 
 
 def _places(numbers: IntArray, wanted: IntArray) -> IntArray:
@@ -120,14 +129,16 @@ def _places(numbers: IntArray, wanted: IntArray) -> IntArray:
     return np.where(numbers[places] == wanted, places, -1)
 
 
-def drawn_pairs(masks: Sequence[NDArray[np.bool_]], seed: int) -> list[tuple[IntArray, IntArray]]:
-    """Return rows and columns of some pairs of each mask, 1,000 together or all."""
+def drawn_pairs(
+    masks: Sequence[NDArray[np.bool_]], seed: int, size: int
+) -> list[tuple[IntArray, IntArray]]:
+    """Return rows and columns of some pairs of each mask, ``size`` together or all."""
     of_rows = [np.count_nonzero(mask, axis=1) for mask in masks]
     ends = np.cumsum([0, *(counts.sum() for counts in of_rows)])
     total = int(ends[-1])
     picked = np.sort(
         stream(seed, "pairs that parasail scores too").choice(
-            total, min(total, _SAMPLE), replace=False
+            total, min(total, size), replace=False
         )
         if total
         else np.empty(0, dtype=np.int64)
@@ -143,8 +154,11 @@ def drawn_pairs(masks: Sequence[NDArray[np.bool_]], seed: int) -> list[tuple[Int
     return pairs
 
 
-def checked(backend: Backend, seed: int = 0) -> Backend:
-    """Return a backend that holds 1,000 pairs of each call, or all, against parasail."""
+def checked(backend: Backend, size: int = SAMPLE, advice: str = "") -> Backend:
+    """Return a backend that holds so many pairs of each call, or all, against parasail.
+
+    ``advice`` is what to do if one differs, a sentence.
+    """
     if backend is align_rectangle:
         return backend
 
@@ -157,8 +171,8 @@ def checked(backend: Backend, seed: int = 0) -> Backend:
         mask: NDArray[np.bool_] | None = None,
     ) -> NDArray[np.int32]:
         wanted = np.ones((rows.size, columns.size), dtype=bool) if mask is None else mask
-        [(r, c)] = drawn_pairs([wanted], seed)
-        agreement = Agreement(sequences, rows[r], columns[c], scheme, threads)
+        [(r, c)] = drawn_pairs([wanted], 0, size)
+        agreement = Agreement(sequences, rows[r], columns[c], scheme, threads, advice)
         scores = backend(sequences, rows, columns, scheme, threads, mask)
         agreement.compare(np.arange(r.size), scores[r, c])
         return scores

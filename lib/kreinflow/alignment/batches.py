@@ -14,13 +14,13 @@ from numpy.typing import NDArray
 
 from kreinflow.alignment import engine
 from kreinflow.alignment.engine import NOT_ALIGNED, PackedSequences, in_threads, letter_codes
-from kreinflow.alignment.kernel import FEWEST_LANES, LETTERS, kernel, lanes_here
+from kreinflow.alignment.kernel import COLUMNS, FEWEST_LANES, LETTERS, kernel, lanes_here
 from kreinflow.alignment.scoring import ScoringScheme
 from kreinflow.numerics import FloatArray, IntArray
 
-_LONGEST = 10_000
+_LONGEST = 5_000
 """Residues of a sequence that lies in a lane, or is aligned with a batch. A profile takes 32 x 64
-bytes for each, 20 MB for a thread, and so long sequences seldom fill the lanes."""
+bytes for each, 10 MB for a thread, and so long sequences seldom fill the lanes."""
 
 _VECTOR_BYTES = 64
 
@@ -129,7 +129,7 @@ def _aligners(sequences: PackedSequences, scheme: ScoringScheme, lanes: int) -> 
         matrix[: letters.size, : letters.size] = table
         gap_open = min(scheme.gap_open, highest - zero)  # where no gap pays, dearer ones do not
         made = kernel(lanes * 8 // bits, bits)
-        of_kernel = made.profile, made.align, made.lanes, bits, letters.size
+        of_kernel = made.profile, made.align, made.lanes, bits, COLUMNS, letters.size
         numbers = np.array([*of_kernel, zero, gap_open, scheme.gap_extend, limit])
         found.append(_Aligner(made.lanes, numbers, matrix.view(np.uint8), number_of))
     return found

@@ -31,7 +31,6 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-import llvmlite.binding as llvm
 import numpy as np
 
 from kreinflow.numerics import COMPILER_ROOM, check_room
@@ -282,6 +281,8 @@ def kernel(lanes: int, bits: int, processor: str = "", features: str = "") -> Ke
     OSError
         If there is no memory for the compiler (``ENOMEM``), which would end the process.
     """
+    import llvmlite.binding as llvm  # 40 MB, and many jobs align nothing
+
     check_room(COMPILER_ROOM)
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
@@ -306,7 +307,9 @@ def lanes_here() -> int:
     Processors with 64 lanes may be slower with them than with 32: there both are timed, which
     takes some thousandths of a second.
     """
-    features = llvm.get_host_cpu_features()
+    from llvmlite.binding import get_host_cpu_features  # as in kernel
+
+    features = get_host_cpu_features()
     if features.get("avx512bw"):
         return min((64, 32), key=_seconds_of_a_lane)
     return 32 if features.get("avx2") else FEWEST_LANES

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from kreinflow.alignment.kernel import COLUMNS
 from kreinflow.alignment.loop import call
 from kreinflow.compiled import compiled
 
@@ -38,21 +37,21 @@ def align_batches(
     The score of a member and a landmark goes to ``scores`` at the sum of their places, each times
     its step, if -1 or -2 is there; -2 if it exceeds the limit.
     """
-    make_profile, align, lanes, bits, n_letters = kernel[:5]
-    zero, gap_open, gap_extend, limit = kernel[5:9]
+    make_profile, align, lanes, bits, at_once, n_letters = kernel[:6]
+    zero, gap_open, gap_extend, limit = kernel[6:10]
     size = lanes * bits // 8
     per_chunk = 128 // bits
     chunks = (n_letters + per_chunk - 1) // per_chunk
-    letter_bytes = COLUMNS * size
+    letter_bytes = at_once * size
     group_bytes = chunks * per_chunk * letter_bytes
     most_groups, longest = 0, 0
     for batch in range(start, stop):
         for k in range(member_ranges[batch, 0], member_ranges[batch, 1]):
             length = offsets[members[k] + 1] - offsets[members[k]]
-            most_groups = max(most_groups, (length + COLUMNS - 1) // COLUMNS)
+            most_groups = max(most_groups, (length + at_once - 1) // at_once)
         for k in range(landmark_ranges[batch, 0], landmark_ranges[batch, 1]):
             longest = max(longest, offsets[landmarks[k] + 1] - offsets[landmarks[k]])
-    letters = np.empty(most_groups * COLUMNS * lanes, dtype=np.uint8)
+    letters = np.empty(most_groups * at_once * lanes, dtype=np.uint8)
     profile = np.empty(most_groups * group_bytes + _ALIGNMENT, dtype=np.uint8)
     states = np.empty(2 * longest * size + _ALIGNMENT, dtype=np.uint8)
     best = np.empty(lanes, dtype=np.int32)
@@ -64,8 +63,8 @@ def align_batches(
         columns = 0
         for k in range(begin, end):
             columns = max(columns, offsets[members[k] + 1] - offsets[members[k]])
-        groups = (columns + COLUMNS - 1) // COLUMNS
-        columns = groups * COLUMNS
+        groups = (columns + at_once - 1) // at_once
+        columns = groups * at_once
         for lane in range(lanes):
             length = 0
             if begin + lane < end:
@@ -74,7 +73,7 @@ def align_batches(
                 for j in range(length):
                     letters[j * lanes + lane] = codes[residues[source + j]]
             for j in range(length, columns):
-                letters[j * lanes + lane] = n_letters  # which scores less than 0 with all
+                letters[j * lanes + lane] = n_letters  # which scores 0 or less with all
         call(make_profile, (letters.ctypes.data, columns, matrix.ctypes.data, of_profile, chunks))
         for k in range(landmark_ranges[batch, 0], landmark_ranges[batch, 1]):
             source = offsets[landmarks[k]]

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kreinflow.alignment.backends import Agreement, Backend, backend_named, drawn_pairs
+from kreinflow.alignment.backends import SAMPLE, Agreement, Backend, backend_named, drawn_pairs
 from kreinflow.alignment.batches import working_bytes
 from kreinflow.alignment.engine import pack
 from kreinflow.alignment.filling import Filling, FillReport, Rectangle, own_pairs
@@ -256,7 +256,7 @@ class ScoreStore:
             Fill block number ``block``, from 0, of ``blocks``.
         threads : int
         memory_mb : int
-            Bounds the pieces that are aligned and written, beside what the threads work with.
+            Bounds the pieces that are aligned and written, and the threads by what they work with.
         progress : callable, optional
             Called with (cells done, cells in all) about every second.
         seed : int
@@ -281,8 +281,10 @@ class ScoreStore:
             for rows, columns in rectangles
         ]
         lengths = self._packed.lengths
-        room = memory_mb * 1_000_000 - threads * working_bytes(lengths)
-        pairs_at_once = min(max(room // (2 * _BYTES_PER_PAIR), 10_000), 4_000_000)
+        room = memory_mb * 500_000  # half of it, for numbers that were not measured
+        threads = max(1, min(threads, room // (2 * max(working_bytes(lengths), 1))))
+        room -= threads * working_bytes(lengths)
+        pairs_at_once = min(max(room // _BYTES_PER_PAIR, 10_000), 4_000_000)
         seal_segments(self.folder, self.scheme.digest)
         home = self.folder / f"block_{block + 1}_of_{blocks}"
         with writing(home):
@@ -295,13 +297,14 @@ class ScoreStore:
                 for rows, columns, mask in todo
                 for tile in tiles(rows.size)
             )
-            drawn = drawn_pairs([mask for _, _, mask in todo], seed)
+            drawn = drawn_pairs([mask for _, _, mask in todo], seed, SAMPLE)
             parts = zip(todo, drawn, strict=True)
             pairs = [np.stack([rows[r], columns[c]]) for (rows, columns, _), (r, c) in parts]
             of_sample = np.hstack([np.empty((2, 0), dtype=np.int64), *pairs])
             advice = (
-                f"Delete the folders {home} and {self.folder.parent.parent}/alignment, whose "
-                "scores may be wrong too, and use the alignment backend parasail."
+                f"Delete the folders {self.folder} and {self.folder.parent.parent}/alignment: "
+                "other scores may be wrong too. Then set alignment.backend to parasail and run "
+                "again."
             )
             agreement = Agreement(
                 self._packed, of_sample[0], of_sample[1], self.scheme, threads, advice

@@ -90,7 +90,7 @@ def classify_batches(
         for batch in score_new(model, path, threads, both_strands, backend):
             table = _table(model, batch)
             for place, fault in sorted(batch.faults.items()):
-                message = f"{batch.places[place]}: {fault}"
+                message = f"{batch.place(place)}: {fault}"
                 if on_fault is None:
                     raise InputError(message)
                 on_fault(message)
@@ -176,9 +176,11 @@ def nearest_landmarks(model: Model, batch: Batch) -> tuple[NDArray[np.int64], Fl
         if model.kernel is not None:
             kind = make_kernel(model.kernel).kind
     dissimilar = model.scheme is None and kind in DISSIMILARITIES
-    order = -values if dissimilar else np.nan_to_num(values, nan=-np.inf)
-    nearest = order.argmax(axis=1)
-    score = np.take_along_axis(values, nearest[:, None], axis=1)[:, 0]
+    rows = np.arange(len(values))
+    nearest = (values.argmin if dissimilar else values.argmax)(axis=1)
+    unsure = np.flatnonzero(np.isnan(values[rows, nearest]))  # NaN counts as the largest
+    nearest[unsure] = np.nan_to_num(values[unsure], nan=-np.inf).argmax(axis=1)
+    score = values[rows, nearest]
     return nearest, np.sqrt(score) if kind == "dissimilarity" else score
 
 
@@ -192,17 +194,20 @@ def _table(model: Model, batch: Batch) -> pd.DataFrame:
             "the model's decision for it is not finite. Its scores are too large, or the model is "
             "damaged."
         )
-    order = np.argsort(-probabilities, axis=1, kind="stable")[:, :2]
-    top = np.take_along_axis(probabilities, order, axis=1)
     classes = np.array(model.classifier.classes, dtype=object)
     landmarks, landmark_scores = nearest_landmarks(model, batch)
+    rows, first = np.arange(len(scored)), probabilities.argmax(axis=1)
+    top = probabilities[rows, first]
+    probabilities[rows, first] = -np.inf
+    second = probabilities.argmax(axis=1)
+    runner_up = probabilities[rows, second]
     found = {
-        "label": classes[order[:, 0]],
-        "probability": top[:, 0],
-        "runner_up": classes[order[:, 1]],
-        "runner_up_probability": top[:, 1],
-        "reject": np.where(top[:, 0] < model.classifier.reject_threshold, "yes", "no"),
-        "margin": top[:, 0] - top[:, 1],
+        "label": classes[first],
+        "probability": top,
+        "runner_up": classes[second],
+        "runner_up_probability": runner_up,
+        "reject": np.where(top < model.classifier.reject_threshold, "yes", "no"),
+        "margin": top - runner_up,
         "nearest_landmark": np.array(model.landmark_ids, dtype=object)[landmarks],
         "landmark_score": landmark_scores,
     }

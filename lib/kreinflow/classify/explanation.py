@@ -81,7 +81,7 @@ def explain(
         be classified.
     """
     batch, number = _find(model, path, id, threads, both_strands)
-    place = batch.places[number]
+    place = batch.place(number)
     if number in batch.faults:
         raise InputError(f"{place}: {batch.faults[number]}")
     row = int(np.searchsorted(batch.scored, number))

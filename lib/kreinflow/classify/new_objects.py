@@ -1,7 +1,8 @@
 """New objects of a file, a batch at a time, with their scores with the landmarks of a model."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
@@ -22,8 +23,9 @@ from kreinflow.sequences.files import STANDARD_INPUT, counted, first_few
 from kreinflow.sequences.matrix_files import DISSIMILARITIES, read_matrix
 from kreinflow.sequences.objects import read_objects
 
-_RESIDUES = 1 << 21  # of a batch
-_PAIRS = 1 << 20
+_RECORDS = 4 * TILE  # of a batch, at most
+_LETTERS = 1 << 23  # of headers and residues
+_PAIRS = 1 << 22
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,8 +35,8 @@ class Batch:
     Attributes
     ----------
     ids : list of str
-    places : list of str
-        What messages call them.
+    place : callable
+        Takes the number of an object and returns what messages call it.
     faults : dict of int to str
         What is wrong with an object and what to do, by its number in the batch.
     scored : ndarray of shape (n_scored,)
@@ -50,7 +52,7 @@ class Batch:
     """
 
     ids: list[str]
-    places: list[str]
+    place: Callable[[int], str]
     faults: dict[int, str]
     scored: NDArray[np.int64]
     scores: NDArray[Any]
@@ -104,7 +106,10 @@ def score_new(
             landmarks,
             threads,
             both_strands,
-            checked(backend or backend_named("auto")),
+            checked(
+                backend or backend_named("auto"),
+                advice="Use the alignment backend parasail." if backend else "",
+            ),
         )
         yield from map(aligner.align, aligner.batches(path))
         return
@@ -119,13 +124,17 @@ def score_new(
         nothing = np.zeros(len(names))
         yield Batch(
             names,
-            [f"{path}, {name}" for name in names],
+            partial(_place, path, names),
             {},
             np.arange(len(names)),
             scores,
             nothing,
             nothing,
         )
+
+
+def _place(path: Path, names: Sequence[str], number: int) -> str:
+    return f"{path}, {names[number]}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -139,25 +148,21 @@ class _Aligner:
     both_strands: bool
     backend: Backend
 
+    @cached_property
+    def alphabet(self) -> ResidueAlphabet:
+        """What the residues of a record are, as in training."""
+        return ResidueAlphabet(self.scheme.matrix.alphabet, self.model.molecule or "protein")
+
     def batches(self, path: Path) -> Iterator[list[FastaRecord]]:
-        """Yield the records of a file with their residues as they are aligned, and their faults."""
-        matrix = self.scheme.matrix
-        alphabet = ResidueAlphabet(matrix.alphabet, self.model.molecule or "protein")
-        # Large enough for all threads, and small in memory whatever the landmarks and the lengths.
-        most = min(TILE, max(256, _PAIRS // len(self.landmarks)))
+        """Yield the records of a file, batch by batch."""
+        # Enough for all threads, with many of about one length, and small in memory.
+        most = min(_RECORDS, max(256, _PAIRS // len(self.landmarks)))
         batch: list[FastaRecord] = []
         total = 0
         for record in read_any_fasta(path):
-            residues = alphabet.clean(record.residues)
-            fault = record.fault
-            if fault is None and (record.more or len(residues) > LONGEST):
-                fault, residues = f"has more than {LONGEST:,} residues. Cut it, or remove it.", b""
-            fault = fault or _fault(residues, alphabet, matrix.name)
-            if fault is None and self.both_strands:
-                fault = _strand_fault(residues, matrix.alphabet)
-            batch.append(record._replace(residues=residues, fault=fault))
-            total += len(residues) if fault is None else 0
-            if len(batch) == most or total >= _RESIDUES:
+            batch.append(record)
+            total += len(record.header) + len(record.residues)
+            if len(batch) == most or total >= _LETTERS:
                 yield batch
                 batch, total = [], 0
         if batch:
@@ -165,11 +170,13 @@ class _Aligner:
 
     def align(self, records: Sequence[FastaRecord]) -> Batch:
         """Align a batch, leaving out the sequences that the transform cannot take."""
-        sequences = [record.residues for record in records if record.fault is None]
-        n = len(sequences)
+        cleaned = [self.alphabet.clean(record.residues) for record in records]
+        faults = self._faults(records, cleaned)
+        places = np.delete(np.arange(len(records)), list(faults))
+        n = len(places)
+        sequences = [cleaned[place] for place in places.tolist()]
         if self.both_strands:
-            letters = self.scheme.matrix.alphabet
-            sequences = [*sequences, *(reverse_complement(s, letters) for s in sequences)]
+            sequences += reverse_complements(sequences, self.scheme.matrix.alphabet)
         scores, own = self._scores(sequences)
         strands = None
         if self.both_strands:
@@ -178,25 +185,49 @@ class _Aligner:
             other = best[n:] > best[:n]
             chosen = np.arange(n) + n * other
             strands = np.where(other, "-", "+")
-            sequences = [sequences[i] for i in chosen]
+            sequences = [sequences[i] for i in chosen.tolist()]
             scores, own = scores[chosen], own[chosen]
         lengths = np.array([len(sequence) for sequence in sequences], dtype=np.float64)
-        places = np.flatnonzero([record.fault is None for record in records])
         unusable = _unusable(self.model, scores, own, lengths)
-        faults = {i: record.fault for i, record in enumerate(records) if record.fault is not None}
         faults |= {int(places[row]): fault for row, fault in unusable.items()}
         kept = np.delete(np.arange(n), list(unusable))
         return Batch(
             [record.id for record in records],
-            [record.named for record in records],
+            lambda number: records[number].named,
             faults,
             places[kept],
             np.ascontiguousarray(scores[kept]),
             own[kept],
             lengths[kept],
             strands[kept] if strands is not None else None,
-            [sequences[row] for row in kept],
+            [sequences[row] for row in kept.tolist()],
         )
+
+    def _faults(self, records: Sequence[FastaRecord], cleaned: Sequence[bytes]) -> dict[int, str]:
+        """Return why records cannot be aligned, by their number."""
+        faults: dict[int, str] = {}
+        of_letters = self._fault_of_letters(b"".join(cleaned))  # none in all of them: none in any
+        for number, (record, residues) in enumerate(zip(records, cleaned, strict=True)):
+            fault = record.fault
+            if fault is None and (record.more or len(residues) > LONGEST):
+                fault = f"has more than {LONGEST:,} residues. Cut it, or remove it."
+            elif fault is None and of_letters is not None:
+                fault = self._fault_of_letters(residues)
+            if fault is None and not residues:
+                fault = "has no residues. Remove the record."
+            if fault is not None:
+                faults[number] = fault
+        return faults
+
+    def _fault_of_letters(self, residues: bytes) -> str | None:
+        matrix = self.scheme.matrix
+        if found := self.alphabet.illegal(residues):
+            position, letter = found
+            return (
+                f"residue {position} is {letter!r}, which the substitution matrix {matrix.name} "
+                "lacks. Correct or remove it."
+            )
+        return _strand_fault(residues, matrix.alphabet) if self.both_strands else None
 
     def _scores(self, sequences: Sequence[bytes]) -> tuple[NDArray[np.int32], FloatArray]:
         """Return the scores of sequences with the landmarks and with themselves."""
@@ -206,17 +237,6 @@ class _Aligner:
         scores = self.backend(packed, own, np.arange(m), self.scheme, self.threads)
         alone = self_scores(packed, own, self.scheme, self.threads)
         return scores, alone.astype(np.float64)
-
-
-def _fault(residues: bytes, alphabet: ResidueAlphabet, matrix: str) -> str | None:
-    found = alphabet.illegal(residues)
-    if found:
-        position, letter = found
-        return (
-            f"residue {position} is {letter!r}, which the substitution matrix {matrix} lacks. "
-            "Correct or remove it."
-        )
-    return None if residues else "has no residues. Remove the record."
 
 
 def _unusable(
@@ -249,16 +269,20 @@ def normalised_scores(model: Model, scores: NDArray[Any], self_scores: FloatArra
     scores : ndarray of shape (n, n_landmarks)
     self_scores : ndarray of shape (n,)
     """
-    product = self_scores[:, None] * model.classifier.landmark_self_scores
-    usable = (self_scores[:, None] > 0) & (model.classifier.landmark_self_scores > 0)
-    return np.where(usable, scores / np.sqrt(np.where(usable, product, 1.0)), np.nan)
+    own = model.classifier.landmark_self_scores
+    with np.errstate(divide="ignore", invalid="ignore"):
+        values = self_scores[:, None] * own
+        np.divide(scores, np.sqrt(values, out=values), out=values)
+    values[self_scores <= 0] = np.nan
+    values[:, own <= 0] = np.nan
+    return values
 
 
 _COMPLEMENTS = dict(zip("ACGTUMRWSYKVHDBN", "TGCAAKYWSRMBDHVN", strict=True))
 
 
-def reverse_complement(sequence: bytes, letters: str) -> bytes:
-    """Return the other strand, of letters of a substitution matrix.
+def reverse_complements(sequences: Sequence[bytes], letters: str) -> list[bytes]:
+    """Return the other strand of each sequence, of letters of a substitution matrix.
 
     Letters that stand for several nucleotides become those that stand for their complements.
 
@@ -269,30 +293,31 @@ def reverse_complement(sequence: bytes, letters: str) -> bytes:
 
     Examples
     --------
-    >>> reverse_complement(b"AACGR", "ACGTRYN")
-    b'YCGTT'
+    >>> reverse_complements([b"AACGR", b"T"], "ACGTRYN")
+    [b'YCGTT', b'A']
     """
-    if (fault := _strand_fault(sequence, letters)) is not None:
+    if (fault := _strand_fault(b"".join(sequences), letters)) is not None:
         raise InputError(fault)
     pairs = _complements(letters)
     table = bytes.maketrans("".join(pairs).encode(), "".join(pairs.values()).encode())
-    return sequence.translate(table)[::-1]
+    return [sequence.translate(table)[::-1] for sequence in sequences]
 
 
 def _complements(letters: str) -> dict[str, str]:
-    return _COMPLEMENTS if "T" in letters else _COMPLEMENTS | {"A": "U"}
+    """Return the complement of each letter, where the matrix has it."""
+    pairs = _COMPLEMENTS if "T" in letters else _COMPLEMENTS | {"A": "U"}
+    return {letter: other for letter, other in pairs.items() if other in letters}
 
 
 def _strand_fault(sequence: bytes, letters: str) -> str | None:
     """Return why a sequence cannot be turned, or None."""
-    pairs = _complements(letters)
-    for letter in sorted(set(sequence.decode())):
-        if pairs.get(letter, "") not in set(letters):
-            return (
-                f"--strand both: the substitution matrix lacks the complement of {letter!r}. "
-                "Give sequences of one strand."
-            )
-    return None
+    left = sequence.translate(None, "".join(_complements(letters)).encode())
+    if not left:
+        return None
+    return (
+        f"--strand both: the substitution matrix lacks the complement of {chr(min(left))!r}. "
+        "Give sequences of one strand."
+    )
 
 
 def _compared(

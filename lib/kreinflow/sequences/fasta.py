@@ -23,6 +23,7 @@ LONGEST = 1_000_000
 
 _BLOCK = 1 << 16  # characters of a line that are looked at together
 _SIGNS = "*-."  # stops and gaps: at the end they are no residues
+_NOTHING: Mapping[str, int] = MappingProxyType({})
 
 
 class FastaRecord(NamedTuple):
@@ -31,14 +32,23 @@ class FastaRecord(NamedTuple):
     id: str
     header: str
     residues: bytes
-    place: str
-    """File, record number and line, for messages."""
+    file: str
+    """What messages call the file."""
+    number: int
+    """Of the record, from 1."""
+    line: int
+    """Where it begins, from 1."""
     fault: str | None = None
     """What makes it no record that can be used, and what to do; then it has no residues."""
     more: bool = False
     """Whether it has more residues than may be held; these are the first of them."""
-    beyond: Mapping[str, int] = MappingProxyType({})
+    beyond: Mapping[str, int] = _NOTHING
     """How many stops and gaps follow at the end, by sign, where there are too many to be held."""
+
+    @property
+    def place(self) -> str:
+        """Return file, record number and line, for messages."""
+        return f"{self.file}, record {self.number} (line {self.line})"
 
     @property
     def named(self) -> str:
@@ -87,19 +97,21 @@ def read_any_fasta(path: Path, longest: int = LONGEST) -> Iterator[FastaRecord]:
         for number, (line, title, residues, whole, beyond) in enumerate(
             _records(file, name, longest), start=1
         ):
-            place = f"{name}, record {number} (line {line})"
-            header = title[1:].strip()
-            readable = header.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
+            header = readable = title[1:].strip()
+            if not header.isascii():
+                readable = header.encode("utf-8", "surrogateescape").decode(
+                    "utf-8", "backslashreplace"
+                )
             id = readable.split(maxsplit=1)[0] if header else ""
             more = not whole and bool(residues)
             fault = _fault(id, readable == header, residues)
             if not whole and not residues:
                 id = shortened(id)
                 fault = f"its header has more than {LONGEST_LINE:,} characters. Shorten it."
-            if has_control(id):
+            if fault and has_control(id):
                 id = ascii(id)[1:-1]
             kept = b"" if fault else residues.encode("ascii")
-            yield FastaRecord(id, readable, kept, place, fault, more, beyond)
+            yield FastaRecord(id, readable, kept, name, number, line, fault, more, beyond)
         if not number:
             raise InputError(f"{name}: holds no records. Give the right file.")
 
@@ -114,31 +126,29 @@ class _Residues:
     """
 
     def __init__(self, most: int) -> None:
-        self._most, self._held, self._count = most, list[str](), 0
-        self.beyond: dict[str, int] = {}
+        self._most = most
+        self.begin()
+
+    def begin(self) -> None:
+        """Begin the next record."""
+        self.held = ""
+        self.beyond = _NOTHING
         """Stops and gaps at the end that are not held, by sign."""
 
     def add(self, text: str) -> bool:
         """Add some that follow; return whether there are more residues now than there may be."""
-        count = self._count + len(text)
-        if count <= self._most:
-            self._held.append(text)
-            self._count = count
+        room = self._most - len(self.held)
+        if len(text) <= room:
+            self.held += text
             return False
         inner = len(text.rstrip(_SIGNS))
-        if inner and (self.beyond or self._count + inner > self._most):
-            self._held.append(text)
+        if inner and (self.beyond or inner > room):
+            self.held += text[: room + 1]
             return True  # the signs so far are not at the end
-        room = self._most - self._count
-        if room:
-            self._held.append(text[:room])
-        self._count += room
-        for sign in set(text[room:]):
-            self.beyond[sign] = self.beyond.get(sign, 0) + text.count(sign, room)
+        self.held += text[:room]
+        counts = {sign: self.beyond.get(sign, 0) + text.count(sign, room) for sign in _SIGNS}
+        self.beyond = {sign: count for sign, count in counts.items() if count}
         return False
-
-    def __str__(self) -> str:
-        return "".join(self._held)
 
 
 def _records(
@@ -153,39 +163,56 @@ def _records(
     most = longest + _BLOCK
     start, title, space, residues = 0, "", "", _Residues(most)
     number, begins, waiting, in_header = 1, True, False, False
-    for piece in iter(partial(file.readline, _BLOCK), ""):
-        ends = piece.endswith("\n") or len(piece) < _BLOCK  # then the file ends
+    for piece in _pieces(file):
+        text = piece
         if begins and piece.startswith(">"):
             if waiting:
-                yield start, title, str(residues), True, residues.beyond
-            start, title, space, residues = number, piece, "", _Residues(most)
-            waiting, in_header = True, not ends
-        elif in_header:
-            in_header = not ends
+                yield start, title, residues.held, True, residues.beyond
+            start, title, space = number, "", ""
+            residues.begin()
+            waiting = in_header = True
+        elif not start and not piece.isspace():
+            begin = piece.lstrip()
+            number += piece.count("\n", 0, len(piece) - len(begin))
+            raise _not_fasta(name, number, (begin + file.readline(LONGEST_LINE)).split("\n")[0])
+        if in_header:
+            end = piece.find("\n") + 1
+            in_header, text = not end, piece[end:] if end else ""
             if waiting:
-                title += piece
+                title += piece[:end] if end else piece
                 if len(title) > LONGEST_LINE:
-                    yield start, title, "", False, {}
+                    yield start, title, "", False, _NOTHING
                     waiting = False
-        elif not start:
-            if piece.strip():
-                raise _not_fasta(name, number, piece)
-        elif waiting:
-            text = piece.rstrip()
-            behind = "" if ends else piece[len(text) :].replace(" ", "")
-            if text:
-                text, space = space + text.replace(" ", ""), behind
-                if residues.add(text):
-                    yield start, title, str(residues), False, {}
-                    waiting, residues = False, _Residues(most)
-            elif ends:
-                space = ""
-            elif len(space) <= most:  # with one residue behind it, it would be too long
-                space += behind
-        begins = ends
-        number += ends
+        # With one residue behind more white space than that, it would be too long.
+        if waiting and (len(space) <= most or "\n" in text or not text.isspace()):
+            text, space = _without_space(space + text)
+            if residues.add(text):
+                yield start, title, residues.held, False, _NOTHING
+                waiting = False
+        begins = piece.endswith("\n")
+        number += piece.count("\n")
     if waiting:
-        yield start, title, str(residues), True, residues.beyond
+        yield start, title, residues.held, True, residues.beyond
+
+
+def _pieces(file: TextIO) -> Iterator[str]:
+    """Yield a text in pieces. One ends with each block, and before each record that begins."""
+    for block in iter(partial(file.read, _BLOCK), ""):
+        start = 0
+        while stop := block.find("\n>", start) + 1:
+            yield block[start:stop]
+            start = stop
+        yield block[start:]
+
+
+def _without_space(text: str) -> tuple[str, str]:
+    """Return lines without spaces, ends, and white space before these; and that of an open end."""
+    plain = text.replace("\n", "").replace(" ", "")
+    if plain.isalpha():  # no other white space
+        return plain, ""
+    lines = text.split("\n")
+    kept = [line.rstrip() for line in lines]
+    return "".join(kept).replace(" ", ""), lines[-1][len(kept[-1]) :].replace(" ", "")
 
 
 def _fault(id: str, is_text: bool, residues: str) -> str | None:

@@ -7,7 +7,7 @@ import numpy as np
 import parasail
 from numpy.typing import NDArray
 
-from kreinflow.alignment.backends import backend_named
+from kreinflow.alignment.backends import backend_named, checked
 from kreinflow.alignment.engine import pack
 from kreinflow.alignment.scoring import ScoringScheme, SubstitutionMatrix
 from kreinflow.compiled import compiled
@@ -102,6 +102,7 @@ def identity_clusters(
             parent[max(a, b)] = min(a, b)
     if classes is not None and len(sequences):
         packed, scheme = pack(sequences), _scoring_scheme(sequences, nucleotides)
+        align = checked(backend_named("auto"), size=1)  # there is a call for each sequence
         members: dict[str, list[int]] = {}
         for i, name in enumerate(classes):
             members.setdefault(name, []).append(i)
@@ -110,7 +111,7 @@ def identity_clusters(
                 # One sequence with all that are not in its cluster yet, for their scores alone.
                 apart = [j for j in own[place + 1 :] if root(j) != root(i)]
                 right = np.array(apart, dtype=np.int64)
-                [scores] = backend_named("auto")(packed, np.array([i]), right, scheme, 1)
+                [scores] = align(packed, np.array([i]), right, scheme, 1)
                 least = _LEAST_SCORE * np.minimum(packed.lengths[i], packed.lengths[right])
                 for j in right[scores >= least].tolist():
                     a, b = root(i), root(j)
