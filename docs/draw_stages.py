@@ -90,7 +90,7 @@ def draw_score_store() -> list[str]:
         f'<path class="thin" d="{ways}" stroke-dasharray="3 3"/>',
         f'<rect class="card" x="{middle - 46}" y="194" width="92" height="24" rx="5"/>',
         text(middle, 210, "score store", "name"),
-        text(middle, 233, "no pair is aligned twice", "what"),
+        text(middle, 233, "no score is computed again", "what"),
     ]
 
 

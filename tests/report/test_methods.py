@@ -44,9 +44,9 @@ def test_it_tells_what_the_threshold_was_chosen_for():
 
 def test_it_tells_what_aligned():
     text = text_of(settings())
-    lanes = f"aligned side by side, one in each lane of a vector register {cite('rognes2011')}, or"
+    lanes = f"aligned many at once, each in a lane of a vector register {cite('rognes2011')}, or"
     assert f"{lanes} with parasail {cite('daily2016')} where that is faster" in text
-    assert "Each job scored some of its pairs, drawn at random, with parasail too" in text
+    assert "A job that aligns scores some of its pairs, drawn at random, with parasail too" in text
     alone = config() | {"alignment": {"backend": "parasail"}}
     other = settings()
     other["scoring"]["mode"] = "global"  # which only parasail can do

@@ -76,7 +76,7 @@ class AlignmentKernel(Kernel):
             "default": 1,
         },
     }
-    references = ("daily2016",)
+    references = ("rognes2011", "daily2016")
 
     def __init__(self, settings: Mapping[str, Any]) -> None:
         super().__init__(settings)

@@ -118,7 +118,7 @@ def _data(
     way = f"with parasail {cite('daily2016')}"
     if beside_parasail(scoring, config):
         way = (
-            f"side by side, one in each lane of a vector register {cite('rognes2011')}, or {way} "
+            f"many at once, each in a lane of a vector register {cite('rognes2011')}, or {way} "
             "where that is faster or the scores need more bits"
         )
     text += (
@@ -129,8 +129,8 @@ def _data(
     )
     if beside_parasail(scoring, config):
         text += (
-            "Each job scored some of its pairs, drawn at random, with parasail too; all scores "
-            "were the same. "
+            "A job that aligns scores some of its pairs, drawn at random, with parasail too, and "
+            "fails if one differs. "
         )
     constants = config.get("transforms", {}).get("log", {})
     names = list(dict.fromkeys(recipe["transform"] for recipe in recipes))
