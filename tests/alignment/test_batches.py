@@ -1,6 +1,9 @@
 """How rectangles are laid out in batches; test_backends.py holds the scores against parasail's."""
 
 import itertools
+import subprocess
+import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -15,7 +18,7 @@ from sequence_pairs import AMINO_ACIDS, drawn, related_pair, scheme_of
 @pytest.fixture
 def left_over(monkeypatch):
     """Lay out rectangles however small, and note the pairs that parasail aligns."""
-    monkeypatch.setattr(batches, "_FEWEST_CELLS", 0)
+    monkeypatch.setattr(batches, "_FEWEST_STEPS", 0)
     noted = []
     real = engine.align_rectangle
 
@@ -60,7 +63,7 @@ def test_all_pairs_of_a_large_rectangle_lie_in_lanes_once(left_over, handed_out)
     rng = np.random.default_rng(50)
     packed = pack(drawn(rng, AMINO_ACIDS, 500, 60, 90))
     for rows, columns in (((0, 400), (400, 500)), ((400, 500), (0, 400))):
-        batches.align_rectangle(packed, numbers(*rows), numbers(*columns), scheme_of(), 3)
+        batches.align_in_batches(packed, numbers(*rows), numbers(*columns), scheme_of(), 3)
         assert left_over() == set()
         pairs = [
             pair for _, own, landmarks in handed_out for pair in itertools.product(own, landmarks)
@@ -81,22 +84,22 @@ def test_what_is_not_wanted_is_not_given(left_over):
     whole = engine.align_rectangle(packed, rows, columns, scheme_of(), 1, np.ones((100, 100), bool))
     for density in (0.0, 0.02, 0.5, 0.8, 1.0):
         mask = rng.random((100, 100)) < density
-        found = batches.align_rectangle(packed, rows, columns, scheme_of(), 2, mask)
+        found = batches.align_in_batches(packed, rows, columns, scheme_of(), 2, mask)
         assert np.array_equal(found, np.where(mask, whole, NOT_ALIGNED))
 
 
 def test_few_sequences_are_left_to_parasail(left_over, handed_out):
     rng = np.random.default_rng(52)
     packed = pack(drawn(rng, AMINO_ACIDS, 130, 140, 160))
-    batches.align_rectangle(packed, numbers(0, 3), numbers(3, 5), scheme_of(), 1)
+    batches.align_in_batches(packed, numbers(0, 3), numbers(3, 5), scheme_of(), 1)
     assert len(left_over()) == 6
     assert not handed_out
-    batches.align_rectangle(packed, numbers(0, 1), numbers(1, 130), scheme_of(), 1)
+    batches.align_in_batches(packed, numbers(0, 1), numbers(1, 130), scheme_of(), 1)
     assert len(left_over()) < 10  # the other side lies in the lanes
     assert all(landmarks.tolist() == [0] for _, _, landmarks in handed_out)
     handed_out.clear()
     few = lanes_here() // 2
-    batches.align_rectangle(packed, numbers(0, few), numbers(few, 2 * few), scheme_of(), 1)
+    batches.align_in_batches(packed, numbers(0, few), numbers(few, 2 * few), scheme_of(), 1)
     assert {width for width, _, _ in handed_out} == {few}  # narrower vectors, sooner done
 
 
@@ -104,12 +107,12 @@ def test_a_long_sequence_does_not_fill_a_batch_of_its_own(left_over, handed_out,
     rng = np.random.default_rng(53)
     short = drawn(rng, AMINO_ACIDS, 200, 50, 60)
     packed = pack([rng.choice(AMINO_ACIDS, 3_000).tobytes(), *short])
-    batches.align_rectangle(packed, numbers(0, 150), numbers(150, 201), scheme_of(), 1)
+    batches.align_in_batches(packed, numbers(0, 150), numbers(150, 201), scheme_of(), 1)
     for _, own, _ in handed_out:
         assert packed.lengths[own].max() < 2 * packed.lengths[own].min()
     monkeypatch.setattr(batches, "_LONGEST", 2_999)
     handed_out.clear()
-    batches.align_rectangle(packed, numbers(150, 201), numbers(0, 150), scheme_of(), 1)
+    batches.align_in_batches(packed, numbers(150, 201), numbers(0, 150), scheme_of(), 1)
     assert left_over() == {(row, 0) for row in range(51)}
     assert all(0 not in own and 0 not in landmarks for _, own, landmarks in handed_out)
 
@@ -122,7 +125,7 @@ def test_pairs_beyond_8_bits_get_batches_of_16(left_over, handed_out):
         for _ in range(80)
     ]
     packed = pack([*relatives, *drawn(rng, AMINO_ACIDS, 300, 280, 300)])
-    found = batches.align_rectangle(packed, numbers(0, 380), numbers(0, 20), scheme_of(), 2)
+    found = batches.align_in_batches(packed, numbers(0, 380), numbers(0, 20), scheme_of(), 2)
     assert left_over() == set()
     narrow = [(own, landmarks) for width, own, landmarks in handed_out if width < lanes_here()]
     again = {pair for own, landmarks in narrow for pair in itertools.product(own, landmarks)}
@@ -143,10 +146,10 @@ def test_schemes_that_the_kernel_cannot_take_are_parasails(monkeypatch):
         (packed, scheme_of(mode="semiglobal")),
         (many, ScoringScheme(wide, 2, 1)),
     ):
-        found = batches.align_rectangle(sequences, rows, columns, scheme, 1)
+        found = batches.align_in_batches(sequences, rows, columns, scheme, 1)
         assert np.array_equal(found, engine.align_rectangle(sequences, rows, columns, scheme, 1))
     with pytest.raises(ZeroDivisionError):
-        batches.align_rectangle(packed, rows, columns, scheme_of(), 1)
+        batches.align_in_batches(packed, rows, columns, scheme_of(), 1)
 
 
 def test_the_longest_members_are_cut_off_where_that_is_cheaper():
@@ -185,13 +188,45 @@ def test_any_number_of_lanes_gives_the_same_scores(monkeypatch, left_over):
     found = []
     for width in (16, 32, 64):
         monkeypatch.setattr(batches, "lanes_here", lambda width=width: width)
-        found.append(batches.align_rectangle(packed, rows, columns, scheme_of(), 2))
+        found.append(batches.align_in_batches(packed, rows, columns, scheme_of(), 2))
     assert np.array_equal(found[0], found[1])
     assert np.array_equal(found[0], found[2])
     assert (found[0] > 240).sum() > 20
 
 
 def test_working_memory_is_that_of_the_longest_sequence():
-    assert batches.working_bytes(np.array([100, 300])) == 300 * 34 * 64
+    assert batches.working_bytes(np.array([100, 300])) == 300 * (35 * 64 + 4)
     assert batches.working_bytes(np.array([10**6])) < 25_000_000
     assert batches.working_bytes(np.empty(0, dtype=np.int64)) == 0
+
+
+def test_the_loop_is_compiled_once(left_over):
+    rng = np.random.default_rng(58)
+    packed = pack([sequence for _ in range(100) for sequence in related_pair(rng, 400)])
+    for rows, columns in (((0, 150), (100, 200)), ((0, 20), (20, 200)), ((0, 200), (0, 30))):
+        mask = rng.random((rows[1] - rows[0], columns[1] - columns[0])) < 0.6
+        for wanted in (None, mask):
+            sides = numbers(*rows), numbers(*columns)
+            batches.align_in_batches(packed, *sides, scheme_of(), 2, wanted)
+    assert len(lanes.align_batches.signatures) == 1
+
+
+def test_threads_of_the_caller_may_align_for_the_first_time_at_once():
+    script = """
+import threading
+import numpy as np
+from kreinflow.alignment.backends import backend_named
+from kreinflow.alignment.engine import pack
+from sequence_pairs import AMINO_ACIDS, drawn, scheme_of
+packed = pack(drawn(np.random.default_rng(59), AMINO_ACIDS, 300, 50, 400))
+sides, start, found = (np.arange(200), np.arange(200, 300)), threading.Barrier(4), []
+def align():
+    start.wait()
+    found.append(backend_named("auto")(packed, *sides, scheme_of(), 1))
+threads = [threading.Thread(target=align) for _ in range(4)]
+for thread in threads: thread.start()
+for thread in threads: thread.join()
+assert len(found) == 4 and all(np.array_equal(found[0], scores) for scores in found)
+"""
+    ended = subprocess.run([sys.executable, "-c", script], cwd=Path(__file__).parents[1])
+    assert ended.returncode == 0

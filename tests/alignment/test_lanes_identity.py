@@ -30,7 +30,7 @@ def all_in(lanes, *target):
         kernel = batches.kernel
         patch.setattr(batches, "kernel", lambda lanes, bits: kernel(lanes, bits, *target))
         patch.setattr(batches, "lanes_here", lambda: lanes)
-        patch.setattr(batches, "_FEWEST_CELLS", 0)
+        patch.setattr(batches, "_FEWEST_STEPS", 0)
         patch.setattr(batches, "_COLUMN_STEPS", 1e9)
         patch.setattr(batches, "_LEAST_STEPS", 20_000)  # so that there are several pieces
         yield

@@ -143,14 +143,12 @@ def test_times_can_be_taken_out(tables, html):
 def test_it_tells_what_aligned_and_how_many_pairs_agreed_with_parasail(tables):
     text = text_of(tables)
     assert "700,000 pairs were needed for all folds and selectors together, and" in text
-    assert (
-        "jobs that align: auto. They had parasail score some of their pairs too, drawn at random, and would have failed if one had differed. 4,000 pairs were scored so, and all agreed."
-        in text
-    )
+    assert "jobs that align: auto. They had parasail score some of their pairs too" in text
+    assert "4,000 pairs were scored so, and all agreed." in text
     assert "There were none: the store had all scores." in text_of(tables, agreed=0)
     alone = config() | {"alignment": {"backend": "parasail"}}
     text = report_page(tables, alone)[1].all_text
-    assert "together by the backend parasail," in text
+    assert "jobs that align: parasail." in text
     assert "agreed" not in text
     scheme = tables["alignments"]["scheme"] | {"mode": "semiglobal"}
     assert "agreed" not in text_of(tables, alignments=tables["alignments"] | {"scheme": scheme})

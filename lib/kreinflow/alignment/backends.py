@@ -1,12 +1,13 @@
 """The backends that the config can name, and the pairs by which they are held against parasail."""
 
+import math
 from collections.abc import Sequence
 from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from kreinflow.alignment import batches
+from kreinflow.alignment.batches import align_in_batches
 from kreinflow.alignment.engine import PackedSequences, align_pairs, align_rectangle
 from kreinflow.alignment.scoring import ScoringScheme
 from kreinflow.errors import KreinflowError
@@ -40,7 +41,7 @@ class Backend(Protocol):
 
 def backend_named(name: str) -> Backend:
     """Return the backend "auto", the fastest that is exact, or "parasail", the measure of all."""
-    return batches.align_rectangle if name == "auto" else align_rectangle
+    return {"auto": align_in_batches, "parasail": align_rectangle}[name]
 
 
 class Agreement:
@@ -154,10 +155,11 @@ def drawn_pairs(
     return pairs
 
 
-def checked(backend: Backend, size: int = SAMPLE, advice: str = "") -> Backend:
-    """Return a backend that holds so many pairs of each call, or all, against parasail.
+def checked(backend: Backend, share: float = 1.0, advice: str = "") -> Backend:
+    """Return a backend that holds some pairs of each call against parasail.
 
-    ``advice`` is what to do if one differs, a sentence.
+    They are 1,000, or this share of all, if that is fewer, and one at least. ``advice`` is what to
+    do if one differs, a sentence.
     """
     if backend is align_rectangle:
         return backend
@@ -171,6 +173,7 @@ def checked(backend: Backend, size: int = SAMPLE, advice: str = "") -> Backend:
         mask: NDArray[np.bool_] | None = None,
     ) -> NDArray[np.int32]:
         wanted = np.ones((rows.size, columns.size), dtype=bool) if mask is None else mask
+        size = min(SAMPLE, math.ceil(share * np.count_nonzero(wanted)))
         [(r, c)] = drawn_pairs([wanted], 0, size)
         agreement = Agreement(sequences, rows[r], columns[c], scheme, threads, advice)
         scores = backend(sequences, rows, columns, scheme, threads, mask)

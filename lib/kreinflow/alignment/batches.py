@@ -14,7 +14,14 @@ from numpy.typing import NDArray
 
 from kreinflow.alignment import engine
 from kreinflow.alignment.engine import NOT_ALIGNED, PackedSequences, in_threads, letter_codes
-from kreinflow.alignment.kernel import COLUMNS, FEWEST_LANES, LETTERS, kernel, lanes_here
+from kreinflow.alignment.kernel import (
+    COLUMNS,
+    FEWEST_LANES,
+    LETTERS,
+    Kernel,
+    kernel,
+    lanes_here,
+)
 from kreinflow.alignment.scoring import ScoringScheme
 from kreinflow.numerics import FloatArray, IntArray
 
@@ -32,12 +39,8 @@ _COLUMN_STEPS, _RESIDUE_STEPS = 10.0, 0.05
 """Of parasail for each column of a pair, and for each letter of the landmark in it, in steps of 64
 lanes. Steps of half the lanes take two thirds of the time."""
 
-_FEWEST_CELLS = 1_500_000
-"""Of a rectangle: parasail is done with fewer before batches are laid out, in some .2 ms."""
-
-_SHARED = 0.75
-"""Share of a batch's members whose scores with a landmark are wanted; with fewer, those that are
-get a batch of their own."""
+_FEWEST_STEPS = 1_000_000.0
+"""Of parasail for all pairs: with fewer it is done as soon as batches are laid out."""
 
 _LEAST_STEPS = 1_000_000
 """Of a piece of work, 1 or 2 ms: short against any run, long against what it costs to hand out."""
@@ -53,7 +56,7 @@ class _Aligner:
     ``codes`` the row of the matrix for each of the 256 characters.
     """
 
-    lanes: int
+    kernel: Kernel  # whose addresses are good while it is kept
     numbers: NDArray[np.int64]
     matrix: NDArray[np.uint8]
     codes: NDArray[np.uint8]
@@ -103,9 +106,10 @@ class _Batches:
 def working_bytes(lengths: IntArray) -> int:
     """Return the bytes at most of a thread that aligns sequences of these lengths.
 
-    A profile has a vector for each residue and letter, and a landmark two for each residue.
+    A profile has a vector for each residue and letter, a landmark two for each residue; then the
+    letters of the lanes take a vector, and the offsets of the landmark 4 bytes.
     """
-    return min(int(lengths.max(initial=0)), _LONGEST) * (LETTERS + 2) * _VECTOR_BYTES
+    return min(int(lengths.max(initial=0)), _LONGEST) * ((LETTERS + 3) * _VECTOR_BYTES + 4)
 
 
 def _aligners(sequences: PackedSequences, scheme: ScoringScheme, lanes: int) -> list[_Aligner]:
@@ -131,11 +135,11 @@ def _aligners(sequences: PackedSequences, scheme: ScoringScheme, lanes: int) -> 
         made = kernel(lanes * 8 // bits, bits)
         of_kernel = made.profile, made.align, made.lanes, bits, COLUMNS, letters.size
         numbers = np.array([*of_kernel, zero, gap_open, scheme.gap_extend, limit])
-        found.append(_Aligner(made.lanes, numbers, matrix.view(np.uint8), number_of))
+        found.append(_Aligner(made, numbers, matrix.view(np.uint8), number_of))
     return found
 
 
-def align_rectangle(
+def align_in_batches(
     sequences: PackedSequences,
     rows: IntArray,
     columns: IntArray,
@@ -183,24 +187,37 @@ def align_rectangle(
     T. Rognes, "Faster Smith-Waterman database searches with inter-sequence SIMD parallelisation",
     BMC Bioinformatics 12:221 (2011).
     """
-    lengths, lanes = sequences.lengths, lanes_here()
-    if int(lengths[rows].sum()) * int(lengths[columns].sum()) < _FEWEST_CELLS:
+    if _steps_of_parasail(sequences.lengths, rows, columns, mask) <= _FEWEST_STEPS:
         return engine.align_rectangle(sequences, rows, columns, scheme, threads, mask)
+    lanes = lanes_here()
     if max(rows.size, columns.size) <= lanes // 2 and lanes > FEWEST_LANES:
         lanes //= 2
     aligners = _aligners(sequences, scheme, lanes)
     scores = np.full((rows.size, columns.size), NOT_ALIGNED, dtype=np.int32)
     scores[... if mask is None else mask] = _PENDING
     if aligners:
-        rectangle = _cheaper_side(sequences, rows, columns, scores, aligners[0].lanes)
-        _align(aligners[0], rectangle, _shared_batches(rectangle, aligners[0].lanes), threads)
+        rectangle = _cheaper_side(sequences, rows, columns, scores, aligners[0].kernel.lanes)
+        _align(
+            aligners[0], rectangle, _shared_batches(rectangle, aligners[0].kernel.lanes), threads
+        )
         for state, aligner in zip((_PENDING, _OVERFLOWED), aligners, strict=False):
-            _align(aligner, rectangle, _batches_anew(rectangle, state, aligner.lanes), threads)
+            _align(
+                aligner, rectangle, _batches_anew(rectangle, state, aligner.kernel.lanes), threads
+            )
     left = (scores == _PENDING) | (scores == _OVERFLOWED)
     if left.any():
         rest = engine.align_rectangle(sequences, rows, columns, scheme, threads, left)
         scores[left] = rest[left]
     return scores
+
+
+def _steps_of_parasail(
+    lengths: IntArray, rows: IntArray, columns: IntArray, mask: NDArray[np.bool_] | None
+) -> float:
+    of_rows, of_columns = float(lengths[rows].sum()), float(lengths[columns].sum())
+    fewest = min(of_rows * columns.size, of_columns * rows.size)
+    wanted = 1.0 if mask is None or not mask.size else np.count_nonzero(mask) / mask.size
+    return wanted * (_COLUMN_STEPS * fewest + _RESIDUE_STEPS * of_rows * of_columns)
 
 
 def _cheaper_side(
@@ -229,16 +246,22 @@ def _cheaper_side(
 
 
 def _shared_batches(rectangle: _Rectangle, lanes: int) -> _Batches:
-    """Return batches for many landmarks at once: of those that most members are wanted for."""
+    """Return batches for many landmarks at once, of those whose scores with most are wanted.
+
+    A landmark for which a share w of the members is wanted costs its length here. Batches of its
+    own would cost w times its length and that of their profile.
+    """
     order, wanted = rectangle.order, rectangle.scores == _PENDING
     starts = np.arange(0, order.size, lanes)
     ends = np.minimum(starts + lanes, order.size)
+    letters = rectangle.sequences.lengths[rectangle.landmarks]
+    share = letters / (letters + _PROFILE_STEPS)
     shared = np.zeros((starts.size, rectangle.landmarks.size), dtype=bool)
     for batch, (start, end) in enumerate(zip(starts, ends, strict=True)):
         of_members = wanted[order[start:end]].view(np.uint8)
         counts = np.add.reduce(of_members, axis=0, dtype=np.uint8)
-        shared[batch] = rectangle.possible & (counts >= _SHARED * (end - start))
-    landmarks = np.nonzero(shared)[1]
+        shared[batch] = rectangle.possible & (counts >= share * (end - start))
+    landmarks = np.ascontiguousarray(np.nonzero(shared)[1])  # the loop is compiled for such
     return _Batches(order, np.stack([starts, ends], axis=1), landmarks, _ranges(shared.sum(axis=1)))
 
 
@@ -247,7 +270,7 @@ def _batches_anew(rectangle: _Rectangle, state: int, lanes: int) -> _Batches:
     order = rectangle.order
     asked = (rectangle.scores == state) & rectangle.possible
     if asked.any():
-        landmarks, ranks = np.nonzero(asked[order].T)
+        landmarks, ranks = map(np.ascontiguousarray, np.nonzero(asked[order].T))
     else:
         landmarks = ranks = np.empty(0, dtype=np.int64)
     first = np.flatnonzero(np.diff(landmarks, prepend=-1))  # of each landmark
@@ -303,7 +326,7 @@ def _align(aligner: _Aligner, rectangle: _Rectangle, batches: _Batches, threads:
     from kreinflow.alignment import lanes as loops  # slow to import
     from kreinflow.alignment.loop import piece_ends
 
-    starts, costs = _cut(rectangle, batches, aligner.lanes)
+    starts, costs = _cut(rectangle, batches, aligner.kernel.lanes)
     kept = starts < batches.member_ranges[:, 1]
     if not kept.any():
         return

@@ -305,7 +305,7 @@ def lanes_here() -> int:
     """Return how many 8-bit lanes are fastest here: 16, 32 or 64, as the processor has them.
 
     Processors with 64 lanes may be slower with them than with 32: there both are timed, which
-    takes some thousandths of a second.
+    takes a tenth of a second, most of it to compile them.
     """
     from llvmlite.binding import get_host_cpu_features  # as in kernel
 

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from kreinflow.alignment.backends import SAMPLE, Agreement, Backend, backend_named, drawn_pairs
 from kreinflow.alignment.batches import working_bytes
 from kreinflow.alignment.engine import pack
-from kreinflow.alignment.filling import Filling, FillReport, Rectangle, own_pairs
+from kreinflow.alignment.filling import Filling, FillReport, Rectangle, cells_of, own_pairs
 from kreinflow.alignment.progress import Progress
 from kreinflow.alignment.scoring import ScoringScheme
 from kreinflow.alignment.segments import (
@@ -35,7 +35,7 @@ from kreinflow.numerics import IntArray, tiles
 from kreinflow.tall import release
 
 _ROWS_TOGETHER = 2048  # so that many are of about one length
-_BYTES_PER_PAIR = 40  # of memory while a panel is aligned: its indices, mask, cells and score
+_BYTES_PER_PAIR = 40  # of memory while a panel is aligned: masks, indices, scores and copies
 
 
 @dataclass(frozen=True, eq=False)
@@ -293,11 +293,10 @@ class ScoreStore:
             alone = np.unique(np.concatenate([[], *(rows for rows, _ in wanted)])).astype(np.int64)
             alone = alone[own[alone] & (self._self[alone] == not_aligned(np.int32))]
             cells = int((lengths[alone] ** 2).sum()) + sum(
-                int(lengths[rows[tile]] @ (mask[tile] @ lengths[columns]))
-                for rows, columns, mask in todo
-                for tile in tiles(rows.size)
+                cells_of(lengths[rows], mask, lengths[columns]) for rows, columns, mask in todo
             )
-            drawn = drawn_pairs([mask for _, _, mask in todo], seed, SAMPLE)
+            sample = 0 if self._backend is backend_named("parasail") else SAMPLE
+            drawn = drawn_pairs([mask for _, _, mask in todo], seed, sample)
             parts = zip(todo, drawn, strict=True)
             pairs = [np.stack([rows[r], columns[c]]) for (rows, columns, _), (r, c) in parts]
             of_sample = np.hstack([np.empty((2, 0), dtype=np.int64), *pairs])

@@ -31,8 +31,9 @@ class SmithWaterman(Competitor):
         from kreinflow.alignment.backends import backend_named
         from kreinflow.alignment.engine import pack
 
-        one = np.zeros(1, dtype=np.int64)
-        backend_named("auto")(pack([b"A"]), one, one, replace(self.scheme, mode="local"), 1)
+        some = np.zeros(64, dtype=np.int64)  # fewer would not need all of it
+        scheme = replace(self.scheme, mode="local")
+        backend_named("auto")(pack([b"A" * 200]), some, some, scheme, 1)
 
     def fit(self, train: Records, folder: Path, threads: int) -> None:
         """Keep the training sequences: there is nothing to learn."""
@@ -43,7 +44,7 @@ class SmithWaterman(Competitor):
         from kreinflow.alignment.backends import backend_named, checked
         from kreinflow.alignment.engine import pack  # slow; not to know a version
 
-        align = checked(backend_named("auto"))
+        align = checked(backend_named("auto"), share=0.02)
         scheme = replace(self.scheme, mode="local")
         n = len(self._train.sequences)
         height = max(1, _PAIRS // n)

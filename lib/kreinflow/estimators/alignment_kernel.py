@@ -134,7 +134,7 @@ class AlignmentKernel(Kernel):
     def columns(self, X: Objects, Y: Objects) -> FloatArray:
         """See :meth:`Kernel.columns`; of what :meth:`read` returns."""
         n, m = len(X), len(Y)
-        align = checked(backend_named("auto"))
+        align = checked(backend_named("auto"), share=0.02)
         scores = align(
             pack([*Y, *X]),
             np.arange(m, m + n),

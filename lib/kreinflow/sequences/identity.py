@@ -102,7 +102,7 @@ def identity_clusters(
             parent[max(a, b)] = min(a, b)
     if classes is not None and len(sequences):
         packed, scheme = pack(sequences), _scoring_scheme(sequences, nucleotides)
-        align = checked(backend_named("auto"), size=1)  # there is a call for each sequence
+        align = checked(backend_named("auto"), share=0.001)  # a pair of each call
         members: dict[str, list[int]] = {}
         for i, name in enumerate(classes):
             members.setdefault(name, []).append(i)
