@@ -72,7 +72,7 @@ class Agreement:
         threads: int,
     ) -> None:
         self._left, self._right = left, right
-        pairs = left.astype(np.int32), right.astype(np.int32)
+        pairs = right.astype(np.int32), left.astype(np.int32)  # columns are fewer, and get profiles
         self._expected = align_pairs(sequences, *pairs, scheme, threads)
         self.agreed = 0
 
