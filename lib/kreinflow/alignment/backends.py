@@ -74,7 +74,7 @@ class Agreement:
     ) -> None:
         self._sequences, self._left, self._right = sequences, left, right
         self._advice = advice
-        pairs = left.astype(np.int32), right.astype(np.int32)
+        pairs = right.astype(np.int32), left.astype(np.int32)  # columns are fewer, and get profiles
         self._expected = align_pairs(sequences, *pairs, scheme, threads)
         self.agreed = 0
 
