@@ -260,6 +260,7 @@ def test_the_sample_is_that_of_the_seed_whatever_the_threads_and_the_memory(
 ):
     monkeypatch.setattr(store_module, "_BYTES_PER_PAIR", 10_000)
     monkeypatch.setattr(filling, "_CELLS_PER_CALL", 100_000)
+    monkeypatch.setattr(filling, "_SECONDS_PER_CALL", 0.0)
     for number, (threads, memory, seed) in enumerate(
         [(1, 1_000, 3), (2, 1_000, 3), (1, 1, 3), (3, 1, 3), (1, 1_000, 4)]
     ):
@@ -275,6 +276,7 @@ def test_the_sample_is_that_of_the_seed_whatever_the_threads_and_the_memory(
 def test_a_fill_with_a_wrong_score_ends_and_the_store_can_be_read(tmp_path, monkeypatch, by):
     monkeypatch.setattr(segments, "_SECONDS_PER_SEGMENT", 0.0)
     monkeypatch.setattr(filling, "_CELLS_PER_CALL", 10_000)
+    monkeypatch.setattr(filling, "_SECONDS_PER_CALL", 0.0)
     folder, rectangles = tmp_path / "small" / "scores", [(EVERYONE, np.array([3, 50, 8]))]
     # The shortest rows are the last.
     row = min(set(range(120)) - {3, 50, 8}, key=lambda i: len(SEQUENCES[i]))
@@ -302,6 +304,7 @@ def test_a_fill_with_a_wrong_score_ends_and_the_store_can_be_read(tmp_path, monk
 def test_what_the_message_says_to_delete_is_what_a_wrong_backend_wrote(tmp_path, monkeypatch):
     monkeypatch.setattr(segments, "_SECONDS_PER_SEGMENT", 0.0)
     monkeypatch.setattr(filling, "_CELLS_PER_CALL", 10_000)
+    monkeypatch.setattr(filling, "_SECONDS_PER_CALL", 0.0)
     monkeypatch.setattr(store_module, "SAMPLE", 3)
     rectangles = [(EVERYONE, np.arange(40))]
     folder, expected = tmp_path / "small" / "scores", rectangle(SEQUENCES, *rectangles[0], SCHEME)

@@ -10,7 +10,7 @@ import pytest
 
 from kreinflow.alignment import batches, engine, lanes
 from kreinflow.alignment.engine import NOT_ALIGNED, pack
-from kreinflow.alignment.kernel import lanes_here
+from kreinflow.alignment.kernel import kernel, lanes_here
 from kreinflow.alignment.scoring import ScoringScheme, SubstitutionMatrix
 from sequence_pairs import AMINO_ACIDS, drawn, related_pair, scheme_of
 
@@ -164,7 +164,7 @@ def test_the_longest_members_are_cut_off_where_that_is_cheaper():
     ranges = batches._ranges(np.full(12, 60))
     landmark_ranges = np.sort(rng.integers(0, 51, (12, 2)), axis=1)
     laid_out = batches._Batches(numbers(0, 720), ranges, numbers(0, 50), landmark_ranges)
-    starts, costs = batches._cut(rectangle, laid_out, 64)
+    starts, costs = batches._cut(rectangle, laid_out, kernel(64, 8))
     cut = 0
     for batch, (first, last) in enumerate(ranges):
         own = lengths[first:last]

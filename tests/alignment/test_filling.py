@@ -76,6 +76,7 @@ def test_tiles_hold_what_is_wanted_once_rows_of_one_length_together(
     monkeypatch, cells, height, due, threads
 ):
     monkeypatch.setattr(filling, "_CELLS_PER_CALL", cells)
+    monkeypatch.setattr(filling, "_SECONDS_PER_CALL", 0.0)
     monkeypatch.setattr(filling, "_ROWS_PER_CALL", height)
     rng, packed = np.random.default_rng(73), pack(SEQUENCES)
     lengths = packed.lengths
@@ -115,6 +116,7 @@ def test_tiles_hold_what_is_wanted_once_rows_of_one_length_together(
 
 def test_self_scores_are_cut_and_written_too(monkeypatch):
     monkeypatch.setattr(filling, "_CELLS_PER_CALL", 5_000)
+    monkeypatch.setattr(filling, "_SECONDS_PER_CALL", 0.0)
     packed, segments, counting = pack(SEQUENCES), Segments(due=True), Counting()
     monkeypatch.setattr(filling, "self_scores", counting.self_scores)
     rows = np.random.default_rng(74).permutation(200)[:80]
@@ -134,6 +136,7 @@ def test_progress_is_told_each_second_and_at_the_end(monkeypatch):
     clock = [1_000.0]
     monkeypatch.setattr(filling.time, "monotonic", lambda: clock[0])
     monkeypatch.setattr(filling, "_CELLS_PER_CALL", 2_000)
+    monkeypatch.setattr(filling, "_SECONDS_PER_CALL", 0.0)
     packed, heard = pack(SEQUENCES), []
     rows, columns = np.arange(40), np.arange(40, 50)
     mask = np.ones((40, 10), dtype=bool)
@@ -178,3 +181,22 @@ def test_the_memory_is_that_of_the_panel():
     assert np.array_equal(segments.panel == 1, mask)
     # The panel, and of 512 of its rows the wanted as numbers, and their scores.
     assert most < 4 * mask.size + 512 * 400 * 24
+
+
+def test_calls_grow_to_half_a_second_and_no_more(monkeypatch):
+    """The first is small; a backend of known speed stands in for the kernel."""
+    monkeypatch.setattr(filling, "_CELLS_PER_CALL", 1_000_000)
+    clock, calls = [0.0], []
+    monkeypatch.setattr(filling.time, "monotonic", lambda: clock[0])
+
+    def steady(sequences, rows, columns, scheme, threads, mask=None):
+        calls.append(int(sequences.lengths[rows].sum() * sequences.lengths[columns].sum()))
+        clock[0] += calls[-1] / 20e6  # seconds
+        return np.ones((rows.size, columns.size), dtype=np.int32)
+
+    packed = pack(drawn(np.random.default_rng(73), AMINO_ACIDS, 600, 190, 210))
+    it = filling_of(packed, steady, Segments())
+    it.align_panel(np.arange(500), np.arange(500, 600), np.ones((500, 100), dtype=bool))
+    assert calls[0] < 2_000_000
+    assert 8e6 < max(calls) < 12e6 + 500 * 210**2
+    assert sum(calls) == it.cells

@@ -145,6 +145,7 @@ def test_nothing_is_aligned_again_by_later_calls(tmp_path, count):
 def a_segment_after_each_call(monkeypatch):
     monkeypatch.setattr(segments, "_SECONDS_PER_SEGMENT", 0.0)
     monkeypatch.setattr(filling, "_CELLS_PER_CALL", 10_000)
+    monkeypatch.setattr(filling, "_SECONDS_PER_CALL", 0.0)
 
 
 @pytest.mark.usefixtures("a_segment_after_each_call")
@@ -174,6 +175,7 @@ def test_an_interrupt_loses_no_more_than_ten_seconds(tmp_path, monkeypatch):
     clock, sizes = [1_000.0], []
     monkeypatch.setattr(segments.time, "monotonic", lambda: clock[0])
     monkeypatch.setattr(filling, "_CELLS_PER_CALL", 3_000)
+    monkeypatch.setattr(filling, "_SECONDS_PER_CALL", 0.0)
 
     class Slow(Counting):
         def __call__(self, packed, rows, columns, scheme, threads, mask=None):
@@ -220,7 +222,8 @@ class Killed(Counting):
             os.kill(os.getpid(), 9)
         return super().__call__(*arguments)
 
-segments._SECONDS_PER_SEGMENT, filling._CELLS_PER_CALL = 0.0, 10_000
+segments._SECONDS_PER_SEGMENT = filling._SECONDS_PER_CALL = 0.0
+filling._CELLS_PER_CALL = 10_000
 open_store(sys.argv[1], backend=Killed(6)).fill([(ALL, [3, 50, 8])])
 """
 

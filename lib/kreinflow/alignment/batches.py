@@ -37,7 +37,10 @@ landmark and a column of the batch: 1.6 ns with 64 lanes."""
 
 _COLUMN_STEPS, _RESIDUE_STEPS = 10.0, 0.05
 """Of parasail for each column of a pair, and for each letter of the landmark in it, in steps of 64
-lanes. Steps of half the lanes take two thirds of the time."""
+bytes. Steps of half the bytes take two thirds of the time."""
+
+_OF_WIDE = 4.0
+"""Times that a pair takes by parasail whose score needs 16 bits: it tries 8 before."""
 
 _FEWEST_STEPS = 1_000_000.0
 """Of parasail for all pairs: with fewer it is done as soon as batches are laid out."""
@@ -196,14 +199,12 @@ def align_in_batches(
     scores = np.full((rows.size, columns.size), NOT_ALIGNED, dtype=np.int32)
     scores[... if mask is None else mask] = _PENDING
     if aligners:
-        rectangle = _cheaper_side(sequences, rows, columns, scores, aligners[0].kernel.lanes)
-        _align(
-            aligners[0], rectangle, _shared_batches(rectangle, aligners[0].kernel.lanes), threads
-        )
+        first = aligners[0].kernel
+        rectangle = _cheaper_side(sequences, rows, columns, scores, first)
+        _align(aligners[0], rectangle, _shared_batches(rectangle, first.lanes), threads)
         for state, aligner in zip((_PENDING, _OVERFLOWED), aligners, strict=False):
-            _align(
-                aligner, rectangle, _batches_anew(rectangle, state, aligner.kernel.lanes), threads
-            )
+            batches = _batches_anew(rectangle, state, aligner.kernel.lanes)
+            _align(aligner, rectangle, batches, threads)
     left = (scores == _PENDING) | (scores == _OVERFLOWED)
     if left.any():
         rest = engine.align_rectangle(sequences, rows, columns, scheme, threads, left)
@@ -225,7 +226,7 @@ def _cheaper_side(
     rows: IntArray,
     columns: IntArray,
     scores: NDArray[np.int32],
-    lanes: int,
+    kernel: Kernel,
 ) -> _Rectangle:
     """Return the rectangle with the side in the lanes that costs less, if all pairs are wanted."""
     flat, width = scores.reshape(-1), columns.size
@@ -236,12 +237,12 @@ def _cheaper_side(
     ]
     costs = []
     for way in ways:
-        starts = np.arange(0, way.order.size, lanes)
-        ranges = np.stack([starts, np.minimum(starts + lanes, way.order.size)], axis=1)
+        starts = np.arange(0, way.order.size, kernel.lanes)
+        ranges = np.stack([starts, np.minimum(starts + kernel.lanes, way.order.size)], axis=1)
         everyone = np.flatnonzero(way.possible)
         landmark_ranges = np.tile([0, everyone.size], (starts.size, 1))
         batches = _Batches(way.order, ranges, everyone, landmark_ranges)
-        costs.append(_cut(way, batches, lanes)[1].sum())
+        costs.append(_cut(way, batches, kernel)[1].sum())
     return ways[int(np.argmin(costs))]
 
 
@@ -290,7 +291,7 @@ def _ranges(sizes: IntArray) -> IntArray:
     return np.stack([ends - sizes, ends], axis=1)
 
 
-def _cut(rectangle: _Rectangle, batches: _Batches, lanes: int) -> tuple[IntArray, FloatArray]:
+def _cut(rectangle: _Rectangle, batches: _Batches, kernel: Kernel) -> tuple[IntArray, FloatArray]:
     """Return the first member of each batch that the kernel aligns, and what the batch costs.
 
     Members before it are left to parasail. The kernel takes its steps for each column of the
@@ -302,7 +303,11 @@ def _cut(rectangle: _Rectangle, batches: _Batches, lanes: int) -> tuple[IntArray
     lengths = rectangle.sequences.lengths
     of_landmarks = lengths[rectangle.landmarks[batches.landmarks]].astype(np.float64)
     of_kernel = _sums(of_landmarks, batches.landmark_ranges) + _PROFILE_STEPS
-    pair_steps = (_COLUMN_STEPS + _RESIDUE_STEPS * of_landmarks) * 1.5 ** np.log2(64 / lanes)
+    pair_steps = (_COLUMN_STEPS + _RESIDUE_STEPS * of_landmarks) * 1.5 ** np.log2(
+        _VECTOR_BYTES / kernel.vector_bytes
+    )
+    if kernel.bits > 8:
+        pair_steps *= _OF_WIDE
     of_pair = _sums(pair_steps, batches.landmark_ranges)
     columns = lengths[rectangle.members[batches.members]].astype(np.float64)
     batch = np.repeat(np.arange(first.size), end - first)
@@ -326,7 +331,7 @@ def _align(aligner: _Aligner, rectangle: _Rectangle, batches: _Batches, threads:
     from kreinflow.alignment import lanes as loops  # slow to import
     from kreinflow.alignment.loop import piece_ends
 
-    starts, costs = _cut(rectangle, batches, aligner.kernel.lanes)
+    starts, costs = _cut(rectangle, batches, aligner.kernel)
     kept = starts < batches.member_ranges[:, 1]
     if not kept.any():
         return

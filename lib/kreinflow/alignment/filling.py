@@ -14,7 +14,8 @@ from kreinflow.alignment.scoring import ScoringScheme
 from kreinflow.alignment.segments import DigestTable, SegmentWriter
 from kreinflow.numerics import IntArray
 
-_CELLS_PER_CALL = 3_000_000_000  # a thread's: a third of a second, by the kernel a tenth
+_CELLS_PER_CALL = 1_000_000_000  # of a thread at first, and at least: a tenth of a second or less
+_SECONDS_PER_CALL = 0.5  # later on, between looks at the clock
 _ROWS_PER_CALL = 512  # of about one length: several batches for each thread
 
 Rectangle = tuple[IntArray, IntArray]
@@ -102,6 +103,9 @@ class Filling:
     aligned: int = 0
     _last_report: float = 0.0
 
+    def __post_init__(self) -> None:
+        self._at_once = self._least = _CELLS_PER_CALL * self.threads
+
     def _done(self, cells: int) -> None:
         self.cells += cells
         now = time.monotonic()
@@ -112,7 +116,7 @@ class Filling:
     def align_self(self, rows: IntArray) -> None:
         """Align sequences with themselves."""
         lengths = self.sequences.lengths[rows]
-        for part in _cut(lengths * lengths, _CELLS_PER_CALL * self.threads):
+        for part in _cut(lengths * lengths, self._at_once):
             scores = self_scores(self.sequences, rows[part], self.scheme, self.threads)
             self.segments.add_self_scores(rows[part], scores)
             self._done(int((lengths[part] ** 2).sum()))
@@ -124,21 +128,24 @@ class Filling:
         lengths = self.sequences.lengths
         by_length = np.argsort(-lengths[rows], kind="stable")
         panel = np.full(mask.shape, NOT_ALIGNED, dtype=np.int32)
-        most = _CELLS_PER_CALL * self.threads
         longest = int(lengths[columns].max())
-        for some in _cut(lengths[rows[by_length]] * longest, most, _ROWS_PER_CALL):
+        for some in _cut(lengths[rows[by_length]] * longest, self._at_once, _ROWS_PER_CALL):
             r = by_length[some]
-            for c in _cut(lengths[columns] * int(lengths[rows[r]].sum()), most):
+            for c in _cut(lengths[columns] * int(lengths[rows[r]].sum()), self._at_once):
                 wanted = mask[r, c]
                 if not wanted.any():
                     continue
+                begin = time.monotonic()
                 scores = self.backend(
                     self.sequences, rows[r], columns[c], self.scheme, self.threads, wanted
                 )
                 self.agreement.check(rows[r], columns[c], wanted, scores)
                 panel[r, c] = scores
                 self.aligned += int(np.count_nonzero(wanted))
-                self._done(cells_of(lengths[rows[r]], wanted, lengths[columns[c]]))
+                cells = cells_of(lengths[rows[r]], wanted, lengths[columns[c]])
+                in_time = cells / (time.monotonic() - begin + 1e-9) * _SECONDS_PER_CALL
+                self._at_once = max(self._least, int(in_time))
+                self._done(cells)
                 if self.segments.due:
                     self.segments.add_panel(rows, columns, panel)
                     self.segments.flush()
