@@ -196,19 +196,27 @@ def align_in_batches(
     if max(rows.size, columns.size) <= lanes // 2 and lanes > FEWEST_LANES:
         lanes //= 2
     aligners = _aligners(sequences, scheme, lanes)
-    scores = np.full((rows.size, columns.size), NOT_ALIGNED, dtype=np.int32)
-    scores[... if mask is None else mask] = _PENDING
-    if aligners:
-        first = aligners[0].kernel
-        rectangle = _cheaper_side(sequences, rows, columns, scores, first)
-        _align(aligners[0], rectangle, _shared_batches(rectangle, first.lanes), threads)
-        for state, aligner in zip((_PENDING, _OVERFLOWED), aligners, strict=False):
-            batches = _batches_anew(rectangle, state, aligner.kernel.lanes)
-            _align(aligner, rectangle, batches, threads)
-    left = (scores == _PENDING) | (scores == _OVERFLOWED)
-    if left.any():
-        rest = engine.align_rectangle(sequences, rows, columns, scheme, threads, left)
-        scores[left] = rest[left]
+    if not aligners:
+        return engine.align_rectangle(sequences, rows, columns, scheme, threads, mask)
+    if mask is None:
+        scores = np.full((rows.size, columns.size), _PENDING, dtype=np.int32)
+    else:
+        scores = np.where(mask, np.int32(_PENDING), np.int32(NOT_ALIGNED))
+    rectangle = _cheaper_side(sequences, rows, columns, scores, aligners[0].kernel)
+    left = {_PENDING: scores.size if mask is None else np.count_nonzero(mask), _OVERFLOWED: 0}
+    stages = zip((_PENDING, *left), (aligners[0], *aligners), strict=False)
+    for stage, (state, aligner) in enumerate(stages):
+        if not left[state]:  # to look for them takes time on one thread
+            continue
+        lay_out = _batches_anew if stage else _shared_batches
+        batches = lay_out(rectangle, state, aligner.kernel.lanes)
+        scored, overflowed = _align(aligner, rectangle, batches, threads)
+        left[state] -= scored + overflowed
+        left[_OVERFLOWED] += overflowed
+    if any(left.values()):
+        rest = (scores == _PENDING) | (scores == _OVERFLOWED)
+        found = engine.align_rectangle(sequences, rows, columns, scheme, threads, rest)
+        scores[rest] = found[rest]
     return scores
 
 
@@ -246,13 +254,13 @@ def _cheaper_side(
     return ways[int(np.argmin(costs))]
 
 
-def _shared_batches(rectangle: _Rectangle, lanes: int) -> _Batches:
+def _shared_batches(rectangle: _Rectangle, state: int, lanes: int) -> _Batches:
     """Return batches for many landmarks at once, of those whose scores with most are wanted.
 
     A landmark for which a share w of the members is wanted costs its length here. Batches of its
     own would cost w times its length and that of their profile.
     """
-    order, wanted = rectangle.order, rectangle.scores == _PENDING
+    order, wanted = rectangle.order, rectangle.scores == state
     starts = np.arange(0, order.size, lanes)
     ends = np.minimum(starts + lanes, order.size)
     letters = rectangle.sequences.lengths[rectangle.landmarks]
@@ -326,15 +334,23 @@ def _sums(values: FloatArray, ranges: IntArray) -> FloatArray:
     return np.asarray(until[ranges[:, 1]] - until[ranges[:, 0]])
 
 
-def _align(aligner: _Aligner, rectangle: _Rectangle, batches: _Batches, threads: int) -> None:
-    """Align batches, in pieces for threads: of a batch with many landmarks there are several."""
+def _align(
+    aligner: _Aligner, rectangle: _Rectangle, batches: _Batches, threads: int
+) -> tuple[int, int]:
+    """Align batches, in pieces for threads: of a batch with many landmarks there are several.
+
+    Returns
+    -------
+    tuple of int
+        Pairs that got a score, and pairs that overflowed.
+    """
     from kreinflow.alignment import lanes as loops  # slow to import
     from kreinflow.alignment.loop import piece_ends
 
     starts, costs = _cut(rectangle, batches, aligner.kernel)
     kept = starts < batches.member_ranges[:, 1]
     if not kept.any():
-        return
+        return 0, 0
     costs = costs[kept].astype(np.int64)
     most = max(int(costs.sum()) // (8 * threads), _LEAST_STEPS)
     low, high = batches.landmark_ranges[kept].T
@@ -352,13 +368,16 @@ def _align(aligner: _Aligner, rectangle: _Rectangle, batches: _Batches, threads:
         *(rectangle.landmarks[batches.landmarks], batches.landmarks, landmark_ranges),
     )
 
-    def work(part: tuple[int, int]) -> None:
-        loops.align_batches(
+    def work(part: tuple[int, int]) -> tuple[int, int]:
+        counts: tuple[int, int] = loops.align_batches(
             *(aligner.numbers, aligner.matrix, aligner.codes),
             *(rectangle.sequences.letters, rectangle.sequences.offsets),
             *of_batches,
             *part,
             *(rectangle.flat, rectangle.steps),
         )
+        return counts
 
-    in_threads(work, list(itertools.pairwise([0, *ends.tolist()])), threads)
+    counts = in_threads(work, list(itertools.pairwise([0, *ends.tolist()])), threads)
+    scored, overflowed = np.sum(counts, axis=0).tolist()
+    return scored, overflowed

@@ -31,11 +31,12 @@ def align_batches(
     stop: Any,
     scores: Any,
     steps: Any,
-) -> None:
+) -> Any:
     """Score the batches ``start`` to ``stop``, each with its range of the landmarks.
 
     The score of a member and a landmark goes to ``scores`` at the sum of their places, each times
-    its step, if -1 or -2 is there; -2 if it exceeds the limit.
+    its step, if -1 or -2 is there; -2 if it exceeds the limit. Returns how many were scored, and how
+    many exceed the limit.
     """
     make_profile, align, lanes, bits, at_once, n_letters = kernel[:6]
     zero, gap_open, gap_extend, limit = kernel[6:10]
@@ -44,7 +45,7 @@ def align_batches(
     chunks = (n_letters + per_chunk - 1) // per_chunk
     letter_bytes = at_once * size
     group_bytes = chunks * per_chunk * letter_bytes
-    most_groups, longest = 0, 0
+    most_groups, longest, scored, overflowed = 0, 0, 0, 0
     for batch in range(start, stop):
         for k in range(member_ranges[batch, 0], member_ranges[batch, 1]):
             length = offsets[members[k] + 1] - offsets[members[k]]
@@ -92,6 +93,10 @@ def align_batches(
                 score = best[lane]
                 place = at + member_places[begin + lane] * steps[0]
                 if scores[place] == -1 or scores[place] == -2:
-                    scores[place] = score - zero if score <= limit else -2
+                    fits = score <= limit
+                    scores[place] = score - zero if fits else -2
+                    scored += fits
+                    overflowed += not fits
     # So long are the arrays needed whose addresses are all that the functions got.
     letters[:1], profile[:1], states[:1], shifts[:1] = 0, 0, 0, 0
+    return scored, overflowed
