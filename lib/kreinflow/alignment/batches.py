@@ -201,7 +201,8 @@ def align_in_batches(
     if mask is None:
         scores = np.full((rows.size, columns.size), _PENDING, dtype=np.int32)
     else:
-        scores = np.where(mask, np.int32(_PENDING), np.int32(NOT_ALIGNED))
+        marked = np.where(mask, np.int32(_PENDING), np.int32(NOT_ALIGNED))
+        scores = np.ascontiguousarray(marked)  # the mask may be a transposed one
     rectangle = _cheaper_side(sequences, rows, columns, scores, aligners[0].kernel)
     left = {_PENDING: scores.size if mask is None else np.count_nonzero(mask), _OVERFLOWED: 0}
     stages = zip((_PENDING, *left), (aligners[0], *aligners), strict=False)

@@ -360,12 +360,28 @@ def diagonal_sums(
 
 
 def in_threads(work: Callable[[P], R], pieces: Sequence[P], threads: int) -> list[R]:
-    """Return what is made of each piece. A thread that is done early takes more of them."""
-    threads = min(threads, len(pieces))
-    if threads <= 1:
-        return [work(piece) for piece in pieces]
-    with ThreadPoolExecutor(threads) as pool:
+    """Return what is made of each piece. A thread that is done early takes more of them.
+
+    The caller's thread works too. After an interrupt or an error no further piece is begun.
+    """
+    numbers, made = iter(range(len(pieces))), {}
+
+    def take() -> None:
         try:
-            return list(pool.map(work, pieces))
-        finally:  # an interrupt ends when the pieces at hand are done
-            pool.shutdown(cancel_futures=True)
+            for number in numbers:  # of all threads: each number goes to one of them
+                made[number] = work(pieces[number])
+        except BaseException:
+            for _ in numbers:
+                pass
+            raise
+
+    others = min(threads, len(pieces)) - 1
+    if others < 1:
+        take()
+    else:
+        with ThreadPoolExecutor(others) as pool:
+            waiting = [pool.submit(take) for _ in range(others)]
+            take()
+        for other in waiting:
+            other.result()
+    return [made[number] for number in range(len(pieces))]

@@ -35,8 +35,8 @@ def align_batches(
     """Score the batches ``start`` to ``stop``, each with its range of the landmarks.
 
     The score of a member and a landmark goes to ``scores`` at the sum of their places, each times
-    its step, if -1 or -2 is there; -2 if it exceeds the limit. Returns how many were scored, and how
-    many exceed the limit.
+    its step, if -1 or -2 is there; -2 if it exceeds the limit. Returns how many were scored, and
+    how many exceed the limit.
     """
     make_profile, align, lanes, bits, at_once, n_letters = kernel[:6]
     zero, gap_open, gap_extend, limit = kernel[6:10]
