@@ -159,7 +159,7 @@ def test_the_longest_members_are_cut_off_where_that_is_cheaper():
     packed = pack([b"A" * length for length in (*lengths, *rng.integers(20, 800, 50))])
     scores = np.zeros((720, 50), dtype=np.int32)
     rectangle = batches._Rectangle(
-        packed, numbers(0, 720), numbers(720, 770), scores, scores.ravel(), np.array([50, 1])
+        packed, numbers(0, 720), numbers(720, 770), scores, scores.ravel(), np.array([50, 1]), True
     )
     ranges = batches._ranges(np.full(12, 60))
     landmark_ranges = np.sort(rng.integers(0, 51, (12, 2)), axis=1)

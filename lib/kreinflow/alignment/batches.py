@@ -70,7 +70,7 @@ class _Rectangle:
     """The sequences that lie in lanes, by their numbers, the landmarks, and their scores.
 
     The score of two of them is ``scores[place of the member, place of the landmark]``, a view of
-    ``flat``, in which the places count ``steps``.
+    ``flat``, in which the places count ``steps``. Of a ``whole`` rectangle all are wanted.
     """
 
     sequences: PackedSequences
@@ -79,6 +79,7 @@ class _Rectangle:
     scores: NDArray[np.int32]
     flat: NDArray[np.int32]
     steps: IntArray
+    whole: bool
 
     @cached_property
     def order(self) -> IntArray:
@@ -198,12 +199,14 @@ def align_in_batches(
     aligners = _aligners(sequences, scheme, lanes)
     if not aligners:
         return engine.align_rectangle(sequences, rows, columns, scheme, threads, mask)
-    if mask is None:
+    if mask is None or mask.all():
+        mask = None
         scores = np.full((rows.size, columns.size), _PENDING, dtype=np.int32)
     else:
         marked = np.where(mask, np.int32(_PENDING), np.int32(NOT_ALIGNED))
         scores = np.ascontiguousarray(marked)  # the mask may be a transposed one
-    rectangle = _cheaper_side(sequences, rows, columns, scores, aligners[0].kernel)
+    first = aligners[0].kernel
+    rectangle = _cheaper_side(sequences, rows, columns, scores, mask is None, first)
     left = {_PENDING: scores.size if mask is None else np.count_nonzero(mask), _OVERFLOWED: 0}
     stages = zip((_PENDING, *left), (aligners[0], *aligners), strict=False)
     for stage, (state, aligner) in enumerate(stages):
@@ -235,14 +238,15 @@ def _cheaper_side(
     rows: IntArray,
     columns: IntArray,
     scores: NDArray[np.int32],
+    whole: bool,
     kernel: Kernel,
 ) -> _Rectangle:
     """Return the rectangle with the side in the lanes that costs less, if all pairs are wanted."""
     flat, width = scores.reshape(-1), columns.size
     rows, columns = rows.astype(np.int64), columns.astype(np.int64)
     ways = [
-        _Rectangle(sequences, rows, columns, scores, flat, np.array([width, 1])),
-        _Rectangle(sequences, columns, rows, scores.T, flat, np.array([1, width])),
+        _Rectangle(sequences, rows, columns, scores, flat, np.array([width, 1]), whole),
+        _Rectangle(sequences, columns, rows, scores.T, flat, np.array([1, width]), whole),
     ]
     costs = []
     for way in ways:
@@ -261,16 +265,18 @@ def _shared_batches(rectangle: _Rectangle, state: int, lanes: int) -> _Batches:
     A landmark for which a share w of the members is wanted costs its length here. Batches of its
     own would cost w times its length and that of their profile.
     """
-    order, wanted = rectangle.order, rectangle.scores == state
+    order = rectangle.order
     starts = np.arange(0, order.size, lanes)
     ends = np.minimum(starts + lanes, order.size)
     letters = rectangle.sequences.lengths[rectangle.landmarks]
     share = letters / (letters + _PROFILE_STEPS)
-    shared = np.zeros((starts.size, rectangle.landmarks.size), dtype=bool)
-    for batch, (start, end) in enumerate(zip(starts, ends, strict=True)):
-        of_members = wanted[order[start:end]].view(np.uint8)
-        counts = np.add.reduce(of_members, axis=0, dtype=np.uint8)
-        shared[batch] = rectangle.possible & (counts >= share * (end - start))
+    shared = np.tile(rectangle.possible, (starts.size, 1))
+    if not rectangle.whole:
+        wanted = rectangle.scores == state
+        for batch, (start, end) in enumerate(zip(starts, ends, strict=True)):
+            of_members = wanted[order[start:end]].view(np.uint8)
+            counts = np.add.reduce(of_members, axis=0, dtype=np.uint8)
+            shared[batch] &= counts >= share * (end - start)
     landmarks = np.ascontiguousarray(np.nonzero(shared)[1])  # the loop is compiled for such
     return _Batches(order, np.stack([starts, ends], axis=1), landmarks, _ranges(shared.sum(axis=1)))
 
