@@ -384,32 +384,27 @@ def stage_bare(folder: Path, rows: int, threads: int, repeats: int) -> dict[str,
 
 def stage_full(folder: Path, rows: int, count: int, threads: int, full: bool) -> dict[str, Any]:
     """Align with m landmarks, or with all others, then factor and Ny-iKFD; seconds of each."""
-    from kreinflow.alignment.engine import align_pairs, pack
+    from kreinflow.alignment.backends import backend_named
+    from kreinflow.alignment.engine import pack, self_scores
     from kreinflow.alignment.scoring import ScoringScheme, load_substitution_matrix
     from kreinflow.sequences.dataset import read_dataset
 
     dataset = read_dataset(folder / "dataset")
     scheme = ScoringScheme(load_substitution_matrix("blosum62"), gap_open=11, gap_extend=1)
-    packed = pack(list(dataset.sequences))
-    align_pairs(packed, np.array([0], np.int32), np.array([1], np.int32), scheme, 1)
+    packed, align = pack(list(dataset.sequences)), backend_named("auto")
+    align(packed, np.arange(64), np.arange(64), scheme, 1)  # what it loads and compiles
     n, m = rows, count
-    every = np.arange(n, dtype=np.int32)
+    every = np.arange(n)
     landmarks = every if full else np.sort(np.random.default_rng(5).permutation(every)[:m])
     begin = time.perf_counter()
     if full:  # each pair once
-        left, right = np.triu_indices(n)
-        scores = np.empty((n, n), dtype=np.int32)
-        found = align_pairs(packed, left.astype(np.int32), right.astype(np.int32), scheme, threads)
-        scores[left, right] = found
-        scores[right, left] = found
+        half = align(packed, every, every, scheme, threads, np.tri(n, dtype=bool))
+        scores = np.maximum(half, half.T)
     else:
-        left, right = np.repeat(landmarks, n), np.tile(every, len(landmarks))
-        found = align_pairs(packed, left.astype(np.int32), right.astype(np.int32), scheme, threads)
-        scores = found.reshape(len(landmarks), n).T
+        scores = align(packed, every, landmarks, scheme, threads)
     aligned = time.perf_counter() - begin
     np.save(folder / "scores.npy", np.ascontiguousarray(scores))
-    own = align_pairs(packed, every, every, scheme, threads)
-    np.save(folder / "own.npy", own)
+    np.save(folder / "own.npy", self_scores(packed, every, scheme, threads))
     labels = np.empty(n, dtype=np.int64)
     labels[dataset.rows] = dataset.labels
     np.save(folder / "labels.npy", labels)
