@@ -153,7 +153,11 @@ def shares(folder: Path, queries: str, threads: int) -> tuple[float, float, floa
     model = Model.load(folder / "model.safetensors")
     with ExitStack() as changes:
         changes.enter_context(
-            patch.object(new_objects, "checked", lambda align: timed("alignment", checked(align)))
+            patch.object(
+                new_objects,
+                "checked",
+                lambda align, **options: timed("alignment", checked(align, **options)),
+            )
         )
         changes.enter_context(patch.object(backends, "align_pairs", timed("check", align_pairs)))
         out = changes.enter_context((folder / "share.tsv").open("w", encoding="utf-8"))
