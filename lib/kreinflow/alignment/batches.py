@@ -131,7 +131,7 @@ def _aligners(sequences: PackedSequences, scheme: ScoringScheme, lanes: int) -> 
         lowest, highest = -(2 ** (bits - 1)), 2 ** (bits - 1) - 1
         zero = lowest + max(worst, scheme.gap_extend)
         limit = highest - best
-        if worst > -lowest or limit - zero < 2 ** (bits - 2):  # most scores would overflow
+        if worst > -lowest or limit - zero < 2 ** (bits - 2):  # too few scores would fit
             continue
         matrix = np.full((letters.size + 1, LETTERS), -worst, dtype=f"int{bits}")
         matrix[: letters.size, : letters.size] = table
