@@ -51,8 +51,8 @@ TABLED_BYTES = 150
 # --- seconds of one thread. What threads share was measured on two of them, and counts twice -----
 
 ALIGNED_PAIR, ALIGNED_CELL = 3e-8, 4e-11
-"""Of a pair by the backend auto, and of a product of its lengths: what vectors of 32 lanes make, with
-a quarter more for the work around it. Those of 64 make more (benchmarks/results.md)."""
+"""Of a pair by the backend auto, and of a product of its lengths: what 32 lanes make, and a quarter
+more for the work around it. 64 lanes make more (benchmarks/results.md)."""
 
 PARASAIL_RESIDUE, PARASAIL_CELL = 3.5e-8, 6e-11
 """Of a pair by parasail: lengths of 75 to 3,000, with a quarter more. Columns are dearer than
