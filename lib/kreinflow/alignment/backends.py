@@ -21,7 +21,7 @@ _SHOWN = 40  # residues of a sequence in a message
 
 
 class Backend(Protocol):
-    """What :func:`~kreinflow.alignment.engine.align_rectangle` is, and may take its place.
+    """A function that scores the sequences of rows with those of columns.
 
     All backends return the same scores, those of ``parasail.sw_striped_32`` (``nw_``, ``sg_``):
     they are not part of a scoring scheme, and a score store is read and filled by any of them.
@@ -36,7 +36,32 @@ class Backend(Protocol):
         threads: int,
         mask: NDArray[np.bool_] | None = None,
     ) -> NDArray[np.int32]:
-        """Return the scores of rows with columns."""
+        """Return the scores of rows with columns.
+
+        Parameters
+        ----------
+        sequences : PackedSequences
+            Of letters of the matrix, nothing else.
+        rows, columns : ndarray of int
+            Numbers of sequences.
+        scheme : ScoringScheme
+        threads : int
+            Scores do not depend on it.
+        mask : ndarray of shape (n_rows, n_columns), bool, optional
+            The pairs that are wanted, all if it is left out.
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_columns), int32
+            :data:`~kreinflow.alignment.engine.NOT_ALIGNED` for pairs that are not wanted.
+
+        Raises
+        ------
+        InputError
+            If a sequence has a letter that the matrix does not know.
+        KreinflowError
+            If a score exceeds even 32 bits.
+        """
 
 
 def backend_named(name: str) -> Backend:

@@ -153,32 +153,10 @@ def align_in_batches(
 ) -> NDArray[np.int32]:
     """Return the scores of rows with columns: the backend ``auto``.
 
-    8 bits are tried first, then 16 for pairs that overflow, then parasail.
-
-    Parameters
-    ----------
-    sequences : PackedSequences
-        Of letters of the matrix, nothing else.
-    rows, columns : ndarray of int
-        Numbers of sequences.
-    scheme : ScoringScheme
-        Alignments that are not local are parasail's, and so are those of more than 32 different
-        letters, or with entries that leave no room in 16 bits.
-    threads : int
-    mask : ndarray of shape (n_rows, n_columns), bool, optional
-        The pairs that are wanted, all if it is left out.
-
-    Returns
-    -------
-    ndarray of shape (n_rows, n_columns), int32
-        :data:`~kreinflow.alignment.engine.NOT_ALIGNED` for pairs that are not wanted.
-
-    Raises
-    ------
-    InputError
-        If a sequence has a letter that the matrix does not know.
-    KreinflowError
-        If a score exceeds even 32 bits.
+    8 bits are tried first, then 16 for pairs that overflow, then parasail. Alignments that are not
+    local are parasail's, and so are those of more than 32 different letters, or with entries that
+    leave no room in 16 bits. Parameters and errors are those of
+    :class:`~kreinflow.alignment.backends.Backend`.
 
     Notes
     -----

@@ -261,26 +261,7 @@ def align_rectangle(
 ) -> NDArray[np.int32]:
     """Return the scores of rows with columns: the backend ``parasail``.
 
-    Parameters
-    ----------
-    sequences : PackedSequences
-        Of letters of the matrix, nothing else.
-    rows, columns : ndarray of int
-        Numbers of sequences.
-    scheme : ScoringScheme
-    threads : int
-    mask : ndarray of shape (n_rows, n_columns), bool, optional
-        The pairs that are wanted, all if it is left out.
-
-    Returns
-    -------
-    ndarray of shape (n_rows, n_columns), int32
-        :data:`NOT_ALIGNED` for pairs that are not wanted.
-
-    Raises
-    ------
-    InputError, KreinflowError
-        As :func:`align_pairs`.
+    Parameters and errors are those of :class:`~kreinflow.alignment.backends.Backend`.
     """
     mask = np.ones((rows.size, columns.size), dtype=bool) if mask is None else mask
     scores = np.full(mask.shape, NOT_ALIGNED, dtype=np.int32)
