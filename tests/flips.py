@@ -299,9 +299,13 @@ class Worker:
             os._exit(code if isinstance(code, int) else 1)
 
     def changed(self, paths: list[str]) -> set[str]:
-        """Those files that are not as in the healthy run."""
+        """Those files that are not as in the healthy run.
+
+        Files of blocks are left out: they say how many pairs were aligned and checked now.
+        """
         healthy = self.run.folder
-        return {path for path in paths if _digest(self.folder / path) != _digest(healthy / path)}
+        results = [path for path in paths if "/alignment/" not in path]
+        return {path for path in results if _digest(self.folder / path) != _digest(healthy / path)}
 
     def restore(self, paths: Iterable[str]) -> None:
         """Put healthy files back."""
