@@ -8,6 +8,7 @@ import numpy as np
 import safetensors
 
 from kreinflow import costs
+from kreinflow.alignment.scoring import by_parasail
 from kreinflow.artifacts import read_json
 from kreinflow.costs import BASE_MB, Seconds
 from kreinflow.errors import InputError
@@ -144,14 +145,10 @@ def unknown_pairs(input):
     return costs.unknown_pairs(statistics_of(input), union_of(input))
 
 
-def by_parasail(mode):
-    """Whether parasail makes all alignments of a mode."""
-    return CONFIG["alignment"]["backend"] == "parasail" or mode != "local"
-
-
 def aligned_seconds(wildcards, input, pairs):
     mode = plan(wildcards).settings["scoring"]["mode"]
-    return costs.alignment_seconds(statistics_of(input), pairs, by_parasail(mode))
+    alone = by_parasail(CONFIG["alignment"]["backend"], mode)
+    return costs.alignment_seconds(statistics_of(input), pairs, alone)
 
 
 def alignment_seconds(pairs, blocks=len(BLOCKS)):
@@ -309,7 +306,7 @@ def classification_seconds(wildcards, input):
     try:
         with safetensors.safe_open(input.model, framework="numpy") as file:
             header = json.loads(file.metadata()["kreinflow"])["header"]
-            kernel, scheme = header["kernel"], header["scheme"] or {}
+            kernel, scheme = header["kernel"], header["scheme"]
             shapes = {name: file.get_slice(name).get_shape() for name in file.keys()}
     except (safetensors.SafetensorError, OSError, ValueError, KeyError, TypeError):
         return Seconds()  # the job will say what is wrong with it
@@ -321,5 +318,6 @@ def classification_seconds(wildcards, input):
     if kernel is not None:
         return costs.comparison_seconds(mb, landmarks, residues / max(1, landmarks), kernel)
     both = CONFIG["classify"].get(wildcards.name, {}).get("strand") == "both"
-    mb, mode = 2 * mb if both else mb, scheme.get("mode", "local")
-    return costs.classification_seconds(mb, landmarks, residues, by_parasail(mode))
+    # Without a scheme it is the model of a matrix, and has no residues.
+    alone = bool(scheme) and by_parasail(CONFIG["alignment"]["backend"], scheme["mode"])
+    return costs.classification_seconds(2 * mb if both else mb, landmarks, residues, alone)

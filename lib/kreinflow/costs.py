@@ -242,7 +242,7 @@ def alignment_seconds(statistics: Statistics, pairs: float, by_parasail: bool = 
     statistics : mapping
     pairs : float
     by_parasail : bool
-        Whether it aligns them all: it is named, or the mode is not local.
+        See :func:`~kreinflow.alignment.scoring.by_parasail`.
     """
     length = float(statistics["lengths"].get("mean", 0))
     return Seconds(shared=pairs * _pair_seconds(length, by_parasail) if length else 0.0)

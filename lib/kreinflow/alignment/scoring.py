@@ -34,6 +34,17 @@ _LARGEST_ENTRY = 10_000  # of a matrix or a gap: leaves 32 bits room for any seq
 _LARGEST_FILE = 1 << 20  # characters: 128 letters and comments need a tenth of them
 
 
+def by_parasail(backend: str, mode: str) -> bool:
+    """Return whether parasail makes all alignments: it is named, or the mode is not local.
+
+    Examples
+    --------
+    >>> by_parasail("auto", "local"), by_parasail("auto", "global")
+    (False, True)
+    """
+    return backend == "parasail" or mode != "local"
+
+
 @dataclass(frozen=True, eq=False)
 class SubstitutionMatrix:
     """A symmetric table of integer scores for pairs of letters.

@@ -7,6 +7,7 @@ from typing import Any
 
 from markupsafe import Markup
 
+from kreinflow.alignment.scoring import by_parasail
 from kreinflow.landmarks.registry import make_selector
 from kreinflow.learners.registry import make_learner
 from kreinflow.references import REFERENCES
@@ -80,7 +81,7 @@ def methods_text(
 
 def beside_parasail(scoring: Mapping[str, Any], config: Mapping[str, Any]) -> bool:
     """Tell whether anything beside parasail may align sequences, and is held against it."""
-    return bool(config["alignment"]["backend"] == "auto" and scoring["mode"] == "local")
+    return not by_parasail(config["alignment"]["backend"], scoring["mode"])
 
 
 def _e(value: object) -> str:
