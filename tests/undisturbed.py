@@ -14,7 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from kreinflow.alignment.segments import KIND, not_aligned
+from kreinflow.alignment.engine import not_aligned
+from kreinflow.alignment.segments import KIND
 from kreinflow.artifacts import read_arrays
 from kreinflow.errors import InputError
 from sequence_pairs import AMINO_ACIDS

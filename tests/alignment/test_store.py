@@ -18,9 +18,10 @@ from flipped_bits import each_flip
 from kreinflow import artifacts, checksums
 from kreinflow.alignment import filling, progress, segments
 from kreinflow.alignment import store as store_module
+from kreinflow.alignment.engine import not_aligned
 from kreinflow.alignment.progress import ProgressPrinter
 from kreinflow.alignment.scoring import ScoringScheme, load_substitution_matrix
-from kreinflow.alignment.segments import block_of, not_aligned
+from kreinflow.alignment.segments import block_of
 from kreinflow.alignment.store import ScoreStore
 from kreinflow.artifacts import read_arrays, write_arrays
 from kreinflow.errors import InputError, KreinflowError

@@ -16,7 +16,7 @@ from typing import TypeVar
 
 import numpy as np
 import parasail
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 
 from kreinflow.alignment.scoring import MODES, ScoringScheme, SubstitutionMatrix
 from kreinflow.errors import InputError, KreinflowError
@@ -25,12 +25,18 @@ from kreinflow.numerics import IntArray
 P = TypeVar("P")
 R = TypeVar("R")
 
-NOT_ALIGNED = int(np.iinfo(np.int32).min)
-"""What stands for a pair that was not wanted."""
-
 _LEAST_CELLS = 10_000_000  # of a piece, 1 or 2 ms: short against any run, long against its cost
 
 _PROFILE_COST = 4.0  # of a profile, in columns of the matrix for each residue it is made of
+
+
+def not_aligned(dtype: DTypeLike) -> int:
+    """Return the integer that stands for a pair without a score: the smallest of the type."""
+    return int(np.iinfo(np.dtype(dtype)).min)
+
+
+NOT_ALIGNED = not_aligned(np.int32)
+"""The same among the scores that a backend returns."""
 
 
 @dataclass(frozen=True, eq=False)

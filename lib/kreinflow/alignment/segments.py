@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
+from kreinflow.alignment.engine import NOT_ALIGNED, not_aligned
 from kreinflow.artifacts import read_arrays, write_arrays
 from kreinflow.checksums import is_sealed
 from kreinflow.errors import InputError, KreinflowError
@@ -99,11 +100,6 @@ class DigestTable:
         """Return whether (i, j) and not (j, i) is aligned where both are wanted: half of them."""
         first: NDArray[np.bool_] = (self._rank[i] < self._rank[j]) ^ (self._bit[i] != self._bit[j])
         return first
-
-
-def not_aligned(dtype: DTypeLike) -> int:
-    """Return the integer that stands for a pair without a score: the smallest of the type."""
-    return int(np.iinfo(np.dtype(dtype)).min)
 
 
 def as_type(scores: NDArray[Any], dtype: DTypeLike) -> NDArray[Any]:
@@ -232,11 +228,11 @@ class SegmentWriter:
 
         They are kept in 16 bits where all fit: half the memory and the disk.
         """
-        there = panel != not_aligned(np.int32)
+        there = panel != NOT_ALIGNED
         r, c = np.flatnonzero(there.any(axis=1)), np.flatnonzero(there.any(axis=0))
         if r.size < rows.size or c.size < columns.size:
             rows, columns, panel = rows[r], columns[c], panel[np.ix_(r, c)]
-            there = panel != not_aligned(np.int32)
+            there = panel != NOT_ALIGNED
         if panel.size:
             largest = max(panel.max(), -int(panel.min(where=there, initial=0)))
             kept = as_type(panel, np.int16) if largest < 2**15 else panel

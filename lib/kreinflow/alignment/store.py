@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from kreinflow.alignment.backends import SAMPLE, Agreement, Backend, backend_named, drawn_pairs
 from kreinflow.alignment.batches import working_bytes
-from kreinflow.alignment.engine import pack
+from kreinflow.alignment.engine import NOT_ALIGNED, not_aligned, pack
 from kreinflow.alignment.filling import Filling, FillReport, Rectangle, cells_of, own_pairs
 from kreinflow.alignment.progress import Progress
 from kreinflow.alignment.scoring import ScoringScheme
@@ -25,7 +25,6 @@ from kreinflow.alignment.segments import (
     SegmentWriter,
     as_type,
     block_of,
-    not_aligned,
     read_segment,
     seal_segments,
     writing,
@@ -89,7 +88,7 @@ class ScoreStore:
         self._packed = pack(sequences)
         self._known_digests = DigestTable(digests)
         self._panels: list[_Panel] = []
-        self._self: IntArray = np.full(len(digests), not_aligned(np.int32), dtype=np.int64)
+        self._self: IntArray = np.full(len(digests), NOT_ALIGNED, dtype=np.int64)
         self._seen: set[Path] = set()
         self._open: tuple[Path, NDArray[Any]] | None = None
         self.refresh()
@@ -161,7 +160,7 @@ class ScoreStore:
             If one is not in the store.
         """
         scores = self._self[rows]
-        missing = np.flatnonzero(scores == not_aligned(np.int32))
+        missing = np.flatnonzero(scores == NOT_ALIGNED)
         if missing.size:
             self._refuse(rows[missing[0]], rows[missing[0]])
         return scores
@@ -214,7 +213,7 @@ class ScoreStore:
             out[hollow] = np.where(scores[holes] == absent, before, scores[holes])
             release(out)
         wanted = np.zeros(len(self._digests), dtype=bool)
-        wanted[columns] = self._self[columns] != not_aligned(np.int32)
+        wanted[columns] = self._self[columns] != NOT_ALIGNED
         for i in np.flatnonzero(wanted[rows]):
             self._refuse_larger(self._self[rows[i : i + 1]], out.dtype)
             out[i, columns == rows[i]] = self._self[rows[i]]
@@ -291,7 +290,7 @@ class ScoreStore:
             self.refresh()
             todo, reused = self._missing(wanted, own)
             alone = np.unique(np.concatenate([[], *(rows for rows, _ in wanted)])).astype(np.int64)
-            alone = alone[own[alone] & (self._self[alone] == not_aligned(np.int32))]
+            alone = alone[own[alone] & (self._self[alone] == NOT_ALIGNED)]
             cells = int((lengths[alone] ** 2).sum()) + sum(
                 cells_of(lengths[rows], mask, lengths[columns]) for rows, columns, mask in todo
             )
