@@ -12,6 +12,7 @@ import pytest
 from kreinflow.alignment import backends, filling, segments
 from kreinflow.alignment import store as store_module
 from kreinflow.alignment.backends import Agreement, backend_named, checked, drawn_pairs
+from kreinflow.alignment.batches import align_in_batches
 from kreinflow.alignment.engine import NOT_ALIGNED, align_rectangle, pack
 from kreinflow.alignment.store import ScoreStore
 from kreinflow.errors import InputError, KreinflowError
@@ -67,7 +68,7 @@ def digests_of(sequences):
     return [hashlib.sha256(sequence).hexdigest() for sequence in sequences]
 
 
-def store_of(folder, backend=None):
+def store_of(folder, backend=align_in_batches):
     return ScoreStore(folder, SCHEME, SEQUENCES, digests_of(SEQUENCES), backend)
 
 

@@ -18,6 +18,7 @@ from flipped_bits import each_flip
 from kreinflow import artifacts, checksums
 from kreinflow.alignment import filling, progress, segments
 from kreinflow.alignment import store as store_module
+from kreinflow.alignment.batches import align_in_batches
 from kreinflow.alignment.engine import not_aligned
 from kreinflow.alignment.progress import ProgressPrinter
 from kreinflow.alignment.scoring import ScoringScheme, load_substitution_matrix
@@ -42,7 +43,7 @@ def digest(sequence):
     return hashlib.sha256(sequence).hexdigest()
 
 
-def open_store(folder, sequences=SEQUENCES, backend=None, scheme=SCHEME):
+def open_store(folder, sequences=SEQUENCES, backend=align_in_batches, scheme=SCHEME):
     return ScoreStore(folder, scheme, sequences, [digest(s) for s in sequences], backend)
 
 

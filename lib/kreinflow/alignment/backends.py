@@ -1,7 +1,7 @@
 """The backends that the config can name, and the pairs by which they are held against parasail."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Protocol
 
 import numpy as np
@@ -13,8 +13,6 @@ from kreinflow.alignment.scoring import ScoringScheme
 from kreinflow.errors import KreinflowError
 from kreinflow.numerics import IntArray
 from kreinflow.randomness import stream
-
-BACKENDS = ("auto", "parasail")
 
 SAMPLE = 1_000  # pairs, or all
 _SHOWN = 40  # residues of a sequence in a message
@@ -64,9 +62,13 @@ class Backend(Protocol):
         """
 
 
+BACKENDS: Mapping[str, Backend] = {"auto": align_in_batches, "parasail": align_rectangle}
+"""By name: the fastest that is exact, which is the default, and the measure of all."""
+
+
 def backend_named(name: str) -> Backend:
-    """Return the backend "auto", the fastest that is exact, or "parasail", the measure of all."""
-    return {"auto": align_in_batches, "parasail": align_rectangle}[name]
+    """Return the backend that the config names."""
+    return BACKENDS[name]
 
 
 class Agreement:

@@ -263,10 +263,7 @@ def _batches_anew(rectangle: _Rectangle, state: int, lanes: int) -> _Batches:
     """Return batches for each landmark, of the members whose scores are in this state."""
     order = rectangle.order
     asked = (rectangle.scores == state) & rectangle.possible
-    if asked.any():
-        landmarks, ranks = map(np.ascontiguousarray, np.nonzero(asked[order].T))
-    else:
-        landmarks = ranks = np.empty(0, dtype=np.int64)
+    landmarks, ranks = map(np.ascontiguousarray, np.nonzero(asked[order].T))
     first = np.flatnonzero(np.diff(landmarks, prepend=-1))  # of each landmark
     sizes = np.diff(first, append=landmarks.size)
     place = np.arange(landmarks.size) - np.repeat(first, sizes)

@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kreinflow.alignment.backends import SAMPLE, Agreement, Backend, backend_named, drawn_pairs
-from kreinflow.alignment.batches import working_bytes
-from kreinflow.alignment.engine import NOT_ALIGNED, not_aligned, pack
+from kreinflow.alignment.backends import SAMPLE, Agreement, Backend, drawn_pairs
+from kreinflow.alignment.batches import align_in_batches, working_bytes
+from kreinflow.alignment.engine import NOT_ALIGNED, align_rectangle, not_aligned, pack
 from kreinflow.alignment.filling import Filling, FillReport, Rectangle, cells_of, own_pairs
 from kreinflow.alignment.progress import Progress
 from kreinflow.alignment.scoring import ScoringScheme
@@ -35,6 +35,10 @@ from kreinflow.tall import release
 
 _ROWS_TOGETHER = 2048  # so that many are of about one length
 _BYTES_PER_PAIR = 40  # of memory while a panel is aligned: masks, indices, scores and copies
+
+
+_Masked = tuple[IntArray, IntArray, NDArray[np.bool_]]
+"""Rows and columns, and which of their pairs are wanted."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,7 +67,7 @@ class ScoreStore:
     digests : sequence of str
         The hexadecimal digest of each sequence, all of one length.
     backend : callable
-        What aligns; see :class:`~kreinflow.alignment.backends.Backend`. "auto" if left out.
+        What aligns; see :class:`~kreinflow.alignment.backends.Backend`.
 
     Raises
     ------
@@ -79,11 +83,11 @@ class ScoreStore:
         scheme: ScoringScheme,
         sequences: Sequence[bytes],
         digests: Sequence[str],
-        backend: Backend | None = None,
+        backend: Backend = align_in_batches,
     ) -> None:
         self.folder = Path(folder) / scheme.digest[:16]
         self.scheme = scheme
-        self._backend = backend or backend_named("auto")
+        self._backend = backend
         self._digests = digests
         self._packed = pack(sequences)
         self._known_digests = DigestTable(digests)
@@ -294,19 +298,7 @@ class ScoreStore:
             cells = int((lengths[alone] ** 2).sum()) + sum(
                 cells_of(lengths[rows], mask, lengths[columns]) for rows, columns, mask in todo
             )
-            sample = 0 if self._backend is backend_named("parasail") else SAMPLE
-            drawn = drawn_pairs([mask for _, _, mask in todo], seed, sample)
-            parts = zip(todo, drawn, strict=True)
-            pairs = [np.stack([rows[r], columns[c]]) for (rows, columns, _), (r, c) in parts]
-            of_sample = np.hstack([np.empty((2, 0), dtype=np.int64), *pairs])
-            advice = (
-                f"Delete the folders {self.folder} and {self.folder.parent.parent}/alignment: "
-                "other scores may be wrong too. Then set alignment.backend to parasail and run "
-                "again."
-            )
-            agreement = Agreement(
-                self._packed, of_sample[0], of_sample[1], self.scheme, threads, advice
-            )
+            agreement = self._agreement(todo, seed, threads)
             table, at_most = self._known_digests.table, 2 * pairs_at_once
             segments = SegmentWriter(home, self.scheme.digest, table, at_most)
             filling = Filling(
@@ -335,9 +327,22 @@ class ScoreStore:
             filling.aligned, int(alone.size), reused, filling.cells, agreement.agreed, seconds
         )
 
+    def _agreement(self, todo: Sequence[_Masked], seed: int, threads: int) -> Agreement:
+        """Draw the pairs that parasail scores too, none if it scores them all."""
+        size = 0 if self._backend is align_rectangle else SAMPLE
+        drawn = drawn_pairs([mask for _, _, mask in todo], seed, size)
+        parts = zip(todo, drawn, strict=True)
+        pairs = [np.stack([rows[r], columns[c]]) for (rows, columns, _), (r, c) in parts]
+        left, right = np.hstack([np.empty((2, 0), dtype=np.int64), *pairs])
+        advice = (
+            f"Delete the folders {self.folder} and {self.folder.parent.parent}/alignment: other "
+            "scores may be wrong too. Then set alignment.backend to parasail and run again."
+        )
+        return Agreement(self._packed, left, right, self.scheme, threads, advice)
+
     def _missing(
         self, wanted: Sequence[Rectangle], own: NDArray[np.bool_]
-    ) -> tuple[list[tuple[IntArray, IntArray, NDArray[np.bool_]]], int]:
+    ) -> tuple[list[_Masked], int]:
         """Return what is not stored of rectangles, with masks, and how many pairs are stored."""
         todo, reused = [], 0
         for number, (rows, columns) in enumerate(wanted):
