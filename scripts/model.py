@@ -1,5 +1,6 @@
 """Trains all recipes of one selector on the training part of a fold, and predicts the rest."""
 
+from functools import partial
 from pathlib import Path
 
 import pandas as pd
@@ -8,19 +9,21 @@ from kreinflow.artifacts import write_table
 from kreinflow.console import logged
 from kreinflow.landmarks.registry import make_selector
 from kreinflow.landmarks.stage import LandmarkStage
-from kreinflow.models.factor_file import load_embedding, load_transforms
+from kreinflow.models.factor_file import load_embedding
 from kreinflow.models.fold_models import save_fold_models
 from kreinflow.models.inner_folds import InnerFits, inner_partition
 from kreinflow.models.reject_threshold import RejectRule
 from kreinflow.models.run import open_run, predict_fold, read_landmark_table
 from kreinflow.models.training import Training
 from kreinflow.numerics import limited
+from kreinflow.scores import read_scheme, transforms_of
 from kreinflow.sequences.partition import fold_numbers
 
 memory_mb = snakemake.resources.learning_memory_mb
 with logged(snakemake.log[0]) as console, limited(snakemake.threads, memory_mb):
     files, params, fold = snakemake.input, snakemake.params, snakemake.wildcards.fold
     run = open_run(files)
+    scheme = read_scheme(run.dataset, params.scoring, params.data)
     landmarks = run.landmarks(read_landmark_table(files.landmarks, run.dataset))
     part = run.training_part(fold)
     selector = make_selector(params.selector)
@@ -40,10 +43,14 @@ with logged(snakemake.log[0]) as console, limited(snakemake.threads, memory_mb):
         run.choose_again(stage, selector, len(landmarks.rows)),
     )
     reject = RejectRule(params.reject_error, params.reject_coverage, params.reject_confidence)
-    recipes = Training(landmarks, part, fits, reject, params.seed).train_recipes(
+    letters = "" if scheme is None else scheme.matrix.alphabet
+    training = Training(
+        landmarks, part, fits, reject, params.seed, partial(run.lifting, part, letters, params.seed)
+    )
+    recipes = training.train_recipes(
         params.recipes,
         params.learners,
-        load_transforms(files.factors),
+        transforms_of([r["transform"] for r in params.recipes], params.transforms, scheme),
         lambda r: load_embedding(files.factors, r["transform"], r["rank"], r["correction"]),
     )
     repeat, number = fold_numbers(fold)

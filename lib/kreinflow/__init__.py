@@ -11,6 +11,7 @@ its own line. ``docs/architecture.md`` shows the way of a landmark column throug
 * ``alignment``: Smith-Waterman scores, their transforms and their store.
 * ``sequences``: data sets and their sources, folds, identity clusters.
 * ``scores``: where the scores of a data set come from.
+* ``views``: what is known of objects beside their scores; kernels over both.
 * ``krein``: the Krein factor, its eigenpairs and corrections.
 * ``landmarks``: the selectors.
 * ``learners``: the methods that recipes name.

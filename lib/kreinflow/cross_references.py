@@ -9,7 +9,7 @@ from kreinflow.krein.correction import ASYMMETRIC_FORMS
 from kreinflow.landmarks.registry import SELECTORS
 from kreinflow.learners.registry import LEARNERS
 from kreinflow.plan import UNLABELLED, DatasetPlan
-from kreinflow.schema import nearest
+from kreinflow.schema import complete, nearest, schema
 
 
 def correction_fault(learner: str, correction: str) -> str | None:
@@ -42,6 +42,8 @@ _SYMMETRIC_SELECTORS = {
     name for name, selector in SELECTORS.items() if selector.needs in ("class_scores", "sketch")
 }
 
+
+_LIFT_DEFAULTS = complete({}, schema()["$defs"]["recipe"]["properties"]["lift"], "lift")
 
 Refuse = Callable[[str, str], InputError]
 """Makes an error of a place in the configuration, and why it is wrong."""
@@ -89,7 +91,12 @@ def _check_recipes(config: Mapping[str, Any], refuse: Refuse) -> None:
             if recipe[kind] not in config[f"{kind}s"]:
                 raise refuse(place, _undefined(kind, recipe[kind], config[f"{kind}s"]))
         learner = config["learners"][recipe["learner"]]["method"]
-        if fault := correction_fault(learner, recipe["correction"]):
+        if any(recipe["views"].values()) and recipe["lift"] is None:
+            recipe["lift"] = {**_LIFT_DEFAULTS, "kernel": "linear"}
+        lifted = recipe["lift"] is not None
+        if lifted and recipe["correction"] != "none":
+            raise refuse(place, "a lift has no negative eigenvalues. Leave out correction.")
+        if not lifted and (fault := correction_fault(learner, recipe["correction"])):
             raise refuse(place, fault)
 
 

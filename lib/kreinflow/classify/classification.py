@@ -187,7 +187,9 @@ def nearest_landmarks(model: Model, batch: Batch) -> tuple[NDArray[np.int64], Fl
 def _table(model: Model, batch: Batch) -> pd.DataFrame:
     """Return the rows of a batch, adding to its faults the decisions that are not finite."""
     n, scored = len(batch.ids), batch.scored
-    probabilities = model.classifier.predict_proba(batch.scores, batch.self_scores, batch.lengths)
+    probabilities = model.classifier.predict_proba(
+        batch.scores, batch.self_scores, batch.lengths, batch.objects
+    )
     finite = np.isfinite(probabilities).all(axis=1)
     for place in scored[~finite].tolist():
         batch.faults[place] = (

@@ -87,7 +87,8 @@ def explain(
     row = int(np.searchsorted(batch.scored, number))
     part = slice(row, row + 1)
     classifier = model.classifier
-    given = batch.scores[part], batch.self_scores[part], batch.lengths[part]
+    objects = batch.objects.take(np.arange(row, row + 1))
+    given = batch.scores[part], batch.self_scores[part], batch.lengths[part], objects
     rows = classifier.decision_rows(*given)
     decisions = classifier.decision.decide(rows)[0]
     probabilities = classifier.predict_proba(*given)[0]

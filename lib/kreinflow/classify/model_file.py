@@ -26,6 +26,7 @@ from kreinflow.sequences.fasta import LONGEST
 from kreinflow.sequences.files import has_control
 from kreinflow.sequences.matrix_files import MATRIX_KINDS
 from kreinflow.sequences.payload import Compared, Sequences
+from kreinflow.views.objects import cut, joined
 
 KIND = "kreinflow model 2"
 _UNSEALED = "kreinflow model 1"  # of versions up to 0.3.0, without a checksum
@@ -168,19 +169,15 @@ def _refusal(why: str) -> InputError:
     return InputError(f"{why}. {_ADVICE}")
 
 
-def _joined(landmarks: tuple[bytes, ...]) -> dict[str, NDArray[Any]]:
-    ends = np.cumsum([len(landmark) for landmark in landmarks])
-    return {
-        "landmark_residues": np.frombuffer(b"".join(landmarks), dtype=np.uint8),
-        "landmark_ends": ends.astype(np.int64),
-    }
+def _joined(landmarks: Sequence[bytes]) -> dict[str, NDArray[Any]]:
+    return {f"landmark_{name}": array for name, array in joined(landmarks).items()}
 
 
 def _sequences(
     scheme: ScoringScheme, lengths: FloatArray, arrays: Mapping[str, NDArray[Any]]
 ) -> tuple[bytes, ...]:
     """Return the landmarks that are aligned, refusing those that cannot be."""
-    landmarks = _cut(arrays["landmark_residues"], arrays["landmark_ends"])
+    landmarks = cut(arrays["landmark_residues"], arrays["landmark_ends"])
     if [len(landmark) for landmark in landmarks] != lengths.tolist():
         raise _refusal("its landmark sequences are damaged")
     letters = set(scheme.matrix.alphabet.encode())
@@ -192,7 +189,7 @@ def _sequences(
 def _objects(kernel: Kernel, arrays: Mapping[str, NDArray[Any]]) -> Objects:
     """Return the landmarks that a kernel compares, refusing those that it cannot."""
     if kernel.strings:
-        strings = _cut(arrays["landmark_residues"], arrays["landmark_ends"])
+        strings = cut(arrays["landmark_residues"], arrays["landmark_ends"])
         return np.array([string.decode() for string in strings], dtype=object)
     vectors = arrays["landmark_vectors"]
     if vectors.dtype != np.float64 or vectors.ndim != 2 or vectors.shape[1] == 0:
@@ -201,16 +198,6 @@ def _objects(kernel: Kernel, arrays: Mapping[str, NDArray[Any]]) -> Objects:
     if fault is not None:
         raise ValueError(f"its landmark vectors: {fault}")
     return vectors
-
-
-def _cut(residues: NDArray[Any], ends: NDArray[Any]) -> tuple[bytes, ...]:
-    if residues.dtype != np.uint8 or residues.ndim != 1 or ends.ndim != 1:
-        raise ValueError("landmark sequences are not bytes")
-    if len(ends) == 0 or ends[-1] != len(residues) or (np.diff(ends, prepend=0) <= 0).any():
-        raise ValueError("landmark sequences and their ends do not agree")
-    data = residues.tobytes()
-    starts = [0, *ends[:-1].tolist()]
-    return tuple(data[a:b] for a, b in zip(starts, ends.tolist(), strict=True))
 
 
 def final_model(

@@ -22,6 +22,7 @@ from kreinflow.sequences.fasta import LONGEST, FastaRecord, read_any_fasta
 from kreinflow.sequences.files import STANDARD_INPUT, counted, first_few
 from kreinflow.sequences.matrix_files import DISSIMILARITIES, read_matrix
 from kreinflow.sequences.objects import read_objects
+from kreinflow.views.objects import Viewed
 
 _RECORDS = 4 * TILE  # of a batch, at most
 _LETTERS = 1 << 23  # of headers and residues
@@ -60,6 +61,11 @@ class Batch:
     lengths: FloatArray
     strands: NDArray[Any] | None = None
     sequences: list[bytes] | None = None
+
+    @property
+    def objects(self) -> Viewed:
+        """The objects that are scored, as views see them."""
+        return Viewed(self.sequences)
 
 
 def score_new(

@@ -14,12 +14,13 @@ from kreinflow.sequences.partition import fold_numbers, is_fold_name
 
 TEXT_COLUMNS = (
     *("recipe", "selector", "transform", "correction", "learner"),
-    *("unlearned_names", "singular_names", "hyper_parameters"),
+    *("unlearned_names", "singular_names", "hyper_parameters", "views"),
 )
 FIGURES_COLUMNS = (
     *("recipe", "repeat", "fold", "selector", "transform", "correction", "learner"),
     *("landmarks", "rank", "basis_used", "iterations", "converged", "unlearned_classes"),
     *("singular_classes", "unlearned_names", "singular_names", "hyper_parameters"),
+    *("views",),
     *("groups_held_out", "temperature", "reject_threshold", "inner_accuracy", "inner_log_loss"),
     "alignments_per_query",
 )

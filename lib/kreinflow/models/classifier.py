@@ -14,6 +14,8 @@ from kreinflow.errors import InputError
 from kreinflow.krein.double_centring import LandmarkCentring
 from kreinflow.learners.decisions import KINDS, Decision
 from kreinflow.numerics import FloatArray, IntArray, tiles
+from kreinflow.views.lift import SCORES, Lift
+from kreinflow.views.objects import Viewed
 
 
 @dataclass(frozen=True)
@@ -39,6 +41,8 @@ class LandmarkClassifier:
         What the transform needs of the landmarks.
     centring : LandmarkCentring or None
         For squared dissimilarities.
+    lift : Lift or None
+        If there is one, the decision sees the kernel with its inducing points in place of k(x).
     temperature : float
     reject_threshold : float
         A prediction whose probability is below it is flagged. Above 1: all are.
@@ -56,14 +60,24 @@ class LandmarkClassifier:
     temperature: float
     reject_threshold: float
     about: dict[str, Any] = field(default_factory=dict)
+    lift: Lift | None = None
 
     @property
     def n_landmarks(self) -> int:
         """Scores that a new object needs."""
         return int(self.landmark_classes.shape[0])
 
+    @property
+    def looks_at_objects(self) -> bool:
+        """Whether it needs more of an object than its scores."""
+        return self.lift is not None and any(view != SCORES for view in self.lift.rates)
+
     def decision_function(
-        self, scores: NDArray[Any], self_scores: FloatArray, lengths: FloatArray
+        self,
+        scores: NDArray[Any],
+        self_scores: FloatArray,
+        lengths: FloatArray,
+        objects: Viewed | None = None,
     ) -> FloatArray:
         """Return f of shape (n, n_classes).
 
@@ -72,17 +86,36 @@ class LandmarkClassifier:
         scores : ndarray of shape (n, n_landmarks)
             As aligned or measured, not transformed.
         self_scores, lengths : ndarray of shape (n,)
+        objects : Viewed, optional
+            The n objects, if :attr:`looks_at_objects`.
         """
         out = np.empty((scores.shape[0], len(self.classes)))
         for part in tiles(scores.shape[0]):
-            rows = self.decision_rows(scores[part], self_scores[part], lengths[part])
+            own = None if objects is None else objects.take(np.arange(len(scores))[part])
+            rows = self.decision_rows(scores[part], self_scores[part], lengths[part], own)
             out[part] = self.decision.decide(rows)
         return out
 
     def decision_rows(
+        self,
+        scores: NDArray[Any],
+        self_scores: FloatArray,
+        lengths: FloatArray,
+        objects: Viewed | None = None,
+    ) -> FloatArray:
+        """Return what the decision looks at: k(x), or of a lift the kernel with its p points.
+
+        Returns
+        -------
+        ndarray of shape (n, n_landmarks) or (n, p)
+        """
+        rows = self.landmark_rows(scores, self_scores, lengths)
+        return rows if self.lift is None else self.lift.columns(rows, objects)
+
+    def landmark_rows(
         self, scores: NDArray[Any], self_scores: FloatArray, lengths: FloatArray
     ) -> FloatArray:
-        """Return k(x), or what else the decision looks at, of shape (n, n_landmarks)."""
+        """Return k(x), or the dissimilarities that the decision looks at, of each landmark."""
         kernel = self.transform.apply(
             np.asarray(scores),
             self_scores,
@@ -92,14 +125,18 @@ class LandmarkClassifier:
         )
         if self.centring is None:
             return kernel
-        in_kernel = self.decision.space == "kernel"
+        in_kernel = self.lift is not None or self.decision.space == "kernel"
         return self.centring.columns(kernel) if in_kernel else -kernel
 
     def predict_proba(
-        self, scores: NDArray[Any], self_scores: FloatArray, lengths: FloatArray
+        self,
+        scores: NDArray[Any],
+        self_scores: FloatArray,
+        lengths: FloatArray,
+        objects: Viewed | None = None,
     ) -> FloatArray:
         """Return the class probabilities, of shape (n, n_classes)."""
-        decisions = self.decision_function(scores, self_scores, lengths)
+        decisions = self.decision_function(scores, self_scores, lengths, objects)
         probabilities: FloatArray = softmax(decisions / self.temperature, axis=1)
         return probabilities
 
@@ -120,6 +157,10 @@ class LandmarkClassifier:
             "landmark_self_scores": self.landmark_self_scores,
             "landmark_lengths": self.landmark_lengths,
         }
+        if self.lift is not None:
+            lift_header, lift_arrays = self.lift.to_parts()
+            header["lift"] = lift_header
+            arrays |= {f"lift_{name}": array for name, array in lift_arrays.items()}
         if self.centring is not None:
             arrays["centring_means"] = self.centring.landmark_means
             arrays["centring_grand_mean"] = np.array([self.centring.grand_mean])
@@ -143,7 +184,11 @@ class LandmarkClassifier:
         }
         if header["centred"]:
             shapes |= {"centring_means": ("f", (m,)), "centring_grand_mean": ("f", (1,))}
-        most = {"m": m, "c": len(header["classes"]), "r": m, "s": n_records}
+        p = m  # columns that the decision looks at
+        if (lift := header.get("lift")) is not None:
+            p = int(lift["inducing"])
+            shapes |= {f"lift_{name}": size for name, size in Lift.sizes(lift, m).items()}
+        most = {"m": p, "c": len(header["classes"]), "r": p, "s": n_records}
         for name, letters in KINDS[header["kind"]].shapes.items():
             shapes[name] = ("f", tuple(most[letter] for letter in letters))
         return shapes
@@ -181,7 +226,18 @@ class LandmarkClassifier:
                 raise ValueError("its classes and landmarks do not agree")
             if header["kind"] not in KINDS:
                 raise ValueError(f"its kind {header['kind']!r} is unknown")
-            decision = KINDS[header["kind"]].from_arrays(arrays, m, k)
+            lift = None
+            if header.get("lift") is not None:
+                lift = Lift.from_parts(
+                    header["lift"],
+                    {
+                        name.removeprefix("lift_"): array
+                        for name, array in arrays.items()
+                        if name.startswith("lift_")
+                    },
+                    m,
+                )
+            decision = KINDS[header["kind"]].from_arrays(arrays, len(lift) if lift else m, k)
             temperature, threshold = float(header["temperature"]), float(header["reject_threshold"])
             if not (0 < temperature < np.inf and 0 <= threshold < 2):
                 raise ValueError("its temperature or reject threshold is out of range")
@@ -200,6 +256,7 @@ class LandmarkClassifier:
                 temperature=temperature,
                 reject_threshold=threshold,
                 about=dict(header["about"]),
+                lift=lift,
             )
         except (KeyError, IndexError, TypeError, ValueError, AttributeError) as error:
             raise InputError(

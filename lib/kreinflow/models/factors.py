@@ -61,6 +61,8 @@ def make_factors(
     """
     wanted: dict[tuple[str, str], list[Mapping[str, Any]]] = {}
     for recipe in recipes:
+        if recipe.get("lift"):  # its kernel has a factor of its own
+            continue
         wanted.setdefault(factor_key(recipe["transform"], recipe["rank"]), []).append(recipe)
     entries = []
     for (name, _), alike in wanted.items():

@@ -10,6 +10,7 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from kreinflow.alignment.transforms import ScoreTransform
 from kreinflow.errors import InputError
 from kreinflow.krein.correction import CorrectedFactor, embed
 from kreinflow.krein.eigen import Eigenpairs
@@ -24,6 +25,7 @@ from kreinflow.krein.landmark_kernel import (
 from kreinflow.learners.learner import Choice, Learner, Problem
 from kreinflow.models.calibration import LOSS_DIGITS, TemperatureCalibrator
 from kreinflow.models.factors import factor_key
+from kreinflow.models.lifting import Lifting, TriedWidths, positive_factor
 from kreinflow.numerics import FloatArray, IntArray, current_limits
 from kreinflow.sequences.folds import inner_folds
 from kreinflow.tall import Tall
@@ -145,23 +147,16 @@ class InnerFits:
         Problem or None
             None if fewer than two landmarks are left.
         """
-        held_out = np.flatnonzero(self.inner == fold)
         part, transform = problem.part, problem.everything.transform
-        if fold not in self._landmarks:
-            self._landmarks[fold] = self._of_fit(problem, held_out)
-        landmarks = self._landmarks[fold]
+        landmarks = self.landmarks(problem.landmarks, part, fold)
         if landmarks is problem.landmarks:
             return problem
         if len(landmarks.rows) < 2:
             return None
-        kernel = self._kernels.get(
-            (fold, transform.name),
-            lambda: landmark_kernel(landmarks, part, transform),
-            lambda kernel: [kernel.C, *([] if kernel.reverse is None else [kernel.reverse])],
-        )
+        kernel = self.kernel(landmarks, part, transform, fold)
 
         def factored() -> Factored:
-            seen = np.setdiff1d(np.arange(len(part.rows)), held_out)
+            seen = np.flatnonzero(self.inner != fold)
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", UserWarning)  # the factor of the fold says it
                 return self._make_factor(kernel.on(seen), rank)
@@ -177,15 +172,86 @@ class InnerFits:
 
         return Problem(embedding, kernel, landmarks, part, problem.chosen, problem.seed)
 
-    def _of_fit(self, problem: Problem, held_out: IntArray) -> Landmarks:
-        """Return the landmarks that the fit of an inner fold may have."""
+    def landmarks(self, whole: Landmarks, part: TrainingPart, fold: int) -> Landmarks:
+        """Return the landmarks that the fit of an inner fold may have.
+
+        Parameters
+        ----------
+        whole : Landmarks
+            Those of the training part, which are returned if none of them is held out.
+        part : TrainingPart
+        fold : int
+        """
+        if fold not in self._landmarks:
+            self._landmarks[fold] = self._of_fit(whole, part, np.flatnonzero(self.inner == fold))
+        return self._landmarks[fold]
+
+    def kernel(
+        self, landmarks: Landmarks, part: TrainingPart, transform: ScoreTransform, fold: int
+    ) -> LandmarkKernel:
+        """Return the kernel of all records with :meth:`landmarks` of an inner fold."""
+        return self._kernels.get(
+            (fold, transform.name),
+            lambda: landmark_kernel(landmarks, part, transform),
+            lambda kernel: [kernel.C, *([] if kernel.reverse is None else [kernel.reverse])],
+        )
+
+    def _of_fit(self, whole: Landmarks, part: TrainingPart, held_out: IntArray) -> Landmarks:
         if self._choose_again is not None:
             # A budget that the fewer records do not allow, say.
             with suppress(InputError):
                 return self._choose_again(held_out)
-        landmarks = problem.landmarks
-        kept = ~np.isin(landmarks.rows, problem.part.rows[held_out])
-        return landmarks if kept.all() else landmarks.some(kept)
+        kept = ~np.isin(whole.rows, part.rows[held_out])
+        return whole if kept.all() else whole.some(kept)
+
+
+class LiftedFits(InnerFits):
+    """The fits of inner folds over lifted kernels.
+
+    Each has the landmarks of :class:`InnerFits`, inducing points among the records that it learns
+    from, and the widths that the other inner folds prefer.
+
+    Parameters
+    ----------
+    fits : InnerFits
+        Of the scores.
+    landmarks : Landmarks
+        Of the whole training part.
+    kernel : LandmarkKernel
+        Of the same.
+    lifting : Lifting
+    tried : TriedWidths
+    """
+
+    def __init__(
+        self,
+        fits: InnerFits,
+        landmarks: Landmarks,
+        kernel: LandmarkKernel,
+        lifting: Lifting,
+        tried: TriedWidths,
+    ) -> None:
+        super().__init__(fits.inner)
+        self._fits, self._whole, self._known = fits, landmarks, kernel
+        self._lifting, self._tried = lifting, tried
+
+    def problem(self, problem: Problem, fold: int, rank: Rank) -> Problem | None:
+        """See :meth:`InnerFits.problem`; the problem is the lifted one."""
+        part, kernel = problem.part, self._known
+        landmarks = self._fits.landmarks(self._whole, part, fold)
+        if len(landmarks.rows) < 2:
+            return None
+        if landmarks is not self._whole:
+            kernel = self._fits.kernel(landmarks, part, kernel.transform, fold)
+        seen = np.flatnonzero(self.inner != fold)
+        lifted = self._lifting.on(kernel, seen, self._tried.best(fold))
+        return replace(
+            problem,
+            embed=cache(lambda: positive_factor(lifted.kernel)),
+            everything=lifted.kernel,
+            landmarks=lifted.landmarks,
+            _shared=[],
+        )
 
 
 class _Kept(Generic[T]):

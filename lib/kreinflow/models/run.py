@@ -1,5 +1,6 @@
 """The files of a run that learning reads and writes; see :mod:`kreinflow.scores`."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -16,12 +17,16 @@ from kreinflow.landmarks.selector import Selector
 from kreinflow.landmarks.stage import LandmarkStage, read_union
 from kreinflow.models.classifier import LandmarkClassifier
 from kreinflow.models.inner_folds import ChooseAgain
+from kreinflow.models.lifting import Lifting
 from kreinflow.numerics import FloatArray, IntArray, tile_map
+from kreinflow.randomness import hash_keys
 from kreinflow.scores import Scores, reverse_scores
 from kreinflow.sequences.dataset import Dataset, read_dataset
 from kreinflow.sequences.partition import Partition, fold_numbers, read_partition
+from kreinflow.sequences.payload import Sequences
 from kreinflow.sequences.row_tables import read_rows
 from kreinflow.tall import Tall, TallMatrix
+from kreinflow.views.objects import Viewed
 
 
 @dataclass(frozen=True, eq=False)
@@ -125,6 +130,34 @@ class Run:
 
         return chosen
 
+    @cached_property
+    def objects(self) -> Viewed:
+        """The distinct rows as views see them."""
+        payload = self.dataset.payload
+        return Viewed(payload.residues if isinstance(payload, Sequences) else None)
+
+    def lifting(
+        self, part: TrainingPart, letters: str, seed: int, recipe: Mapping[str, Any]
+    ) -> Lifting:
+        """Return what the views and the lift of a recipe make of a training part.
+
+        Parameters
+        ----------
+        part : TrainingPart
+        letters : str
+            That sequences are made of, for their words.
+        seed : int
+        recipe : mapping
+        """
+        return Lifting(
+            self.objects,
+            part,
+            recipe["views"],
+            recipe["lift"],
+            hash_keys(seed, "inducing points", self.dataset.digests),
+            letters,
+        )
+
     def training_part(self, fold: str) -> TrainingPart:
         """Return the records that a fold learns from."""
         return self._part(self.partition.training(fold))
@@ -185,6 +218,7 @@ def predict_fold(
             np.asarray(landmarks.scores[part]),
             landmarks.self_scores[part],
             landmarks.lengths[part],
+            run.objects.take(part) if classifier.looks_at_objects else None,
         )
 
     parts = tile_map(predict, len(rows))

@@ -18,9 +18,11 @@ from kreinflow.krein.landmark_kernel import LandmarkKernel, Landmarks, TrainingP
 from kreinflow.learners.learner import NOTES, Choice, Fitted, Problem
 from kreinflow.learners.registry import make_learner
 from kreinflow.models.classifier import LandmarkClassifier
-from kreinflow.models.inner_folds import InnerFits, choose, whole_groups
+from kreinflow.models.inner_folds import InnerFits, LiftedFits, choose, whole_groups
+from kreinflow.models.lifting import Lifting, positive_factor
 from kreinflow.models.reject_threshold import RejectRule
 from kreinflow.sequences.files import first_few
+from kreinflow.views.lift import Lift
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,6 +46,8 @@ class Training:
     reject : RejectRule
     seed : int
         For the learners that draw.
+    liftings : callable, optional
+        Returns the lifting of a recipe that has one.
     """
 
     landmarks: Landmarks
@@ -51,12 +55,13 @@ class Training:
     fits: InnerFits
     reject: RejectRule
     seed: int
+    liftings: Callable[[Mapping[str, Any]], Lifting] | None = None
 
     def train(
         self,
         recipe: Mapping[str, Any],
         settings: Mapping[str, Any],
-        embedding: CorrectedFactor,
+        embedding: CorrectedFactor | None,
         kernel: LandmarkKernel,
     ) -> Trained:
         """Train one recipe: hyper-parameters, calibration, threshold on inner folds, then on all.
@@ -67,8 +72,8 @@ class Training:
         ----------
         recipe, settings : mapping
             Of the config; the settings are those of the learner.
-        embedding : CorrectedFactor
-            That of the recipe.
+        embedding : CorrectedFactor or None
+            That of the recipe; a lifted kernel has a factor of its own.
         kernel : LandmarkKernel
             That of its transform.
 
@@ -78,9 +83,9 @@ class Training:
             Naming the recipe, if the records cannot be learned from.
         """
         learner = make_learner(settings)
-        problem = Problem.of(embedding, kernel, self.landmarks, self.part, self.seed)
         with named(f"recipe {recipe['name']!r}"):
-            choice, decisions, calibrator = choose(learner, problem, self.fits, recipe["rank"])
+            problem, fits, lifted = self._problem(recipe, embedding, kernel)
+            choice, decisions, calibrator = choose(learner, problem, fits, recipe["rank"])
             (fitted,) = learner.fit(problem, [choice])
         warn_noted(recipe["name"], fitted, self.part.classes)
         truth = self.part.labels[self.fits.measured]
@@ -94,6 +99,7 @@ class Training:
             landmark_self_scores=landmarks.self_scores[landmarks.rows],
             landmark_lengths=landmarks.lengths[landmarks.rows],
             centring=kernel.centring,
+            lift=None if lifted is None else lifted.lift,
             temperature=float(calibrator.temperature_),
             reject_threshold=self.reject.threshold(probabilities, truth),
             about={"recipe": dict(recipe), "learner": dict(settings), "reject": self.reject.stated},
@@ -103,9 +109,10 @@ class Training:
         m = len(landmarks.rows)
         figures = {
             "landmarks": m,
-            "rank": embedding.rank,
+            "rank": problem.embedding.rank,
             **said(fitted, m / len(self.part.rows), self.part.classes),
-            "hyper_parameters": shown(choice),
+            "hyper_parameters": shown(choice if lifted is None else {**choice, **lifted.widths}),
+            "views": "" if lifted is None else shown(lifted.worth),
             "groups_held_out": whole_groups(self.part.groups, self.fits.inner),
             "temperature": classifier.temperature,
             "reject_threshold": classifier.reject_threshold,
@@ -115,12 +122,34 @@ class Training:
         }
         return Trained(classifier, figures)
 
+    def _problem(
+        self,
+        recipe: Mapping[str, Any],
+        embedding: CorrectedFactor | None,
+        kernel: LandmarkKernel,
+    ) -> tuple[Problem, InnerFits, "_Lifted | None"]:
+        """Return what the learner of a recipe learns from, in all and on inner folds."""
+        if not recipe.get("lift"):
+            assert embedding is not None, "a recipe without a factor"
+            problem = Problem.of(embedding, kernel, self.landmarks, self.part, self.seed)
+            return problem, self.fits, None
+        assert self.liftings is not None, "a recipe with a lift, and nobody to make it"
+        lifting = self.liftings(recipe)
+        tried = lifting.tried(kernel, self.landmarks, self.fits.inner)
+        widths = tried.best()
+        lifted = lifting.on(kernel, np.arange(len(self.part.rows)), widths)
+        factor = positive_factor(lifted.kernel)
+        problem = Problem.of(factor, lifted.kernel, lifted.landmarks, self.part, self.seed)
+        fits = LiftedFits(self.fits, self.landmarks, kernel, lifting, tried)
+        named_widths = {f"width_{view}": width for view, width in widths.items()}
+        return problem, fits, _Lifted(lifted.lift, named_widths, tried.worth())
+
     def train_recipes(
         self,
         recipes: Sequence[Mapping[str, Any]],
         learners: Mapping[str, Mapping[str, Any]],
         transforms: Mapping[str, ScoreTransform],
-        embedding_of: Callable[[Mapping[str, Any]], CorrectedFactor],
+        embedding_of: Callable[[Mapping[str, Any]], CorrectedFactor | None],
     ) -> Iterator[tuple[Mapping[str, Any], Trained]]:
         """Train recipes, and yield each with what it gave.
 
@@ -132,7 +161,7 @@ class Training:
         learners, transforms : mapping
             Of the config, by the names that the recipes have for them.
         embedding_of : callable
-            Returns the corrected factor of a recipe.
+            Returns the corrected factor of a recipe; it is not asked for one with a lift.
 
         Raises
         ------
@@ -143,7 +172,17 @@ class Training:
             kernel = landmark_kernel(self.landmarks, self.part, transforms[name])
             for recipe in (r for r in recipes if r["transform"] == name):
                 settings = learners[recipe["learner"]]
-                yield recipe, self.train(recipe, settings, embedding_of(recipe), kernel)
+                embedding = None if recipe.get("lift") else embedding_of(recipe)
+                yield recipe, self.train(recipe, settings, embedding, kernel)
+
+
+@dataclass(frozen=True, eq=False)
+class _Lifted:
+    """A lift, its widths, and what the inner accuracy loses without each view."""
+
+    lift: Lift
+    widths: Mapping[str, float]
+    worth: Mapping[str, float]
 
 
 def said(fitted: Fitted, share: float, classes: Sequence[str]) -> dict[str, Any]:

@@ -1,0 +1,381 @@
+"""The lift of a training part: inducing points, widths, and the landmarks that it makes of them.
+
+Nothing here looks at a record outside the training part of the fold.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import product
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import lapack
+
+from kreinflow.alignment.transforms import make_transform
+from kreinflow.krein.correction import CorrectedFactor
+from kreinflow.krein.factor import DegenerateKernelError
+from kreinflow.krein.landmark_kernel import LandmarkKernel, Landmarks, TrainingPart
+from kreinflow.models.calibration import LOSS_DIGITS
+from kreinflow.numerics import FloatArray, IntArray, single_threaded, tile_map
+from kreinflow.tall import Tall, TallMatrix
+from kreinflow.views.inducing import inducing_places
+from kreinflow.views.lift import SCORES, VIEWS, Form, Lift, combined, compared
+from kreinflow.views.objects import Features, Viewed, square_norms, squared_distances
+from kreinflow.views.words import Words
+
+WIDTHS: Mapping[str, tuple[float, ...]] = {
+    SCORES: (1.0, 3.0, 10.0, 0.3),
+    "words": (3.0, 1.0, np.inf, 10.0),
+    "vectors": (1.0, 3.0, np.inf, 0.3),
+}
+"""Widths that are tried for each view, the preferred first; an infinite one leaves the view out."""
+
+TRIED = 1200
+"""Records at most that widths are chosen on."""
+
+RIDGES = (1e-2, 1e-1)
+"""Of the ridge regression that widths are chosen by, for a kernel of mean diagonal 1."""
+
+_MEASURED = 1000  # records whose distances give the unit of widths
+_JITTER = (0.0, 1e-12, 1e-10, 1e-8, 1e-6)  # shares of the mean diagonal
+
+Widths = Mapping[str, float]
+
+
+@dataclass(frozen=True, eq=False)
+class Lifted:
+    """A lift of some landmarks, and the landmarks and the kernel that it makes.
+
+    To a learner its inducing points are landmarks, whose columns cost no alignment.
+    """
+
+    lift: Lift
+    landmarks: Landmarks
+    kernel: LandmarkKernel
+
+
+@dataclass(frozen=True, eq=False)
+class Lifting:
+    r"""What the views and the lift of a recipe make of a training part.
+
+    Widths w are in units of the median squared distance of training records in each view, so the
+    rates of :class:`~kreinflow.views.lift.Lift` are :math:`1/(w_v\, median_v)` of a Gaussian. Of a
+    sum of linear kernels they are :math:`1/(w_v\, mean \|x_v\|^2)`.
+
+    Parameters
+    ----------
+    objects : Viewed
+        All distinct rows as views see them.
+    part : TrainingPart
+    views : mapping
+        ``views`` of the recipe.
+    settings : mapping
+        ``lift`` of the recipe.
+    keys : ndarray of shape (n_distinct,), uint64
+        A number for each distinct row, from its digest: those of the smallest keys are drawn.
+    letters : str
+        Of the sequences, for words.
+    """
+
+    objects: Viewed
+    part: TrainingPart
+    views: Mapping[str, Any]
+    settings: Mapping[str, Any]
+    keys: NDArray[np.uint64]
+    letters: str = ""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The views, the scores first."""
+        return (SCORES, *(view for view in VIEWS if self.views.get(view)))
+
+    @property
+    def form(self) -> Form:
+        """Of the kernel."""
+        form: Form = self.settings["kernel"]
+        return form
+
+    @cached_property
+    def words(self) -> Words | None:
+        """What makes the view "words"; None if it is not among the views."""
+        lengths = self.views.get("words")
+        return Words(tuple(lengths), self.letters) if lengths else None
+
+    @cached_property
+    def inducing(self) -> IntArray:
+        """The places of the inducing points in the training part."""
+        return self._drawn(self.settings["inducing"])
+
+    def _drawn(self, count: int) -> IntArray:
+        part = self.part
+        return inducing_places(part.rows, part.labels, count, self.keys[part.rows])
+
+    def _viewed(self, places: IntArray) -> Viewed:
+        return self.objects.take(self.part.rows[places])
+
+    def _features(self, view: str, places: IntArray) -> Features:
+        return self._viewed(places).features(view, self.words)
+
+    @cached_property
+    def _between(self) -> dict[str, Tall]:
+        """Each view but the scores: all records with all inducing points, which all fits share."""
+        found: dict[str, Tall] = {}
+        for view in self.names[1:]:
+            own = self._features(view, self.inducing)
+
+            def read(places: IntArray, view: str = view, own: Features = own) -> FloatArray:
+                return compared(self.form, self._features(view, places), own)
+
+            found[view] = TallMatrix((len(self.part.rows), len(self.inducing)), read).kept()
+        return found
+
+    def units(self, kernel: LandmarkKernel, places: IntArray) -> dict[str, float]:
+        """Return what widths are measured in, for each view, on some records."""
+        return {
+            view: _unit(
+                self.form,
+                _rounded(kernel.C[places]) if view == SCORES else self._features(view, places),
+            )
+            for view in self.names
+        }
+
+    def on(self, kernel: LandmarkKernel, seen: IntArray, widths: Widths) -> Lifted:
+        """Return the lift for a fit that knows some of the records.
+
+        Parameters
+        ----------
+        kernel : LandmarkKernel
+            Of all records of the part, with the landmarks that the fit may know.
+        seen : ndarray of int
+            The places of the records that the fit learns from: its inducing points are among them.
+        widths : mapping of str to float
+            Of each view.
+        """
+        known = np.isin(self.inducing, seen)
+        places = self.inducing[known]
+        units = self.units(kernel, np.intersect1d(self._drawn(_MEASURED), seen))
+        rates = {
+            view: 1.0 / (widths[view] * unit)
+            for view, unit in units.items()
+            if np.isfinite(widths[view])
+        }
+        lift = Lift(
+            form=self.form,
+            rates=rates,
+            words=self.words,
+            scores=np.asarray(kernel.C[places]).astype(np.float32),
+            objects=self._viewed(places),
+        )
+
+        def columns(asked: IntArray) -> FloatArray:
+            def part_of(view: str) -> FloatArray:
+                if view == SCORES:
+                    return lift.part(SCORES, np.asarray(kernel.C[asked]), None)
+                return np.ascontiguousarray(np.asarray(self._between[view][asked])[:, known])
+
+            return combined(self.form, rates, part_of)
+
+        n = len(self.part.rows)
+        C = TallMatrix((n, len(places)), columns).kept()
+        W = np.asarray(C[places], dtype=np.float64)
+        own = np.ones(n) if self.form == "gaussian" else self._lengths(kernel, rates)
+        landmarks = Landmarks(
+            scores=np.empty((0, len(places))),
+            self_scores=np.empty(0),
+            lengths=np.empty(0),
+            rows=self.part.rows[places],
+            classes=self.part.labels[places],
+            kind="similarity",
+        )
+        lifted = LandmarkKernel(make_transform("raw"), None, C, (W + W.T) / 2, own, None)
+        return Lifted(lift, landmarks, lifted)
+
+    def _lengths(self, kernel: LandmarkKernel, rates: Widths) -> FloatArray:
+        """Return k(x, x) of the sum of linear kernels."""
+
+        def lengths(tile: slice) -> FloatArray:
+            places = np.arange(len(self.part.rows))[tile]
+            total = np.zeros(len(places))
+            for view, rate in rates.items():
+                scores = view == SCORES
+                own = _rounded(kernel.C[tile]) if scores else self._features(view, places)
+                total += rate * square_norms(own)
+            return total
+
+        return np.concatenate([*tile_map(lengths, len(self.part.rows))])
+
+    def tried(self, kernel: LandmarkKernel, landmarks: Landmarks, inner: IntArray) -> "TriedWidths":
+        """Try widths by ridge regression on inner folds, on :data:`TRIED` records at most.
+
+        Of each view alone and of all of them together it is told what they are worth, too. The
+        fit that an inner fold measures does without that fold's landmarks, as all such fits do.
+
+        Parameters
+        ----------
+        kernel : LandmarkKernel
+            Of the whole part, with all its landmarks.
+        landmarks : Landmarks
+            Of the same.
+        inner : ndarray of shape (n,)
+            The inner fold of each record, -1 if it is never held out.
+        """
+        places = self._drawn(TRIED)
+        y, folds = self.part.labels[places], inner[places]
+        U = _rounded(kernel.C[places])
+        features = {view: self._features(view, places) for view in self.names[1:]}
+        fixed = {view: compared(self.form, own, own) for view, own in features.items()}
+        units = {view: _unit(self.form, own) for view, own in ((SCORES, U), *features.items())}
+        targets = np.where(y[:, None] == np.arange(len(self.part.classes)), 1.0, -1.0)
+        combinations = self._combinations()
+        tries = [(widths, ridge) for widths in combinations for ridge in RIDGES]
+        right = np.zeros((len(tries), len(y)), dtype=bool)
+        losses = np.zeros((len(tries), len(y)))
+        with single_threaded():
+            for fold in np.unique(folds[folds >= 0]).tolist():
+                out = folds == fold
+                lost = np.isin(landmarks.rows, self.part.rows[inner == fold])
+                own = U[:, ~lost]
+                parts = {SCORES: compared(self.form, own, own), **fixed}
+                for number, widths in enumerate(combinations):
+                    rates = {v: 1.0 / (w * units[v]) for v, w in widths.items() if np.isfinite(w)}
+                    K = combined(self.form, rates, lambda view: parts[view].copy())  # noqa: B023
+                    for step, f in enumerate(_ridge_decisions(K, targets, out)):
+                        at = number * len(RIDGES) + step
+                        right[at, out] = f.argmax(axis=1) == y[out]
+                        losses[at, out] = ((f - targets[out]) ** 2).mean(axis=1)
+        return TriedWidths([widths for widths, _ in tries], right, losses, folds)
+
+    def _combinations(self) -> list[Widths]:
+        """Return the widths to try; views that are left out have an infinite one."""
+        given = self.settings["width"]
+        grids = [
+            (*(WIDTHS[view] if given == "inner" else (float(given),)), np.inf)
+            for view in self.names
+        ]
+        grids = [tuple(dict.fromkeys(grid)) for grid in grids]
+        found = [dict(zip(self.names, widths, strict=True)) for widths in product(*grids)]
+        return [widths for widths in found if np.isfinite(list(widths.values())).any()]
+
+
+@dataclass(frozen=True, eq=False)
+class TriedWidths:
+    """What widths gave on records that were held out.
+
+    Parameters
+    ----------
+    tries : sequence of mappings
+        Widths by view, the preferred first.
+    right : ndarray of shape (n_tries, n), bool
+    losses : ndarray of shape (n_tries, n)
+        Mean squared errors.
+    folds : ndarray of shape (n,)
+        -1 of records that are not held out.
+    """
+
+    tries: Sequence[Widths]
+    right: NDArray[np.bool_]
+    losses: FloatArray
+    folds: IntArray
+
+    def best(self, without: int | None = None) -> Widths:
+        """Return the widths of the fewest errors, of equal ones those of the smallest loss.
+
+        Parameters
+        ----------
+        without : int, optional
+            An inner fold whose records have no say.
+        """
+        allowed = [i for i, w in enumerate(self.tries) if np.isfinite(w[SCORES])]
+        return self.tries[self._best(allowed, without)]
+
+    def _best(self, allowed: Sequence[int], without: int | None = None) -> int:
+        seen = self.folds >= 0 if without is None else (self.folds >= 0) & (self.folds != without)
+        right = self.right[:, seen].sum(axis=1)
+        losses = self.losses[:, seen].mean(axis=1)
+        return min(allowed, key=lambda i: (-int(right[i]), round(float(losses[i]), LOSS_DIGITS)))
+
+    def worth(self) -> dict[str, float]:
+        """Return what the accuracy loses without each view; nothing if there is one alone."""
+        if len(self.tries[0]) == 1:
+            return {}
+        seen = self.folds >= 0
+        everything = range(len(self.tries))
+
+        def accuracy(allowed: Sequence[int]) -> float:
+            return float(self.right[self._best(allowed)][seen].mean())
+
+        full = accuracy(everything)
+        return {
+            view: full - accuracy([i for i in everything if np.isinf(self.tries[i][view])])
+            for view in self.tries[0]
+        }
+
+
+def positive_factor(kernel: LandmarkKernel) -> CorrectedFactor:
+    r"""Return the factor of a kernel without negative eigenvalues, by Cholesky.
+
+    .. math:: W = L L', \qquad Z = C L^{-T}, \qquad Z Z' = C W^{-1} C'
+
+    It costs a sixtieth of the eigenvalues, which no learner needs here. A W that is singular in
+    the precision of the machine has a little added to its diagonal.
+
+    Raises
+    ------
+    DegenerateKernelError
+        If the kernel is zero or not finite.
+    """
+    scale = float(np.trace(kernel.W)) / len(kernel.W)
+    if not (np.isfinite(kernel.W).all() and scale > 0):
+        raise DegenerateKernelError(
+            "the lifted kernel is zero or not finite: check the scores and the views."
+        )
+    with single_threaded():
+        for jitter in _JITTER:
+            L, failed = lapack.dpotrf(kernel.W + jitter * scale * np.eye(len(kernel.W)), lower=1)
+            if not failed:
+                break
+        else:
+            raise DegenerateKernelError(
+                "the lifted kernel has negative eigenvalues beyond rounding: check the views."
+            )
+        inverse, _ = lapack.dtrtri(L, lower=1)
+    p = len(kernel.W)
+    matrix = np.ascontiguousarray(np.tril(inverse).T)
+    return CorrectedFactor(matrix, np.zeros(p), np.ones(p), np.empty(0), "none")
+
+
+def _rounded(U: NDArray[Any]) -> FloatArray:
+    """Return scores in the precision of the model file."""
+    return np.asarray(U).astype(np.float32).astype(np.float64)
+
+
+def _unit(form: Form, X: Features) -> float:
+    """Return the median squared distance of rows, or their mean squared length."""
+    if form == "linear":
+        unit = float(square_norms(X).mean())
+    else:
+        distances = squared_distances(X, X)[np.triu_indices(X.shape[0], 1)]
+        unit = float(np.median(distances)) or float(distances.mean())
+    return unit if unit > 0 else 1.0
+
+
+def _ridge_decisions(
+    K: FloatArray, targets: FloatArray, out: NDArray[np.bool_]
+) -> Iterator[FloatArray]:
+    """Yield the decisions of ridge regression for records held out, for each of :data:`RIDGES`."""
+    inside, across = K[np.ix_(~out, ~out)], K[np.ix_(out, ~out)]
+    known = targets[~out]
+    scale = float(np.trace(inside)) / len(inside)
+    right_sides = np.column_stack([known, np.ones(len(known))])
+    for ridge in RIDGES:
+        A = inside.copy()
+        A.flat[:: len(A) + 1] += ridge * scale
+        _, solved, failed = lapack.dposv(A, right_sides, lower=1)
+        if failed:
+            yield np.zeros((int(out.sum()), known.shape[1]))
+            continue
+        coefficients, ones = solved[:, :-1], solved[:, -1]
+        intercepts = ones @ known / ones.sum()  # those that make the coefficients sum to zero
+        yield across @ (coefficients - ones[:, None] * intercepts) + intercepts

@@ -1,0 +1,43 @@
+"""Inducing points: the training records that stand for all of them in a lifted kernel."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kreinflow.numerics import IntArray
+
+
+def inducing_places(
+    rows: IntArray, labels: IntArray, count: int, keys: NDArray[np.uint64]
+) -> IntArray:
+    """Return the places of ``count`` records of distinct rows, shared by classes.
+
+    All distinct rows if they are no more than ``count``. Else each class has as many as the square
+    root of its size asks for, those of the smallest keys.
+
+    Parameters
+    ----------
+    rows : ndarray of shape (n,)
+        The distinct row of each record.
+    labels : ndarray of shape (n,)
+    count : int
+    keys : ndarray of shape (n,), uint64
+        A number for each record, from the digest of its row.
+
+    Returns
+    -------
+    ndarray of int
+        Sorted.
+    """
+    _, first = np.unique(rows, return_index=True)
+    if len(first) <= count:
+        return np.sort(first)
+    classes, sizes = np.unique(labels[first], return_counts=True)
+    shares = np.minimum(sizes, 1)
+    roots = np.sqrt(sizes)
+    for _ in range(count - int(shares.sum())):  # one at a time: monotone in the count
+        shares[np.where(shares < sizes, roots / (shares + 1), -1.0).argmax()] += 1
+    chosen = []
+    for code, share in zip(classes.tolist(), shares.tolist(), strict=True):
+        own = first[labels[first] == code]
+        chosen.append(own[np.argsort(keys[own], kind="stable")[:share]])
+    return np.sort(np.concatenate(chosen))
