@@ -125,6 +125,7 @@ def made_up_models(places, recipes, budget):
         singular_names="",
         groups_held_out=True,
         hyper_parameters=models["learner"].map({"ikfd-pooled": "ridge=0.01"}),
+        views="",
         temperature=0.7,
         reject_threshold=0.4,
         inner_accuracy=0.95,

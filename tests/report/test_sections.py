@@ -38,6 +38,22 @@ def test_an_automatic_choice_has_a_section_with_the_runners_up(tables):
     assert places == sorted(places)
 
 
+def test_the_page_tells_what_each_view_is_worth(tables):
+    own = (models := tables["models"])["recipe"] == "ikfd-pooled-meb"
+    fold = models["fold"].clip(lower=0)
+    lost = "scores=0.1 words=" + (0.02 + 0.01 * fold).astype(str)
+    width = "ridge=0.01 width_scores=1 width_words=" + fold.map({0: "3", 1: "inf", 2: "3"})
+    models = models.assign(
+        views=lost.where(own, ""), hyper_parameters=width.where(own, models["hyper_parameters"])
+    )
+    _, page = report_page(tables, models=models)
+    text = page.all_text
+    mean = 100 * (0.02 + 0.01 * fold[own]).mean()
+    assert "ikfd-pooled-meb scores 10.0 1" in text
+    assert f"ikfd-pooled-meb words {mean:.1f} 3, left out" in text
+    assert "What each view is worth" not in report_page(tables)[1].all_text
+
+
 def test_the_page_tells_how_many_of_the_unknown_were_rejected(tables):
     summary, families, _ = unknown_tables(tables)
     best = best_recipe(tables["comparison"])

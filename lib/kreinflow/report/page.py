@@ -90,6 +90,7 @@ def _view(number: int, data: DatasetReport, config: Mapping[str, Any]) -> dict[s
         **_input_and_landmarks(data, config),
         "comparison": sections.comparison(data.comparison, data.summary, cost, unit),
         "recipe_table": sections.recipes(measured(data.models)),
+        "views": sections.views(data.models),
         "automatic": sections.automatic(data, config, accuracies, cost, unit)
         if "auto" in config
         else None,

@@ -93,7 +93,7 @@ class DatasetReport:
     models : DataFrame
         Columns recipe, repeat, fold, selector, transform, correction, learner, landmarks, rank,
         basis_used, iterations, converged, unlearned_classes, singular_classes, unlearned_names,
-        singular_names, hyper_parameters, temperature, reject_threshold, inner_accuracy,
+        singular_names, hyper_parameters, views, temperature, reject_threshold, inner_accuracy,
         inner_log_loss, alignments_per_query. Rows of the final model have a negative repeat.
     summary, comparison, per_class : DataFrame
         Of :mod:`kreinflow.evaluation`.

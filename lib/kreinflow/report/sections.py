@@ -197,6 +197,30 @@ def recipes(models: pd.DataFrame) -> Table:
     return Table([*head, "accuracy on inner folds"], rows, {0, 1, 2, 3, 4})
 
 
+def views(models: pd.DataFrame) -> Table | None:
+    """Return what recipes lose without each view: means over the training parts.
+
+    None if no recipe has views beside the scores.
+    """
+    rows = []
+    for recipe, part in models.groupby("recipe", sort=False):
+        lost = [_named(text) for text in part["views"]]
+        widths = [_named(text) for text in part["hyper_parameters"]]
+        for view in lost[0]:
+            points = 100 * np.mean([values[view] for values in lost])
+            tried = sorted({values[f"width_{view}"] for values in widths})
+            units = ", ".join("left out" if np.isinf(w) else f"{w:g}" for w in tried)
+            rows.append((str(recipe), view, f"{points:.1f}", units))
+    head = ["recipe", "view", "points of accuracy lost without it", "widths chosen"]
+    return Table(head, rows, {0, 1, 3}) if rows else None
+
+
+def _named(text: object) -> dict[str, float]:
+    """Return the numbers of a text such as ``ridge=0.01 width_words=3``, by their names."""
+    pairs = [pair.partition("=") for pair in text.split()] if isinstance(text, str) else []
+    return {name: float(value) for name, _, value in pairs}
+
+
 def automatic(
     data: DatasetReport,
     config: Mapping[str, Any],
