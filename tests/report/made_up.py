@@ -69,6 +69,7 @@ def run_tables(n_classes, n_folds, n, n_recipes=9):
     qualities = {name: 4.6 - 2.25 * r / max(n_recipes, 9) for r, (name, *_) in enumerate(recipes)}
     predictions = made_up_predictions(classes, qualities, n, n_folds)
     chosen = predictions[predictions["recipe"] == recipes[1][0]].assign(recipe=INNER_CHOICE)
+    groups = pd.Series(range(n), index=predictions["id"][:n])
     true = predictions["true"][:n]
     places = pd.DataFrame({"repeat": 0, "fold": range(n_folds)})
     places.loc[n_folds] = -1
@@ -94,7 +95,7 @@ def run_tables(n_classes, n_folds, n, n_recipes=9):
         "factors": factors,
         "spectrum": spectrum,
         "models": models,
-        **evaluation_tables(pd.concat([predictions, chosen], ignore_index=True), n),
+        **evaluation_tables(pd.concat([predictions, chosen], ignore_index=True), groups),
         "times": made_up_times(n_folds, rng),
         "points": points,
         "landmark_map": {
