@@ -206,10 +206,10 @@ def _paired(
     # What each prediction is of, in the same order for all recipes.
     place = predictions["repeat"].to_numpy(np.int64) * len(groups) + records
     right = (predictions["true"] == predictions["predicted"]).to_numpy()
-    recipe = predictions["recipe"].to_numpy()
+    of_recipe = predictions.groupby("recipe", sort=False).indices
 
     def of(name: str) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-        rows = np.flatnonzero(recipe == name)
+        rows = np.asarray(of_recipe[name])
         rows = rows[np.argsort(place[rows], kind="stable")]
         return place[rows], right[rows]
 

@@ -42,20 +42,20 @@ def paired_difference(
 
     The interval is Bonett and Price's for paired proportions [1]_, after Rao and Scott's division
     of all counts by the design effect [2]_. With b and c the numbers of d_i = 1 and d_i = -1, and
-    n and n_g those of all predictions and of a group's, all divided by the number of repeats, and
-    the difference D = (b - c)/n,
+    n and n_g those of all predictions and of a group's, all of these and d_g divided by the number
+    of repeats R, and the difference D = (b - c)/n,
 
     .. math::
 
-        e = \max\Bigl(1, \frac{\sum_g (d_g - D n_g)^2}{b + c - n D^2}\Bigr), \quad
+        e = \max\Bigl(\frac{1}{R}, \frac{\sum_g (d_g - D n_g)^2}{b + c - n D^2}\Bigr), \quad
         p_1 = \frac{b/e + 1}{n/e + 2}, \quad p_2 = \frac{c/e + 1}{n/e + 2},
 
         p_1 - p_2 \pm t \sqrt{\frac{p_1 + p_2 - (p_1 - p_2)^2}{n/e + 2}},
 
     t the quantile of Student's distribution with one degree of freedom less than there are groups.
-    For single records e = 1. If no prediction differs, e is not known: it is then the largest that
-    it can be, :math:`\sum_g n_g^2 / n`, that of groups whose records are all alike. Of repeats the
-    interval takes no profit: it is never narrower than that of as many single records.
+    For single records that are predicted once e = 1; repeats that differ make it smaller. If no
+    prediction differs, e is not known: it is then the largest that it can be,
+    :math:`\sum_g n_g^2 / n`, that of groups whose records are all alike.
 
     Parameters
     ----------
@@ -88,7 +88,7 @@ def paired_difference(
         single = b + c - n * difference**2
         spread = float(np.sum((sums / repeats - difference * sizes) ** 2))
         # Where all predictions differ in one way, nothing varies.
-        effect = max(1.0, spread / single) if single > 1e-9 * n else 1.0
+        effect = max(1 / repeats, spread / single) if single > 1e-9 * n else 1.0
     n_kept = n / effect + 2
     p_1, p_2 = (b / effect + 1) / n_kept, (c / effect + 1) / n_kept
     middle = p_1 - p_2
