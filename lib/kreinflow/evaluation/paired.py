@@ -54,8 +54,8 @@ def paired_difference(
 
     t the quantile of Student's distribution with one degree of freedom less than there are groups.
     For single records that are predicted once e = 1; repeats that differ make it smaller. If no
-    prediction differs, e is not known: it is then the largest that it can be,
-    :math:`\sum_g n_g^2 / n`, that of groups whose records are all alike.
+    prediction differs, or all in the same way, e is not known: it is then that of groups whose
+    records are all alike, :math:`\sum_g n_g^2 / n`.
 
     Parameters
     ----------
@@ -82,13 +82,12 @@ def paired_difference(
     p = sign_flip_test(sums.astype(np.int64))
     if len(sizes) < 2:
         return PairedDifference(difference, float("nan"), float("nan"), p)
-    if b + c == 0:
-        effect = float(np.sum(sizes**2)) / n
-    else:
-        single = b + c - n * difference**2
-        spread = float(np.sum((sums / repeats - difference * sizes) ** 2))
-        # Where all predictions differ in one way, nothing varies.
-        effect = max(1 / repeats, spread / single) if single > 1e-9 * n else 1.0
+    single = b + c - n * difference**2
+    effect = float(np.sum(sizes**2)) / n
+    if single > 1e-9 * n:  # else nothing varies, but for rounding
+        effect = max(
+            1 / repeats, float(np.sum((sums / repeats - difference * sizes) ** 2)) / single
+        )
     n_kept = n / effect + 2
     p_1, p_2 = (b / effect + 1) / n_kept, (c / effect + 1) / n_kept
     middle = p_1 - p_2
