@@ -124,7 +124,7 @@ def sign_flip_test(sums: NDArray[np.int64]) -> float:
 
     Examples
     --------
-    >>> sign_flip_test(np.array([1, 1, 1, 1, 0]))
+    >>> round(sign_flip_test(np.array([1, 1, 1, 1, 0])), 6)
     0.125
     """
     from scipy.stats import binom  # slow to import
