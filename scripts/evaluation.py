@@ -2,12 +2,13 @@
 
 import pandas as pd
 
-from kreinflow.artifacts import read_json, read_table, write_table
+from kreinflow.artifacts import read_table, write_table
 from kreinflow.console import logged
 from kreinflow.evaluation.inner_choice import with_inner_choice
 from kreinflow.evaluation.metrics import PREDICTION_COLUMNS
 from kreinflow.evaluation.tables import evaluation_tables
 from kreinflow.models.choice import read_figures
+from kreinflow.sequences.partition import read_groups
 
 with logged(snakemake.log[0]) as console:
     files, output = snakemake.input, snakemake.output
@@ -18,8 +19,7 @@ with logged(snakemake.log[0]) as console:
     if measured := [part for part in parts if len(part)]:
         predictions = pd.concat(measured, ignore_index=True)
         predictions = with_inner_choice(predictions, models, snakemake.params.recipes)
-    records = read_json(files.summary)["statistics"]["records_kept"]
-    tables = evaluation_tables(predictions, records)
+    tables = evaluation_tables(predictions, read_groups(files.folds))
     for name, table in {"models": models, "predictions": predictions, **tables}.items():
         write_table(output[name], table)
     said = "\n" + tables["summary"].to_string() if measured else "no fold tests anything"

@@ -76,6 +76,15 @@ _TEXTS = {
     "predictive algorithms to achieve risk control. arXiv (2021). doi:10.48550/arXiv.2110.01052",
     "nadeau2003": "Nadeau, Bengio. Inference for the generalization error. Machine Learning 52, "
     "239-281 (2003). doi:10.1023/A:1024068626366",
+    "mcnemar1947": "McNemar. Note on the sampling error of the difference between correlated "
+    "proportions or percentages. Psychometrika 12, 153-157 (1947). doi:10.1007/BF02295996",
+    "canay2017": "Canay, Romano, Shaikh. Randomization tests under an approximate symmetry "
+    "assumption. Econometrica 85, 1013-1030 (2017). doi:10.3982/ECTA13081",
+    "bonett2012": "Bonett, Price. Adjusted Wald confidence interval for a difference of binomial "
+    "proportions based on paired data. Journal of Educational and Behavioral Statistics 37, "
+    "479-488 (2012). doi:10.3102/1076998611411915",
+    "rao1992": "Rao, Scott. A simple method for the analysis of clustered binary data. Biometrics "
+    "48, 577-585 (1992). doi:10.2307/2532311",
     "holm1979": "Holm. A simple sequentially rejective multiple test procedure. Scandinavian "
     "Journal of Statistics 6, 65-70 (1979).",
     "pedregosa2011": "Pedregosa et al. Scikit-learn: machine learning in Python. Journal of "

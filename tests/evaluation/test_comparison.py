@@ -13,15 +13,37 @@ from kreinflow.evaluation.comparison import (
 from kreinflow.evaluation.metrics import INNER_CHOICE
 
 
-def folds(accuracies, records=10, losses=None):
-    rows = [
-        (recipe, 0, fold, records, accuracy, (losses or {}).get(recipe, 0.1))
-        for recipe, values in accuracies.items()
-        for fold, accuracy in enumerate(values)
-    ]
-    return pd.DataFrame(
-        rows, columns=["recipe", "repeat", "fold", "records", "accuracy", "log_loss"]
-    )
+def folds(accuracies, records=10, losses=None, repeats=1):
+    """Predictions of a class against "other", their metrics, and a group for each record.
+
+    Of each fold a share of the first records is right, so that a worse recipe is right where a
+    better one is.
+    """
+    parts, rows = [], []
+    for recipe, values in accuracies.items():
+        for number, accuracy in enumerate(values):
+            repeat, fold = divmod(number, len(values) // repeats)
+            size = records if isinstance(records, int) else records[fold]
+            right = np.arange(size) < round(accuracy * size)
+            parts.append(
+                pd.DataFrame(
+                    {
+                        "recipe": recipe,
+                        "repeat": repeat,
+                        "fold": fold,
+                        "id": [f"r{fold}.{i}" for i in range(size)],
+                        "true": "a",
+                        "predicted": np.where(right, "a", "b"),
+                    }
+                )
+            )
+            loss = (losses or {}).get(recipe, 0.1)
+            rows.append((recipe, repeat, fold, size, right.mean(), loss))
+    columns = ["recipe", "repeat", "fold", "records", "accuracy", "log_loss"]
+    predictions = pd.concat(parts, ignore_index=True)
+    ids = predictions["id"].unique()
+    groups = pd.Series(np.arange(len(ids)), index=ids)
+    return predictions, pd.DataFrame(rows, columns=columns), groups
 
 
 def test_corrected_t_test_by_hand():
@@ -59,63 +81,158 @@ def test_holm_by_hand():
 
 def test_comparison_names_the_best_and_what_cannot_be_told_apart():
     table = compare_recipes(
-        folds(
+        *folds(
             {
                 "poor": [0.50, 0.52, 0.48, 0.51, 0.49],
                 "best": [0.90, 0.91, 0.92, 0.90, 0.91],
                 "close": [0.91, 0.89, 0.92, 0.90, 0.91],
                 INNER_CHOICE: [0.90, 0.91, 0.92, 0.90, 0.92],
-            }
-        ),
-        n_records=50,
+            },
+            records=100,
+        )
     )
     assert tuple(table.columns) == COMPARISON_COLUMNS
     assert table["recipe"].tolist() == [INNER_CHOICE, "best", "close", "poor"]
     assert table["best"].tolist() == [False, True, False, False]
     assert table["indistinguishable"].tolist() == [False, False, True, False]
+    assert (table["folds"] == 5).all()
     rows = table.set_index("recipe")
+    tested = ["p_folds", "p_folds_holm", "difference_records", "low", "high", "p_records"]
+    assert rows.loc[[INNER_CHOICE, "best"], [*tested, "p_records_holm"]].isna().all(axis=None)
     assert rows.loc["poor", "difference"] == pytest.approx(0.5 - 0.908)
-    assert np.isnan(rows.loc[[INNER_CHOICE, "best"], "p"]).all()
-    # Two tests: the smaller p doubles.
-    assert rows.loc["poor", "p_holm"] == pytest.approx(2 * rows.loc["poor", "p"])
+    assert rows.loc["poor", "difference_records"] == pytest.approx(0.5 - 0.908)
+    assert rows.loc["poor", "low"] < 0.5 - 0.908 < rows.loc["poor", "high"] < -0.3
     assert rows.loc["poor", "accuracy_sd"] == pytest.approx(np.sqrt(0.001 / 4))
+    # 204 records are right with the best alone; 1 with "close" alone and 2 without it.
+    assert rows.loc["poor", "p_records"] == pytest.approx(2.0**-203)
+    assert rows.loc["close", "p_records"] == 1.0
+    # Two tests of each kind: the smaller p doubles.
+    for p in ("p_folds", "p_records"):
+        assert rows.loc["poor", f"{p}_holm"] == pytest.approx(2 * rows.loc["poor", p])
+
+
+def test_a_tenth_of_900_records_is_told_apart():
+    """77.7 against 88.2 % of 900 records in five folds, which the test over folds cannot tell."""
+    worse, better = [150, 148, 140, 133, 128], [152, 156, 160, 162, 164]
+    predictions, metrics, groups = folds(
+        {"worse": np.array(worse) / 180, "better": np.array(better) / 180}, records=180
+    )
+    # Errors of the two are independent.
+    rng = np.random.default_rng(0)
+    own = predictions["recipe"] == "worse"
+    for _, rows in predictions[own].groupby("fold"):
+        predictions.loc[rows.index, "predicted"] = rng.permutation(rows["predicted"])
+    row = compare_recipes(predictions, metrics, groups).set_index("recipe").loc["worse"]
+    assert row["accuracy_mean"] == pytest.approx(0.777, abs=5e-4)
+    assert row["accuracy_mean"] - row["difference"] == pytest.approx(0.882, abs=5e-4)
+    assert row["p_folds_holm"] > 0.05
+    assert row["p_records_holm"] < 1e-6
+    assert row["low"] < row["difference_records"] < row["high"] < -0.05
+    assert not row["indistinguishable"]
+
+
+def test_records_of_one_group_are_not_independent():
+    """The same predictions, whose records are copies of few: nothing can be told."""
+    predictions, metrics, groups = folds({"a": [0.6] * 5, "b": [0.7] * 5}, records=20)
+    single = compare_recipes(predictions, metrics, groups).iloc[1]
+    assert single["p_records"] == pytest.approx(2.0**-9)
+    # The records that differ, two of a fold, are in one group.
+    grouped = compare_recipes(predictions, metrics, groups // 4).iloc[1]
+    assert grouped["p_records"] == pytest.approx(2.0**-4)
+    assert grouped["indistinguishable"]
+    assert grouped["low"] < single["low"] < single["high"] < grouped["high"]
+
+
+def test_a_recipe_that_was_not_measured_on_all_folds_is_listed_but_not_tested():
+    """What is dropped after the first fold was better there, and is never the best."""
+    parts = folds({"a": [0.6, 0.8], "b": [0.7, 0.9], "dropped": [1.0], "lost": [0.9]})
+    table = compare_recipes(*parts)
+    assert table["recipe"].tolist() == ["b", "a", "dropped", "lost"]
+    assert table["folds"].tolist() == [2, 2, 1, 1]
+    assert table["best"].tolist() == [True, False, False, False]
+    assert not table["indistinguishable"].iloc[2:].any()
+    assert table["difference"].iloc[2:].tolist() == pytest.approx([0.3, 0.2])  # on its fold
+    assert table["accuracy_mean"].iloc[2:].tolist() == [1.0, 0.9]
+    tested = ["p_folds", "p_folds_holm", "difference_records", "low", "high", "p_records"]
+    assert table[[*tested, "p_records_holm"]].iloc[2:].isna().all(axis=None)
+    # The others are compared as if it were not there.
+    alone = compare_recipes(*folds({"a": [0.6, 0.8], "b": [0.7, 0.9]}))
+    pd.testing.assert_frame_equal(table[:2], alone)
+
+
+def test_without_a_recipe_on_all_folds_there_is_no_best():
+    predictions, metrics, groups = folds({"a": [0.6, 0.8], "b": [0.7, 0.9]})
+    metrics = metrics.drop([0, 3])
+    with pytest.raises(InputError, match="no recipe was measured on all folds"):
+        compare_recipes(predictions, metrics, groups)
 
 
 def test_equal_accuracies_go_by_log_loss_then_by_order():
     same = {"x": [0.8, 0.9], "y": [0.9, 0.8], "z": [0.8, 0.9]}
-    assert compare_recipes(folds(same), 30)["recipe"].tolist() == ["x", "y", "z"]
-    table = compare_recipes(folds(same, losses={"z": 0.05}), 30)
+    assert compare_recipes(*folds(same))["recipe"].tolist() == ["x", "y", "z"]
+    table = compare_recipes(*folds(same, losses={"z": 0.05}))
     assert table["recipe"].tolist() == ["z", "x", "y"]
-    assert table["p_holm"].iloc[1] == 1.0
+    assert table["p_folds_holm"].iloc[1] == 1.0
+    assert table["p_records_holm"].iloc[1] == 1.0
 
 
-def test_one_fold_allows_no_test():
-    table = compare_recipes(folds({"a": [0.7], "b": [0.8]}), 30)
+def test_one_fold_allows_no_test_over_folds_but_one_of_records():
+    table = compare_recipes(*folds({"a": [0.7], "b": [0.8]}, records=[100, 0])[:2], RECORDS)
     assert table["best"].tolist() == [True, False]
-    assert table["p_holm"].isna().all()
+    assert table[["p_folds", "p_folds_holm"]].isna().all(axis=None)
+    assert table["p_records"].iloc[1] == pytest.approx(2.0**-9)
     assert not table["indistinguishable"].any()
 
 
+RECORDS = pd.Series(np.arange(200), index=[f"r{fold}.{i}" for fold in (0, 1) for i in range(100)])
+
+
 def test_one_recipe_alone():
-    table = compare_recipes(folds({"a": [0.7, 0.8]}), 30)
+    table = compare_recipes(*folds({"a": [0.7, 0.8]}))
     assert table["best"].tolist() == [True]
+    assert not table["indistinguishable"].any()
 
 
-def test_repeats_are_folds_of_their_own():
-    first = folds({"a": [0.7, 0.8], "b": [0.75, 0.9]})
-    both = pd.concat([first, first.assign(repeat=1, accuracy=first["accuracy"] + 0.01)])
-    table = compare_recipes(both, 20)
+def test_what_is_better_on_more_records_is_not_called_worse():
+    """A large fold decides over records, and counts no more than another in the mean of folds."""
+    row = compare_recipes(*folds({"a": [0.9, 0.2], "b": [0.5, 0.8]}, records=[1000, 10])).iloc[1]
+    assert row["recipe"] == "a"
+    assert row["difference"] == pytest.approx(-0.1)
+    assert row["difference_records"] == pytest.approx(394 / 1010)
+    assert row["p_records_holm"] < 1e-9
+    assert row["indistinguishable"]
+
+
+def test_repeats_are_folds_of_their_own_but_their_records_are_not():
+    accuracies = {"a": [0.7, 0.8, 0.7, 0.8], "b": [0.8, 0.9, 0.8, 0.9]}
+    parts = folds(accuracies, records=50, repeats=2)
+    row = compare_recipes(*parts).iloc[1]
+    # Each repeat has the same ten records that differ.
+    assert row["p_records"] == pytest.approx(2.0**-9)
+    varied = {"a": [0.7, 0.8, 0.71, 0.8], "b": [0.75, 0.9, 0.76, 0.9]}
+    row = compare_recipes(*folds(varied, records=100, repeats=2)).iloc[1]
     d = np.array([-0.05, -0.1, -0.05, -0.1])
-    expected = corrected_t_test(d, np.full(4, 10.0), np.full(4, 10.0))[1]
-    assert table["p"].iloc[1] == pytest.approx(expected)
+    expected = corrected_t_test(d, np.full(4, 100.0), np.full(4, 100.0))[1]
+    assert row["p_folds"] == pytest.approx(expected)
 
 
-def test_unequal_folds_are_refused():
-    table = folds({"a": [0.7, 0.8], "b": [0.8, 0.9]}).iloc[:-1]
-    with pytest.raises(InputError, match="'b' was not measured on all folds"):
-        compare_recipes(table, 30)
+def test_other_records_are_refused():
+    predictions, metrics, groups = folds({"a": [0.7, 0.8], "b": [0.8, 0.9]})
+    swapped = predictions.copy()
+    swapped.loc[0, "id"] = swapped.loc[1, "id"]
+    with pytest.raises(InputError, match="'a' and 'b' have not predicted the same records"):
+        compare_recipes(swapped, metrics, groups)
+    with pytest.raises(InputError, match="folds: the record 'r0.3' of the predictions is not"):
+        compare_recipes(predictions, metrics, groups.drop("r0.3"))
+
+
+def test_the_order_of_predictions_says_nothing():
+    parts = folds({"a": [0.7, 0.8], "b": [0.8, 0.9], "c": [0.5, 0.9]})
+    mixed = parts[0].sample(frac=1, random_state=0)
+    pd.testing.assert_frame_equal(compare_recipes(mixed, *parts[1:]), compare_recipes(*parts))
 
 
 def test_too_few_records_are_refused():
+    predictions, metrics, groups = folds({"a": [0.7, 0.8]})
     with pytest.raises(InputError, match="tests 10 of 10 records"):
-        compare_recipes(folds({"a": [0.7, 0.8]}), 10)
+        compare_recipes(predictions, metrics, groups[:10])

@@ -61,19 +61,25 @@ def class_labels(n_classes):
     return sorted(names)
 
 
-def run_tables(n_classes, n_folds, n, n_recipes=9):
-    """Return the tables of a data set by name, and what the page needs beside them."""
+def run_tables(n_classes, n_folds, n, n_recipes=9, dropped=()):
+    """Return the tables of a data set by name, and what the page needs beside them.
+
+    Recipes that are ``dropped`` have been measured on the first fold alone.
+    """
     rng = np.random.default_rng(0)
     classes = class_labels(n_classes)
     recipes = many_recipes(n_recipes)
     qualities = {name: 4.6 - 2.25 * r / max(n_recipes, 9) for r, (name, *_) in enumerate(recipes)}
     predictions = made_up_predictions(classes, qualities, n, n_folds)
-    chosen = predictions[predictions["recipe"] == recipes[1][0]].assign(recipe=INNER_CHOICE)
+    groups = pd.Series(range(n), index=predictions["id"][:n])
     true = predictions["true"][:n]
+    chosen = predictions[predictions["recipe"] == recipes[1][0]].assign(recipe=INNER_CHOICE)
+    predictions = predictions[~predictions["recipe"].isin(dropped) | (predictions["fold"] == 0)]
     places = pd.DataFrame({"repeat": 0, "fold": range(n_folds)})
     places.loc[n_folds] = -1
     budget = {selector: 8 * n_classes + 3 * i for i, selector in enumerate(SELECTORS)}
     models = made_up_models(places, recipes, budget)
+    models = models[~models["recipe"].isin(dropped) | (models["fold"] == 0)]
     factors, spectrum = made_up_factors(places, models, n, rng)
     lengths = rng.gamma(4, 60, n).astype(int) + 30
     points = made_up_points(true, classes, budget["meb"], rng)
@@ -94,7 +100,7 @@ def run_tables(n_classes, n_folds, n, n_recipes=9):
         "factors": factors,
         "spectrum": spectrum,
         "models": models,
-        **evaluation_tables(pd.concat([predictions, chosen], ignore_index=True), n),
+        **evaluation_tables(pd.concat([predictions, chosen], ignore_index=True), groups),
         "times": made_up_times(n_folds, rng),
         "points": points,
         "landmark_map": {

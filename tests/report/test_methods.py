@@ -125,7 +125,22 @@ def test_coordinates_of_the_landmarks_are_no_eigenvalue_correction():
 def test_grouped_folds():
     data_set = settings()
     data_set["folds"] = {"method": "grouped", "k": 5, "repeats": 1, "identity": 0.9}
-    assert "at least 90 % identity together" in text_of(data_set)
+    text = text_of(data_set)
+    assert "at least 90 % identity together" in text
+    assert (
+        f"with one sign for all records of a group that shares a fold {cite('canay2017')}" in text
+    )
+    assert "takes these groups as independent" in text
+
+
+def test_what_each_test_asks():
+    text = text_of(settings())
+    assert f"by McNemar's exact test {cite('mcnemar1947')}. It asks whether the models that" in text
+    assert "takes distinct records as independent" in text
+    assert f"corrected resampled t-test over folds {cite('nadeau2003')}. It asks whether" in text
+    assert "The best recipe was found on the same records." in text
+    assert cite("canay2017") not in text
+    assert "McNemar" not in text_of(settings() | {"recipes": ["ikfd-meb"]})
 
 
 def test_names_from_the_config_are_escaped():

@@ -12,7 +12,16 @@ from kreinflow.report.figures.dataset import dataset_figures
 from kreinflow.report.page import render_report
 from kreinflow.report.reading import CAPTIONS
 from kreinflow.report.tables import best_recipe
-from report.made_up import VERSIONS, Page, config, dataset_report, report_page, run_tables, settings
+from report.made_up import (
+    RECIPES,
+    VERSIONS,
+    Page,
+    config,
+    dataset_report,
+    report_page,
+    run_tables,
+    settings,
+)
 
 
 @pytest.fixture(scope="module")
@@ -163,16 +172,44 @@ def test_jobs_of_more_than_one_kind_of_processor_are_told(tables, html):
     assert "node2" in text
 
 
-def test_one_fold_says_that_no_test_is_possible(tables):
+def test_one_fold_has_a_test_of_records_alone(tables):
     comparison = tables["comparison"].assign(
-        p=np.nan, p_holm=np.nan, accuracy_sd=np.nan, indistinguishable=False
+        folds=1, p_folds=np.nan, p_folds_holm=np.nan, accuracy_sd=np.nan
     )
     summary = tables["summary"].assign(folds=1)
     for name in summary.columns[summary.columns.str.endswith("_sd")]:
         summary[name] = np.nan
     text = text_of(tables, comparison=comparison, summary=summary)
-    assert "With a single fold no test is possible" in text
+    assert "measured on the same 1 fold." in text
+    assert "Not distinguishable from it in this run: " in text
     assert "nan" not in text.lower().split()
+
+
+def test_recipes_without_all_folds_are_not_the_best_and_not_tested():
+    """The best of them would be the best, had it the accuracy of its first fold in all."""
+    whole = run_tables(n_classes=4, n_folds=3, n=160)
+    dropped = (best_recipe(whole["comparison"]), "svc-meb")
+    tables = run_tables(n_classes=4, n_folds=3, n=160, dropped=dropped)
+    figures = dataset_figures(tables)
+    text = text_of(tables, figures=figures, final_recipe="ikfd-pooled-meb")
+    best = best_recipe(tables["comparison"])
+    assert best not in dropped
+    assert f"{best} has the best mean accuracy" in text
+    assert "on the same 3 folds" in text
+    assert "Recipes that were not measured on all folds are not tested" in text
+    for name in dropped:
+        assert f"{name} measured on 1 of 3 folds" in text
+        assert f">{name}<" not in figures["alignments"]
+    assert set(tables["comparison"]["recipe"].iloc[-2:]) == set(dropped)
+    assert "nan" not in text.lower().split()
+
+
+def test_where_all_others_were_dropped_nothing_was_tested():
+    dropped = [recipe[0] for recipe in RECIPES if recipe[0] != "ikfd-pooled-meb"]
+    tables = run_tables(n_classes=4, n_folds=3, n=160, dropped=dropped)
+    text = text_of(tables, figures=dataset_figures(tables))
+    assert "ikfd-pooled-meb has the best mean accuracy" in text
+    assert "No other recipe was measured on all folds, so none was tested." in text
 
 
 def test_a_matrix(tables):

@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 
+from kreinflow.evaluation.metrics import INNER_CHOICE
 from kreinflow.models.reject_threshold import NOTHING_ACCEPTED
 from kreinflow.report import sections
 from kreinflow.report.tables import best_recipe
@@ -91,6 +92,25 @@ def test_a_model_that_promises_nothing_flags_all(tables):
     models = tables["models"].assign(reject_threshold=0.99951)  # 1.000 would read as all
     text = report_page(tables, models=models)[1].all_text
     assert "flags predictions with a probability below 0.9995 (" in text
+
+
+def test_verdicts_come_from_the_test_of_records(tables):
+    compared = tables["comparison"].assign(p_folds_holm=0.5)
+    shown = sections.comparison(compared, tables["summary"], {}, "scores")
+    rows = {row[0]: dict(zip(shown.head, row, strict=True)) for row in shown.rows}
+    verdicts = set()
+    for row in compared.to_dict("records"):
+        own = rows[row["recipe"]]
+        verdicts.add(own["verdict"])
+        if row["p_records_holm"] <= 0.05:
+            assert own["verdict"] == "worse"
+            assert own["t-test, p (Holm)"] == "0.500"
+            assert own["95 % interval"] == f"{100 * row['low']:+.2f} to {100 * row['high']:+.2f}"
+        elif row["recipe"] in (best_recipe(compared), INNER_CHOICE):
+            assert own["95 % interval"] == own["p (Holm)"] == ""
+        else:
+            assert own["verdict"] == "not distinguishable"
+    assert verdicts == {"best", "worse", "not distinguishable", "honest figure"}
 
 
 def test_the_calibration_error_stands_beside_that_of_perfect_probabilities(tables):

@@ -8,7 +8,7 @@ from data_sets import dataset_of
 from flipped_bits import count_refused
 from kreinflow.artifacts import write_table
 from kreinflow.errors import InputError
-from kreinflow.sequences.partition import read_partition
+from kreinflow.sequences.partition import read_groups, read_partition
 from kreinflow.sequences.payload import Matrix
 
 N = 12
@@ -30,6 +30,35 @@ def test_folds_come_back(tmp_path):
     partition = read_partition(tmp_path / "folds.tsv", DATASET)
     np.testing.assert_array_equal(partition.groups, GROUPS)
     np.testing.assert_array_equal(partition.folds, FOLDS)
+
+
+def test_groups_can_be_read_without_the_data_set(tmp_path):
+    write_table(tmp_path / "folds.tsv", folds())
+    groups = read_groups(tmp_path / "folds.tsv")
+    assert groups.index.tolist() == list(DATASET.ids)
+    np.testing.assert_array_equal(groups, GROUPS)
+
+
+@pytest.mark.parametrize(
+    ("line", "column", "value"),
+    [
+        (0, "id", "another"),
+        (3, "group", 0),
+        (3, "repeat", 1),
+        (3, "fold", 2),
+        (slice(0, N - 1), "repeat", 2),
+        (slice(0, None), "repeat", 0),
+    ],
+)
+def test_groups_of_no_split_are_refused(tmp_path, line, column, value):
+    table = folds()
+    table.loc[table.index[line], column] = value
+    write_table(tmp_path / "folds.tsv", table)
+    with pytest.raises(InputError, match="folds.tsv: not the folds of a data set. Delete it"):
+        read_groups(tmp_path / "folds.tsv")
+    write_table(tmp_path / "folds.tsv", table[:0])
+    with pytest.raises(InputError, match="folds.tsv: not the folds of a data set. Delete it"):
+        read_groups(tmp_path / "folds.tsv")
 
 
 @pytest.mark.parametrize(

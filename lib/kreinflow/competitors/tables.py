@@ -137,16 +137,20 @@ def budget_table(
     Returns
     -------
     DataFrame
-        Columns :data:`BUDGET_COLUMNS`, a row for each selector; none if no fold tests anything.
+        Columns :data:`BUDGET_COLUMNS`, a row for each selector that has a recipe in all folds
+        that test anything.
     """
     place = ["recipe", "repeat", "fold"]
     accuracies = metrics.set_index(place)["accuracy"].astype(np.float64)
     measured = pd.MultiIndex.from_frame(metrics[place[1:]])
     models = models[pd.MultiIndex.from_frame(models[place[1:]]).isin(measured)]
+    n_folds = measured.nunique()
     rows = []
     for selector, part in models.groupby("selector", sort=False):
         own = set(part["recipe"])
         chosen = chosen_recipes(part, [name for name in order if name in own])
+        if len(chosen) < n_folds:
+            continue
         keys = [(recipe, *numbers) for numbers, recipe in chosen.items()]
         accuracy = accuracies.loc[keys].to_numpy()
         alignments = part.set_index(place)["alignments_per_query"].loc[keys].to_numpy(np.float64)

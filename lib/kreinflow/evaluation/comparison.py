@@ -2,28 +2,41 @@
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 from scipy.special import stdtr
 
 from kreinflow.errors import InputError
 from kreinflow.evaluation.metrics import INNER_CHOICE
+from kreinflow.evaluation.paired import PairedDifference, paired_difference
 from kreinflow.numerics import FloatArray
 
 COMPARISON_COLUMNS = (
     "recipe",
+    "folds",
     "accuracy_mean",
     "accuracy_sd",
     "difference",
-    "p",
-    "p_holm",
+    "p_folds",
+    "p_folds_holm",
+    "difference_records",
+    "low",
+    "high",
+    "p_records",
+    "p_records_holm",
     "best",
     "indistinguishable",
 )
-"""``difference`` is the recipe's mean accuracy minus the best one's.
+"""``folds`` counts those that the recipe was measured on. ``difference`` is its mean accuracy minus
+the best one's, over these folds, and ``p_folds`` that of :func:`corrected_t_test`.
+``difference_records`` takes all predictions as one, whatever their fold; its interval is from
+``low`` to ``high``, and its test ``p_records``, see
+:func:`~kreinflow.evaluation.paired.paired_difference`.
 
-``p`` and ``p_holm`` are empty where nothing was tested: for the best recipe itself, for the inner
-choice, and for all if there is only one fold. ``indistinguishable`` is true where a test was made
-and found nothing (``p_holm`` above :data:`SIGNIFICANCE`).
-"""
+What was not tested is empty: in the rows of the best recipe, of the inner choice and of recipes
+that were not measured on all folds. With one fold ``p_folds`` is empty everywhere.
+``indistinguishable`` is true where a test was made and did not show that the recipe is worse:
+``p_records_holm`` is above :data:`SIGNIFICANCE`, or ``difference_records`` above zero, as it can be
+where folds are of unlike size."""
 
 SIGNIFICANCE = 0.05
 
@@ -87,21 +100,26 @@ def holm(p: FloatArray) -> FloatArray:
     return adjusted
 
 
-def compare_recipes(metrics: pd.DataFrame, n_records: int) -> pd.DataFrame:
+def compare_recipes(
+    predictions: pd.DataFrame, metrics: pd.DataFrame, groups: "pd.Series[int]"
+) -> pd.DataFrame:
     """Compare every recipe with the one of the best mean accuracy, over the outer folds.
 
     The best has the largest mean accuracy; among equal ones the smaller mean log loss, then the
     earlier row. The recipe called :data:`~kreinflow.evaluation.metrics.INNER_CHOICE` is a way to
-    choose and not a recipe: it is listed, but neither tested nor named the best. All tests against
-    the best are one family for Holm's adjustment. Since the best is found on the folds that it is
+    choose and not a recipe: it is listed, but neither tested nor named the best. So are recipes
+    that were not measured on all folds, and they are listed last. All tests of one kind against
+    the best are one family for Holm's adjustment. Since the best is found on the records that it is
     measured on, its accuracy is slightly optimistic and the tests are a guide, not a proof.
 
     Parameters
     ----------
+    predictions : DataFrame
+        See :mod:`kreinflow.evaluation.metrics`.
     metrics : DataFrame
-        From :func:`~kreinflow.evaluation.metrics.fold_metrics`; all recipes on the same folds.
-    n_records : int
-        Records of the data set; a fold trains on those that it does not test.
+        From :func:`~kreinflow.evaluation.metrics.fold_metrics`, of these predictions.
+    groups : Series
+        The group of each record of the data set, by its id: what shares a fold is not independent.
 
     Returns
     -------
@@ -111,51 +129,99 @@ def compare_recipes(metrics: pd.DataFrame, n_records: int) -> pd.DataFrame:
     Raises
     ------
     InputError
-        If recipes were measured on different folds, or a fold leaves nothing to train on.
+        If no recipe was measured on all folds, if a fold tests other records with one recipe than
+        with another, or leaves nothing to train on, or if a record has no group.
     """
     wide = metrics.pivot(index=["repeat", "fold"], columns="recipe", values="accuracy")
-    incomplete = wide.columns[wide.isna().any(axis=0)]
-    if len(incomplete):
-        recipe = incomplete[0]
-        raise InputError(
-            f"metrics: {recipe!r} was not measured on all folds, so it cannot be compared. "
-            "Predict the missing folds."
-        )
     n_test = metrics.groupby(["repeat", "fold"])["records"].first().loc[wide.index].to_numpy(float)
-    n_train = n_records - n_test
+    n_train = len(groups) - n_test
     if (n_train <= 0).any():
         raise InputError(
-            f"metrics: a fold tests {int(n_test.max())} of {n_records} records and leaves none "
-            "to train on. Give the number of records of the whole data set."
+            f"metrics: a fold tests {int(n_test.max())} of {len(groups)} records and leaves none "
+            "to train on. Give the groups of all records of the data set."
         )
     losses = metrics.groupby("recipe")["log_loss"].mean()
     recipes = list(dict.fromkeys(metrics["recipe"].astype(str)))
     means = {recipe: float(wide[recipe].mean()) for recipe in recipes}
+    folds = {recipe: int(wide[recipe].notna().sum()) for recipe in recipes}
     # Rounded: means of equal folds may differ in the last bit.
-    ranking = sorted(recipes, key=lambda r: (-round(means[r], 12), round(losses[r], 12)))
-    candidates = [recipe for recipe in ranking if recipe != INNER_CHOICE] or ranking
-    best = candidates[0]
-    tested = candidates[1:]
+    ranking = sorted(
+        recipes,
+        key=lambda r: (folds[r] < len(wide), -round(means[r], 12), round(losses[r], 12)),
+    )
+    whole = [recipe for recipe in ranking if folds[recipe] == len(wide)]
+    candidates = [recipe for recipe in whole if recipe != INNER_CHOICE] or whole
+    if not candidates:
+        raise InputError(
+            "metrics: no recipe was measured on all folds, so none is the best. Predict the "
+            "missing folds."
+        )
+    best, tested = candidates[0], candidates[1:]
     p = np.array(
         [
             corrected_t_test((wide[recipe] - wide[best]).to_numpy(float), n_train, n_test)[1]
             for recipe in tested
         ]
     )
-    plain = dict(zip(tested, p, strict=True))
-    adjusted = dict(zip(tested, holm(p), strict=True))
+    p_folds = dict(zip(tested, zip(p, holm(p), strict=True), strict=True))
+    paired = _paired(predictions, groups, best, tested)
+    p = np.array([found.p for found in paired])
+    p_records = dict(zip(tested, zip(paired, holm(p), strict=True), strict=True))
     nothing = float("nan")
-    rows = [
-        (
-            recipe,
-            means[recipe],
-            float(wide[recipe].std(ddof=1)),
-            means[recipe] - means[best],
-            plain.get(recipe, nothing),
-            adjusted.get(recipe, nothing),
-            recipe == best,
-            adjusted.get(recipe, nothing) > SIGNIFICANCE,
+    untested = PairedDifference(nothing, nothing, nothing, nothing), nothing
+    rows = []
+    for recipe in ranking:
+        found, adjusted = p_records.get(recipe, untested)
+        alike = recipe in tested and (adjusted > SIGNIFICANCE or found.difference > 0)
+        rows.append(
+            (
+                recipe,
+                folds[recipe],
+                means[recipe],
+                float(wide[recipe].std(ddof=1)),
+                float((wide[recipe] - wide[best]).mean()),
+                *p_folds.get(recipe, (nothing, nothing)),
+                *found,
+                adjusted,
+                recipe == best,
+                alike,
+            )
         )
-        for recipe in ranking
-    ]
     return pd.DataFrame(rows, columns=list(COMPARISON_COLUMNS))
+
+
+def _paired(
+    predictions: pd.DataFrame, groups: "pd.Series[int]", best: str, tested: list[str]
+) -> list[PairedDifference]:
+    """Return how some recipes differ from the best one on the records of all folds."""
+    if not tested:
+        return []
+    repeats = int(predictions["repeat"].max()) + 1
+    records = groups.index.get_indexer(pd.Index(predictions["id"]))
+    if (records < 0).any():
+        raise InputError(
+            f"folds: the record {predictions['id'].iloc[int(records.argmin())]!r} of the "
+            "predictions is not among them. Delete both tables and run again."
+        )
+    # What each prediction is of, in the same order for all recipes.
+    place = predictions["repeat"].to_numpy(np.int64) * len(groups) + records
+    right = (predictions["true"] == predictions["predicted"]).to_numpy()
+    of_recipe = predictions.groupby("recipe", sort=False).indices
+
+    def of(name: str) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+        rows = np.asarray(of_recipe[name])
+        rows = rows[np.argsort(place[rows], kind="stable")]
+        return place[rows], right[rows]
+
+    places, best_right = of(best)
+    own = groups.to_numpy(np.int64)[places % len(groups)].astype(np.int64)
+    found = []
+    for name in tested:
+        others, others_right = of(name)
+        if not np.array_equal(others, places):
+            raise InputError(
+                f"predictions: {name!r} and {best!r} have not predicted the same records. Predict "
+                "the folds again."
+            )
+        found.append(paired_difference(others_right, best_right, own, repeats))
+    return found

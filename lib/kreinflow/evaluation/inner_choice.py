@@ -44,6 +44,8 @@ def with_inner_choice(
 def chosen_recipes(models: pd.DataFrame, order: Sequence[str]) -> dict[tuple[int, int], str]:
     """Return the recipe that the inner folds of each tested fold preferred.
 
+    A recipe that has no row of a fold was not trained there, and cannot be chosen.
+
     Parameters
     ----------
     models : DataFrame
@@ -62,5 +64,6 @@ def chosen_recipes(models: pd.DataFrame, order: Sequence[str]) -> dict[tuple[int
     for repeat, fold in sorted(set(zip(tested["repeat"], tested["fold"], strict=True))):
         figures = tested[(tested["repeat"] == repeat) & (tested["fold"] == fold)]
         rows = [{str(k): v for k, v in row.items()} for row in figures.to_dict("records")]
-        found[int(repeat), int(fold)] = choose_recipe(rows, order)
+        trained = [name for name in order if name in set(figures["recipe"])]
+        found[int(repeat), int(fold)] = choose_recipe(rows, trained)
     return found

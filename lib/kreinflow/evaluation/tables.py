@@ -17,7 +17,9 @@ TABLE_COLUMNS = {
 """Of each table, by the name of its file."""
 
 
-def evaluation_tables(predictions: pd.DataFrame, n_records: int) -> dict[str, pd.DataFrame]:
+def evaluation_tables(
+    predictions: pd.DataFrame, groups: "pd.Series[int]"
+) -> dict[str, pd.DataFrame]:
     """Return the tables of the folder ``evaluation``, by the names of their files.
 
     Without predictions they have no rows: no fold may test anything, as those of the comparison
@@ -27,8 +29,8 @@ def evaluation_tables(predictions: pd.DataFrame, n_records: int) -> dict[str, pd
     ----------
     predictions : DataFrame
         See :mod:`kreinflow.evaluation.metrics`.
-    n_records : int
-        Records of the data set.
+    groups : Series
+        The group of each record of the data set, by its id.
     """
     if predictions.empty:
         return {
@@ -38,7 +40,7 @@ def evaluation_tables(predictions: pd.DataFrame, n_records: int) -> dict[str, pd
     return {
         "metrics": metrics,
         "summary": m.summary(metrics, predictions),
-        "comparison": compare_recipes(metrics, n_records),
+        "comparison": compare_recipes(predictions, metrics, groups),
         "per_class": m.per_class(predictions),
         "confusion": m.confusion(predictions),
         "reject_curve": m.reject_curve(predictions),

@@ -223,6 +223,7 @@ def _evaluation(
             )
         if folds.get("repeats", 1) > 1:
             scheme += f", drawn {_e(folds['repeats'])} times"
+    grouped = folds["method"] == "grouped"
     bound = ""
     if config.get("reject_coverage") is None:
         bound = f", by exact bounds that hold at all thresholds together {cite('angelopoulos2021')}"
@@ -235,8 +236,22 @@ def _evaluation(
     )
     if n_recipes > 1:
         text += (
-            "Accuracies were compared with the best by the corrected resampled t-test "
-            f"{cite('nadeau2003')} with Holm's adjustment {cite('holm1979')}. "
+            "Recipes were compared with the best on the predictions of all folds together, by "
+            f"McNemar's exact test {cite('mcnemar1947')}"
+        )
+        if grouped:
+            text += (
+                ", with one sign for all records of a group that shares a fold "
+                f"{cite('canay2017')}, because they are not independent"
+            )
+        text += (
+            ". It asks whether the models that were fitted differ on records of this kind, and "
+            f"takes {'these groups' if grouped else 'distinct records'} as independent. Intervals "
+            f"of the differences are of 95 % {cite('bonett2012', 'rao1992')}. Beside it stands the "
+            f"corrected resampled t-test over folds {cite('nadeau2003')}. It asks whether the "
+            "methods would differ after training on other samples too, and takes differences of "
+            "folds as normal. The p-values of each test have Holm's adjustment "
+            f"{cite('holm1979')}. The best recipe was found on the same records. "
         )
     chosen = (
         "as the config asks"

@@ -114,9 +114,9 @@ def _verdict(data: DatasetReport) -> dict[str, Any]:
     alike = rows.loc[flags(rows["indistinguishable"]), "recipe"]
     return {
         "alike": alike.astype(str).tolist(),
-        "tested": bool(np.isfinite(numbers(rows["p_holm"])).any()),
+        "tested": int(np.isfinite(numbers(rows["p_records_holm"])).sum()),
         "recipes": int((data.summary["recipe"] != INNER_CHOICE).sum()),
-        "folds": int(data.summary["folds"].iloc[0]),
+        "folds": int(numbers(rows["folds"]).max()),
     }
 
 

@@ -133,15 +133,17 @@ def comparison(
     """Return the figures of each recipe, and how it stands to the best."""
     names = compared["recipe"].astype(str).tolist()
     figures = summary.set_axis(summary["recipe"].astype(str)).loc[names]
-    best, alike = flags(compared["best"]).tolist(), flags(compared["indistinguishable"]).tolist()
+    best = flags(compared["best"]).tolist()
     differences = cells(compared["difference"], "+.2f", 100)
-    adjusted = numbers(compared["p_holm"])
+    low, high = (cells(compared[end], "+.2f", 100) for end in ("low", "high"))
     columns = {
         "recipe": names,
-        "verdict": map(_verdict, names, best, alike, adjusted),
+        "verdict": _verdicts(compared),
         "accuracy": shares(figures, "accuracy"),
         "points to best": ["" if b else d for b, d in zip(best, differences, strict=True)],
-        "p (Holm)": ["< 0.001" if p < 0.001 else number(p) for p in adjusted],
+        "95 % interval": [f"{a} to {b}" if a else "" for a, b in zip(low, high, strict=True)],
+        "p (Holm)": _p_values(compared["p_records_holm"]),
+        "t-test, p (Holm)": _p_values(compared["p_folds_holm"]),
         f"{unit} per query": [f"{cost[name]:,.0f}" if name in cost else "" for name in names],
         "balanced accuracy": shares(figures, "balanced_accuracy"),
         "macro F1": shares(figures, "macro_f1"),
@@ -160,12 +162,23 @@ def comparison(
     return table_of(columns, {0, 1}, {place for place, b in enumerate(best) if b})
 
 
-def _verdict(recipe: str, best: bool, alike: bool, p: float) -> str:
-    if best:
-        return "best"
-    if np.isnan(p):
-        return "honest figure" if recipe == INNER_CHOICE else "not tested"
-    return "not distinguishable" if alike else "worse"
+def _p_values(column: "pd.Series[Any]") -> list[str]:
+    return ["< 0.001" if p < 0.001 else number(p) for p in numbers(column)]
+
+
+def _verdicts(compared: pd.DataFrame) -> list[str]:
+    best, alike = flags(compared["best"]), flags(compared["indistinguishable"])
+    folds, tested = numbers(compared["folds"]), np.isfinite(numbers(compared["p_records_holm"]))
+    return [
+        "best"
+        if best.iloc[row]
+        else ("not distinguishable" if alike.iloc[row] else "worse")
+        if tested[row]
+        else "honest figure"
+        if recipe == INNER_CHOICE
+        else f"measured on {folds[row]:.0f} of {folds.max():.0f} folds"
+        for row, recipe in enumerate(compared["recipe"].astype(str))
+    ]
 
 
 def recipes(models: pd.DataFrame) -> Table:

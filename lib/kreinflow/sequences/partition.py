@@ -125,6 +125,33 @@ def _no_gap(folds: NDArray[np.int64]) -> bool:
     return [*tested] == [*range(len(tested))]
 
 
+def read_groups(path: str | os.PathLike[str]) -> "pd.Series[int]":
+    """Read the group of each record, by its id, from a table of folds.
+
+    Raises
+    ------
+    InputError
+        If the file cannot be read, if its repeats have other records or groups, or if those of a
+        group have two folds.
+    """
+    table = read_table(path, ["id"], ["id"], whole=["group", "repeat", "fold"])
+    repeats = [part for _, part in table.groupby("repeat")]
+    groups = table["group"].to_numpy(np.int64)[: len(repeats[0])] if repeats else np.empty(0, int)
+    ids = pd.Index(table["id"][: len(groups)])
+    if not (
+        len(ids)
+        and ids.is_unique
+        and all(
+            np.array_equal(part["id"], ids)
+            and np.array_equal(part["group"], groups)
+            and _same_within(groups, [part["fold"].to_numpy(np.int64)])
+            for part in repeats
+        )
+    ):
+        raise InputError(f"{path}: not the folds of a data set. Delete it and run again.")
+    return pd.Series(groups, index=ids)
+
+
 def read_partition(path: str | os.PathLike[str], dataset: Dataset) -> Partition:
     """Read the table of folds of a data set; see :func:`partition_of`."""
     table = read_table(path, ["id"], ["id"], whole=["group", "repeat", "fold"])

@@ -26,6 +26,7 @@ def test_of_many_recipes_those_are_named_that_nothing_as_cheap_exceeds():
     accuracy = np.linspace(0.99, 0.7, 30)
     accuracy[29] = 0.8
     summary = pd.DataFrame({"recipe": names, "accuracy_mean": accuracy, "accuracy_sd": 0.01})
+    summary["folds"] = 3
     cost = [200.0] * 29 + [20.0]
     models = pd.DataFrame({"recipe": names, "repeat": 0, "alignments_per_query": cost})
     (legend,) = recipes.alignments_figure(summary, models, "r00", 1000).legends
