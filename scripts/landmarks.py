@@ -4,7 +4,7 @@ from pathlib import Path
 
 from kreinflow.console import logged
 from kreinflow.landmarks.registry import make_selector
-from kreinflow.landmarks.selector import count_landmarks
+from kreinflow.landmarks.selector import count_landmarks, in_words
 from kreinflow.landmarks.stage import LandmarkStage, given_landmarks
 from kreinflow.sequences.dataset import read_dataset
 from kreinflow.sequences.partition import read_partition
@@ -33,5 +33,5 @@ with logged(snakemake.log[0]) as console:
         matched=count_landmarks(match[0]) if match else None,
         given=given_landmarks(dataset, selector.settings, params.data),
     )
-    console.say(f"{len(table)} landmarks of {table['class'].nunique()} classes")
+    console.say(in_words(table))
     write_rows(snakemake.output[0], table, dataset)

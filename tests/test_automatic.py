@@ -100,7 +100,7 @@ def test_fits_are_counted_as_they_are_made(monkeypatch):
     assert sum(made) == automatic.fits(CONFIG["recipes"], CONFIG["learners"], inner)
 
 
-@pytest.mark.parametrize("n", [100, 3000, 17_321, 17_322, 100_000])
+@pytest.mark.parametrize("n", [100, 3000, 23_238, 23_239, 100_000])
 @pytest.mark.parametrize("k", [5, 10])
 def test_there_are_landmarks_for_every_size_within_the_alignments(n, k):
     training, parts = n * (k - 1) // k, k + 1
@@ -108,16 +108,50 @@ def test_there_are_landmarks_for_every_size_within_the_alignments(n, k):
         name: landmarks_wanted(selector["budget"], training, classes=50, objects=n, parts=parts)
         for name, selector in CONFIG["selectors"].items()
     }
-    assert min(wanted.values()) >= 50
-    assert wanted["some"] <= wanted["many"] <= training
-    spent = sum(pairs_with(min(count * parts, n), n) for count in wanted.values())
-    assert spent <= CONFIG["auto"]["alignments"]
-    if n * (n - 1) / 2 <= 0.5 * CONFIG["auto"]["alignments"]:
+    assert list(wanted) == ["few", "some", "many"]
+    assert min(wanted.values()) >= min(100, training)
+    assert wanted["few"] <= wanted["some"] <= wanted["many"] <= training
+    limit = 0.9 * CONFIG["auto"]["alignments"]
+    assert pairs_with(min(wanted["many"] * parts, n), n) <= limit, "few and some are among them"
+    if n * (n - 1) / 2 <= limit:
         assert wanted["many"] == min(training, 4000)
 
 
-def test_the_smallest_number_of_landmarks_is_a_limit_and_the_others_are_met():
-    grown = {name: settings.get("grow", True) for name, settings in CONFIG["selectors"].items()}
-    few = {name for name in grown if name.endswith("few")}
-    assert few
-    assert {name for name in grown if not grown[name]} == few
+@pytest.mark.parametrize(
+    "kind",
+    [automatic.SEQUENCES, automatic.GLOBAL, automatic.GIVEN, automatic.ASYMMETRIC],
+    ids=lambda kind: kind.prefix,
+)
+@pytest.mark.parametrize("seed", range(4))
+def test_few_landmarks_are_among_some_and_these_among_many(kind, seed):
+    """In each training part; the candidates that they are chosen by are the same for all."""
+    K, codes = made_up(seed)
+    if kind is automatic.ASYMMETRIC:
+        K = K * np.random.default_rng(seed).uniform(0.8, 1, K.shape)
+    dataset = replace(dataset_of(codes, Sequences((b"M" * 80,) * N)), classes=("a", "b", "c", "d"))
+    selectors = automatic.comparison([kind], 10_000)["selectors"]
+    assert len({str({**settings, "budget": None}) for settings in selectors.values()}) == 1
+    transforms = transforms_of([kind.selection], CONFIG["transforms"], None)
+    for fold in [*PARTITION.names, "all"]:
+        training, parts = PARTITION.training(fold), training_parts(PARTITION)
+        stage = LandmarkStage(dataset, MatrixScores(K), transforms, seed, training, fold, parts)
+        few, some, many = (
+            set(stage.select(make_selector(settings))["row"]) for settings in selectors.values()
+        )
+        assert few < some < many <= set(np.flatnonzero(training))
+
+
+def test_many_diverse_members_of_two_classes_have_more_landmarks_than_enclosing_balls_find():
+    """Scores that hold no cluster: what the balls of two classes of 300 need are a few points."""
+    n = 600
+    random = np.random.default_rng(1)
+    K = random.gamma(2.0, 10.0, (n, n))
+    K = np.round(K + K.T + np.diag(np.full(n, 300.0)))
+    codes = np.repeat([0, 1], n // 2)
+    dataset = dataset_of(codes, Sequences((b"M" * 30,) * n))
+    transforms = transforms_of(["log"], CONFIG["transforms"], None)
+    stage = LandmarkStage(dataset, MatrixScores(K), transforms, 1)
+    balls = stage.select(make_selector({"method": "meb", "transform": "log", "candidates": 30}))
+    few = stage.select(make_selector(CONFIG["selectors"]["few"]))
+    assert len(balls) <= 20
+    assert len(few) == 60

@@ -1,8 +1,8 @@
 """The comparison that is made when a config names no recipes: what ``auto`` stands for.
 
 Everything is chosen by the inner folds, as between any recipes. A few score transforms,
-corrections and learners share three sets of landmarks; what was never ahead on simulated families
-is not among them (``docs/own-fasta.md`` has the figures).
+corrections and learners share three sets of landmarks, each of which holds the one before; what
+was never ahead on simulated families is not among them (``docs/own-fasta.md`` has the figures).
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -13,8 +13,16 @@ from kreinflow.learners.registry import make_learner
 CANDIDATES = 30
 """Members of a class that the others are aligned with to choose landmarks by."""
 
-SHARES = {"few": 0.2, "some": 0.2, "many": 0.5}
-"""Parts of the alignments for each set of landmarks; what is left is for the candidates."""
+SHARE = 0.9
+"""Part of the alignments that is for landmarks; what is left is for the candidates."""
+
+LANDMARKS: Mapping[str, Mapping[str, float]] = {
+    "few": {"share": 0.1, "most": 120},
+    "some": {"share": 0.25, "most": 500},
+    "many": {"most": 4000},
+}
+"""The budgets of the sets. One method chooses them all, whose sets for smaller budgets are parts of
+those for larger ones. So the alignments of the last set are those of all."""
 
 INNER_FOLDS = 5
 """With 3, a fit lacks a third of the records, and of the landmarks where these are records too:
@@ -68,7 +76,7 @@ def comparison(kinds: Iterable[Kind], alignments: int) -> dict[str, Any]:
     kinds : iterable of Kind
         Those of the data sets.
     alignments : int
-        What the alignments of a data set are kept within; see :data:`SHARES`.
+        What the alignments of a data set are kept within; see :data:`SHARE`.
 
     Returns
     -------
@@ -77,25 +85,12 @@ def comparison(kinds: Iterable[Kind], alignments: int) -> dict[str, Any]:
     """
     selectors: dict[str, Any] = {}
     recipes: list[dict[str, str]] = []
+    paid = {"alignments": int(SHARE * alignments)}
     for kind in dict.fromkeys(kinds):
-        budgets = {name: int(share * alignments) for name, share in SHARES.items()}
         chosen = {"transform": kind.selection, "candidates": CANDIDATES}
-        clusters = {"method": "kmeans++", **chosen} if kind.symmetric else {"method": "uniform"}
-        some = {"share": 0.25, "most": 500, "alignments": budgets["some"]}
-        if kind.symmetric:
-            selectors[f"{kind.prefix}few"] = {
-                "method": "meb",
-                **chosen,
-                "budget": {"share": 0.25, "alignments": budgets["few"]},
-                "grow": False,
-            }
-        selectors |= {
-            f"{kind.prefix}some": {**clusters, "budget": some},
-            f"{kind.prefix}many": {
-                **clusters,
-                "budget": {"most": 4000, "alignments": budgets["many"]},
-            },
-        }
+        way = {"method": "kmeans++", **chosen} if kind.symmetric else {"method": "uniform"}
+        for name, budget in LANDMARKS.items():
+            selectors[kind.prefix + name] = {**way, "budget": {**budget, **paid}}
         recipes += _recipes(kind)
     return {
         "selectors": selectors,
@@ -139,7 +134,7 @@ def _recipes(kind: Kind) -> list[dict[str, str]]:
         (kind.transforms[-1], "many", "none", "nearest"),
     ]
     if not kind.symmetric:
-        lines = [line for line in lines if line[1] != "few" and line[2] == "none"]
+        lines = [line for line in lines if line[2] == "none"]
     return [
         {
             "name": kind.prefix + "-".join((selector, transform, correction, learner)),

@@ -5,7 +5,7 @@ from kreinflow.landmarks import meb
 from kreinflow.landmarks.balls import EnclosingBalls, fit_budget
 from kreinflow.landmarks.features import ClassScores
 from kreinflow.landmarks.meb import minimum_enclosing_ball
-from kreinflow.landmarks.selector import SelectionProblem
+from kreinflow.landmarks.selector import SelectionProblem, in_words
 from landmarks.made_up import digests_of, indefinite_kernel, problem_of
 
 N = 90
@@ -57,6 +57,16 @@ def test_the_natural_number_is_kept_by_its_own_budget_and_below_a_limit():
     assert "shrunk, where they are more, to 9 of" in EnclosingBalls(
         {"budget": 9, "grow": False}
     ).describe("scores")
+
+
+def test_the_log_says_what_the_balls_need_and_what_a_budget_added():
+    natural = select()
+    n, of_classes = len(natural), "landmarks of 4 classes"
+    need = "that enclosing balls need"
+    assert in_words(natural) == f"{n} {of_classes}: {n} {need}, 0 added to fill a budget"
+    assert in_words(select(80)) == f"80 {of_classes}: {n} {need}, {80 - n} added to fill a budget"
+    drawn = natural.assign(weight=np.nan, radius=np.nan)
+    assert in_words(drawn) == f"{n} {of_classes}"
 
 
 def test_larger_budgets_contain_smaller_ones_and_all_are_met():

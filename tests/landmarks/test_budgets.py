@@ -37,4 +37,18 @@ def test_a_budget_is_the_smallest_of_what_its_keys_say():
     assert wanted(alignments=499_500) == 1000, "all pairs of the data set"
     assert wanted(alignments=499_499, n=80) == 80
     assert wanted(share=0.25, most=70, alignments=499_499) == 70
-    assert wanted(rank=5, most=2000) == landmarks_wanted({"rank": 5}, 1000) == 35
+    assert wanted(rank=10, most=2000) == landmarks_wanted({"rank": 10}, 1000) == 70
+
+
+def test_a_rule_leaves_two_of_each_class_as_far_as_alignments_pay_for_them():
+    """Class-wise selectors refuse fewer landmarks than classes, of which a rule knows nothing."""
+
+    def wanted(n=3000, **budget):
+        return landmarks_wanted(budget, n, classes=600, objects=n, parts=1)
+
+    for rule in ({"share": 0.1}, {"most": 500}, {"rank": 5}, {"share": 0.1, "most": 120}):
+        assert wanted(**rule) == 1200
+        assert wanted(n=1000, **rule) == 1000, "there are no more"
+        assert wanted(alignments=pairs_with(900, 3000), **rule) == 900
+    assert wanted(alignments=pairs_with(900, 3000)) == 900
+    assert landmarks_wanted(500, 3000, classes=600) == 500, "a number is what it says"

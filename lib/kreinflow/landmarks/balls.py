@@ -40,7 +40,8 @@ def fit_budget(
 
     All of the first kind come before any of the second, and so on. So a budget equal to the
     number that the balls find themselves changes nothing, and larger budgets contain smaller
-    ones. Each class has two points at least, or one if the budget is smaller than that.
+    ones. But the first point of each class comes before all second ones, and these before all
+    others.
 
     Parameters
     ----------
@@ -66,12 +67,9 @@ def fit_budget(
         queues = [_queue(F, ball, rest=True) for F, ball in pairs]
     points, kinds, excess = zip(*queues, strict=True)
     sizes = list(map(len, points))
-    least = [min(2, len(F)) for F in features]
-    if sum(least) > budget:
-        least = [1] * len(features)
-    taken = [np.arange(size) < count for size, count in zip(sizes, least, strict=True)]
-    order = np.lexsort((-np.concatenate(excess), np.concatenate(kinds), ~np.concatenate(taken)))
-    order = order[:budget]
+    places = np.concatenate([np.arange(size) for size in sizes])
+    least = np.minimum(places, 2)  # all first points, then all second ones, then the others
+    order = np.lexsort((-np.concatenate(excess), np.concatenate(kinds), least))[:budget]
     owner = np.repeat(np.arange(len(sizes)), sizes)
     counts = np.bincount(owner[order], minlength=len(sizes))
     chosen = [own[:count] for own, count in zip(points, counts, strict=True)]

@@ -8,7 +8,8 @@ Budget = int | str | Mapping[str, float] | None
 
 BUDGET: Mapping[str, Any] = {
     "description": "landmarks in all; or the name of a selector, to take as many as it did; or the "
-    "smallest of what the keys rank, share, most and alignments say",
+    "smallest of what the keys rank, share and most say, but two of each class, and in any case "
+    "no more than the key alignments pays for",
     "type": ["integer", "string", "object"],
     "minimum": 2,
     "additionalProperties": False,
@@ -19,7 +20,7 @@ BUDGET: Mapping[str, Any] = {
             "minimum": 1,
         },
         "share": {
-            "description": "share of the n distinct training objects, but two of each class",
+            "description": "share of the n distinct training objects",
             "type": "number",
             "exclusiveMinimum": 0,
             "maximum": 1,
@@ -55,10 +56,11 @@ def landmarks_wanted(
     Parameters
     ----------
     budget : int, str, mapping or None
-        A number; the name of another selector; a mapping, of which the smallest number counts:
-        ``rank``, the K ln n landmarks from which the one-shot Nyström method makes an
-        approximation of rank K; ``share`` of n, but two of each class; ``most``, or n;
-        ``alignments``, see :func:`paid_landmarks`, or n. None leaves it to the selector.
+        A number; the name of another selector; a mapping, of which the smallest number counts,
+        but two of each class: ``rank``, the K ln n landmarks from which the one-shot Nyström
+        method makes an approximation of rank K; ``share`` of n; ``most``. They are never more
+        than ``alignments`` pay for, see :func:`paid_landmarks`, nor than n. None leaves it to
+        the selector.
     n : int
         Distinct rows that the fold trains on.
     matched : int, optional
@@ -89,12 +91,13 @@ def landmarks_wanted(
     if "rank" in budget:
         limits.append(math.ceil(budget["rank"] * math.log(n)))
     if "share" in budget:
-        limits.append(min(max(math.floor(budget["share"] * n), 2 * classes), n))
+        limits.append(math.floor(budget["share"] * n))
     if "most" in budget:
-        limits.append(min(int(budget["most"]), n))
+        limits.append(int(budget["most"]))
+    wanted = min(max(min(limits), 2 * classes), n) if limits else n
     if "alignments" in budget:
-        limits.append(min(paid_landmarks(int(budget["alignments"]), objects, parts), n))
-    return min(limits)
+        wanted = min(wanted, paid_landmarks(int(budget["alignments"]), objects, parts))
+    return wanted
 
 
 def pairs_with(landmarks: int, objects: int) -> int:
@@ -140,6 +143,11 @@ def how_many(budget: Budget) -> str:
         "rank": "{} ln n of n training objects",
         "share": "the share {} of the training objects",
         "most": "at most {:,}",
-        "alignments": "at most what {:,} alignments pay for in all folds together",
     }
-    return ", ".join(words[key].format(value) for key, value in budget.items())
+    said = [word.format(budget[key]) for key, word in words.items() if key in budget]
+    if said:
+        said.append("but two of each class")
+    if "alignments" in budget:
+        paid = f"{budget['alignments']:,} alignments pay for in all folds together"
+        said.append(f"at most what {paid}")
+    return ", ".join(said)

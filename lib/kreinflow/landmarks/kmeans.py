@@ -75,10 +75,14 @@ def kmeans_plus_plus(F: FloatArray, count: int, keys: NDArray[np.uint64]) -> NDA
 def share_budget(class_sizes: Sequence[int], budget: int) -> NDArray[np.intp]:
     r"""Share a number of landmarks among classes by the square root of their sizes.
 
-    .. math:: b_i \approx clip(\lambda \sqrt{n_i}, \min(2, n_i), n_i), \qquad \sum_i b_i = budget
+    The landmarks are given out one by one. Each class gets its first one, then each its second
+    one, then always the class with the largest
 
-    with \lambda such that the sum is right, rounded by the largest remainder; of equal remainders
-    the first is rounded up. Where two a class are more than the budget, each has at least one.
+    .. math:: \frac{\sqrt{n_i}}{b_i + 1/2}, \qquad b_i < n_i ,
+
+    for the b_i that it has (the method of Webster and Sainte-Laguë; of equal classes the first).
+    So a larger budget takes no landmark from any class, as rounding by the largest remainder
+    would.
 
     Parameters
     ----------
@@ -92,29 +96,22 @@ def share_budget(class_sizes: Sequence[int], budget: int) -> NDArray[np.intp]:
     ndarray of shape (n_classes,)
         Whole numbers that sum to the budget, from 1 to n_i each.
 
+    References
+    ----------
+    .. [1] Balinski, M. L., Young, H. P.: Fair representation: meeting the ideal of one man, one
+       vote. Yale University Press, 1982.
+
     Examples
     --------
     >>> share_budget([100, 25, 4], 16).tolist()
     [9, 5, 2]
     """
     sizes = np.asarray(class_sizes, dtype=np.intp)
-    lowest = np.minimum(sizes, 2)
-    if lowest.sum() > budget:
-        lowest = np.ones_like(sizes)
-    roots = np.sqrt(sizes)
-    low, high = 0.0, float(roots.max()) + 1.0  # at roots.max() every class is taken whole
-    for _ in range(100):
-        middle = (low + high) / 2
-        if np.clip(middle * roots, lowest, sizes).sum() < budget:
-            low = middle
-        else:
-            high = middle
-    shares = np.clip(high * roots, lowest, sizes)
-    whole = np.floor(shares).astype(np.intp)
-    remainders = np.where(whole < sizes, shares - whole, -1.0)
-    rounded_up = np.argsort(-remainders, kind="stable")[: budget - whole.sum()]
-    whole[rounded_up] += 1
-    return whole
+    owner = np.repeat(np.arange(len(sizes)), sizes)
+    had = np.arange(len(owner)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+    claims = np.sqrt(sizes)[owner] / (had + 0.5)
+    order = np.lexsort((-claims, np.minimum(had, 2)))
+    return np.bincount(owner[order[:budget]], minlength=len(sizes))
 
 
 class ClassKMeansPlusPlus(Selector):

@@ -45,6 +45,19 @@ def count_landmarks(path: str | os.PathLike[str]) -> int:
         return sum(1 for line in table) - 1
 
 
+def in_words(table: pd.DataFrame) -> str:
+    """Return what the log says of the landmarks of a fold; see :meth:`Selector.select`.
+
+    Of enclosing balls it tells how many landmarks these needed, and how many a budget added. (Of a
+    budget smaller than that the rest is not in the table.)
+    """
+    said = f"{len(table)} landmarks of {table['class'].nunique()} classes"
+    if table["radius"].isna().all():
+        return said
+    need = int(table["weight"].notna().sum())
+    return f"{said}: {need} that enclosing balls need, {len(table) - need} added to fill a budget"
+
+
 @dataclass(frozen=True, eq=False)
 class SelectionProblem:
     """What a selector may look at: the training rows of one fold, and no other.
