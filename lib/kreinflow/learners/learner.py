@@ -100,7 +100,7 @@ class Problem:
             return self.Z[places] * self.signs
         return np.asarray(self.embedding.functions(select(reverse, self.chosen[places])))
 
-    @property
+    @cached_property
     def C(self) -> Tall:
         """Transformed scores with the landmarks, of shape (N, n_landmarks)."""
         return self._tall(self.everything.C)

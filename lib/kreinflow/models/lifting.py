@@ -19,10 +19,10 @@ from kreinflow.krein.factor import DegenerateKernelError
 from kreinflow.krein.landmark_kernel import LandmarkKernel, Landmarks, TrainingPart
 from kreinflow.models.calibration import LOSS_DIGITS
 from kreinflow.numerics import FloatArray, IntArray, single_threaded, tile_map
-from kreinflow.tall import Tall, TallMatrix
+from kreinflow.tall import Tall, TallMatrix, select
 from kreinflow.views.inducing import inducing_places
-from kreinflow.views.lift import SCORES, VIEWS, Form, Lift, combined, compared
-from kreinflow.views.objects import Features, Viewed, square_norms, squared_distances
+from kreinflow.views.lift import SCORES, VIEWS, Form, Lift, by_rows, combined, compared
+from kreinflow.views.objects import Features, Points, Viewed, square_norms, squared_distances
 from kreinflow.views.words import Words
 
 WIDTHS: Mapping[str, tuple[float, ...]] = {
@@ -123,10 +123,10 @@ class Lifting:
         """Each view but the scores: all records with all inducing points, which all fits share."""
         found: dict[str, Tall] = {}
         for view in self.names[1:]:
-            own = self._features(view, self.inducing)
+            points = Points(self._features(view, self.inducing))
 
-            def read(places: IntArray, view: str = view, own: Features = own) -> FloatArray:
-                return compared(self.form, self._features(view, places), own)
+            def read(places: IntArray, view: str = view, points: Points = points) -> FloatArray:
+                return compared(self.form, self._features(view, places), points)
 
             found[view] = TallMatrix((len(self.part.rows), len(self.inducing)), read).kept()
         return found
@@ -170,16 +170,18 @@ class Lifting:
         )
 
         def columns(asked: IntArray) -> FloatArray:
-            def part_of(view: str) -> FloatArray:
-                if view == SCORES:
-                    return lift.part(SCORES, np.asarray(kernel.C[asked]), None)
-                return np.ascontiguousarray(np.asarray(self._between[view][asked])[:, known])
+            def rows(some: slice) -> FloatArray:
+                def part_of(view: str) -> FloatArray:
+                    if view == SCORES:
+                        return lift.part(SCORES, np.asarray(kernel.C[asked[some]]), None)
+                    return np.asarray(self._between[view][asked[some]])[:, known]
 
-            return combined(self.form, rates, part_of)
+                return combined(self.form, rates, part_of)
+
+            return by_rows(len(asked), len(places), rows)
 
         n = len(self.part.rows)
         C = TallMatrix((n, len(places)), columns).kept()
-        W = np.asarray(C[places], dtype=np.float64)
         own = np.ones(n) if self.form == "gaussian" else self._lengths(kernel, rates)
         landmarks = Landmarks(
             scores=np.empty((0, len(places))),
@@ -189,7 +191,7 @@ class Lifting:
             classes=self.part.labels[places],
             kind="similarity",
         )
-        lifted = LandmarkKernel(make_transform("raw"), None, C, (W + W.T) / 2, own, None)
+        lifted = LandmarkKernel(make_transform("raw"), None, C, select(C, places), own, None)
         return Lifted(lift, landmarks, lifted)
 
     def _lengths(self, kernel: LandmarkKernel, rates: Widths) -> FloatArray:
@@ -225,7 +227,7 @@ class Lifting:
         y, folds = self.part.labels[places], inner[places]
         U = _rounded(kernel.C[places])
         features = {view: self._features(view, places) for view in self.names[1:]}
-        fixed = {view: compared(self.form, own, own) for view, own in features.items()}
+        fixed = {view: compared(self.form, own, Points(own)) for view, own in features.items()}
         units = {view: _unit(self.form, own) for view, own in ((SCORES, U), *features.items())}
         targets = np.where(y[:, None] == np.arange(len(self.part.classes)), 1.0, -1.0)
         combinations = self._combinations()
@@ -237,7 +239,7 @@ class Lifting:
                 out = folds == fold
                 lost = np.isin(landmarks.rows, self.part.rows[inner == fold])
                 own = U[:, ~lost]
-                parts = {SCORES: compared(self.form, own, own), **fixed}
+                parts = {SCORES: compared(self.form, own, Points(own)), **fixed}
                 for number, widths in enumerate(combinations):
                     rates = {v: 1.0 / (w * units[v]) for v, w in widths.items() if np.isfinite(w)}
                     K = combined(self.form, rates, lambda view: parts[view].copy())  # noqa: B023
@@ -316,7 +318,7 @@ class TriedWidths:
 def positive_factor(kernel: LandmarkKernel) -> CorrectedFactor:
     r"""Return the factor of a kernel without negative eigenvalues, by Cholesky.
 
-    .. math:: W = L L', \qquad Z = C L^{-T}, \qquad Z Z' = C W^{-1} C'
+    .. math:: W = U'U, \qquad Z = C U^{-1}, \qquad Z Z' = C W^{-1} C'
 
     It costs a sixtieth of the eigenvalues, which no learner needs here. A W that is singular in
     the precision of the machine has a little added to its diagonal.
@@ -326,23 +328,25 @@ def positive_factor(kernel: LandmarkKernel) -> CorrectedFactor:
     DegenerateKernelError
         If the kernel is zero or not finite.
     """
-    scale = float(np.trace(kernel.W)) / len(kernel.W)
-    if not (np.isfinite(kernel.W).all() and scale > 0):
+    W = np.asarray(kernel.W[:])
+    p, scale = len(W), float(np.trace(W)) / len(W)
+    if not (np.isfinite(W).all() and scale > 0):
         raise DegenerateKernelError(
             "the lifted kernel is zero or not finite: check the scores and the views."
         )
     with single_threaded():
         for jitter in _JITTER:
-            L, failed = lapack.dpotrf(kernel.W + jitter * scale * np.eye(len(kernel.W)), lower=1)
+            A = W.copy()
+            A.flat[:: p + 1] += jitter * scale
+            U, failed = lapack.dpotrf(A.T, lower=0, overwrite_a=1)  # W = U'U
             if not failed:
                 break
         else:
             raise DegenerateKernelError(
                 "the lifted kernel has negative eigenvalues beyond rounding: check the views."
             )
-        inverse, _ = lapack.dtrtri(L, lower=1)
-    p = len(kernel.W)
-    matrix = np.ascontiguousarray(np.tril(inverse).T)
+        inverse, _ = lapack.dtrtri(U, lower=0, overwrite_c=1)
+    matrix = np.ascontiguousarray(inverse)
     return CorrectedFactor(matrix, np.zeros(p), np.ones(p), np.empty(0), "none")
 
 
