@@ -5,7 +5,7 @@ Nothing here looks at a record outside the training part of the fold.
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, reduce
 from itertools import product
 from typing import Any
 
@@ -181,7 +181,7 @@ class Lifting:
             return by_rows(len(asked), len(places), rows)
 
         n = len(self.part.rows)
-        C = TallMatrix((n, len(places)), columns).kept()
+        C = TallMatrix((n, len(places)), columns).stored(4)
         own = np.ones(n) if self.form == "gaussian" else self._lengths(kernel, rates)
         landmarks = Landmarks(
             scores=np.empty((0, len(places))),
@@ -234,16 +234,34 @@ class Lifting:
         tries = [(widths, ridge) for widths in combinations for ridge in RIDGES]
         right = np.zeros((len(tries), len(y)), dtype=bool)
         losses = np.zeros((len(tries), len(y)))
+
+        def kernels(view: str, between: FloatArray) -> dict[tuple[str, float], FloatArray]:
+            """Return the kernel of one view alone with each of its finite widths."""
+            tried = dict.fromkeys(widths[view] for widths in combinations)
+            return {
+                (view, w): combined(self.form, {view: 1.0 / (w * units[view])}, lambda _: +between)
+                for w in tried
+                if np.isfinite(w)
+            }
+
+        together = np.multiply if self.form == "gaussian" else np.add
+        others = {key: K for view, own in fixed.items() for key, K in kernels(view, own).items()}
         with single_threaded():
             for fold in np.unique(folds[folds >= 0]).tolist():
                 out = folds == fold
                 lost = np.isin(landmarks.rows, self.part.rows[inner == fold])
                 own = U[:, ~lost]
-                parts = {SCORES: compared(self.form, own, Points(own)), **fixed}
+                scores = kernels(SCORES, compared(self.form, own, Points(own)))
+                blocks = {
+                    key: (K[np.ix_(~out, ~out)], K[np.ix_(out, ~out)])
+                    for key, K in (*scores.items(), *others.items())
+                }
                 for number, widths in enumerate(combinations):
-                    rates = {v: 1.0 / (w * units[v]) for v, w in widths.items() if np.isfinite(w)}
-                    K = combined(self.form, rates, lambda view: parts[view].copy())  # noqa: B023
-                    for step, f in enumerate(_ridge_decisions(K, targets, out)):
+                    chosen = [blocks[key] for key in widths.items() if np.isfinite(key[1])]
+                    inside, across = (
+                        reduce(together, of_views) for of_views in zip(*chosen, strict=True)
+                    )
+                    for step, f in enumerate(_ridge_decisions(inside, across, targets[~out])):
                         at = number * len(RIDGES) + step
                         right[at, out] = f.argmax(axis=1) == y[out]
                         losses[at, out] = ((f - targets[out]) ** 2).mean(axis=1)
@@ -366,19 +384,20 @@ def _unit(form: Form, X: Features) -> float:
 
 
 def _ridge_decisions(
-    K: FloatArray, targets: FloatArray, out: NDArray[np.bool_]
+    inside: FloatArray, across: FloatArray, known: FloatArray
 ) -> Iterator[FloatArray]:
-    """Yield the decisions of ridge regression for records held out, for each of :data:`RIDGES`."""
-    inside, across = K[np.ix_(~out, ~out)], K[np.ix_(out, ~out)]
-    known = targets[~out]
+    """Yield the decisions of ridge regression for records held out, for each of :data:`RIDGES`.
+
+    The kernel is given of the other records, and of those held out with them.
+    """
     scale = float(np.trace(inside)) / len(inside)
     right_sides = np.column_stack([known, np.ones(len(known))])
     for ridge in RIDGES:
         A = inside.copy()
         A.flat[:: len(A) + 1] += ridge * scale
-        _, solved, failed = lapack.dposv(A, right_sides, lower=1)
+        _, solved, failed = lapack.dposv(A.T, right_sides, lower=0, overwrite_a=1)
         if failed:
-            yield np.zeros((int(out.sum()), known.shape[1]))
+            yield np.zeros((len(across), known.shape[1]))
             continue
         coefficients, ones = solved[:, :-1], solved[:, -1]
         intercepts = ones @ known / ones.sum()  # those that make the coefficients sum to zero
