@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+import tracemalloc
 from pathlib import Path
 
 import numpy as np
@@ -10,7 +11,7 @@ import pytest
 from threadpoolctl import threadpool_info, threadpool_limits
 
 import kreinflow
-from kreinflow.numerics import TILE, limited, tile_map, tiled_product
+from kreinflow.numerics import PRODUCT_ROWS, TILE, limited, tile_map, tiled_product
 
 
 def test_rows_do_not_depend_on_their_neighbours_or_the_threads_of_blas():
@@ -19,8 +20,24 @@ def test_rows_do_not_depend_on_their_neighbours_or_the_threads_of_blas():
     with threadpool_limits(2, "blas"):
         whole = tiled_product(A, B)
         np.testing.assert_allclose(whole, A @ B, rtol=1e-12, atol=1e-11)
-        for rows in (slice(0, 1), slice(5, 105), slice(TILE - 1, TILE + 2), slice(TILE, None)):
+        for rows in (
+            slice(0, 1),
+            slice(5, 105),
+            slice(PRODUCT_ROWS - 9, 600),
+            slice(TILE - 1, TILE + 2),
+            slice(TILE, None),
+        ):
             np.testing.assert_array_equal(tiled_product(A[rows], B), whole[rows])
+
+
+def test_a_product_of_few_rows_holds_no_whole_tile():
+    a, B = np.ones((3, TILE)), np.ones((TILE, 30))
+    tiled_product(a, B)
+    tracemalloc.start()
+    tiled_product(a, B)
+    held = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert held < a[0].nbytes * TILE / 10
 
 
 @pytest.mark.parametrize("threads", [1, 2])

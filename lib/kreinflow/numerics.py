@@ -22,6 +22,9 @@ T = TypeVar("T")
 TILE = 4096
 """Rows of one tile. A constant of the results: it never follows memory or cores."""
 
+PRODUCT_ROWS = 256
+"""Rows of one matrix product, such that few rows cost little. A constant of the results."""
+
 RANK_TOLERANCE = 1e-10
 """Eigenvalues below this fraction of the largest magnitude count as zero, everywhere."""
 
@@ -176,7 +179,7 @@ def tiled_product(A: NDArray[np.floating], B: FloatArray) -> FloatArray:
     """Return A @ B such that each row depends on its own row of A alone, bit for bit.
 
     A product of another height may use another kernel of BLAS and round differently; so all
-    products have :data:`TILE` rows, the last one filled up with zeros.
+    products have :data:`PRODUCT_ROWS` rows, the last one filled up with zeros.
 
     Parameters
     ----------
@@ -190,13 +193,15 @@ def tiled_product(A: NDArray[np.floating], B: FloatArray) -> FloatArray:
     out = np.empty((A.shape[0], B.shape[1]))
 
     def product(rows: slice) -> None:
-        block = np.ascontiguousarray(A[rows], dtype=np.float64)
-        height = len(block)
-        if height < TILE:
-            filled = np.zeros((TILE, A.shape[1]))
-            filled[:height] = block
-            block = filled
-        out[rows] = (block @ B)[:height]
+        for start in range(rows.start, rows.stop, PRODUCT_ROWS):
+            stop = min(start + PRODUCT_ROWS, rows.stop)
+            block = np.ascontiguousarray(A[start:stop], dtype=np.float64)
+            if len(block) == PRODUCT_ROWS:
+                np.matmul(block, B, out=out[start:stop])
+            else:
+                filled = np.zeros((PRODUCT_ROWS, A.shape[1]))
+                filled[: len(block)] = block
+                out[start:stop] = (filled @ B)[: len(block)]
 
     for _ in tile_map(product, A.shape[0]):
         pass

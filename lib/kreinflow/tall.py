@@ -109,18 +109,23 @@ class TallMatrix:
         """Return it in memory, if a quarter of what is allowed suffices; else as it is."""
         return np.asarray(self) if 4 * self._bytes <= current_limits().memory else self
 
-    def stored(self) -> "Tall":
+    def stored(self, share: int = 2) -> "Tall":
         """Return it in memory, if half of what is allowed suffices; else from a scratch file.
 
         For rows that cost more to make than to read. The file has no name, is in the folder of
         temporary files (TMPDIR), and ends with the process.
+
+        Parameters
+        ----------
+        share : int
+            2 for a half, 4 for a quarter, of the memory that is allowed.
 
         Raises
         ------
         InputError
             If the scratch file does not fit.
         """
-        if 2 * self._bytes <= current_limits().memory:
+        if share * self._bytes <= current_limits().memory:
             return np.asarray(self)
         try:
             with tempfile.TemporaryFile(prefix="kreinflow-") as file:

@@ -5,7 +5,8 @@ import pytest
 
 from krein_problems import labelled_rows
 from kreinflow.errors import InputError
-from kreinflow.learners.moments import Moments
+from kreinflow.learners.moments import Moments, covariance_about
+from kreinflow.numerics import limited
 
 
 @pytest.mark.parametrize(("n", "n_classes"), [(60, 4), (5000, 4), (60, 2)])  # 5000: several tiles
@@ -19,6 +20,17 @@ def test_moments_are_those_of_numpy(n, n_classes):
     np.testing.assert_allclose(moments.cross, both[:10, 10:], atol=1e-11)
     np.testing.assert_allclose(moments.target_means, targets.mean(axis=1), atol=1e-12)
     assert moments.scale == pytest.approx(np.diagonal(both)[:10].mean())
+
+
+def test_a_covariance_of_weighted_rows_is_symmetric_and_that_of_numpy():
+    rng = np.random.default_rng(0)
+    Z, weights = rng.normal(size=(5000, 700)) + 3, rng.random(5000)  # more rows and columns at once
+    T = covariance_about(Z, Z.mean(axis=0), weights)
+    about = Z - Z.mean(axis=0)
+    np.testing.assert_allclose(T, (weights[:, None] * about).T @ about / 5000, rtol=0, atol=1e-12)
+    np.testing.assert_array_equal(T, T.T)
+    with limited(threads=2):
+        np.testing.assert_array_equal(covariance_about(Z, Z.mean(axis=0), weights), T)
 
 
 def test_rows_that_look_the_same_are_refused():

@@ -266,7 +266,9 @@ def _factor(kernel: LandmarkKernel, rank: Rank, centred: bool) -> tuple[Embeddin
     if not centred:
         return factor_of(kernel, rank)
     factor = double_centre_factor(
-        KreinFactor.fit(kernel.C, kernel.W, kernel.self_similarities, rank=rank, centre=True)
+        KreinFactor.fit(
+            kernel.C, np.asarray(kernel.W), kernel.self_similarities, rank=rank, centre=True
+        )
     )
     return factor, eigenpairs(factor.rows(kernel.C), factor.signs)
 

@@ -103,7 +103,7 @@ class LandmarkKernel:
     transform: ScoreTransform
     centring: LandmarkCentring | None
     C: Tall
-    W: FloatArray
+    W: Tall
     self_similarities: FloatArray
     negative_dissimilarities: TallMatrix | None
     reverse: Tall | None = None
@@ -171,7 +171,7 @@ def factor_of(kernel: LandmarkKernel, rank: Rank) -> tuple[KreinFactor, Eigenpai
     """Return the factor of a kernel, fitted to all its records, and its eigenpairs."""
     factor = KreinFactor.fit(
         kernel.C,
-        kernel.W,
+        np.asarray(kernel.W),
         kernel.self_similarities,
         rank=rank,
         centre=kernel.centring is not None,

@@ -6,6 +6,9 @@ from typing import Any
 RIDGE_GRID: tuple[float, ...] = tuple(10.0**power for power in range(0, -9, -1))
 """Ridges of least squares, relative to the mean variance of the columns; the larger first."""
 
+COARSE_RIDGE_GRID: tuple[float, ...] = (1e-2, 1e-4, 1e-6, 1e-8)
+"""The same where each of them costs much."""
+
 QUADRATIC_RIDGES: tuple[float, ...] = (1.0, 0.1, 1e-2, 1e-3, 1e-4)
 """Ridges of the covariance of each class, relative to the mean diagonal of the total one."""
 

@@ -34,7 +34,7 @@ class KreinLearner(Learner):
     grids: Mapping[str, Sequence[float]] = {"lambda_plus": LAMBDA_GRID, "lambda_minus": LAMBDA_GRID}
     references = ("oglic2019",)
 
-    def choices(self) -> Sequence[Choice]:
+    def choices(self, columns: int = 0) -> Sequence[Choice]:
         """See :meth:`Learner.choices`; by falling product of lambda+ and lambda-.
 
         Of equal products the pair nearest to equality stands first, then the one with the larger
@@ -45,7 +45,7 @@ class KreinLearner(Learner):
             plus, minus = np.log10((choice["lambda_plus"], choice["lambda_minus"]))
             return -round(plus + minus, 9), round(abs(plus - minus), 9), -minus
 
-        return sorted(super().choices(), key=rank)
+        return sorted(super().choices(columns), key=rank)
 
     def describe_penalties(self) -> str:
         """Return what the methods paragraph says of lambda+ and lambda-."""

@@ -100,7 +100,7 @@ class Problem:
             return self.Z[places] * self.signs
         return np.asarray(self.embedding.functions(select(reverse, self.chosen[places])))
 
-    @property
+    @cached_property
     def C(self) -> Tall:
         """Transformed scores with the landmarks, of shape (N, n_landmarks)."""
         return self._tall(self.everything.C)
@@ -176,6 +176,9 @@ class Fitted:
     notes: Mapping[str, NDArray[np.bool_]] = field(default_factory=dict)
 
 
+MANY_COLUMNS = 1000
+"""Landmarks or inducing points beyond which fewer hyper-parameters are tried."""
+
 Choice = Mapping[str, float]
 """Values of hyper-parameters, by name."""
 
@@ -197,6 +200,8 @@ class Learner(Configured, ABC):
         memory, and more. It may depend on the settings.
     grids : mapping
         The values to try of each hyper-parameter whose setting is "inner", the preferred first.
+    coarse_grids : mapping
+        The same of hyper-parameters whose values cost m^3 each, beyond :data:`MANY_COLUMNS`.
     references : tuple of str
         Keys of :data:`kreinflow.references.REFERENCES`.
     needs_positive : bool
@@ -211,22 +216,29 @@ class Learner(Configured, ABC):
     needs_symmetric: ClassVar[bool] = False
     by_tiles: bool = False
     grids: Mapping[str, Sequence[float]] = {}
+    coarse_grids: Mapping[str, Sequence[float]] = {}
     references: ClassVar[tuple[str, ...]] = ()
 
     @abstractmethod
     def describe(self) -> str:
         """Return what the methods paragraph says of it, without reference and full stop."""
 
-    def choices(self) -> Sequence[Choice]:
+    def choices(self, columns: int = 0) -> Sequence[Choice]:
         """Return the hyper-parameters to try on the inner folds, the preferred of equals first.
 
         They are all combinations of the values of :attr:`grids`. One choice is not tried but taken.
+
+        Parameters
+        ----------
+        columns : int
+            Landmarks or inducing points. Of many, :attr:`coarse_grids` have the values.
         """
+        grids = {**self.grids, **(self.coarse_grids if columns > MANY_COLUMNS else {})}
         tried = [
             grid if self.settings[key] == "inner" else (float(self.settings[key]),)
-            for key, grid in self.grids.items()
+            for key, grid in grids.items()
         ]
-        return [dict(zip(self.grids, values, strict=True)) for values in product(*tried)]
+        return [dict(zip(grids, values, strict=True)) for values in product(*tried)]
 
     @abstractmethod
     def fit(self, problem: Problem, choices: Sequence[Choice]) -> list[Fitted]:

@@ -10,7 +10,7 @@ from kreinflow.numerics import FloatArray
 def solve_positive(
     A: FloatArray, b: FloatArray, shift: FloatArray | float, otherwise: KreinflowError
 ) -> FloatArray:
-    """Solve (A + diag(shift)) x = b for a positive semidefinite A, which is overwritten.
+    """Solve (A + diag(shift)) x = b for a positive semidefinite A, which may be overwritten.
 
     Parameters
     ----------
@@ -22,7 +22,8 @@ def solve_positive(
         solution is not finite.
     """
     A.flat[:: len(A) + 1] += shift
-    _, x, failed = lapack.dposv(A, b, lower=1)
+    # The transpose is what LAPACK calls columns: it needs no copy.
+    _, x, failed = lapack.dposv(A.T, b, lower=0, overwrite_a=1)
     if failed or not np.isfinite(x).all():  # of NaN, LAPACK does not say that it failed
         raise otherwise
     return np.asarray(x)

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.linalg import blas
 
 from kreinflow.errors import InputError
 from kreinflow.learners.linear_systems import solve_positive
@@ -11,6 +12,7 @@ from kreinflow.learners.one_against_rest import fitted_classes
 from kreinflow.numerics import FloatArray, IntArray, single_threaded, tile_map
 from kreinflow.tall import Tall
 
+_CENTRED = 512  # rows in memory at once beside those that are given
 _NO_VARIANCE = 1e-24  # of rows, against the square of their mean: rounding alone
 
 
@@ -56,15 +58,27 @@ def covariance_about(Z: Tall, mean: FloatArray, weights: FloatArray | None = Non
     roots = None if weights is None else np.sqrt(weights)
 
     def part(rows: slice) -> FloatArray:
-        block = Z[rows] - mean
-        if roots is not None:
-            block *= roots[rows, None]
-        return block.T @ block
+        """Return the upper triangle of a tile, of which a part at a time is centred."""
+        upper = np.zeros((Z.shape[1], Z.shape[1]), order="F")
+        for start in range(rows.start, rows.stop, _CENTRED):
+            stop = min(start + _CENTRED, rows.stop)
+            block = Z[start:stop] - mean
+            if roots is not None:
+                block *= roots[start:stop, None]
+            upper = blas.dsyrk(1.0, block.T, beta=1.0, c=upper, overwrite_c=1)
+        return upper
 
-    scatter = np.zeros((Z.shape[1], Z.shape[1]))
+    scatter: FloatArray | None = None
     for block in tile_map(part, len(Z)):
-        scatter += block
-    return scatter / len(Z)
+        scatter = block if scatter is None else np.add(scatter, block, out=scatter)
+    assert scatter is not None, "no rows"
+    scatter /= len(Z)
+    for start in range(0, len(scatter), _CENTRED):  # the lower triangle
+        stop = min(start + _CENTRED, len(scatter))
+        own = np.triu(scatter[start:stop, start:stop])
+        scatter[start:stop, start:stop] = own + np.triu(own, 1).T
+        scatter[stop:, start:stop] = scatter[start:stop, stop:].T
+    return scatter.T
 
 
 def check_variance(variance: float, mean: FloatArray, n: int) -> None:

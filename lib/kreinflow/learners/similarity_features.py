@@ -6,7 +6,12 @@ from typing import ClassVar
 import numpy as np
 
 from kreinflow.learners.decisions import LinearDecision
-from kreinflow.learners.hyper_parameters import RIDGE_GRID, in_words, number_or_inner
+from kreinflow.learners.hyper_parameters import (
+    COARSE_RIDGE_GRID,
+    RIDGE_GRID,
+    in_words,
+    number_or_inner,
+)
 from kreinflow.learners.learner import Choice, Fitted, Learner, Problem
 from kreinflow.learners.moments import Moments
 from kreinflow.learners.one_against_rest import with_mirror
@@ -47,6 +52,7 @@ class SimilarityFeaturesLearner(Learner):
         },
     }
     grids: Mapping[str, Sequence[float]] = {"ridge": RIDGE_GRID}
+    coarse_grids: Mapping[str, Sequence[float]] = {"ridge": COARSE_RIDGE_GRID}
     references = ("oglic2019", "chen2009")
 
     def describe(self) -> str:

@@ -307,7 +307,7 @@ def choose(
     TemperatureCalibrator
         Fitted to these.
     """
-    choices = learner.choices()
+    choices = learner.choices(problem.n_landmarks)
     truth, folds = problem.labels[fits.measured], fits.inner[fits.measured]
     decisions = _held_out_decisions(learner, problem, choices, fits, rank)
     wrong = np.array([decision.argmax(axis=1) != truth for decision in decisions])

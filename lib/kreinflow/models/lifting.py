@@ -5,7 +5,7 @@ Nothing here looks at a record outside the training part of the fold.
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, reduce
 from itertools import product
 from typing import Any
 
@@ -19,10 +19,10 @@ from kreinflow.krein.factor import DegenerateKernelError
 from kreinflow.krein.landmark_kernel import LandmarkKernel, Landmarks, TrainingPart
 from kreinflow.models.calibration import LOSS_DIGITS
 from kreinflow.numerics import FloatArray, IntArray, single_threaded, tile_map
-from kreinflow.tall import Tall, TallMatrix
+from kreinflow.tall import Tall, TallMatrix, select
 from kreinflow.views.inducing import inducing_places
-from kreinflow.views.lift import SCORES, VIEWS, Form, Lift, combined, compared
-from kreinflow.views.objects import Features, Viewed, square_norms, squared_distances
+from kreinflow.views.lift import SCORES, VIEWS, Form, Lift, by_rows, combined, compared
+from kreinflow.views.objects import Features, Points, Viewed, square_norms, squared_distances
 from kreinflow.views.words import Words
 
 WIDTHS: Mapping[str, tuple[float, ...]] = {
@@ -123,10 +123,10 @@ class Lifting:
         """Each view but the scores: all records with all inducing points, which all fits share."""
         found: dict[str, Tall] = {}
         for view in self.names[1:]:
-            own = self._features(view, self.inducing)
+            points = Points(self._features(view, self.inducing))
 
-            def read(places: IntArray, view: str = view, own: Features = own) -> FloatArray:
-                return compared(self.form, self._features(view, places), own)
+            def read(places: IntArray, view: str = view, points: Points = points) -> FloatArray:
+                return compared(self.form, self._features(view, places), points)
 
             found[view] = TallMatrix((len(self.part.rows), len(self.inducing)), read).kept()
         return found
@@ -170,16 +170,18 @@ class Lifting:
         )
 
         def columns(asked: IntArray) -> FloatArray:
-            def part_of(view: str) -> FloatArray:
-                if view == SCORES:
-                    return lift.part(SCORES, np.asarray(kernel.C[asked]), None)
-                return np.ascontiguousarray(np.asarray(self._between[view][asked])[:, known])
+            def rows(some: slice) -> FloatArray:
+                def part_of(view: str) -> FloatArray:
+                    if view == SCORES:
+                        return lift.part(SCORES, np.asarray(kernel.C[asked[some]]), None)
+                    return np.asarray(self._between[view][asked[some]])[:, known]
 
-            return combined(self.form, rates, part_of)
+                return combined(self.form, rates, part_of)
+
+            return by_rows(len(asked), len(places), rows)
 
         n = len(self.part.rows)
-        C = TallMatrix((n, len(places)), columns).kept()
-        W = np.asarray(C[places], dtype=np.float64)
+        C = TallMatrix((n, len(places)), columns).stored(4)
         own = np.ones(n) if self.form == "gaussian" else self._lengths(kernel, rates)
         landmarks = Landmarks(
             scores=np.empty((0, len(places))),
@@ -189,7 +191,7 @@ class Lifting:
             classes=self.part.labels[places],
             kind="similarity",
         )
-        lifted = LandmarkKernel(make_transform("raw"), None, C, (W + W.T) / 2, own, None)
+        lifted = LandmarkKernel(make_transform("raw"), None, C, select(C, places), own, None)
         return Lifted(lift, landmarks, lifted)
 
     def _lengths(self, kernel: LandmarkKernel, rates: Widths) -> FloatArray:
@@ -225,23 +227,41 @@ class Lifting:
         y, folds = self.part.labels[places], inner[places]
         U = _rounded(kernel.C[places])
         features = {view: self._features(view, places) for view in self.names[1:]}
-        fixed = {view: compared(self.form, own, own) for view, own in features.items()}
+        fixed = {view: compared(self.form, own, Points(own)) for view, own in features.items()}
         units = {view: _unit(self.form, own) for view, own in ((SCORES, U), *features.items())}
         targets = np.where(y[:, None] == np.arange(len(self.part.classes)), 1.0, -1.0)
         combinations = self._combinations()
         tries = [(widths, ridge) for widths in combinations for ridge in RIDGES]
         right = np.zeros((len(tries), len(y)), dtype=bool)
         losses = np.zeros((len(tries), len(y)))
+
+        def kernels(view: str, between: FloatArray) -> dict[tuple[str, float], FloatArray]:
+            """Return the kernel of one view alone with each of its finite widths."""
+            tried = dict.fromkeys(widths[view] for widths in combinations)
+            return {
+                (view, w): combined(self.form, {view: 1.0 / (w * units[view])}, lambda _: +between)
+                for w in tried
+                if np.isfinite(w)
+            }
+
+        together = np.multiply if self.form == "gaussian" else np.add
+        others = {key: K for view, own in fixed.items() for key, K in kernels(view, own).items()}
         with single_threaded():
             for fold in np.unique(folds[folds >= 0]).tolist():
                 out = folds == fold
                 lost = np.isin(landmarks.rows, self.part.rows[inner == fold])
                 own = U[:, ~lost]
-                parts = {SCORES: compared(self.form, own, own), **fixed}
+                scores = kernels(SCORES, compared(self.form, own, Points(own)))
+                blocks = {
+                    key: (K[np.ix_(~out, ~out)], K[np.ix_(out, ~out)])
+                    for key, K in (*scores.items(), *others.items())
+                }
                 for number, widths in enumerate(combinations):
-                    rates = {v: 1.0 / (w * units[v]) for v, w in widths.items() if np.isfinite(w)}
-                    K = combined(self.form, rates, lambda view: parts[view].copy())  # noqa: B023
-                    for step, f in enumerate(_ridge_decisions(K, targets, out)):
+                    chosen = [blocks[key] for key in widths.items() if np.isfinite(key[1])]
+                    inside, across = (
+                        reduce(together, of_views) for of_views in zip(*chosen, strict=True)
+                    )
+                    for step, f in enumerate(_ridge_decisions(inside, across, targets[~out])):
                         at = number * len(RIDGES) + step
                         right[at, out] = f.argmax(axis=1) == y[out]
                         losses[at, out] = ((f - targets[out]) ** 2).mean(axis=1)
@@ -316,7 +336,7 @@ class TriedWidths:
 def positive_factor(kernel: LandmarkKernel) -> CorrectedFactor:
     r"""Return the factor of a kernel without negative eigenvalues, by Cholesky.
 
-    .. math:: W = L L', \qquad Z = C L^{-T}, \qquad Z Z' = C W^{-1} C'
+    .. math:: W = U'U, \qquad Z = C U^{-1}, \qquad Z Z' = C W^{-1} C'
 
     It costs a sixtieth of the eigenvalues, which no learner needs here. A W that is singular in
     the precision of the machine has a little added to its diagonal.
@@ -326,23 +346,25 @@ def positive_factor(kernel: LandmarkKernel) -> CorrectedFactor:
     DegenerateKernelError
         If the kernel is zero or not finite.
     """
-    scale = float(np.trace(kernel.W)) / len(kernel.W)
-    if not (np.isfinite(kernel.W).all() and scale > 0):
+    W = np.asarray(kernel.W[:])
+    p, scale = len(W), float(np.trace(W)) / len(W)
+    if not (np.isfinite(W).all() and scale > 0):
         raise DegenerateKernelError(
             "the lifted kernel is zero or not finite: check the scores and the views."
         )
     with single_threaded():
         for jitter in _JITTER:
-            L, failed = lapack.dpotrf(kernel.W + jitter * scale * np.eye(len(kernel.W)), lower=1)
+            A = W.copy()
+            A.flat[:: p + 1] += jitter * scale
+            U, failed = lapack.dpotrf(A.T, lower=0, overwrite_a=1)  # W = U'U
             if not failed:
                 break
         else:
             raise DegenerateKernelError(
                 "the lifted kernel has negative eigenvalues beyond rounding: check the views."
             )
-        inverse, _ = lapack.dtrtri(L, lower=1)
-    p = len(kernel.W)
-    matrix = np.ascontiguousarray(np.tril(inverse).T)
+        inverse, _ = lapack.dtrtri(U, lower=0, overwrite_c=1)
+    matrix = np.ascontiguousarray(inverse)
     return CorrectedFactor(matrix, np.zeros(p), np.ones(p), np.empty(0), "none")
 
 
@@ -362,19 +384,20 @@ def _unit(form: Form, X: Features) -> float:
 
 
 def _ridge_decisions(
-    K: FloatArray, targets: FloatArray, out: NDArray[np.bool_]
+    inside: FloatArray, across: FloatArray, known: FloatArray
 ) -> Iterator[FloatArray]:
-    """Yield the decisions of ridge regression for records held out, for each of :data:`RIDGES`."""
-    inside, across = K[np.ix_(~out, ~out)], K[np.ix_(out, ~out)]
-    known = targets[~out]
+    """Yield the decisions of ridge regression for records held out, for each of :data:`RIDGES`.
+
+    The kernel is given of the other records, and of those held out with them.
+    """
     scale = float(np.trace(inside)) / len(inside)
     right_sides = np.column_stack([known, np.ones(len(known))])
     for ridge in RIDGES:
         A = inside.copy()
         A.flat[:: len(A) + 1] += ridge * scale
-        _, solved, failed = lapack.dposv(A, right_sides, lower=1)
+        _, solved, failed = lapack.dposv(A.T, right_sides, lower=0, overwrite_a=1)
         if failed:
-            yield np.zeros((int(out.sum()), known.shape[1]))
+            yield np.zeros((len(across), known.shape[1]))
             continue
         coefficients, ones = solved[:, :-1], solved[:, -1]
         intercepts = ones @ known / ones.sum()  # those that make the coefficients sum to zero

@@ -6,6 +6,7 @@ Nothing here looks at a record outside the training part of the fold.
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from itertools import compress
 from typing import Any
 
@@ -109,7 +110,7 @@ class Training:
         m = len(landmarks.rows)
         figures = {
             "landmarks": m,
-            "rank": problem.embedding.rank,
+            "rank": problem.embedding.rank if lifted is None else problem.n_landmarks,
             **said(fitted, m / len(self.part.rows), self.part.classes),
             "hyper_parameters": shown(choice if lifted is None else {**choice, **lifted.widths}),
             "views": "" if lifted is None else shown(lifted.worth),
@@ -138,8 +139,14 @@ class Training:
         tried = lifting.tried(kernel, self.landmarks, self.fits.inner)
         widths = tried.best()
         lifted = lifting.on(kernel, np.arange(len(self.part.rows)), widths)
-        factor = positive_factor(lifted.kernel)
-        problem = Problem.of(factor, lifted.kernel, lifted.landmarks, self.part, self.seed)
+        problem = Problem(
+            cache(lambda: positive_factor(lifted.kernel)),
+            lifted.kernel,
+            lifted.landmarks,
+            self.part,
+            np.arange(len(self.part.rows)),
+            self.seed,
+        )
         fits = LiftedFits(self.fits, self.landmarks, kernel, lifting, tried)
         named_widths = {f"width_{view}": width for view, width in widths.items()}
         return problem, fits, _Lifted(lifted.lift, named_widths, tried.worth())

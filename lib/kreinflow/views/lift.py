@@ -8,15 +8,8 @@ from typing import Any, Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from kreinflow.numerics import FloatArray
-from kreinflow.views.objects import (
-    Features,
-    Viewed,
-    cut,
-    inner_products,
-    joined,
-    squared_distances,
-)
+from kreinflow.numerics import PRODUCT_ROWS, FloatArray
+from kreinflow.views.objects import Features, Points, Viewed, cut, joined
 from kreinflow.views.words import Words
 
 Form = Literal["gaussian", "linear"]
@@ -26,9 +19,18 @@ SCORES = "scores"
 VIEWS = (SCORES, "words", "vectors")
 
 
-def compared(form: Form, X: Features, Y: Features) -> FloatArray:
+def compared(form: Form, X: Features, points: Points) -> FloatArray:
     """Return what a form asks of one view: squared distances, or inner products."""
-    return squared_distances(X, Y) if form == "gaussian" else inner_products(X, Y)
+    return points.squared_distances(X) if form == "gaussian" else points.inner_products(X)
+
+
+def by_rows(n: int, p: int, rows: Callable[[slice], FloatArray]) -> FloatArray:
+    """Return the (n, p) rows of a function, some at a time: those that it is asked for."""
+    out = np.empty((n, p))
+    for start in range(0, n, PRODUCT_ROWS):
+        part = slice(start, min(start + PRODUCT_ROWS, n))
+        out[part] = rows(part)
+    return out
 
 
 def combined(
@@ -91,12 +93,14 @@ class Lift:
         return len(self.scores)
 
     @cached_property
-    def _features(self) -> dict[str, Features]:
+    def _points(self) -> dict[str, Points]:
         """What the inducing points are compared by."""
         return {
-            view: np.asarray(self.scores, dtype=np.float64)
-            if view == SCORES
-            else self.objects.features(view, self.words)
+            view: Points(
+                np.asarray(self.scores, dtype=np.float64)
+                if view == SCORES
+                else self.objects.features(view, self.words)
+            )
             for view in self.rates
         }
 
@@ -110,7 +114,12 @@ class Lift:
         objects : Viewed or None
             What the views see of them; None if there is no view but the scores.
         """
-        return combined(self.form, self.rates, lambda view: self.part(view, U, objects))
+
+        def rows(places: slice) -> FloatArray:
+            own = None if objects is None else objects.take(np.arange(len(U))[places])
+            return combined(self.form, self.rates, lambda view: self.part(view, U[places], own))
+
+        return by_rows(len(U), len(self), rows)
 
     def part(self, view: str, U: FloatArray, objects: Viewed | None) -> FloatArray:
         """Return what one view says: squared distances from the inducing points, or products."""
@@ -120,7 +129,7 @@ class Lift:
             given = objects.features(view, self.words)
         else:
             raise TypeError(f"the view {view} needs what the objects are, not their scores alone")
-        return compared(self.form, given, self._features[view])
+        return compared(self.form, given, self._points[view])
 
     def to_parts(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         """Return a JSON header and arrays that :meth:`from_parts` reads."""

@@ -2,19 +2,18 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, TypeAlias
 
 import numpy as np
 import scipy.sparse
 from numpy.typing import NDArray
 
-from kreinflow.numerics import FloatArray, IntArray, tiled_product
+from kreinflow.numerics import PRODUCT_ROWS, FloatArray, IntArray, tiled_product
 from kreinflow.views.words import Words
 
 Features: TypeAlias = FloatArray | scipy.sparse.csr_array
 """A row for each object."""
-
-_ROWS = 512
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,16 +80,81 @@ def cut(residues: NDArray[Any], ends: NDArray[Any]) -> tuple[bytes, ...]:
     return tuple(data[a:b] for a, b in zip(starts, ends.tolist(), strict=True))
 
 
-def inner_products(X: Features, Y: Features) -> FloatArray:
-    """Return X Y', of shape (n, p); each row depends on its own row of X alone, bit for bit."""
-    if isinstance(X, scipy.sparse.csr_array) and isinstance(Y, scipy.sparse.csr_array):
-        out, other = np.empty((X.shape[0], Y.shape[0])), Y.T.tocsr()
-        for start in range(0, len(out), _ROWS):  # nearly full, it is larger than dense
-            (X[start : start + _ROWS] @ other).toarray(out=out[start : start + _ROWS])
+class Points:
+    """Rows that others are compared with; what is needed of them each time is made once.
+
+    Parameters
+    ----------
+    features : ndarray or csr_array of shape (p, n_features)
+    """
+
+    def __init__(self, features: Features) -> None:
+        self.features = features
+
+    @cached_property
+    def _norms(self) -> FloatArray:
+        return square_norms(self.features)
+
+    @cached_property
+    def _mean(self) -> FloatArray:
+        return np.asarray(self.features.mean(axis=0))
+
+    @cached_property
+    def _about_mean(self) -> "Points":
+        return Points(np.asarray(self.features - self._mean))
+
+    @cached_property
+    def _transposed(self) -> FloatArray:
+        assert isinstance(self.features, np.ndarray)
+        return np.ascontiguousarray(self.features.T)
+
+    @cached_property
+    def _columns(self) -> tuple[IntArray, FloatArray, scipy.sparse.csr_array]:
+        """The columns that many rows have, these of all rows, and the other columns by column."""
+        X = self.features
+        assert isinstance(X, scipy.sparse.csr_array)
+        counts = np.bincount(X.indices, minlength=X.shape[1])
+        common = np.flatnonzero(counts >= X.shape[0] / 8 + 32)
+        dense = np.ascontiguousarray(X[:, common].toarray().T)
+        rest = X.copy()
+        rest.data[np.isin(rest.indices, common)] = 0.0
+        rest.eliminate_zeros()
+        return common, dense, rest.T.tocsr()
+
+    def inner_products(self, X: Features) -> FloatArray:
+        """Return X Y', of shape (n, p); each row depends on its own row of X alone, bit for bit."""
+        if isinstance(X, np.ndarray):
+            return tiled_product(X, self._transposed)
+        from kreinflow.views.loops import add_products  # numba is slow to import
+
+        common, dense, rest = self._columns
+        out = np.empty((X.shape[0], self.features.shape[0]))
+        for start in range(0, len(out), PRODUCT_ROWS):
+            part = X[start : start + PRODUCT_ROWS]
+            products = tiled_product(part[:, common].toarray(), dense)
+            other = rest.indptr, rest.indices, rest.data
+            add_products(part.indptr, part.indices, part.data, *other, products)
+            out[start : start + PRODUCT_ROWS] = products
         return out
-    assert isinstance(X, np.ndarray)
-    assert isinstance(Y, np.ndarray)
-    return tiled_product(X, np.ascontiguousarray(Y.T))
+
+    def squared_distances(self, X: Features) -> FloatArray:
+        """Return the squared distance of each row of X and each of Y, of shape (n, p).
+
+        Dense ones are measured from the mean of Y: what all have in common costs digits.
+        """
+        points = self
+        if isinstance(X, np.ndarray):
+            X, points = X - self._mean, self._about_mean
+        distances = points.inner_products(X)
+        distances *= -2.0
+        distances += square_norms(X)[:, None]
+        distances += points._norms
+        return np.maximum(distances, 0.0, out=distances)
+
+
+def inner_products(X: Features, Y: Features) -> FloatArray:
+    """See :meth:`Points.inner_products`."""
+    return Points(Y).inner_products(X)
 
 
 def square_norms(X: Features) -> FloatArray:
@@ -101,9 +165,5 @@ def square_norms(X: Features) -> FloatArray:
 
 
 def squared_distances(X: Features, Y: Features) -> FloatArray:
-    """Return the squared distance of each row of X and each of Y, of shape (n, p)."""
-    distances = inner_products(X, Y)
-    distances *= -2.0
-    distances += square_norms(X)[:, None]
-    distances += square_norms(Y)
-    return np.maximum(distances, 0.0, out=distances)
+    """See :meth:`Points.squared_distances`."""
+    return Points(Y).squared_distances(X)

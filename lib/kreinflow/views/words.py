@@ -5,12 +5,11 @@ from dataclasses import dataclass
 
 import numpy as np
 import scipy.sparse
-from numpy.typing import NDArray
 
 LONGEST = 4
 """Letters of a word at most: 24 letters make 330,000 words of four."""
 
-_ROWS = 256  # counted at once: a table of so many rows and all words is in memory
+_ROWS = 256  # counted at once: there is room for a word at each of their residues
 
 
 @dataclass(frozen=True)
@@ -66,30 +65,22 @@ class Words:
         -------
         csr_array of shape (n, n_features)
         """
+        from kreinflow.views.loops import shares_of_words  # numba is slow to import
+
         codes = np.zeros(256, dtype=np.int64)
         codes[np.frombuffer(self.letters.encode(), dtype=np.uint8)] = np.arange(len(self.letters))
-        blocks = [
-            self._block([codes[np.frombuffer(s, dtype=np.uint8)] for s in sequences[a : a + _ROWS]])
-            for a in range(0, len(sequences), _ROWS)
-        ]
+        blocks = []
+        for first in range(0, len(sequences), _ROWS):
+            block = sequences[first : first + _ROWS]
+            residues = codes[np.frombuffer(b"".join(block), dtype=np.uint8)]
+            starts = np.cumsum([0, *map(len, block)])
+            ends = np.zeros(len(block) + 1, dtype=np.int64)
+            places = np.empty(len(self.lengths) * len(residues), dtype=np.int32)
+            values = np.empty(len(places))
+            lengths = np.array(self.lengths, dtype=np.int64)
+            shares_of_words(residues, starts, lengths, len(self.letters), ends, places, values)
+            made = values[: ends[-1]].copy(), places[: ends[-1]].copy(), ends
+            blocks.append(scipy.sparse.csr_array(made, shape=(len(block), self.n_features)))
         if not blocks:
             return scipy.sparse.csr_array((0, self.n_features))
         return scipy.sparse.csr_array(scipy.sparse.vstack(blocks, format="csr"))
-
-    def _block(self, coded: Sequence[NDArray[np.int64]]) -> scipy.sparse.csr_array:
-        parts = []
-        for k in self.lengths:
-            size = len(self.letters) ** k
-            counts = np.zeros((len(coded), size))
-            for row, sequence in enumerate(coded):
-                if len(sequence) < k:
-                    continue
-                words = sequence[: len(sequence) - k + 1]
-                for shift in range(1, k):
-                    words = (
-                        words * len(self.letters) + sequence[shift : len(sequence) - k + 1 + shift]
-                    )
-                counts[row] = np.bincount(words, minlength=size)
-                counts[row] /= len(words)
-            parts.append(scipy.sparse.csr_array(np.sqrt(counts)))
-        return scipy.sparse.csr_array(scipy.sparse.hstack(parts, format="csr"))
