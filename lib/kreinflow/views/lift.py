@@ -131,7 +131,7 @@ class Lift:
             "words": None,
         }
         arrays: dict[str, NDArray[Any]] = {"scores": self.scores}
-        if self.words is not None and self.objects.sequences is not None:
+        if "words" in self.rates and self.words is not None and self.objects.sequences is not None:
             header["words"] = {"lengths": list(self.words.lengths), "letters": self.words.letters}
             header["residues"] = sum(map(len, self.objects.sequences))
             arrays |= joined(self.objects.sequences)
