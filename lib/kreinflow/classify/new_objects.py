@@ -130,8 +130,9 @@ def score_new(
         If a file cannot be read, or does not fit the model. Of FASTA a record at fault is not
         raised but told in :attr:`Batch.faults`, and so is any object without a vector.
     """
-    lift = model.classifier.lift
-    width = None if lift is None or lift.objects.vectors is None else lift.objects.vectors.shape[1]
+    lift, width = model.classifier.lift, None
+    if lift is not None and "vectors" in lift.rates and lift.objects.vectors is not None:
+        width = lift.objects.vectors.shape[1]
     if vectors is None:
         if width is not None:
             raise InputError(

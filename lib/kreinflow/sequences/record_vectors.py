@@ -140,3 +140,15 @@ def with_vectors(dataset: Dataset, path: Path) -> Dataset:
         "files": dataset.statistics.get("files", {}) | {path.name: file_sha256(path)},
     }
     return replace(dataset, vectors=vectors, statistics=statistics)
+
+
+def shared_vectors(dataset: Dataset) -> str:
+    """Return how many numbers the vectors of a data set have, and which records have others'."""
+    said = dataset.statistics["vectors"]
+    text = f"vectors of {counted(said['columns'], 'number')}"
+    if differ := said["differ"]["count"]:
+        text += (
+            f"; {counted(differ, 'record')} identical to an earlier one, whose other vector stands "
+            f"for both: {first_few(said['differ']['examples'])}"
+        )
+    return text
