@@ -1,6 +1,7 @@
 """Small inputs that tests write, and a final model of them without Snakemake."""
 
 import gzip
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
@@ -270,6 +271,22 @@ LIFTED = {
     "lift": {"kernel": "gaussian", "inducing": 20},
 }
 """What makes a lifted recipe of one of sequences."""
+
+
+def lifted_model(folder, vectors=True, kernel="gaussian", inducing=6, **more):
+    """A lifted model that looks at scores, words and vectors, whatever its widths leave out."""
+    ids, labels = zip(*[(id, label) for id, label, _ in families(0)], strict=True)
+    write_vectors(folder / "v.tsv", ids, labels=labels)
+    recipe = {
+        "views": {"words": [1, 2], "vectors": vectors},
+        "lift": {"kernel": kernel, "inducing": inducing},
+    }
+    table = "v.tsv" if vectors else None
+    model, dataset, _ = model_of(folder, recipe=recipe, vectors=table, **more)
+    lift, classifier = model.classifier.lift, model.classifier
+    rates = dict.fromkeys(("scores", "words", "vectors") if vectors else ("scores", "words"), 0.3)
+    lift = replace(lift, rates=rates | dict(lift.rates))
+    return replace(model, classifier=replace(classifier, lift=lift)), dataset
 
 
 def model_of(

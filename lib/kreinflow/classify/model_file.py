@@ -148,6 +148,7 @@ def _of_parts(header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]], nam
     lift = classifier.lift
     if len(inducing_ids) != (0 if lift is None else len(lift)):
         raise _refusal("ids and inducing points differ in number")
+    words = None if lift is None else lift.words
     if any(map(has_control, (*ids, *inducing_ids, *classifier.classes))):
         raise _refusal("an id or a class has a control character, or one that is not shown")
     landmarks: tuple[bytes, ...] | Objects | None = None
@@ -164,6 +165,8 @@ def _of_parts(header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]], nam
             raise _refusal("ids and landmarks differ in number")
     elif header["matrix_kind"] not in MATRIX_KINDS:
         raise _refusal(f"its kind of matrix, {header['matrix_kind']!r}, is unknown")
+    if words is not None and (scheme is None or words.letters != scheme.matrix.alphabet):
+        raise _refusal("the words of its lift are not of the letters of its sequences")
     return Model(
         classifier=classifier,
         landmark_ids=ids,
