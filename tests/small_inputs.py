@@ -266,13 +266,6 @@ def write_vectors(path, ids, seed=1, labels=None, columns=4):
     return path
 
 
-LIFTED = {
-    "views": {"words": [1, 2]},
-    "lift": {"kernel": "gaussian", "inducing": 20},
-}
-"""What makes a lifted recipe of one of sequences."""
-
-
 def lifted_model(folder, vectors=True, kernel="gaussian", inducing=6, **more):
     """A lifted model that looks at scores, words and vectors, whatever its widths leave out."""
     ids, labels = zip(*[(id, label) for id, label, _ in families(0)], strict=True)

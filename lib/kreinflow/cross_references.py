@@ -72,7 +72,7 @@ def check_references(config: dict[str, Any], name: str) -> None:
         _choose_recipes(dataset, config["recipes"], f"datasets.{key}", refuse)
         _check_dataset(DatasetPlan(config, key), f"datasets.{key}", refuse)
     for key, request in config["classify"].items():
-        _check_request(key, request, config["datasets"], refuse)
+        _check_request(key, request, config, refuse)
 
 
 def _check_recipes(config: Mapping[str, Any], refuse: Refuse) -> None:
@@ -131,9 +131,9 @@ def _choose_recipes(
 
 
 def _check_request(
-    key: str, request: Mapping[str, Any], datasets: Mapping[str, Any], refuse: Refuse
+    key: str, request: Mapping[str, Any], config: Mapping[str, Any], refuse: Refuse
 ) -> None:
-    name = request["dataset"]
+    name, datasets = request["dataset"], config["datasets"]
     if name not in datasets:
         raise refuse(f"classify.{key}", _undefined("data set", name, datasets))
     source = datasets[name]["source"]
@@ -142,11 +142,12 @@ def _check_request(
             f"classify.{key}.vectors",
             f"the data set {name!r} has no vectors, so its model looks at none. Leave it out.",
         )
-    if datasets[name]["vectors"] and not request["vectors"]:
+    recipes = DatasetPlan(config, name).recipes()
+    if not request["vectors"] and any(recipe["views"]["vectors"] for recipe in recipes):
         raise refuse(
             f"classify.{key}",
-            f"the data set {name!r} has vectors, which its model may look at. Give those of the "
-            "new objects as 'vectors'.",
+            f"recipes of the data set {name!r} have a view of vectors. Give those of the new "
+            "objects as 'vectors'.",
         )
     if request["strand"] == "both" and source.get("molecule") != "nucleotide":
         raise refuse(
