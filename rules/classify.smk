@@ -11,6 +11,7 @@ rule classify_new:
     input:
         model=f"{HERE}/model.safetensors",
         new=lambda wildcards: plan(wildcards).to_classify(wildcards.name),
+        vectors=lambda wildcards: plan(wildcards).vectors_to_classify(wildcards.name),
     output:
         f"{HERE}/classified/{{name}}.tsv",
     log:

@@ -2,7 +2,8 @@
 # needs: the user's files (one that the config gives a URL for is downloaded), or nothing
 #        (simulated, generated)
 # makes: dataset/records.tsv (id, label, distinct row), dataset/distinct.tsv, dataset/summary.json;
-#        for a matrix also dataset/matrix.npy, for vectors dataset/vectors.npy; where records
+#        for a matrix also dataset/matrix.npy, for vectors dataset/vectors.npy, where the data set
+#        has vectors as a view dataset/view.npy; where records
 #        without a label are to be classified dataset/unlabelled.fasta; where classes are held out
 #        as unknown the same files of the data set with them in unknown/dataset/
 
@@ -41,7 +42,7 @@ for _name, (_files, _datasets) in READERS.items():
         name:
             _name
         input:
-            lambda wildcards: list(map(str, plan(wildcards).source.files())),
+            lambda wildcards: [*map(str, plan(wildcards).source.files()), *plan(wildcards).vectors],
         output:
             **{name: f"{HERE}/{file}" for name, file in _files.items()},
         log:
@@ -59,6 +60,7 @@ for _name, (_files, _datasets) in READERS.items():
         params:
             settings=setting("source"),
             unknown=setting("unknown"),
+            vectors=lambda wildcards: plan(wildcards).vectors,
             scoring=setting("scoring"),
             data=str(DATA),
             seed=CONFIG["seed"],

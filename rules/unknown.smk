@@ -42,6 +42,7 @@ rule score_unknown:
 
 rule measure_unknown:
     input:
+        unpack(unknown_files),
         records=f"{HERE}/unknown/records.tsv",
         scores=f"{HERE}/unknown/scores.npy",
         dataset=f"{HERE}/dataset/summary.json",
@@ -68,6 +69,7 @@ rule measure_unknown:
         runtime=minutes("measure_unknown", seconds_a_mb(costs.EVALUATED_MB)),
     params:
         recipes=lambda wildcards: plan(wildcards).recipes(),
+        unknown=setting("unknown"),
         code=code("unknown.py"),
     script:
         "../scripts/unknown.py"

@@ -17,13 +17,19 @@ from kreinflow.console import logged
 
 with logged(snakemake.log[0]) as console, replacing(snakemake.output[0]) as part:
     new, params = Path(snakemake.input.new), snakemake.params
+    model = Model.load(snakemake.input.model)
+    (vectors,) = snakemake.input.vectors or [None]
+    if vectors is not None and not model.classifier.looks_at_vectors:
+        console.say("the model does without the vectors: they were worth nothing in training")
+        vectors = None
     batches = classify_batches(
-        Model.load(snakemake.input.model),
+        model,
         new,
         snakemake.threads,
         params.strand == "both",
         on_fault=first_faults(console.show),
         backend=backend_named(params.backend),
+        vectors=None if vectors is None else Path(vectors),
     )
     if new.stat().st_size == 0:  # all sequences of the data set have a label
         batches = iter([pd.DataFrame(columns=list(COLUMNS))])

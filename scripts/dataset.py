@@ -4,6 +4,7 @@ from pathlib import Path
 
 from kreinflow.console import logged
 from kreinflow.sequences.dataset import write_dataset, write_unlabelled
+from kreinflow.sequences.record_vectors import shared_vectors, with_vectors
 from kreinflow.sequences.sources.registry import make_source
 from kreinflow.sequences.unknown import without_unknown
 
@@ -11,6 +12,9 @@ with logged(snakemake.log[0]) as console:
     params, output = snakemake.params, snakemake.output
     source = make_source(params.settings, Path(params.data))
     whole = source.load(source.alphabet(params.scoring), params.seed, params.unknown)
+    for table in params.vectors:
+        whole = with_vectors(whole, Path(table))
+        console.say(shared_vectors(whole))
     dataset = without_unknown(whole, params.unknown)
     write_dataset(Path(output.records).parent, dataset)
     console.say(f"{len(dataset.ids)} records, {len(dataset.digests)} distinct rows")

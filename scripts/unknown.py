@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 
 from kreinflow.artifacts import open_array, read_table, write_table
@@ -19,11 +20,15 @@ from kreinflow.evaluation.unknown import (
 from kreinflow.landmarks.stage import read_union
 from kreinflow.models.choice import read_figures
 from kreinflow.models.fold_models import load_fold_model
-from kreinflow.models.run import predict_unknown, read_landmark_table
+from kreinflow.models.run import objects_of, predict_unknown, read_landmark_table
 from kreinflow.sequences.dataset import read_dataset
+from kreinflow.sequences.unknown import is_unknown
 
 with logged(snakemake.log[0]) as console:
     files, output, order = snakemake.input, snakemake.output, snakemake.params.recipes
+    whole = read_dataset(Path(files.unknown_records).parent)
+    held = np.unique(whole.rows[is_unknown(whole, snakemake.params.unknown)])
+    objects = objects_of(whole).take(held)
     dataset = read_dataset(Path(files.dataset).parent)
     text = ["id", "label"]
     records = read_table(files.records, text, text, ["row", "length"], ["self_score"])
@@ -37,7 +42,7 @@ with logged(snakemake.log[0]) as console:
         for recipe in (r["name"] for r in order if r["selector"] == selector):
             classifier = load_fold_model(path, recipe)
             predictions.append(
-                predict_unknown(records, scores, union, rows, fold, recipe, classifier)
+                predict_unknown(records, scores, union, rows, fold, recipe, classifier, objects)
             )
     names = [recipe["name"] for recipe in order]
     models = read_figures([files.models], names)

@@ -1,6 +1,8 @@
 """Small inputs that tests write, and a final model of them without Snakemake."""
 
 import gzip
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -17,11 +19,12 @@ from kreinflow.models.factor_file import factor_table
 from kreinflow.models.factors import make_factors
 from kreinflow.models.inner_folds import InnerFits, inner_partition
 from kreinflow.models.reject_threshold import RejectRule
-from kreinflow.models.run import Run
+from kreinflow.models.run import Run, objects_of
 from kreinflow.models.training import Training
 from kreinflow.scores import MatrixScores, open_scores, read_scheme, transforms_of
 from kreinflow.sequences.matrix_files import MATRIX_KINDS
 from kreinflow.sequences.partition import Partition
+from kreinflow.sequences.record_vectors import with_vectors
 from kreinflow.sequences.sources.registry import make_source
 from sequence_pairs import rectangle
 
@@ -133,13 +136,28 @@ def write_input(folder, objects="sequences", seed=4, changed=0.3):
     return vectors_source("x.npy", objects)
 
 
-def configuration(source, transform="log", learner="ikfd", scoring=None, folds=None, **more):
-    """A config with one data set, ``mine``, and one recipe."""
+def configuration(
+    source,
+    transform="log",
+    learner="ikfd",
+    scoring=None,
+    folds=None,
+    recipe=None,
+    vectors=None,
+    **more,
+):
+    """A config with one data set, ``mine``, and one recipe, with more keys if there are any."""
+    one = {"name": "one", "transform": transform, "selector": "meb", "learner": learner}
     return {
         "seed": 5,
         "alignment": {"blocks": 1, "threads": 1},
         "datasets": {
-            "mine": {"source": source, "scoring": scoring or {}, "folds": folds or {"k": 2}}
+            "mine": {
+                "source": source,
+                "scoring": scoring or {},
+                "folds": folds or {"k": 2},
+                "vectors": vectors,
+            }
         },
         "selectors": {"meb": {"method": "meb", "transform": transform, "epsilon": 0.1}},
         "learners": {
@@ -153,12 +171,12 @@ def configuration(source, transform="log", learner="ikfd", scoring=None, folds=N
             "nearest": {"method": "nearest_landmark"},
             "svc": {"method": "linear_svc"},
         },
-        "recipes": [{"name": "one", "transform": transform, "selector": "meb", "learner": learner}],
+        "recipes": [one | (recipe or {})],
         **more,
     }
 
 
-def training_on(table, stage, selector, partition, config):
+def training_on(table, stage, selector, partition, config, letters=""):
     """The training of a stage's fold with a table of landmarks that a selector chose."""
     dataset, scores, fold = stage.dataset, stage.scores, stage.fold
     rows = table["row"].to_numpy(np.int64)
@@ -169,7 +187,9 @@ def training_on(table, stage, selector, partition, config):
         inner_partition(part, config["inner_folds"], config["seed"], fold),
         run.choose_again(stage, make_selector(selector), len(table)),
     )
-    return Training(landmarks, part, fits, RejectRule(config["reject_error"]), config["seed"])
+    seed, reject = config["seed"], RejectRule(config["reject_error"])
+    lifting = partial(run.lifting, part, letters, seed)
+    return Training(landmarks, part, fits, reject, seed, lifting)
 
 
 def trained_recipe(config, data):
@@ -179,6 +199,8 @@ def trained_recipe(config, data):
     data = Path(data)
     source = make_source(mine["source"], data)
     dataset = source.load(source.alphabet(mine["scoring"]), config["seed"])
+    if mine["vectors"]:
+        dataset = with_vectors(dataset, data / mine["vectors"])
     scheme = read_scheme(dataset, mine["scoring"], data)
     rows = np.arange(len(dataset.digests))
     if scheme is None:
@@ -193,9 +215,10 @@ def trained_recipe(config, data):
     table = stage.select(make_selector(selector))
     landmark_rows = table["row"].to_numpy(np.int64)
     partition = Partition(dataset.rows, np.empty((0, len(dataset.ids)), dtype=np.int64))
-    training = training_on(table, stage, selector, partition, config)
+    letters = "" if scheme is None else scheme.matrix.alphabet
+    training = training_on(table, stage, selector, partition, config, letters)
     landmarks, part = training.landmarks, training.part
-    (entry,) = make_factors(landmarks, part, transforms, [recipe])
+    (entry,) = make_factors(landmarks, part, transforms, [recipe | {"lift": None}])
     trained = training.train(
         recipe,
         config["learners"][recipe["learner"]],
@@ -204,6 +227,7 @@ def trained_recipe(config, data):
     )
     own = landmarks.self_scores, landmarks.lengths
     seen = [array[dataset.rows] for array in (landmarks.scores, *own)]
+    seen.append(objects_of(dataset).take(dataset.rows))
     (factor,) = factor_table([entry]).to_dict("records")
     model = final_model(
         dataset,
@@ -229,11 +253,49 @@ def trained_model(config, data):
     return it.model, it.dataset, it.probabilities
 
 
-def model_of(folder, objects="sequences", transform=None, learner="ikfd", **more):
+def write_vectors(path, ids, seed=1, labels=None, columns=4):
+    """Write a vector for each id; with labels each class has a centre."""
+    rng = np.random.default_rng(seed)
+    values = rng.normal(size=(len(ids), columns))
+    if labels is not None:
+        classes, codes = np.unique(labels, return_inverse=True)
+        values += rng.normal(size=(len(classes), columns), scale=2)[codes]
+    table = pd.DataFrame(values, columns=[f"v{i}" for i in range(columns)])
+    table.insert(0, "id", list(ids))
+    table.to_csv(path, sep="," if ".csv" in path.name else "\t", index=False)
+    return path
+
+
+def lifted_model(folder, vectors=True, kernel="gaussian", inducing=6, **more):
+    """A lifted model that looks at scores, words and vectors, whatever its widths leave out."""
+    ids, labels = zip(*[(id, label) for id, label, _ in families(0)], strict=True)
+    write_vectors(folder / "v.tsv", ids, labels=labels)
+    recipe = {
+        "views": {"words": [1, 2], "vectors": vectors},
+        "lift": {"kernel": kernel, "inducing": inducing},
+    }
+    table = "v.tsv" if vectors else None
+    model, dataset, _ = model_of(folder, recipe=recipe, vectors=table, **more)
+    lift, classifier = model.classifier.lift, model.classifier
+    rates = dict.fromkeys(("scores", "words", "vectors") if vectors else ("scores", "words"), 0.3)
+    lift = replace(lift, rates=rates | dict(lift.rates))
+    return replace(model, classifier=replace(classifier, lift=lift)), dataset
+
+
+def model_of(
+    folder,
+    objects="sequences",
+    transform=None,
+    learner="ikfd",
+    recipe=None,
+    vectors=None,
+    **more,
+):
     """As :func:`trained_model`, of what :func:`write_input` writes."""
     transform = transform or ("log" if objects == "sequences" else "raw")
     changes = {}
     if objects == "asymmetric":
         changes["selectors"] = {"meb": {"method": "uniform", "budget": 15}}
-    config = configuration(write_input(folder, objects, **more), transform, learner, **changes)
+    source = write_input(folder, objects, **more)
+    config = configuration(source, transform, learner, recipe=recipe, vectors=vectors, **changes)
     return trained_model(config, folder)

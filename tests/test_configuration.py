@@ -129,6 +129,24 @@ def test_the_name_of_the_unlabelled_is_taken(content):
         complete_configuration(content)
 
 
+def test_views_need_what_they_are_made_of(content):
+    content["recipes"] = content["recipes"][:1]
+    content["recipes"][0]["views"] = {"vectors": True}
+    content["datasets"]["demo"]["vectors"] = "v.tsv"
+    complete_configuration(content)
+    content["classify"] = {"a": {"dataset": "demo", "input": "x.fasta"}}
+    with pytest.raises(InputError, match=r"classify\.a: recipes .* have a view of vectors. Give"):
+        complete_configuration(content)
+    content["classify"]["a"]["vectors"] = "w.tsv"
+    complete_configuration(content)
+    content["classify"] = {}
+    content["recipes"][0] |= {"views": {"words": [1]}, "transform": "raw"}
+    content["selectors"] = {"meb": {"method": "meb", "transform": "raw"}}
+    content["datasets"]["demo"]["source"] = MATRIX
+    with pytest.raises(InputError, match="'ikfd-meb' has a view of words, but only sequences have"):
+        complete_configuration(content)
+
+
 SOURCE = "datasets.demo.source"
 FASTA = {"type": "fasta", "fasta": "x.fasta", "labels": {"table": "x.tsv"}}
 FLAT_FILE = {"type": "swissprot", "swissprot": "x.dat", "labels": {"from": "prosite"}}
@@ -235,6 +253,14 @@ MISTAKES = [
         {"a": {"dataset": "demo", "input": "x", "strand": "both"}},
         r"classify\.a\.strand: the objects of 'demo' are no nucleotides",
     ),
+    (
+        "classify",
+        {"a": {"dataset": "demo", "input": "x", "vectors": "v.tsv"}},
+        r"classify\.a\.vectors: the data set 'demo' has no vectors, so its model looks at none",
+    ),
+    ("recipes.0.views", {"vectors": True}, "recipe 'ikfd-meb' has a view of vectors, but the data"),
+    ("datasets.demo.vectors", "~/v.tsv", r"demo\.vectors: '~/v.tsv' has ~ in it"),
+    ("datasets.demo.vectors", "", "demo.vectors: '' is empty"),
     ("results", "r{x}", "results: 'r{x}' has a brace, which"),
     ("results", "a\nb", r"results: 'a\\nb' has a control character"),
     ("reject_error", float("nan"), "reject_error: nan is not a finite number"),

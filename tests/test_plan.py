@@ -132,6 +132,27 @@ def test_what_is_classified_is_the_data_sets_own(tmp_path):
     assert DatasetPlan(found.config, "other").classified == []
 
 
+def test_vectors_are_read_with_the_data_set_and_classified_with():
+    source = {"type": "fasta", "fasta": "x.fasta", "labels": {"pattern": "(.)"}}
+    plain = plan(recipe("one", "balls"), source=source)
+    found = plan(
+        recipe("one", "balls"),
+        source=source | {"unmatched": "classify"},
+        vectors="v.tsv",
+        unknown=["a"],
+    )
+    assert (plain.vectors, found.vectors) == ([], ["v.tsv"])
+    assert plain.files_read(learned_alone=False)[0] == "read_dataset"
+    name, files = found.files_read(learned_alone=False)
+    assert name == "read_dataset_and_view_unlabelled_unknown"
+    assert (files["view"], files["unknown_view"]) == (
+        "dataset/view.npy",
+        "unknown/dataset/view.npy",
+    )
+    assert found.vectors_to_classify("unlabelled") == ["v.tsv"]
+    assert found.vectors_to_classify("new") == []
+
+
 def test_jobs_that_are_timed():
     found = plan(recipe("one", "drawn"), unknown=["family01"])
     jobs = found.timed_jobs()

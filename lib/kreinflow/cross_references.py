@@ -72,7 +72,7 @@ def check_references(config: dict[str, Any], name: str) -> None:
         _choose_recipes(dataset, config["recipes"], f"datasets.{key}", refuse)
         _check_dataset(DatasetPlan(config, key), f"datasets.{key}", refuse)
     for key, request in config["classify"].items():
-        _check_request(key, request, config["datasets"], refuse)
+        _check_request(key, request, config, refuse)
 
 
 def _check_recipes(config: Mapping[str, Any], refuse: Refuse) -> None:
@@ -131,12 +131,24 @@ def _choose_recipes(
 
 
 def _check_request(
-    key: str, request: Mapping[str, Any], datasets: Mapping[str, Any], refuse: Refuse
+    key: str, request: Mapping[str, Any], config: Mapping[str, Any], refuse: Refuse
 ) -> None:
-    name = request["dataset"]
+    name, datasets = request["dataset"], config["datasets"]
     if name not in datasets:
         raise refuse(f"classify.{key}", _undefined("data set", name, datasets))
     source = datasets[name]["source"]
+    if request["vectors"] and not datasets[name]["vectors"]:
+        raise refuse(
+            f"classify.{key}.vectors",
+            f"the data set {name!r} has no vectors, so its model looks at none. Leave it out.",
+        )
+    recipes = DatasetPlan(config, name).recipes()
+    if not request["vectors"] and any(recipe["views"]["vectors"] for recipe in recipes):
+        raise refuse(
+            f"classify.{key}",
+            f"recipes of the data set {name!r} have a view of vectors. Give those of the new "
+            "objects as 'vectors'.",
+        )
     if request["strand"] == "both" and source.get("molecule") != "nucleotide":
         raise refuse(
             f"classify.{key}.strand",
@@ -159,6 +171,7 @@ def _check_dataset(plan: DatasetPlan, place: str, refuse: Refuse) -> None:
         raise refuse(f"{place}.folds", "method table needs the path of a table.")
     if folds["column"] is not None and folds["method"] != "grouped":
         raise refuse(f"{place}.folds.column", "only the method grouped takes a column.")
+    _check_views(plan, place, refuse)
     if plan.source.aligned:
         _check_scoring(plan, place, refuse)
         return
@@ -183,6 +196,24 @@ def _check_dataset(plan: DatasetPlan, place: str, refuse: Refuse) -> None:
             f"{noun}: no sequences to group by identity. Use method stratified or table, "
             "or a column of the labels' table.",
         )
+
+
+def _check_views(plan: DatasetPlan, place: str, refuse: Refuse) -> None:
+    """Refuse recipes with views of what the data set does not have."""
+    for recipe in plan.recipes():
+        owner = f"recipe {recipe['name']!r}"
+        if recipe["views"]["words"] and not plan.source.aligned:
+            raise refuse(
+                f"{place}.recipes",
+                f"{owner} has a view of words, but only sequences have words. For "
+                f"{plan.source.noun} leave it out.",
+            )
+        if recipe["views"]["vectors"] and not plan.settings["vectors"]:
+            raise refuse(
+                f"{place}.recipes",
+                f"{owner} has a view of vectors, but the data set has none. Name a table of them "
+                "as 'vectors' of the data set.",
+            )
 
 
 def _check_scoring(plan: DatasetPlan, place: str, refuse: Refuse) -> None:

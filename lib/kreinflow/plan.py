@@ -7,6 +7,7 @@ from typing import Any
 
 from kreinflow.learners.learner import Learner
 from kreinflow.learners.registry import make_learner
+from kreinflow.sequences.dataset import VIEW_FILE
 from kreinflow.sequences.folds import count_folds
 from kreinflow.sequences.partition import ALL, fold_name
 from kreinflow.sequences.sources.registry import make_source
@@ -106,11 +107,17 @@ class DatasetPlan:
         """Where the data come from."""
         return make_source(self.settings["source"], Path(self.config["data"]))
 
+    @property
+    def vectors(self) -> list[str]:
+        """The user's table of vectors of the records, if there is one."""
+        return [self.path(self.settings["vectors"])] if self.settings["vectors"] else []
+
     def dataset_files(self, folder: str = "dataset", prefix: str = "") -> dict[str, str]:
         """Return the files of the data set in a folder of its own, by the names that rules use."""
         files = {"records": "records.tsv", "distinct": "distinct.tsv", "summary": "summary.json"}
         array = self.source.array
         files |= {"array": array} if array else {}
+        files |= {"view": VIEW_FILE} if self.vectors else {}
         return {f"{prefix}{name}": f"{folder}/{file}" for name, file in files.items()}
 
     def files_with_unknown(self) -> dict[str, str]:
@@ -126,6 +133,7 @@ class DatasetPlan:
             Leave out what nothing is learned from: classes held out, records without a label.
         """
         files, name = self.dataset_files(), f"read_{Path(self.source.array or 'dataset').stem}"
+        name = f"{name}_and_view" if self.vectors else name
         if self.classifies_unlabelled and not learned_alone:
             files["unlabelled"], name = f"dataset/{UNLABELLED}.fasta", f"{name}_{UNLABELLED}"
         if self.settings["unknown"] and not learned_alone:
@@ -199,6 +207,13 @@ class DatasetPlan:
         if name == UNLABELLED and self.classifies_unlabelled:
             return f"{self.folder}/dataset/{UNLABELLED}.fasta"
         return self.path(self.config["classify"][name]["input"])
+
+    def vectors_to_classify(self, name: str) -> list[str]:
+        """Return the table of the vectors of what :meth:`to_classify` returns, if there is one."""
+        if name == UNLABELLED and self.classifies_unlabelled:
+            return self.vectors
+        table = self.config["classify"][name]["vectors"]
+        return [self.path(table)] if table else []
 
     def of_fold(self, stage: str, fold: str, ending: str) -> list[str]:
         """Return the files of a stage and fold, one for each selector of the recipes."""

@@ -15,6 +15,7 @@ from kreinflow.sequences.dataset import Dataset
 from kreinflow.sequences.files import check_file, check_results
 from kreinflow.sequences.folds import check_groups
 from kreinflow.sequences.partition import ALL, Partition
+from kreinflow.sequences.record_vectors import check_vectors_file
 from kreinflow.sequences.sources.registry import make_source
 
 
@@ -37,10 +38,15 @@ def check_files(config: Mapping[str, Any], data: Path) -> None:
         check_results(Path(config["results"], name))
         make_source(dataset["source"], data).check()
         check_groups(dataset["folds"], dataset["source"], data)
+        if dataset["vectors"] is not None:
+            check_vectors_file(data / dataset["vectors"])
     named = [request["input"] for request in config["classify"].values()]
     named += [settings["table"] for settings in config["selectors"].values() if "table" in settings]
     for path in named:
         check_file(data / path)
+    for request in config["classify"].values():
+        if request["vectors"] is not None:
+            check_vectors_file(data / request["vectors"])
 
 
 def check_dataset(

@@ -10,10 +10,12 @@ from kreinflow.classify.classification import classify_file
 from kreinflow.classify.explanation import INTERCEPT, alignments, explain, explanation_text
 from kreinflow.classify.new_objects import score_new
 from kreinflow.errors import InputError
+from kreinflow.views.lift import SCORES
 from small_inputs import (
     configuration,
     families,
     fasta_source,
+    lifted_model,
     model_of,
     trained_model,
     write_fasta,
@@ -67,6 +69,84 @@ def test_contributions_add_up_to_the_decision(linear):
     code = model.classifier.classes.index(found.labels[0])
     without = model.classifier.decision.decide(rows)[batch.ids.index(id), code]
     assert found.decisions[0] - without == pytest.approx(table["contribution"].iloc[0], rel=1e-9)
+
+
+@pytest.fixture(params=["gaussian", "linear"])
+def lifted(request, tmp_path):
+    """A lifted model, the objects that it was trained on, and its explanation of one."""
+    model, _ = lifted_model(tmp_path, kernel=request.param, inducing=12, seed=5, changed=0.5)
+    path, vectors = tmp_path / "x.fasta", tmp_path / "v.tsv"
+    (batch,) = score_new(model, path, vectors=vectors)
+    return model, batch, explain(model, path, "b3", vectors=vectors), (path, vectors)
+
+
+def test_training_records_carry_a_lifted_decision(lifted):
+    model, batch, found, (path, vectors) = lifted
+    classifier, lift = model.classifier, model.classifier.lift
+    own = batch.scores, batch.self_scores, batch.lengths
+    row = batch.ids.index("b3")
+    decisions = classifier.decision_function(*own, batch.objects)[row]
+    kernel = lift.columns(classifier.landmark_rows(*own), batch.objects)[row]
+    table = found.table.iloc[:-1].set_index("record").loc[list(model.inducing_ids)]
+    assert found.table["record"].iloc[-1] == INTERCEPT
+    np.testing.assert_array_equal(table["kernel"], kernel)
+    assert table["class"].tolist() == [id[0] for id in model.inducing_ids]
+    for label, column in zip(found.labels, ("contribution", "runner_up_contribution"), strict=True):
+        code = classifier.classes.index(label)
+        np.testing.assert_allclose(
+            table[column], kernel * classifier.decision.weights[:, code], rtol=1e-12
+        )
+        assert found.table[column].sum() == pytest.approx(decisions[code], rel=1e-9)
+    # The views, from nothing but their definitions.
+    u = classifier.landmark_rows(*own).astype(np.float32).astype(np.float64)[row]
+    seen = {
+        SCORES: (u, lift.scores.astype(np.float64)),
+        "vectors": (batch.vectors[row], lift.objects.vectors),
+        "words": (
+            lift.words.features([batch.sequences[row]]).toarray()[0],
+            lift.words.features(lift.objects.sequences).toarray(),
+        ),
+    }
+    near = [table[f"near_{view}"] for view in lift.rates]
+    for view, (x, Y) in seen.items():
+        rate = lift.rates[view]
+        wanted = np.exp(-rate * ((Y - x) ** 2).sum(axis=1)) if lift.form == "gaussian" else Y @ x
+        wanted = wanted if lift.form == "gaussian" else rate * wanted
+        np.testing.assert_allclose(table[f"near_{view}"], wanted, rtol=1e-9, atol=1e-12)
+    whole = np.prod(near, axis=0) if lift.form == "gaussian" else np.sum(near, axis=0)
+    np.testing.assert_allclose(whole, kernel, rtol=1e-9)
+    row = classify_file(model, path, vectors=vectors).set_index("id").loc["b3"]
+    assert (row["label"], row["probability"]) == (found.labels[0], found.probabilities[0])
+
+
+def test_a_lifted_decision_is_told_with_the_scores_of_the_landmarks(lifted):
+    model, batch, found, _ = lifted
+    scores = batch.scores[batch.ids.index("b3")]
+    landmarks = found.landmarks.set_index("landmark").loc[list(model.landmark_ids)]
+    np.testing.assert_array_equal(landmarks["score"], scores)
+    assert found.landmarks["transformed"].is_monotonic_decreasing
+    text = explanation_text(found, 3)
+    assert "from 12 training records + " in text
+    assert f"... and {len(scores) - 3} more" in text
+    views = found.view_decisions
+    if model.classifier.lift.form == "gaussian":  # a product has no terms of views
+        assert views == {}
+        return
+    assert list(views) == list(model.classifier.lift.rates)
+    for place, column in enumerate(("contribution", "runner_up_contribution")):
+        total = sum(added[place] for added in views.values())
+        assert total == pytest.approx(found.table[column].iloc[:-1].sum(), rel=1e-9)
+        assert f"the view words adds {views['words'][0]:.6g} for " in text
+    shown = alignments(model, found, 2)
+    assert [id for id, _ in shown] == found.landmarks["landmark"].tolist()[:2]
+
+
+def test_a_lifted_decision_that_is_no_sum_has_no_contributions(tmp_path):
+    model, _ = lifted_model(tmp_path, learner="nearest", inducing=12)
+    found = explain(model, tmp_path / "x.fasta", "b3", vectors=tmp_path / "v.tsv")
+    assert "contribution" not in found.table
+    assert found.table["kernel"].is_monotonic_decreasing
+    assert "is not a sum over training records" in explanation_text(found, 3)
 
 
 def test_of_equal_classes_the_first_are_named_as_in_the_table(tmp_path):

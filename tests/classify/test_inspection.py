@@ -13,7 +13,7 @@ from kreinflow.kernels.registry import make_kernel
 from kreinflow.models.reject_threshold import NOTHING_ACCEPTED
 from kreinflow.sequences.fasta import read_fasta
 from kreinflow.sequences.objects import read_objects
-from small_inputs import model_of
+from small_inputs import lifted_model, model_of
 
 OBJECTS = {
     "sequences": ("sequences", ["landmarks", "scheme", "molecule"]),
@@ -59,6 +59,34 @@ def test_a_model_is_described(tmp_path, kind):
     ):
         assert line in text.splitlines()
     assert "None" not in text
+
+
+def test_a_lifted_model_says_its_views_and_what_they_are_worth(tmp_path):
+    model, _ = lifted_model(tmp_path, inducing=12)
+    model.save(tmp_path / "model.safetensors")
+    content = describe_model(Model.load(tmp_path / "model.safetensors"))
+    lift = content["lift"]
+    rates = model.classifier.lift.rates
+    assert lift == {
+        "kernel": "gaussian",
+        "inducing_points": 12,
+        "rates": dict(rates),
+        "accuracy_lost_without": model.about["training"]["views"],
+        "word_lengths": [1, 2],
+        "vector_numbers": 4,
+    }
+    assert "views" not in content["training"]
+    assert "width_words" in content["training"]["hyper_parameters"]
+    lines = description_text(content).splitlines()
+    shown = ", ".join(f"{view} {rate:.6g}" for view, rate in rates.items())
+    for line in (
+        "  inducing points: 12",
+        f"  rates: {shown}",
+        f"  accuracy lost without: {lift['accuracy_lost_without']}",
+        "  word lengths: 1, 2",
+        "  vector numbers: 4",
+    ):
+        assert line in lines
 
 
 def test_a_model_that_promises_nothing_says_so(tmp_path):

@@ -7,7 +7,7 @@ import pytest
 from kreinflow.checksums import seal
 from kreinflow.classify.model_file import Model
 from memory_peaks import peak_of
-from small_inputs import model_of
+from small_inputs import lifted_model
 
 MOST = 60
 """Megabytes; each array would take 400."""
@@ -16,7 +16,7 @@ MOST = 60
 @pytest.fixture(scope="module")
 def saved(tmp_path_factory):
     folder = tmp_path_factory.mktemp("saved")
-    model_of(folder, "sequences")[0].save(folder / "model.safetensors")
+    lifted_model(folder)[0].save(folder / "model.safetensors")
     return folder / "model.safetensors"
 
 
@@ -54,6 +54,12 @@ def with_hole(path, target, name, dtype, shape, size):
         ("weights", "F64", [50_000_000], 400_000_000),
         ("landmark_ends", "I64", [50_000_000], 400_000_000),
         ("landmark_classes", "U8", [400_000_000], 400_000_000),
+        ("lift_scores", "F32", [6, 16_000_000], 384_000_000),
+        ("lift_vectors", "F64", [6, 8_000_000], 384_000_000),
+        ("lift_residues", "U8", [400_000_000], 400_000_000),
+        ("lift_ends", "I64", [50_000_000], 400_000_000),
+        ("inducing_rows", "I64", [50_000_000], 400_000_000),
+        ("inducing_classes", "I64", [6, 8_000_000], 384_000_000),
     ],
 )
 def test_an_array_that_nobody_asked_for_is_refused_before_it_is_read(

@@ -2,6 +2,7 @@
 
 import itertools
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -9,14 +10,18 @@ import safetensors.numpy
 
 from flipped_bits import each_flip
 from kreinflow.checksums import UNSET, seal
+from kreinflow.classify.classification import classify_file
 from kreinflow.classify.model_file import Model
+from kreinflow.classify.new_objects import score_new
 from kreinflow.errors import InputError
 from small_inputs import (
     DNA,
     KINDS,
+    PROTEIN,
     configuration,
     families,
     fasta_source,
+    lifted_model,
     model_of,
     trained_model,
     write_fasta,
@@ -63,11 +68,57 @@ def saved(tmp_path_factory):
         ("sequences", "sequences"),
         ("matrix", "dissimilarity"),
         ("vectors", {"name": "gaussian", "width": 2.0}),
+        ("lifted", None),
     ):
         folder = tmp_path_factory.mktemp(name)
         paths[name] = folder / "model.safetensors"
-        model_of(folder, objects)[0].save(paths[name])
+        model, *_ = model_of(folder, objects) if objects else lifted_model(folder)
+        model.save(paths[name])
     return paths
+
+
+@pytest.mark.parametrize("kernel", ["gaussian", "linear"])
+@pytest.mark.parametrize("learner", LEARNERS)
+def test_a_lifted_model_is_the_same_bytes_and_decides_the_same(tmp_path, kernel, learner):
+    model, _ = lifted_model(tmp_path, kernel=kernel, learner=learner)
+    model.save(tmp_path / "one")
+    again = Model.load(tmp_path / "one")
+    again.save(tmp_path / "two")
+    assert (tmp_path / "one").read_bytes() == (tmp_path / "two").read_bytes()
+    (one,), (two,) = (
+        score_new(m, tmp_path / "x.fasta", vectors=tmp_path / "v.tsv") for m in (model, again)
+    )
+    np.testing.assert_array_equal(
+        *(
+            m.classifier.predict_proba(b.scores, b.self_scores, b.lengths, b.objects)
+            for m, b in ((model, one), (again, two))
+        )
+    )
+    assert again.inducing_ids == model.inducing_ids
+    assert again.inducing_labels.tolist() == [id[0] for id in model.inducing_ids]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_lift_of_the_scores_alone_is_for_any_matrix(tmp_path, kind):
+    lift = {"lift": {"kernel": "gaussian", "inducing": 20}}
+    model, dataset, probabilities = model_of(tmp_path, kind, recipe=lift, seed=1)
+    assert not model.classifier.looks_at_objects
+    model.save(tmp_path / "model")
+    table = classify_file(Model.load(tmp_path / "model"), tmp_path / "k.csv")
+    assert table["probability"].tolist() == probabilities.max(axis=1).tolist()
+    assert table["id"].tolist() == list(dataset.ids)
+    right = table["label"] == [dataset.classes[code] for code in dataset.labels]
+    assert right.mean() > 0.8
+
+
+def test_what_no_view_looks_at_is_not_in_the_file(tmp_path):
+    model, _ = lifted_model(tmp_path)
+    lift = replace(model.classifier.lift, rates={"scores": 1.0})
+    model = replace(model, classifier=replace(model.classifier, lift=lift))
+    model.save(tmp_path / "model")
+    arrays, _ = parts_of(tmp_path / "model")
+    assert {name for name in arrays if name.startswith("lift_")} == {"lift_scores"}
+    Model.load(tmp_path / "model")
 
 
 def refused(path):
@@ -168,6 +219,14 @@ def _array(name, function):
     return change
 
 
+def _lift(*keys, to):
+    return _set("header", "classifier", "lift", *keys, to=to)
+
+
+def _without(name):
+    return lambda content, arrays: arrays.pop(name)
+
+
 # What is refused of a scheme, transform, kernel or decision alone is tested with each of them.
 TAMPERED = {
     "sequences": [
@@ -211,6 +270,58 @@ TAMPERED = {
         _array("landmark_vectors", lambda v: v[:, 0]),
         _array("landmark_vectors", lambda v: v * np.nan),
     ],
+    "lifted": [
+        _lift(to=[]),
+        _lift("kernel", to="magic"),
+        _lift("kernel", to=None),
+        *(_lift("rates", to=to) for to in ({}, None, [], {"smell": 1.0}, {"words": "thick"})),
+        *(_lift("rates", "scores", to=to) for to in (0.0, -1.0, float("nan"), float("inf"), None)),
+        *(_lift("inducing", to=to) for to in (0, -1, 5, 7, 10**12, "six", None)),
+        _lift("words", to=None),
+        *(_lift("words", "lengths", to=to) for to in ([], [0], [-1], [5], [1, 10**6], None)),
+        *(_lift("words", "letters", to=to) for to in ("", "AC", "A" * 24, PROTEIN, None)),
+        *(_lift("residues", to=to) for to in (0, -1, 10, "many")),
+        *(_lift("vectors", to=to) for to in (0, -1, 3, 5, 10**12, "four")),
+        _lift("vectors", to=None),
+        _set("header", "inducing_ids", to=["a1"]),
+        _set("header", "inducing_ids", to=["\x1b[31m"] * 6),
+        _set("header", "inducing_ids", to=None),
+        *(
+            _array(name, change)
+            for name in ("lift_scores", "lift_vectors")
+            for change in (
+                lambda a: a[:-1],
+                lambda a: a[:, :-1],
+                lambda a: a.ravel(),
+                lambda a: a.astype(np.float16),
+                lambda a: a * np.nan,
+                lambda a: np.full_like(a, np.inf),
+            )
+        ),
+        _array("lift_residues", lambda r: r[:-1]),
+        _array("lift_residues", lambda r: r * 0 + ord("1")),
+        _array("lift_residues", lambda r: r.astype(np.uint16)),
+        _array("lift_ends", lambda e: e[::-1]),
+        _array("lift_ends", lambda e: e * 0),
+        _array("lift_ends", lambda e: e[1:]),
+        _array("lift_ends", lambda e: e.astype(np.float64)),
+        _array("inducing_rows", lambda r: r - 10**6),
+        _array("inducing_rows", lambda r: r[:-1]),
+        _array("inducing_rows", lambda r: r.astype(np.float64)),
+        _array("inducing_classes", lambda c: c + 3),
+        _array("inducing_classes", lambda c: c - 3),
+        *(
+            _without(name)
+            for name in (
+                "lift_scores",
+                "lift_ends",
+                "lift_residues",
+                "lift_vectors",
+                "inducing_rows",
+                "inducing_classes",
+            )
+        ),
+    ],
 }
 
 
@@ -234,6 +345,19 @@ def test_parts_that_do_not_fit_are_named(saved, tmp_path):
     assert ") does not fit its header" in refused(path)
     tampered(saved["matrix"], path, _set("header", "landmark_ids", to=["o"] * 99))
     assert "ids and landmarks differ in number" in refused(path)
+
+
+def test_words_of_objects_that_have_none_are_refused(saved, tmp_path):
+    """A model of a matrix would ask for the residues of its rows."""
+    path = tmp_path / "bad.safetensors"
+
+    def no_sequences(content, arrays):
+        content["header"] |= {"scheme": None, "matrix_kind": "similarity"}
+        for name in ("landmark_residues", "landmark_ends"):
+            arrays.pop(name)
+
+    tampered(saved["lifted"], path, no_sequences)
+    assert "words of its lift are not of the letters of its sequences" in refused(path)
 
 
 def test_the_landmarks_of_a_collapsed_sequence_have_the_first_id(tmp_path):

@@ -1,12 +1,30 @@
 """New objects of a matrix, and vectors and strings: what is read, and what does not fit."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from kreinflow.classify.classification import classify_file
+from kreinflow.classify.new_objects import score_new
 from kreinflow.errors import InputError
 from kreinflow.sequences.files import STANDARD_INPUT
-from small_inputs import KINDS, matrix_of, model_of, points, write_matrix
+from small_inputs import (
+    DNA,
+    KINDS,
+    configuration,
+    families,
+    fasta_source,
+    lifted_model,
+    matrix_of,
+    model_of,
+    points,
+    trained_model,
+    turned,
+    write_fasta,
+    write_matrix,
+    write_vectors,
+)
 
 KERNELS = {
     "gaussian": {"name": "gaussian", "width": 2.0},
@@ -129,3 +147,94 @@ def test_vectors_and_strings_that_do_not_fit_the_model(tmp_path):
     model, *_ = model_of(tmp_path, KERNELS["edit_distance"])
     write_matrix(tmp_path / "x.csv", np.ones((2, 2)), ["q", "r"])
     assert "compares strings. Give a .txt file" in refused(model, tmp_path / "x.csv")
+
+
+@pytest.fixture(scope="module")
+def lifted(tmp_path_factory):
+    """A model that looks at words and vectors, and the folder of what it was trained on."""
+    folder = tmp_path_factory.mktemp("lifted")
+    return lifted_model(folder, inducing=20)[0], folder
+
+
+def test_a_row_of_a_lifted_model_does_not_depend_on_its_batch(lifted, tmp_path, monkeypatch):
+    model, folder = lifted
+    whole = classify_file(model, folder / "x.fasta", vectors=folder / "v.tsv")
+    again = classify_file(model, folder / "x.fasta", threads=2, vectors=folder / "v.tsv")
+    assert again.equals(whole)
+    lines = (folder / "v.tsv").read_text().splitlines(keepends=True)
+    for place, record in enumerate(families(4)):
+        if place % 7:
+            continue
+        alone = write_fasta(tmp_path / "one.fasta", [record])
+        (tmp_path / "one.tsv").write_text(lines[0] + lines[place + 1])
+        row = classify_file(model, alone, vectors=tmp_path / "one.tsv")
+        assert row.iloc[0].tolist() == whole.iloc[place].tolist()
+    monkeypatch.setattr("kreinflow.classify.new_objects._LETTERS", 200)
+    batches = list(score_new(model, folder / "x.fasta", vectors=folder / "v.tsv"))
+    assert len(batches) > 5
+    assert classify_file(model, folder / "x.fasta", vectors=folder / "v.tsv").equals(whole)
+
+
+def test_a_record_without_a_vector_loses_no_other(lifted, tmp_path):
+    model, folder = lifted
+    lines = (folder / "v.tsv").read_text().splitlines(keepends=True)
+    (tmp_path / "fewer.tsv").write_text("".join(lines[:3] + lines[4:]))
+    whole = classify_file(model, folder / "x.fasta", vectors=folder / "v.tsv")
+    told = []
+    table = classify_file(
+        model, folder / "x.fasta", on_fault=told.append, vectors=tmp_path / "fewer.tsv"
+    )
+    kept = np.arange(len(table)) != 2
+    assert table[kept].equals(whole[kept])
+    fault = f"has no vector in {tmp_path / 'fewer.tsv'}. Add it."
+    assert table["problem"].tolist()[2] == fault
+    assert len(told) == 1
+    assert told[0].endswith(f"record 3 (line 5), a2: {fault}")
+    with pytest.raises(InputError, match="a2: has no vector in"):
+        classify_file(model, folder / "x.fasta", vectors=tmp_path / "fewer.tsv")
+
+
+def test_vectors_that_do_not_fit_the_model(lifted, tmp_path):
+    model, folder = lifted
+    with pytest.raises(InputError, match="looks at vectors of 4 numbers. Give those of the new"):
+        classify_file(model, folder / "x.fasta")
+    path = write_vectors(tmp_path / "wide.csv", [f"a{i}" for i in range(10)], columns=5)
+    with pytest.raises(InputError, match="wide.csv: has 5 columns of numbers where .* have 4"):
+        classify_file(model, folder / "x.fasta", vectors=path)
+    plain, _ = lifted_model(tmp_path, vectors=False)
+    with pytest.raises(InputError, match="--vectors .*wide.csv: the model looks at no vectors."):
+        classify_file(plain, tmp_path / "x.fasta", vectors=path)
+
+
+def test_objects_of_a_matrix_have_vectors_too(tmp_path):
+    ids, labels = [f"o{i}" for i in range(30)], [label for label in "abc" for _ in range(10)]
+    vectors = write_vectors(tmp_path / "v.csv", ids, labels=labels)
+    recipe = {"views": {"vectors": True}, "lift": {"kernel": "gaussian", "inducing": 20}}
+    model, _, probabilities = model_of(
+        tmp_path, "dissimilarity", recipe=recipe, vectors="v.csv", seed=3
+    )
+    assert "vectors" in model.classifier.lift.rates, "the test needs a model that looks at them"
+    table = classify_file(model, tmp_path / "k.csv", vectors=vectors)
+    np.testing.assert_array_equal(table["probability"], probabilities.max(axis=1))
+
+
+def test_words_are_those_of_the_strand_that_was_scored(tmp_path):
+    records = families(4, letters=DNA, each=10, changed=0.4)
+    write_fasta(tmp_path / "x.fasta", records)
+    recipe = {"views": {"words": [1, 2, 3]}, "lift": {"kernel": "gaussian", "inducing": 20}}
+    config = configuration(
+        fasta_source(molecule="nucleotide"),
+        scoring={"matrix": "nuc44", "gap_open": 10},
+        recipe=recipe,
+    )
+    model, *_ = trained_model(config, tmp_path)
+    classifier = model.classifier
+    lift = replace(classifier.lift, rates={"scores": 0.1, "words": 1.0})
+    model = replace(model, classifier=replace(classifier, lift=lift))
+    other = write_fasta(tmp_path / "other.fasta", [turned(record) for record in records])
+    given = classify_file(model, tmp_path / "x.fasta", both_strands=True)
+    table = classify_file(model, other, both_strands=True)
+    assert given["strand"].tolist() == ["+"] * len(records)
+    assert table["strand"].tolist() == ["-"] * len(records)
+    assert table.drop(columns="strand").equals(given.drop(columns="strand"))
+    assert not classify_file(model, other)["probability"].equals(given["probability"])

@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import pytest
 
 from kreinflow.cli import main
-from small_inputs import families, model_of
+from small_inputs import families, lifted_model, model_of
 
 
 @pytest.fixture
@@ -56,5 +56,20 @@ def trained(tmp_path_factory):
         path=folder / "model.safetensors",
         model=model,
         fasta=folder / "x.fasta",
+        records=families(7, changed=0.45),
+    )
+
+
+@pytest.fixture(scope="session")
+def lifted(tmp_path_factory):
+    """A model that looks at words and vectors, its file, and the data it was trained on."""
+    folder = tmp_path_factory.mktemp("lifted")
+    model, _ = lifted_model(folder, seed=7, changed=0.45)
+    model.save(folder / "model.safetensors")
+    return SimpleNamespace(
+        path=folder / "model.safetensors",
+        model=model,
+        fasta=folder / "x.fasta",
+        vectors=folder / "v.tsv",
         records=families(7, changed=0.45),
     )

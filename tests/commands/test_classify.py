@@ -1,5 +1,6 @@
 """``kreinflow classify``: the table, the records at fault, and what is read."""
 
+import io
 from dataclasses import replace
 
 import pandas as pd
@@ -114,3 +115,12 @@ def test_what_classify_needs(refused, trained):
         ("--strand", "both", "the model is not one of nucleotides"),
     ):
         assert message in refused("classify", trained.path, trained.fasta, option, value)
+
+
+def test_vectors_are_given_beside_the_objects(run, classified, refused, lifted):
+    path, fasta, vectors = lifted.path, lifted.fasta, lifted.vectors
+    table = pd.read_csv(io.StringIO(classified(path, fasta, "--vectors", vectors)), sep="\t")
+    assert len(table) == len(lifted.records)
+    assert "looks at vectors of 4 numbers" in refused("classify", path, fasta)
+    said = refused("classify", path, fasta, "--vectors", vectors, "-o", vectors)
+    assert "is what is read" in said

@@ -30,3 +30,18 @@ def test_the_first_landmarks_and_their_alignments(run, trained, tmp_path):
 )
 def test_what_explain_needs(refused, trained, options, message):
     assert message in refused("explain", trained.path, trained.fasta, *options)
+
+
+def test_a_lifted_decision_names_training_records(run, lifted, tmp_path):
+    code, out, err = run(
+        *("explain", lifted.path, lifted.fasta, "--id", "b3", "--show", 2, "--alignment"),
+        *("--vectors", lifted.vectors, "-o", tmp_path / "table.tsv"),
+    )
+    assert (code, err) == (0, "")
+    table = pd.read_csv(tmp_path / "table.tsv", sep="\t")
+    assert table["record"].tolist()[-1] == "(intercept)"
+    assert sorted(table["record"][:-1]) == sorted(lifted.model.inducing_ids)
+    views = [column for column in table if column.startswith("near_")]
+    assert views == ["near_scores", "near_words", "near_vectors"]
+    assert f"from {len(table) - 1} training records + " in out
+    assert out.count(" columns identical (") == 2

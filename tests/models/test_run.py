@@ -7,12 +7,13 @@ import pandas as pd
 import pytest
 
 from kreinflow.artifacts import write_array, write_table
+from kreinflow.classify.classification import classify_file
 from kreinflow.errors import InputError
-from kreinflow.models.run import open_run, predict_fold, predict_unknown
+from kreinflow.models.run import objects_of, open_run, predict_fold, predict_unknown
 from kreinflow.sequences.dataset import write_dataset
 from kreinflow.sequences.row_tables import write_rows
 from sequence_pairs import rectangle
-from small_inputs import configuration, trained_recipe, write_input
+from small_inputs import configuration, lifted_model, trained_recipe, write_input
 
 
 @pytest.fixture
@@ -122,3 +123,31 @@ def test_records_held_out_as_unknown_are_predicted_from_columns_of_their_own(kep
     assert table[["id", "true", "repeat", "fold"]].to_numpy().tolist() == [
         [id, "new", 0, 2] for id in "pqrs"
     ]
+
+
+def test_a_lifted_model_sees_what_the_unknown_records_are(tmp_path):
+    model, dataset = lifted_model(tmp_path, inducing=20)
+    path, vectors = tmp_path / "x.fasta", tmp_path / "v.tsv"
+    table = classify_file(model, path, vectors=vectors).set_index("id")
+    ids = list(dataset.ids)
+    landmarks = dataset.rows[[ids.index(id) for id in model.landmark_ids]]
+    every = np.arange(len(dataset.digests))
+    scores = rectangle(dataset.sequences, every, every, model.scheme)
+    asked = np.array([7, 2, 7, 25])
+    records = pd.DataFrame(
+        {
+            "id": [ids[record] for record in asked],
+            "label": "new",
+            "row": dataset.rows[asked],
+            "length": dataset.lengths[dataset.rows[asked]],
+            "self_score": np.diag(scores)[dataset.rows[asked]],
+        }
+    )
+    order = np.sort(landmarks)
+    found = predict_unknown(
+        *(records, scores[:, order], order, landmarks, "r0f0", "one", model.classifier),
+        objects_of(dataset),
+    )
+    wanted = table.loc[records["id"]]
+    assert found["predicted"].tolist() == wanted["label"].tolist()
+    assert found["probability"].tolist() == wanted["probability"].tolist()

@@ -43,9 +43,10 @@ def classify_file(
     both_strands: bool = False,
     on_fault: Callable[[str], None] | None = None,
     backend: Backend | None = None,
+    vectors: Path | None = None,
 ) -> pd.DataFrame:
     """Return the pieces of :func:`classify_batches` as one table."""
-    batches = classify_batches(model, path, threads, both_strands, on_fault, backend)
+    batches = classify_batches(model, path, threads, both_strands, on_fault, backend, vectors)
     return pd.concat(batches, ignore_index=True)
 
 
@@ -56,6 +57,7 @@ def classify_batches(
     both_strands: bool = False,
     on_fault: Callable[[str], None] | None = None,
     backend: Backend | None = None,
+    vectors: Path | None = None,
 ) -> Iterator[pd.DataFrame]:
     """Classify the sequences of a FASTA file, the rows of a matrix, vectors or strings, in order.
 
@@ -80,6 +82,8 @@ def classify_batches(
         is raised.
     backend : callable, optional
         What aligns, "auto" if it is left out.
+    vectors : Path, optional
+        See :func:`~kreinflow.classify.new_objects.score_new`.
 
     Raises
     ------
@@ -87,7 +91,7 @@ def classify_batches(
         If the file cannot be read, or does not fit the model.
     """
     with np.errstate(over="ignore", invalid="ignore"):  # what is not finite is told by its name
-        for batch in score_new(model, path, threads, both_strands, backend):
+        for batch in score_new(model, path, threads, both_strands, backend, vectors):
             table = _table(model, batch)
             for place, fault in sorted(batch.faults.items()):
                 message = f"{batch.place(place)}: {fault}"

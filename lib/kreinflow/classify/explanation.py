@@ -1,5 +1,6 @@
-"""Which landmarks carried the decision for one object."""
+"""Which landmarks, or which training records, carried the decision for one object."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,7 +12,10 @@ from kreinflow.classify.model_file import Model
 from kreinflow.classify.new_objects import Batch, normalised_scores, score_new
 from kreinflow.errors import InputError
 from kreinflow.learners.decisions import LinearDecision
+from kreinflow.numerics import FloatArray
 from kreinflow.sequences.files import counted, shown_name
+from kreinflow.views.lift import Lift, combined
+from kreinflow.views.objects import Viewed
 
 INTERCEPT = "(intercept)"
 """What stands for a landmark in the last row of the table of a linear decision."""
@@ -19,10 +23,11 @@ INTERCEPT = "(intercept)"
 
 @dataclass(frozen=True, eq=False)
 class Explanation:
-    r"""The decisions for the two likeliest classes of an object, by landmarks.
+    r"""The decisions for the two likeliest classes of an object, by landmarks or training records.
 
     A linear decision is the sum :math:`f_c(x) = \sum_l k(x, l)\, w_{lc} + b_c`, and its terms are
-    the contributions.
+    the contributions. Of a lifted decision l are not the landmarks but the inducing points, which
+    are training records.
 
     Attributes
     ----------
@@ -39,7 +44,15 @@ class Explanation:
         (dissimilarities: squared), of sequences ``normalised``, and ``transformed`` as the decision
         sees it. If it is linear also ``contribution`` to the decision for the predicted class and
         ``runner_up_contribution`` to the other, the largest difference of the two first, and a
-        last row :data:`INTERCEPT`; otherwise the largest ``transformed`` first.
+        last row :data:`INTERCEPT`; otherwise the largest ``transformed`` first. Of a lifted
+        decision it has one row an inducing point instead: ``record``, ``class``, ``kernel``, which
+        is what the decision sees, and what each view says, as ``near_scores`` and ``near_words``:
+        the factors :math:`\exp(-r_v d_v^2)` whose product is a Gaussian kernel, or the terms
+        :math:`r_v\, x_v'y_v` whose sum is a linear one.
+    landmarks : DataFrame or None
+        Of a lifted decision: the scores with the landmarks, the largest ``transformed`` first.
+    view_decisions : dict of str to (float, float)
+        Of a linear decision over a linear lift: what each view adds to the two decisions.
     sequence : bytes or None
         The residues that were scored.
     strand : str or None
@@ -53,24 +66,31 @@ class Explanation:
     rejected: bool
     kind: str
     table: pd.DataFrame
+    landmarks: pd.DataFrame | None
+    view_decisions: Mapping[str, tuple[float, float]]
     sequence: bytes | None
     strand: str | None
 
     @property
     def linear(self) -> bool:
-        """Whether the decisions are sums over the landmarks."""
+        """Whether the decisions are sums over the landmarks, or over training records."""
         return self.kind == LinearDecision.kind
 
 
 @np.errstate(over="ignore", invalid="ignore")  # what is not finite is told by its name
 def explain(
-    model: Model, path: Path, id: str, threads: int = 1, both_strands: bool = False
+    model: Model,
+    path: Path,
+    id: str,
+    threads: int = 1,
+    both_strands: bool = False,
+    vectors: Path | None = None,
 ) -> Explanation:
     """Explain the decision for the first object of a file that has this id.
 
     Parameters
     ----------
-    model, path, threads, both_strands
+    model, path, threads, both_strands, vectors
         As for :func:`~kreinflow.classify.new_objects.score_new`.
     id : str
 
@@ -80,7 +100,7 @@ def explain(
         If the file cannot be read or does not fit the model, no object has this id, or it cannot
         be classified.
     """
-    batch, number = _find(model, path, id, threads, both_strands)
+    batch, number = _find(model, path, id, threads, both_strands, vectors)
     place = batch.place(number)
     if number in batch.faults:
         raise InputError(f"{place}: {batch.faults[number]}")
@@ -88,10 +108,9 @@ def explain(
     part = slice(row, row + 1)
     classifier = model.classifier
     objects = batch.objects.take(np.arange(row, row + 1))
-    given = batch.scores[part], batch.self_scores[part], batch.lengths[part], objects
-    rows = classifier.decision_rows(*given)
-    decisions = classifier.decision.decide(rows)[0]
-    probabilities = classifier.predict_proba(*given)[0]
+    given = batch.scores[part], batch.self_scores[part], batch.lengths[part]
+    decisions = classifier.decision_function(*given, objects)[0]
+    probabilities = classifier.predict_proba(*given, objects)[0]
     if not np.isfinite(probabilities).all():
         raise InputError(f"{place}: the model's decision for it is not finite.")
     first, second = np.argsort(-probabilities, kind="stable")[:2].tolist()
@@ -102,11 +121,24 @@ def explain(
     }
     if model.scheme is not None:
         columns["normalised"] = normalised_scores(model, *given[:2])[0]
-    table = pd.DataFrame(columns | {"transformed": rows[0]})
-    if isinstance(classifier.decision, LinearDecision):
-        table = _with_contributions(table, classifier.decision, first, second)
+    transformed = classifier.landmark_rows(*given)
+    table, landmarks = pd.DataFrame(columns | {"transformed": transformed[0]}), None
+    of_views: dict[str, tuple[float, float]] = {}
+    decision, seen = classifier.decision, "transformed"
+    if (lift := classifier.lift) is not None:
+        landmarks, seen = _sorted(table, "transformed"), "kernel"
+        near = near_by_view(lift, transformed, objects)
+        table = _records(model, lift.columns(transformed, objects)[0], near)
+        if lift.form == "linear" and decision.kind == LinearDecision.kind:
+            weights = decision.to_arrays()["weights"]
+            of_views = {
+                view: (float(own @ weights[:, first]), float(own @ weights[:, second]))
+                for view, own in near.items()
+            }
+    if isinstance(decision, LinearDecision):
+        table = _with_contributions(table, seen, decision, first, second)
     else:
-        table = table.sort_values("transformed", ascending=False, kind="stable")
+        table = _sorted(table, seen)
     return Explanation(
         id,
         (classifier.classes[first], classifier.classes[second]),
@@ -115,15 +147,57 @@ def explain(
         bool(probabilities[first] < classifier.reject_threshold),
         classifier.decision.kind,
         table.reset_index(drop=True),
+        landmarks,
+        of_views,
         batch.sequences[row] if batch.sequences is not None else None,
         str(batch.strands[row]) if batch.strands is not None else None,
     )
 
 
-def _find(model: Model, path: Path, id: str, threads: int, both_strands: bool) -> tuple[Batch, int]:
+def near_by_view(lift: Lift, scores: FloatArray, objects: Viewed | None) -> dict[str, FloatArray]:
+    """Return the factors of a Gaussian kernel, or the terms of a linear one, of the first object.
+
+    Parameters
+    ----------
+    lift : Lift
+    scores : ndarray of shape (n, n_landmarks)
+        Transformed.
+    objects : Viewed or None
+        The n objects.
+
+    Returns
+    -------
+    dict of str to ndarray of shape (p,)
+        By the name of the view.
+    """
+    return {
+        view: combined(lift.form, {view: rate}, lambda v: lift.part(v, scores, objects))[0]
+        for view, rate in lift.rates.items()
+    }
+
+
+def _records(model: Model, kernel: FloatArray, near: Mapping[str, FloatArray]) -> pd.DataFrame:
+    """Return the table of the inducing points."""
+    return pd.DataFrame(
+        {
+            "record": model.inducing_ids,
+            "class": model.inducing_labels,
+            "kernel": kernel,
+            **{f"near_{view}": values for view, values in near.items()},
+        }
+    )
+
+
+def _sorted(table: pd.DataFrame, column: str) -> pd.DataFrame:
+    return table.sort_values(column, ascending=False, kind="stable")
+
+
+def _find(
+    model: Model, path: Path, id: str, threads: int, both_strands: bool, vectors: Path | None
+) -> tuple[Batch, int]:
     """Return the batch that has the id, and the number of the object in it."""
     seen = 0
-    for batch in score_new(model, path, threads, both_strands):
+    for batch in score_new(model, path, threads, both_strands, vectors=vectors):
         if id in batch.ids:
             return batch, batch.ids.index(id)
         seen += len(batch.ids)
@@ -133,16 +207,16 @@ def _find(model: Model, path: Path, id: str, threads: int, both_strands: bool) -
 
 
 def _with_contributions(
-    table: pd.DataFrame, decision: LinearDecision, first: int, second: int
+    table: pd.DataFrame, seen: str, decision: LinearDecision, first: int, second: int
 ) -> pd.DataFrame:
     """Add the terms of the decisions for two classes, sort by their difference, add intercepts."""
-    scores, weights, intercept = table["transformed"], decision.weights, decision.intercept
+    scores, weights, intercept = table[seen], decision.weights, decision.intercept
     table["contribution"] = scores * weights[:, first]
     table["runner_up_contribution"] = scores * weights[:, second]
     difference = (table["contribution"] - table["runner_up_contribution"]).abs()
     table = table.loc[difference.sort_values(ascending=False, kind="stable").index]
     last = {
-        "landmark": [INTERCEPT],
+        table.columns[0]: [INTERCEPT],
         "class": [""],
         "contribution": [float(intercept[first])],
         "runner_up_contribution": [float(intercept[second])],
@@ -151,8 +225,9 @@ def _with_contributions(
 
 
 def explanation_text(found: Explanation, shown: int) -> str:
-    """Return an explanation as plain text, with the first ``shown`` landmarks."""
-    table = found.table[found.table["landmark"] != INTERCEPT]
+    """Return an explanation as plain text, with the first ``shown`` landmarks or records."""
+    table = found.table[found.table.iloc[:, 0] != INTERCEPT]
+    what = "landmark" if found.landmarks is None else "training record"
     strand = f" (strand {found.strand})" if found.strand else ""
     out = [
         f"{found.id}{strand}: {found.labels[0]}, probability {found.probabilities[0]:.6g}; "
@@ -164,25 +239,33 @@ def explanation_text(found: Explanation, shown: int) -> str:
         line = f"decision for {label}: {decision:.6g}"
         if found.linear:
             line += (
-                f" = {table[column].sum():.6g} from {counted(len(table), 'landmark')} + "
+                f" = {table[column].sum():.6g} from {counted(len(table), what)} + "
                 f"{found.table[column].iloc[-1]:.6g} (intercept)"
             )
         out.append(line)
     if not found.linear:
         out.append(
-            f"This decision (kind {found.kind!r}) is not a sum over landmarks, so that no landmark "
+            f"This decision (kind {found.kind!r}) is not a sum over {what}s, so that no {what} "
             "has a contribution of its own; they are listed by score."
         )
-    cut = table.head(shown)
-    text = cut.to_string(index=False, float_format=lambda value: f"{value:.6g}")
-    out += ["", text]
-    if len(table) > shown:
-        out.append(f"... and {len(table) - shown} more")
+    for view, (one, other) in found.view_decisions.items():
+        out.append(
+            f"the view {view} adds {one:.6g} for {found.labels[0]}, "
+            f"{other:.6g} for {found.labels[1]}"
+        )
+    for part in (table, found.landmarks):
+        if part is not None:
+            out += ["", part.head(shown).to_string(index=False, float_format=_digits)]
+            out += [f"... and {len(part) - shown} more"] if len(part) > shown else []
     return "\n".join(out) + "\n"
 
 
+def _digits(value: float) -> str:
+    return f"{value:.6g}"
+
+
 def alignments(model: Model, found: Explanation, shown: int) -> list[tuple[str, Alignment]]:
-    """Return the alignments of an object with the first ``shown`` landmarks of its table.
+    """Return the alignments of an object with the first ``shown`` landmarks of its tables.
 
     Raises
     ------
@@ -192,5 +275,6 @@ def alignments(model: Model, found: Explanation, shown: int) -> list[tuple[str, 
     if model.scheme is None or found.sequence is None or not isinstance(model.landmarks, tuple):
         raise InputError("--alignment: the model is not one of sequences. Leave it out.")
     sequences = dict(zip(model.landmark_ids, model.landmarks, strict=True))
-    wanted = [id for id in found.table["landmark"] if id != INTERCEPT][:shown]
+    table = found.table if found.landmarks is None else found.landmarks
+    wanted = [id for id in table["landmark"] if id != INTERCEPT][:shown]
     return [(id, trace(found.sequence, sequences[id], model.scheme)) for id in wanted]

@@ -13,6 +13,7 @@ from kreinflow.classify.model_file import Model
 from kreinflow.errors import InputError
 from kreinflow.models.reject_threshold import NOTHING_ACCEPTED
 from kreinflow.sequences.files import counted, name_endings
+from kreinflow.views.lift import Lift
 
 
 def objects_of(model: Model) -> str:
@@ -27,6 +28,8 @@ def objects_of(model: Model) -> str:
 def describe_model(model: Model) -> dict[str, Any]:
     """Return what a model is and how it was made, as an object that JSON can hold."""
     classifier, about = model.classifier, model.about
+    training = dict(about.get("training") or {})
+    worth = training.pop("views", "")
     labels, counts = np.unique(model.landmark_labels, return_counts=True)
     owned = dict(zip(labels.tolist(), counts.tolist(), strict=True))
     reject = dict(classifier.about.get("reject") or {})
@@ -46,16 +49,34 @@ def describe_model(model: Model) -> dict[str, Any]:
         "kernel": dict(model.kernel) if model.kernel else None,
         "matrix_kind": model.matrix_kind,
         "transform": classifier.transform.to_dict(),
+        "lift": _describe_lift(classifier.lift, worth),
         "recipe": classifier.about.get("recipe"),
         "learner": classifier.about.get("learner"),
         "decision": classifier.decision.kind,
         "factor": about.get("factor"),
-        "training": about.get("training"),
+        "training": training or None,
         "temperature": classifier.temperature,
         "reject_threshold": classifier.reject_threshold,
         "reject": reject or None,
         "versions": about.get("versions"),
     }
+
+
+def _describe_lift(lift: Lift | None, worth: str) -> dict[str, Any] | None:
+    """Return what a lift is; ``worth`` is what the training said of each view."""
+    if lift is None:
+        return None
+    found: dict[str, Any] = {
+        "kernel": lift.form,
+        "inducing_points": len(lift),
+        "rates": dict(lift.rates),
+        "accuracy_lost_without": worth or None,
+    }
+    if "words" in lift.rates and lift.words is not None:
+        found["word_lengths"] = list(lift.words.lengths)
+    if "vectors" in lift.rates and lift.objects.vectors is not None:
+        found["vector_numbers"] = int(lift.objects.vectors.shape[1])
+    return found
 
 
 def description_text(description: Mapping[str, Any]) -> str:
@@ -71,7 +92,11 @@ def description_text(description: Mapping[str, Any]) -> str:
             lines += [f"  {label:<{width}}  {count}" for label, count in value.items()]
         elif isinstance(value, Mapping):
             lines.append(f"{name}:")
-            lines += [f"  {inner}: {_shown(entry)}" for inner, entry in value.items()]
+            lines += [
+                f"  {inner.replace('_', ' ') if key == 'lift' else inner}: {_shown(entry)}"
+                for inner, entry in value.items()
+                if entry is not None
+            ]
         else:
             lines.append(f"{name}: {_shown(value)}")
     return "\n".join(lines) + "\n"
@@ -81,7 +106,10 @@ def _shown(value: Any) -> str:
     if isinstance(value, float):
         return f"{value:.6g}"
     if isinstance(value, Mapping):
-        return ", ".join(f"{key} {_shown(entry)}" for key, entry in value.items()) or "none"
+        given = {key: entry for key, entry in value.items() if entry is not None}
+        return ", ".join(f"{key} {_shown(entry)}" for key, entry in given.items()) or "none"
+    if isinstance(value, list):
+        return ", ".join(map(_shown, value))
     return str(value)
 
 

@@ -55,6 +55,8 @@ class Model:
     molecule : {"protein", "nucleotide"} or None
     about : dict
         Training figures, versions: for people.
+    inducing_ids : tuple of str
+        An id of each inducing point of a lift in the training data.
     """
 
     classifier: LandmarkClassifier
@@ -65,11 +67,18 @@ class Model:
     matrix_kind: str | None
     molecule: str | None
     about: dict[str, Any]
+    inducing_ids: tuple[str, ...] = ()
 
     @property
     def landmark_labels(self) -> NDArray[Any]:
         """The class of each landmark, by name."""
         return np.array(self.classifier.classes, dtype=object)[self.classifier.landmark_classes]
+
+    @property
+    def inducing_labels(self) -> NDArray[Any]:
+        """The class of each inducing point, by name."""
+        codes = self.classifier.inducing_classes
+        return np.array(self.classifier.classes, dtype=object)[[] if codes is None else codes]
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the model file, atomically and always to the same bytes."""
@@ -80,20 +89,18 @@ class Model:
             arrays |= _joined(tuple(string.encode() for string in self.landmarks))
         elif self.landmarks is not None:
             arrays["landmark_vectors"] = self.landmarks
-        write_arrays(
-            path,
-            KIND,
-            {
-                "classifier": header,
-                "landmark_ids": list(self.landmark_ids),
-                "scheme": self.scheme.to_dict() if self.scheme else None,
-                "kernel": dict(self.kernel) if self.kernel else None,
-                "matrix_kind": self.matrix_kind,
-                "molecule": self.molecule,
-                "about": self.about,
-            },
-            arrays,
-        )
+        content = {
+            "classifier": header,
+            "landmark_ids": list(self.landmark_ids),
+            "scheme": self.scheme.to_dict() if self.scheme else None,
+            "kernel": dict(self.kernel) if self.kernel else None,
+            "matrix_kind": self.matrix_kind,
+            "molecule": self.molecule,
+            "about": self.about,
+        }
+        if self.classifier.lift is not None:
+            content["inducing_ids"] = list(self.inducing_ids)
+        write_arrays(path, KIND, content, arrays)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> "Model":
@@ -137,7 +144,12 @@ def _of_parts(header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]], nam
     ids = tuple(str(i) for i in header["landmark_ids"])
     if len(ids) != classifier.n_landmarks:
         raise _refusal("ids and landmarks differ in number")
-    if any(map(has_control, (*ids, *classifier.classes))):
+    inducing_ids = tuple(str(i) for i in header.get("inducing_ids", ()))
+    lift = classifier.lift
+    if len(inducing_ids) != (0 if lift is None else len(lift)):
+        raise _refusal("ids and inducing points differ in number")
+    words = None if lift is None else lift.words
+    if any(map(has_control, (*ids, *inducing_ids, *classifier.classes))):
         raise _refusal("an id or a class has a control character, or one that is not shown")
     landmarks: tuple[bytes, ...] | Objects | None = None
     scheme, kernel = None, header["kernel"]
@@ -153,6 +165,8 @@ def _of_parts(header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]], nam
             raise _refusal("ids and landmarks differ in number")
     elif header["matrix_kind"] not in MATRIX_KINDS:
         raise _refusal(f"its kind of matrix, {header['matrix_kind']!r}, is unknown")
+    if words is not None and (scheme is None or words.letters != scheme.matrix.alphabet):
+        raise _refusal("the words of its lift are not of the letters of its sequences")
     return Model(
         classifier=classifier,
         landmark_ids=ids,
@@ -162,6 +176,7 @@ def _of_parts(header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]], nam
         matrix_kind=header["matrix_kind"],
         molecule=header["molecule"],
         about=dict(header["about"]),
+        inducing_ids=inducing_ids,
     )
 
 
@@ -215,6 +230,7 @@ def final_model(
     :func:`~kreinflow.models.factor_file.factor_table`.
     """
     first = {row: place for place, row in reversed(list(enumerate(dataset.rows.tolist())))}
+    inducing = classifier.inducing_rows
     landmarks: tuple[bytes, ...] | Objects | None = None
     match dataset.payload.take(landmark_rows):
         case Sequences(residues=sequences):
@@ -241,4 +257,7 @@ def final_model(
             "records": len(dataset.ids),
             "versions": package_versions(),
         },
+        inducing_ids=tuple(dataset.ids[first[row]] for row in inducing.tolist())
+        if inducing is not None
+        else (),
     )

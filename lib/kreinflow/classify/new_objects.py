@@ -1,8 +1,9 @@
 """New objects of a file, a batch at a time, with their scores with the landmarks of a model."""
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
+from itertools import compress
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,7 @@ from kreinflow.sequences.fasta import LONGEST, FastaRecord, read_any_fasta
 from kreinflow.sequences.files import STANDARD_INPUT, counted, first_few
 from kreinflow.sequences.matrix_files import DISSIMILARITIES, read_matrix
 from kreinflow.sequences.objects import read_objects
+from kreinflow.sequences.record_vectors import RecordVectors, read_record_vectors
 from kreinflow.views.objects import Viewed
 
 _RECORDS = 4 * TILE  # of a batch, at most
@@ -50,6 +52,8 @@ class Batch:
         ``+`` or ``-``, the strand that is scored, if both were aligned.
     sequences : list of bytes or None
         The residues that are scored.
+    vectors : ndarray of shape (n_scored, n_numbers) or None
+        The user's, for a model that looks at them.
     """
 
     ids: list[str]
@@ -61,11 +65,34 @@ class Batch:
     lengths: FloatArray
     strands: NDArray[Any] | None = None
     sequences: list[bytes] | None = None
+    vectors: FloatArray | None = None
 
     @property
     def objects(self) -> Viewed:
         """The objects that are scored, as views see them."""
-        return Viewed(self.sequences)
+        return Viewed(self.sequences, self.vectors)
+
+    def with_vectors(self, read: RecordVectors) -> "Batch":
+        """Return the objects with their vectors; those that have none are at fault."""
+        places = read.places([self.ids[number] for number in self.scored.tolist()])
+        has = places >= 0
+        missing = {
+            number: f"has no vector in {read.path}. Add it."
+            for number in self.scored[~has].tolist()
+        }
+        return replace(
+            self,
+            faults=self.faults | missing,
+            scored=self.scored[has],
+            scores=self.scores[has],
+            self_scores=self.self_scores[has],
+            lengths=self.lengths[has],
+            strands=None if self.strands is None else self.strands[has],
+            sequences=None
+            if self.sequences is None
+            else list(compress(self.sequences, has.tolist())),
+            vectors=read.values[places[has]],
+        )
 
 
 def score_new(
@@ -74,6 +101,7 @@ def score_new(
     threads: int = 1,
     both_strands: bool = False,
     backend: Backend | None = None,
+    vectors: Path | None = None,
 ) -> Iterator[Batch]:
     """Yield the objects of a file with their scores, in order.
 
@@ -92,13 +120,38 @@ def score_new(
         score with a landmark is higher; the one given if they are equal.
     backend : callable, optional
         What aligns, "auto" if it is left out. 1,000 pairs of each batch are held against parasail.
+    vectors : Path, optional
+        The vectors of the objects by id, for a model that looks at them; see
+        :func:`~kreinflow.sequences.record_vectors.read_record_vectors`.
 
     Raises
     ------
     InputError
-        If the file cannot be read, or does not fit the model. Of FASTA a record at fault is not
-        raised but told in :attr:`Batch.faults`.
+        If a file cannot be read, or does not fit the model. Of FASTA a record at fault is not
+        raised but told in :attr:`Batch.faults`, and so is any object without a vector.
     """
+    lift, width = model.classifier.lift, None
+    if lift is not None and "vectors" in lift.rates and lift.objects.vectors is not None:
+        width = lift.objects.vectors.shape[1]
+    if vectors is None:
+        if width is not None:
+            raise InputError(
+                f"the model looks at vectors of {counted(width, 'number')}. Give those of the new "
+                "objects: --vectors with a table of ids and numbers."
+            )
+        yield from _scored(model, path, threads, both_strands, backend)
+        return
+    if width is None:
+        raise InputError(f"--vectors {vectors}: the model looks at no vectors. Leave it out.")
+    read = read_record_vectors(vectors, width)
+    for batch in _scored(model, path, threads, both_strands, backend):
+        yield batch.with_vectors(read)
+
+
+def _scored(
+    model: Model, path: Path, threads: int, both_strands: bool, backend: Backend | None
+) -> Iterator[Batch]:
+    """Yield the objects of a file with their scores alone."""
     if both_strands and model.molecule != "nucleotide":
         raise InputError(
             "--strand both: the model is not one of nucleotides, so its objects have no other "

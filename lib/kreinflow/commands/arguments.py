@@ -2,12 +2,18 @@
 
 import argparse
 import os
+from pathlib import Path
 
 from kreinflow.errors import InputError
 
 
-def add_alignment_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add how new sequences are aligned: ``--threads`` and ``--strand``."""
+def add_scoring_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add how new objects are scored: ``--vectors``, ``--threads`` and ``--strand``."""
+    parser.add_argument(
+        "--vectors",
+        metavar="TABLE",
+        help="TSV or CSV of ids and numbers, for a model that looks at vectors",
+    )
     parser.add_argument(
         "--threads",
         type=int,
@@ -20,6 +26,11 @@ def add_alignment_arguments(parser: argparse.ArgumentParser) -> None:
         default="given",
         help="both: take the better strand of nucleotides (default: given)",
     )
+
+
+def vectors_of(options: argparse.Namespace) -> Path | None:
+    """Return the table of vectors that the options name, if they name one."""
+    return None if options.vectors is None else Path(options.vectors)
 
 
 def check_at_least_one(option: str, value: int) -> None:

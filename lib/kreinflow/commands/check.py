@@ -39,12 +39,16 @@ def _check_one(config: Mapping[str, Any], name: str, data: Path) -> None:
     from kreinflow.scores import read_scheme, transforms_of
     from kreinflow.sequences.folds import assign_folds
     from kreinflow.sequences.partition import partition_of
+    from kreinflow.sequences.record_vectors import shared_vectors, with_vectors
     from kreinflow.sequences.sources.registry import make_source
     from kreinflow.sequences.unknown import without_unknown
 
     plan, part = DatasetPlan(config, name), config["datasets"][name]
     source = make_source(part["source"], data)
     whole = source.load(source.alphabet(part["scoring"]), config["seed"], part["unknown"])
+    if part["vectors"] is not None:
+        whole = with_vectors(whole, data / part["vectors"])
+        print(f"kreinflow: {name}: {shared_vectors(whole)}.", file=sys.stderr)
     dataset = without_unknown(whole, part["unknown"])
     partition = partition_of(
         assign_folds(part["folds"], dataset, config["seed"], data, part["source"]), dataset

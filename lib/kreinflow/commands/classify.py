@@ -5,7 +5,7 @@ import sys
 import time
 from pathlib import Path
 
-from kreinflow.commands.arguments import add_alignment_arguments, check_at_least_one
+from kreinflow.commands.arguments import add_scoring_arguments, check_at_least_one, vectors_of
 from kreinflow.commands.outputs import output
 from kreinflow.errors import InputError
 
@@ -30,7 +30,7 @@ def add(parser: argparse.ArgumentParser) -> None:
         metavar="TSV",
         help="file to write, packed if it ends in .gz; - or none: standard output",
     )
-    add_alignment_arguments(parser)
+    add_scoring_arguments(parser)
     parser.add_argument(
         "--backend",
         choices=BACKENDS,
@@ -83,7 +83,7 @@ def _classify(options: argparse.Namespace) -> None:
             rate = done / max(time.monotonic() - start, 1e-9)
             print(f"{done} records, {rate:.0f} a second", end="\r", file=sys.stderr, flush=True)
 
-    with output("-o", options.output, options.model, options.input) as write:
+    with output("-o", options.output, options.model, options.input, options.vectors) as write:
         model = Model.load(options.model)
         tables = classify_batches(
             model,
@@ -92,6 +92,7 @@ def _classify(options: argparse.Namespace) -> None:
             options.strand == "both",
             None if options.strict else first_faults(lambda line: print(line, file=sys.stderr)),
             backend_named(options.backend),
+            vectors_of(options),
         )
         counts = write_tables(tables, write, progress)
     print(

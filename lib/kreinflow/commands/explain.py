@@ -1,13 +1,13 @@
-"""``kreinflow explain``: which landmarks carried one decision."""
+"""``kreinflow explain``: which landmarks or training records carried one decision."""
 
 import argparse
 import sys
 from pathlib import Path
 
-from kreinflow.commands.arguments import add_alignment_arguments, check_at_least_one
+from kreinflow.commands.arguments import add_scoring_arguments, check_at_least_one, vectors_of
 from kreinflow.commands.outputs import is_standard_output, output
 
-HELP = "tell which landmarks carried one decision"
+HELP = "tell which landmarks or training records carried one decision"
 
 
 def add(parser: argparse.ArgumentParser) -> None:
@@ -16,18 +16,22 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("input", metavar="INPUT", help="as for classify")
     parser.add_argument("--id", required=True, help="the record to explain")
     parser.add_argument(
-        "--show", type=int, default=10, metavar="N", help="landmarks to show (default: 10)"
+        "--show",
+        type=int,
+        default=10,
+        metavar="N",
+        help="landmarks or records to show (default: 10)",
     )
     parser.add_argument(
-        "--alignment", action="store_true", help="show the alignments with these landmarks too"
+        "--alignment", action="store_true", help="show the alignments with the first landmarks too"
     )
     parser.add_argument(
         "-o",
         "--output",
         metavar="TSV",
-        help="write the table of all landmarks; - is standard output, .gz packs",
+        help="write the table of all landmarks or records; - is standard output, .gz packs",
     )
-    add_alignment_arguments(parser)
+    add_scoring_arguments(parser)
 
 
 def run(options: argparse.Namespace) -> None:
@@ -38,7 +42,7 @@ def run(options: argparse.Namespace) -> None:
         _, text = _explained(options)
         print(text, end="")
         return
-    with output("-o", options.output, options.model, options.input) as write:
+    with output("-o", options.output, options.model, options.input, options.vectors) as write:
         table, text = _explained(options)
         write(table)
     # The table stays one where both would go to standard output.
@@ -46,14 +50,14 @@ def run(options: argparse.Namespace) -> None:
 
 
 def _explained(options: argparse.Namespace) -> tuple[str, str]:
-    """Return the table of all landmarks, and the explanation."""
+    """Return the table of all landmarks or records, and the explanation."""
     from kreinflow.artifacts import table_text
     from kreinflow.classify.explanation import alignments, explain, explanation_text
     from kreinflow.classify.model_file import Model
 
     model = Model.load(options.model)
     path, both = Path(options.input), options.strand == "both"
-    found = explain(model, path, options.id, options.threads, both)
+    found = explain(model, path, options.id, options.threads, both, vectors_of(options))
     text = explanation_text(found, options.show)
     if options.alignment:
         for id, alignment in alignments(model, found, options.show):

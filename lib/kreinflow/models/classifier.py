@@ -48,6 +48,9 @@ class LandmarkClassifier:
         A prediction whose probability is below it is flagged. Above 1: all are.
     about : dict
         The recipe and the figures of its training, for people.
+    inducing_rows, inducing_classes : ndarray of shape (p,) or None
+        Of a lift: the distinct rows of its inducing points in the training data, and the codes of
+        their classes.
     """
 
     classes: tuple[str, ...]
@@ -61,6 +64,8 @@ class LandmarkClassifier:
     reject_threshold: float
     about: dict[str, Any] = field(default_factory=dict)
     lift: Lift | None = None
+    inducing_rows: IntArray | None = None
+    inducing_classes: IntArray | None = None
 
     @property
     def n_landmarks(self) -> int:
@@ -71,6 +76,11 @@ class LandmarkClassifier:
     def looks_at_objects(self) -> bool:
         """Whether it needs more of an object than its scores."""
         return self.lift is not None and any(view != SCORES for view in self.lift.rates)
+
+    @property
+    def looks_at_vectors(self) -> bool:
+        """Whether it needs the vector of an object."""
+        return self.lift is not None and "vectors" in self.lift.rates
 
     def decision_function(
         self,
@@ -161,6 +171,10 @@ class LandmarkClassifier:
             lift_header, lift_arrays = self.lift.to_parts()
             header["lift"] = lift_header
             arrays |= {f"lift_{name}": array for name, array in lift_arrays.items()}
+            assert self.inducing_rows is not None, "inducing points that nobody knows"
+            assert self.inducing_classes is not None, "inducing points without classes"
+            arrays["inducing_rows"] = self.inducing_rows
+            arrays["inducing_classes"] = self.inducing_classes
         if self.centring is not None:
             arrays["centring_means"] = self.centring.landmark_means
             arrays["centring_grand_mean"] = np.array([self.centring.grand_mean])
@@ -188,6 +202,7 @@ class LandmarkClassifier:
         if (lift := header.get("lift")) is not None:
             p = int(lift["inducing"])
             shapes |= {f"lift_{name}": size for name, size in Lift.sizes(lift, m).items()}
+            shapes |= {"inducing_rows": ("i", (p,)), "inducing_classes": ("i", (p,))}
         most = {"m": p, "c": len(header["classes"]), "r": p, "s": n_records}
         for name, letters in KINDS[header["kind"]].shapes.items():
             shapes[name] = ("f", tuple(most[letter] for letter in letters))
@@ -226,7 +241,7 @@ class LandmarkClassifier:
                 raise ValueError("its classes and landmarks do not agree")
             if header["kind"] not in KINDS:
                 raise ValueError(f"its kind {header['kind']!r} is unknown")
-            lift = None
+            lift, inducing = None, {}
             if header.get("lift") is not None:
                 lift = Lift.from_parts(
                     header["lift"],
@@ -237,6 +252,13 @@ class LandmarkClassifier:
                     },
                     m,
                 )
+                inducing = {key: arrays[key] for key in ("inducing_rows", "inducing_classes")}
+                for key, limit in zip(inducing, (np.inf, k), strict=True):
+                    own = inducing[key]
+                    if own.shape != (len(lift),) or own.dtype.kind != "i":
+                        raise ValueError(f"{key} is {own.dtype} {own.shape}, not ({len(lift)},)")
+                    if own.min() < 0 or own.max() >= limit:
+                        raise ValueError(f"{key} holds numbers that are out of range")
             decision = KINDS[header["kind"]].from_arrays(arrays, len(lift) if lift else m, k)
             temperature, threshold = float(header["temperature"]), float(header["reject_threshold"])
             if not (0 < temperature < np.inf and 0 <= threshold < 2):
@@ -257,6 +279,7 @@ class LandmarkClassifier:
                 reject_threshold=threshold,
                 about=dict(header["about"]),
                 lift=lift,
+                **inducing,
             )
         except (KeyError, IndexError, TypeError, ValueError, AttributeError) as error:
             raise InputError(

@@ -133,8 +133,7 @@ class Run:
     @cached_property
     def objects(self) -> Viewed:
         """The distinct rows as views see them."""
-        payload = self.dataset.payload
-        return Viewed(payload.residues if isinstance(payload, Sequences) else None)
+        return objects_of(self.dataset)
 
     def lifting(
         self, part: TrainingPart, letters: str, seed: int, recipe: Mapping[str, Any]
@@ -173,6 +172,15 @@ class Run:
             groups=self._group_names[mask],
             classes=self.dataset.classes,
         )
+
+
+def objects_of(dataset: Dataset) -> Viewed:
+    """Return the distinct rows of a data set as views see them."""
+    payload = dataset.payload
+    return Viewed(
+        payload.residues if isinstance(payload, Sequences) else None,
+        dataset.vectors,
+    )
 
 
 def open_run(files: Any) -> Run:
@@ -247,6 +255,7 @@ def predict_unknown(
     fold: str,
     recipe: str,
     classifier: LandmarkClassifier,
+    objects: Viewed | None = None,
 ) -> pd.DataFrame:
     """Return the predictions of one classifier for the records held out as unknown.
 
@@ -260,6 +269,8 @@ def predict_unknown(
         Rows of all landmarks, and of the classifier's.
     fold, recipe : str
     classifier : LandmarkClassifier
+    objects : Viewed, optional
+        The distinct rows of the records as views see them.
 
     Returns
     -------
@@ -273,7 +284,10 @@ def predict_unknown(
         [
             *tile_map(
                 lambda tile: classifier.predict_proba(
-                    np.asarray(scores[rows[tile]])[:, places], own[tile], lengths[tile]
+                    np.asarray(scores[rows[tile]])[:, places],
+                    own[tile],
+                    lengths[tile],
+                    None if objects is None else objects.take(rows[tile]),
                 ),
                 len(rows),
             )

@@ -101,6 +101,8 @@ class Training:
             landmark_lengths=landmarks.lengths[landmarks.rows],
             centring=kernel.centring,
             lift=None if lifted is None else lifted.lift,
+            inducing_rows=None if lifted is None else problem.landmarks.rows,
+            inducing_classes=None if lifted is None else problem.landmarks.classes,
             temperature=float(calibrator.temperature_),
             reject_threshold=self.reject.threshold(probabilities, truth),
             about={"recipe": dict(recipe), "learner": dict(settings), "reject": self.reject.stated},

@@ -11,6 +11,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from kreinflow.artifacts import (
+    open_array,
     read_json,
     read_table,
     write_array,
@@ -24,6 +25,8 @@ from kreinflow.sequences.payload import DISTINCT_FILE, Matrix, Payload, Sequence
 
 P = TypeVar("P", bound=Payload)
 _TABLES = ("records.tsv", DISTINCT_FILE)
+VIEW_FILE = "view.npy"
+"""The user's vector of each distinct row, if the data set has them."""
 
 
 @dataclass(frozen=True)
@@ -54,6 +57,9 @@ load`."""
     what :func:`write_dataset` writes."""
     organisms: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """Of each record, where the input says it: ``taxonomy`` (NCBI's number) and ``organism``."""
+    vectors: NDArray[np.float64] | None = None
+    """Of shape (distinct rows, numbers): what the user knows of each row beside its scores; see
+    :mod:`kreinflow.sequences.record_vectors`."""
 
     @cached_property
     def first_alike(self) -> NDArray[np.int64]:
@@ -117,7 +123,7 @@ def write_dataset(folder: Path, dataset: Dataset) -> None:
     ``records.tsv`` has the columns id, label and row, and taxonomy and organism where the input
     says them of all records; ``distinct.tsv`` has digest, length and sequence, one line for each
     row: the sequence, or with length 0 the string or nothing. The numbers are ``matrix.npy`` or
-    ``vectors.npy``. The summary has the checksums of the tables.
+    ``vectors.npy``, those of a view ``view.npy``. The summary has the checksums of the tables.
     """
     write_table(
         folder / "records.tsv",
@@ -142,6 +148,8 @@ def write_dataset(folder: Path, dataset: Dataset) -> None:
     )
     for file, values in dataset.payload.arrays().items():
         write_array(folder / file, values)
+    if dataset.vectors is not None:
+        write_array(folder / VIEW_FILE, dataset.vectors)
     write_json(
         folder / "summary.json",
         {
@@ -184,7 +192,7 @@ def _check_table(path: Path, checksum: str) -> None:
 
 
 def read_dataset(folder: Path) -> Dataset:
-    """Read what :func:`write_dataset` wrote; matrix and vectors are read-only memory maps.
+    """Read what :func:`write_dataset` wrote; numbers are read-only memory maps.
 
     Raises
     ------
@@ -206,7 +214,10 @@ def read_dataset(folder: Path) -> Dataset:
         text=("id", "label", "taxonomy", "organism"),
     )
     digests, payload = payload_type(summary).read(folder, summary)
-    classes = tuple(summary["classes"])
+    classes, vectors = tuple(summary["classes"]), None
+    if "vectors" in summary["statistics"]:
+        advice = f"Delete the folder {folder} and run again."
+        vectors = open_array(folder / VIEW_FILE, 2, advice)
     rows = records["row"].to_numpy()
     labels = pd.Index(classes).get_indexer(pd.Index(records["label"]))
     fits = (
@@ -214,6 +225,7 @@ def read_dataset(folder: Path) -> Dataset:
         and rows.dtype.kind == "i"
         and _covers(rows, len(digests))
         and payload.fits(len(digests))
+        and (vectors is None or len(vectors) == len(digests))
     )
     if not fits:
         raise InputError(
@@ -232,4 +244,5 @@ def read_dataset(folder: Path) -> Dataset:
         organisms={
             name: tuple(records[name]) for name in ("taxonomy", "organism") if name in records
         },
+        vectors=vectors,
     )

@@ -84,4 +84,5 @@ def without_unknown(dataset: Dataset, unknown: Sequence[str]) -> Dataset:
             name: tuple(values[record] for record in kept.tolist())
             for name, values in dataset.organisms.items()
         },
+        vectors=None if dataset.vectors is None else dataset.vectors[rows],
     )

@@ -140,7 +140,7 @@ class Lift:
             "words": None,
         }
         arrays: dict[str, NDArray[Any]] = {"scores": self.scores}
-        if self.words is not None and self.objects.sequences is not None:
+        if "words" in self.rates and self.words is not None and self.objects.sequences is not None:
             header["words"] = {"lengths": list(self.words.lengths), "letters": self.words.letters}
             header["residues"] = sum(map(len, self.objects.sequences))
             arrays |= joined(self.objects.sequences)
@@ -172,9 +172,10 @@ class Lift:
             If they do not fit together.
         """
         form, scores = header["kernel"], arrays["scores"]
-        rates = {str(view): float(rate) for view, rate in header["rates"].items()}
+        # A file has its keys in the order of the alphabet, and sums round by their order.
+        rates = {view: float(header["rates"][view]) for view in VIEWS if view in header["rates"]}
         p = int(header["inducing"])
-        if form not in FORMS or not rates or not set(rates) <= set(VIEWS):
+        if form not in FORMS or not rates or len(rates) != len(header["rates"]):
             raise ValueError("its lift is unknown")
         if not all(0 < rate < np.inf for rate in rates.values()):
             raise ValueError("its rates are out of range")

@@ -1,0 +1,154 @@
+"""Vectors of records: what a user knows of them beside their scores, such as embeddings."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+
+from kreinflow.errors import InputError
+from kreinflow.numerics import FloatArray, IntArray
+from kreinflow.provenance import file_sha256
+from kreinflow.sequences.collapse import listed
+from kreinflow.sequences.dataset import Dataset
+from kreinflow.sequences.files import check_file, counted, first_few, name_endings
+from kreinflow.sequences.matrix_files import LARGEST_ENTRY, read_matrix
+
+ENDINGS = (".csv", ".tsv")
+
+
+@dataclass(frozen=True, eq=False)
+class RecordVectors:
+    """A table of vectors.
+
+    Parameters
+    ----------
+    path : Path
+        Where they come from, for messages.
+    ids : tuple of str
+    values : ndarray of shape (n_ids, n_numbers)
+    """
+
+    path: Path
+    ids: tuple[str, ...]
+    values: FloatArray
+
+    @property
+    def width(self) -> int:
+        """Numbers of a vector."""
+        return int(self.values.shape[1])
+
+    @cached_property
+    def _places(self) -> dict[str, int]:
+        return {id: place for place, id in enumerate(self.ids)}
+
+    def places(self, ids: Sequence[str]) -> IntArray:
+        """Return the row of each id in the table, -1 where it has none."""
+        return np.array([self._places.get(id, -1) for id in ids], dtype=np.int64)
+
+
+def check_vectors_file(path: Path) -> None:
+    """Refuse a file that cannot hold vectors by id, by its name and first byte alone.
+
+    Raises
+    ------
+    InputError
+    """
+    if name_endings(path)[1] not in ENDINGS:
+        raise InputError(
+            f"{path}: vectors by id are a table with the ids in the first column. Name it .tsv or "
+            ".csv (or these with .gz)."
+        )
+    check_file(path)
+
+
+def read_record_vectors(path: Path, width: int | None = None) -> RecordVectors:
+    """Read a ``.tsv[.gz]`` or ``.csv[.gz]`` table: an id, then the numbers of its vector.
+
+    Parameters
+    ----------
+    path : Path
+        See :func:`~kreinflow.sequences.matrix_files.read_matrix`.
+    width : int, optional
+        Numbers of a vector of the model that is to see them.
+
+    Raises
+    ------
+    InputError
+        If the file cannot be read, has no ids or one twice, an entry is not a finite number or is
+        too large, or it has another number of columns than ``width``.
+    """
+    check_vectors_file(path)
+    read = read_matrix(path, square=False)
+    if read.ids is None:
+        raise InputError(
+            f"{path}: its first column has numbers where the ids of the records are expected. If "
+            "these numbers are the ids, call the column id in a header."
+        )
+    values = np.asarray(read.values, dtype=np.float64)
+    found = values.shape[1]
+    if width is not None and found != width:
+        raise InputError(
+            f"{path}: has {counted(found, 'column')} of numbers where the vectors of the model "
+            f"have {width}. Give the numbers that the model was trained on, in the same order."
+        )
+    wrong = np.argwhere(~(np.abs(values) <= LARGEST_ENTRY))
+    if len(wrong):
+        row, column = wrong[0].tolist()
+        raise InputError(
+            f"{path}, row {row + 1} ({read.ids[row]}), column {column + 2}: "
+            f"{values[row, column]:.6g} is not a finite number, or above {LARGEST_ENTRY:g} in "
+            "size. Correct it."
+        )
+    return RecordVectors(path, read.ids, values)
+
+
+def with_vectors(dataset: Dataset, path: Path) -> Dataset:
+    """Return the data set with the vectors of a table.
+
+    Records of one distinct row share the vector of the first of them. The ``statistics`` get the
+    key ``vectors``: ``columns``, and ``differ``, the records whose own vector is another. Ids of
+    the table that are no record are left out.
+
+    Raises
+    ------
+    InputError
+        As :func:`read_record_vectors`, or if a record has no vector.
+    """
+    read = read_record_vectors(path)
+    places = read.places(dataset.ids)
+    missing = [id for id, place in zip(dataset.ids, places.tolist(), strict=True) if place < 0]
+    if missing:
+        raise InputError(
+            f"{path}: has no vector for {len(missing)} of the {counted(len(places), 'record')}: "
+            f"{first_few(missing)}. Add them, or remove the records."
+        )
+    _, first = np.unique(dataset.rows, return_index=True)
+    vectors = read.values[places[first]]
+    others = np.flatnonzero(places != places[first][dataset.rows])
+    differ = [
+        record
+        for record in others.tolist()
+        if not np.array_equal(read.values[places[record]], vectors[dataset.rows[record]])
+    ]
+    statistics = dataset.statistics | {
+        "vectors": {
+            "columns": read.width,
+            "differ": listed([dataset.ids[record] for record in differ]),
+        },
+        "files": dataset.statistics.get("files", {}) | {path.name: file_sha256(path)},
+    }
+    return replace(dataset, vectors=vectors, statistics=statistics)
+
+
+def shared_vectors(dataset: Dataset) -> str:
+    """Return how many numbers the vectors of a data set have, and which records have others'."""
+    said = dataset.statistics["vectors"]
+    text = f"vectors of {counted(said['columns'], 'number')}"
+    if differ := said["differ"]["count"]:
+        text += (
+            f"; {counted(differ, 'record')} identical to an earlier one, whose other vector stands "
+            f"for both: {first_few(said['differ']['examples'])}"
+        )
+    return text

@@ -1,0 +1,113 @@
+"""Vectors of records: found by their ids, one for each distinct row, refused where they lack."""
+
+import gzip
+
+import numpy as np
+import pytest
+
+from kreinflow.errors import InputError
+from kreinflow.provenance import file_sha256
+from kreinflow.sequences.dataset import read_dataset, write_dataset
+from kreinflow.sequences.record_vectors import (
+    check_vectors_file,
+    read_record_vectors,
+    shared_vectors,
+    with_vectors,
+)
+from kreinflow.sequences.sources.registry import make_source
+from kreinflow.sequences.unknown import without_unknown
+from small_inputs import PROTEIN, families, fasta_source, write_fasta
+
+RECORDS = families(3, each=4)
+IDS = [id for id, _, _ in RECORDS]
+
+
+def table(path, rows, header="id\tx\ty\n"):
+    text = header + "".join("\t".join(map(str, row)) + "\n" for row in rows)
+    path.write_bytes(gzip.compress(text.encode()) if path.suffix == ".gz" else text.encode())
+    return path
+
+
+@pytest.fixture
+def dataset(tmp_path):
+    """Twelve records of which the second has the sequence of the first."""
+    records = list(RECORDS)
+    records[1] = (*records[1][:2], records[0][2])
+    write_fasta(tmp_path / "x.fasta", records)
+    source = make_source(fasta_source() | {"min_class_size": 2}, tmp_path)
+    return source.load(PROTEIN, 1)
+
+
+def test_each_distinct_row_has_the_vector_of_its_first_record(dataset, tmp_path):
+    rows = [(id, i, -i / 3) for i, id in enumerate(IDS)]
+    order = np.random.default_rng(1).permutation(len(rows))
+    path = table(tmp_path / "v.tsv.gz", [("other", 7, 7), *(rows[i] for i in order)])
+    found = with_vectors(dataset, path)
+    first = {row: i for i, row in reversed(list(enumerate(dataset.rows.tolist())))}
+    wanted = [[first[row], -first[row] / 3] for row in range(len(dataset.digests))]
+    np.testing.assert_array_equal(found.vectors, wanted)
+    assert found.statistics["vectors"] == {
+        "columns": 2,
+        "differ": {"count": 1, "examples": [IDS[1]]},
+    }
+    assert found.statistics["files"]["v.tsv.gz"] == file_sha256(path)
+    assert shared_vectors(found).endswith(f"other vector stands for both: {IDS[1]}")
+    rows[1] = (IDS[1], *rows[0][1:])  # twins that agree are nothing to tell
+    alike = with_vectors(dataset, table(tmp_path / "v.tsv", rows))
+    assert shared_vectors(alike) == "vectors of 2 numbers"
+
+
+def test_they_are_kept_with_the_data_set(dataset, tmp_path):
+    found = with_vectors(
+        dataset, table(tmp_path / "v.tsv", [(id, i, 0.1) for i, id in enumerate(IDS)])
+    )
+    write_dataset(tmp_path / "out", found)
+    again = read_dataset(tmp_path / "out")
+    np.testing.assert_array_equal(again.vectors, found.vectors)
+    assert isinstance(again.vectors, np.memmap)
+    left = without_unknown(again, ["a"])
+    np.testing.assert_array_equal(left.vectors, found.vectors[-8:])
+    data = (tmp_path / "out" / "view.npy").read_bytes()
+    (tmp_path / "out" / "view.npy").write_bytes(data[:-8])
+    with pytest.raises(InputError, match="view.npy.*run again"):
+        read_dataset(tmp_path / "out")
+    write_dataset(tmp_path / "none", dataset)
+    assert read_dataset(tmp_path / "none").vectors is None
+    assert not (tmp_path / "none" / "view.npy").exists()
+
+
+def test_numbers_may_be_ids_under_a_header(tmp_path):
+    read = read_record_vectors(table(tmp_path / "v.tsv", [(12, 1, 2), (7, 3, 4)]))
+    assert read.ids == ("12", "7")
+    assert read.places(["7", "8", "12"]).tolist() == [1, -1, 0]
+
+
+@pytest.mark.parametrize(
+    ("rows", "message"),
+    [
+        ([(id, 1, 2) for id in IDS[2:]], f"no vector for 2 of the 12 records: {IDS[0]}, {IDS[1]}"),
+        ([(IDS[0], 1, 2), (IDS[0], 1, 2)], f"'{IDS[0]}' of row 2 stands twice"),
+        ([(IDS[0], 1, 2), (IDS[1], 1, "nan")], rf"row 2 \({IDS[1]}\), column 3: nan is not a fin"),
+        ([(IDS[0], "inf", 2)], rf"row 1 \({IDS[0]}\), column 2: inf is not a finite number"),
+        ([(IDS[0], 1e70, 2)], "column 2: 1e\\+70 is not a finite number, or above 1e\\+60"),
+        ([(IDS[0], "much", 2)], "'much' is not a number"),
+        ([(IDS[0], 1)], "its header has 3 fields, the row below it 2"),
+        ([], "has a header, but no rows"),
+    ],
+)
+def test_tables_that_are_refused(dataset, tmp_path, rows, message):
+    with pytest.raises(InputError, match=message):
+        with_vectors(dataset, table(tmp_path / "v.tsv", rows))
+
+
+def test_files_that_are_refused(tmp_path):
+    for read in (check_vectors_file, read_record_vectors):
+        with pytest.raises(InputError, match="v.npy: vectors by id are a table.*Name it .tsv or"):
+            read(tmp_path / "v.npy")
+        with pytest.raises(InputError, match="none.tsv"):
+            read(tmp_path / "none.tsv")
+    with pytest.raises(InputError, match="call the column id in a header"):
+        read_record_vectors(table(tmp_path / "v.tsv", [(1, 2, 3), (4, 5, 6)], header=""))
+    path = table(tmp_path / "v.tsv", [("p", 2, 3)])
+    with pytest.raises(InputError, match="has 2 columns of numbers where the vectors.*have 3"):
+        read_record_vectors(path, 3)
