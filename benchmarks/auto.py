@@ -146,7 +146,9 @@ def learned(
         fits = InnerFits(inner_partition(part, config["inner_folds"], seed, fold))
         own = [recipe for recipe in config["recipes"] if recipe["selector"] == name]
         entries = make_factors(landmarks, part, transforms, own)
-        training = Training(landmarks, part, fits, RejectRule(config["reject_error"]), seed)
+        lifting = partial(run.lifting, part, scheme.matrix.alphabet, seed)
+        rule = RejectRule(config["reject_error"])
+        training = Training(landmarks, part, fits, rule, seed, lifting)
         recipes = training.train_recipes(
             own, config["learners"], transforms, partial(embedding_of, entries)
         )
