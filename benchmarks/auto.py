@@ -128,7 +128,8 @@ def learned(
 ) -> Iterator[tuple[dict[str, Any], pd.DataFrame]]:
     """Yield the inner figures and the predictions of each recipe."""
     scores = MatrixScores(dataset.payload_as(Aligned).scores)
-    names = sorted({recipe["transform"] for recipe in config["recipes"]})
+    named = [*config["recipes"], *config["selectors"].values()]
+    names = sorted({one["transform"] for one in named if one.get("transform")})
     transforms = transforms_of(names, config["transforms"], scheme)
     seed, parts, training = config["seed"], training_parts(partition), partition.training(fold)
     stage = LandmarkStage(dataset, scores, transforms, seed, training, fold, parts)

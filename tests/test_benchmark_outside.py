@@ -105,3 +105,21 @@ def test_the_second_class_has_the_large_values(outside):
     assert found["accuracy"] == pytest.approx(2 / 3)
     three = outside.measured(["a", "b", "c"], ["a", "b", "c"], np.array([1.0, 2.0, 3.0]))
     assert np.isnan(three["auc"])
+
+
+def test_each_recipe_of_a_config_is_a_row(outside, packages, tmp_path, monkeypatch):
+    """Its transform need not be that of its selector."""
+    pairs = outside.load("acp", packages)
+    monkeypatch.setitem(outside.KINDS, "acp", lambda random: pairs)
+    config = tmp_path / "recipes.yaml"
+    config.write_text(
+        "selectors: {some: {method: kmeans++, transform: log, budget: 10}}\n"
+        "learners: {nearest: {method: nearest_landmark}}\n"
+        "recipes:\n"
+        "- {name: one, transform: normalised, selector: some, learner: nearest}\n"
+        "- {name: two, transform: sqrt, selector: some, learner: nearest}\n"
+    )
+    rows = outside.methods(config)
+    assert list(rows) == ["one", "two"]
+    dataset, scheme = outside.sequences_of("acp")
+    assert {row(dataset, scheme)["chosen"] for row in rows.values()} == {"one", "two"}
