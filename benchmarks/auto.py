@@ -128,7 +128,8 @@ def learned(
 ) -> Iterator[tuple[dict[str, Any], pd.DataFrame]]:
     """Yield the inner figures and the predictions of each recipe."""
     scores = MatrixScores(dataset.payload_as(Aligned).scores)
-    names = sorted({recipe["transform"] for recipe in config["recipes"]})
+    named = [*config["recipes"], *config["selectors"].values()]
+    names = sorted({one["transform"] for one in named if one.get("transform")})
     transforms = transforms_of(names, config["transforms"], scheme)
     seed, parts, training = config["seed"], training_parts(partition), partition.training(fold)
     stage = LandmarkStage(dataset, scores, transforms, seed, training, fold, parts)
@@ -146,7 +147,9 @@ def learned(
         fits = InnerFits(inner_partition(part, config["inner_folds"], seed, fold))
         own = [recipe for recipe in config["recipes"] if recipe["selector"] == name]
         entries = make_factors(landmarks, part, transforms, own)
-        training = Training(landmarks, part, fits, RejectRule(config["reject_error"]), seed)
+        lifting = partial(run.lifting, part, scheme.matrix.alphabet, seed)
+        rule = RejectRule(config["reject_error"])
+        training = Training(landmarks, part, fits, rule, seed, lifting)
         recipes = training.train_recipes(
             own, config["learners"], transforms, partial(embedding_of, entries)
         )

@@ -61,7 +61,8 @@ rule run_competitor:
         "../envs/learning.yaml"
     threads: CONFIG["alignment"]["threads"]
     resources:
-        mem_mb=scale(2 * BASE_MB, 100),
+        learning_memory_mb=CONFIG["learning"]["memory_mb"],
+        mem_mb=megabytes(competitor_mb),
         runtime=minutes("run_competitor", competitor_seconds),
     params:
         scoring=setting("scoring"),

@@ -10,9 +10,11 @@ import safetensors
 from kreinflow import costs
 from kreinflow.alignment.scoring import by_parasail
 from kreinflow.artifacts import read_json
+from kreinflow.competitors.words import INNER_FOLDS, LEARNER, LIFT, WordsAlone
 from kreinflow.costs import BASE_MB, Seconds
 from kreinflow.errors import InputError
 from kreinflow.landmarks.selector import count_landmarks
+from kreinflow.learners.registry import make_learner
 from kreinflow.sequences.payload import DISTINCT_FILE, VECTORS_FILE
 
 
@@ -287,8 +289,25 @@ def homology_mb(wildcards, input):
     return dataset_mb(wildcards, input) + costs.grouping_mb(statistics_of(input))
 
 
+def word_recipe(statistics):
+    """The columns and the learner of the competitor that learns from words alone."""
+    return min(LIFT["inducing"], costs.records(statistics)), [make_learner(LEARNER)]
+
+
 def competitor_seconds(wildcards, input):
-    return costs.competitor_seconds(statistics_of(input), tested_share(wildcards))
+    statistics, tested = statistics_of(input), tested_share(wildcards)
+    if wildcards.competitor == WordsAlone.name:
+        return costs.training_seconds(statistics, *word_recipe(statistics), INNER_FOLDS, tested)
+    return costs.competitor_seconds(statistics, tested)
+
+
+def competitor_mb(wildcards, input):
+    if wildcards.competitor != WordsAlone.name:
+        return 2 * BASE_MB + 100 * present_mb(input)
+    statistics, tested = statistics_of(input), tested_share(wildcards)
+    columns, learners = word_recipe(statistics)
+    most = CONFIG["learning"]["memory_mb"]
+    return costs.learning_mb(statistics, columns, most, learners, tested)
 
 
 def ours_seconds(wildcards, input):

@@ -14,7 +14,10 @@ from kreinflow.scores import read_scheme
 from kreinflow.sequences.dataset import read_dataset
 from kreinflow.sequences.partition import read_partition
 
-with logged(snakemake.log[0]) as console, limited(snakemake.threads):
+with (
+    logged(snakemake.log[0]) as console,
+    limited(snakemake.threads, snakemake.resources.learning_memory_mb),
+):
     files, params, wildcards = snakemake.input, snakemake.params, snakemake.wildcards
     dataset = read_dataset(Path(files.records).parent)
     scheme = read_scheme(dataset, params.scoring, params.data)

@@ -44,10 +44,11 @@ def test_a_kind_of_folds_that_tests_nothing_does_not_end_the_run(workflow):
 def test_our_row_is_the_inner_choice_of_the_run(finished):
     assert finished.jobs() == {}
     before = (finished.folder / "results/small/columns/alignments.json").read_bytes()
-    wanted = [f"results/small/compare/{name}/r0f1.tsv" for name in ("kreinflow", "smith_waterman")]
+    names = ("kreinflow", "smith_waterman", "words")
+    wanted = [f"results/small/compare/{name}/r0f1.tsv" for name in names]
     done = finished.run("--", *wanted)
     assert "measure_ours" in done.stdout + done.stderr
-    ours, neighbour = (
+    ours, neighbour, words = (
         read_table(finished.folder / path, ["accuracy", "reason"], ["reason", "version"]).iloc[0]
         for path in wanted
     )
@@ -60,8 +61,9 @@ def test_our_row_is_the_inner_choice_of_the_run(finished):
     assert ours["accuracy"] == honest["accuracy"]
     assert ours["macro_f1"] == pytest.approx(honest["macro_f1"], abs=1e-12)
     assert ours["records"] == neighbour["records"] == honest["records"]
-    assert neighbour["reason"] == ""
+    assert neighbour["reason"] == words["reason"] == ""
     assert neighbour["alignments_per_query"] > ours["alignments_per_query"]
+    assert words["alignments_per_query"] == 0
     seconds = [
         row[name] for row in (ours, neighbour) for name in ("train_seconds", "query_seconds")
     ]

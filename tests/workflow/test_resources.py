@@ -10,6 +10,7 @@ import yaml
 
 from kreinflow import costs
 from kreinflow.artifacts import write_array, write_arrays, write_json
+from kreinflow.competitors.words import INNER_FOLDS, LEARNER, LIFT
 from kreinflow.configuration import complete_configuration
 from kreinflow.costs import Seconds
 from kreinflow.learners.registry import make_learner
@@ -90,6 +91,7 @@ PROFILE = yaml.safe_load((ROOT / "profiles" / "slurm" / "config.yaml").read_text
 GROUPS = dict(line.split("=") for line in PROFILE["groups"])
 COMPONENTS = {k: int(v) for k, v in (line.split("=") for line in PROFILE["group-components"])}
 FOLD = {"fold": "r0f0"}
+BLAST, WORDS = FOLD | {"competitor": "blast"}, FOLD | {"competitor": "words"}
 MEB, UNIFORM = FOLD | {"selector": "meb"}, FOLD | {"selector": "uniform"}
 MEGABYTES = 150  # of the inputs
 
@@ -103,7 +105,10 @@ QUESTIONS = {
     "unknown_memory": ("score_unknown", "mem_mb", {}, "table", 3),
     "gathering": ("gather_columns", "runtime", {}, "tables"),
     "clusters": ("assign_homology_folds", "runtime", {}, "table", 2),
-    "competitor": ("run_competitor", "runtime", FOLD, "table", 1, 2),
+    "competitor": ("run_competitor", "runtime", BLAST, "table", 1, 2),
+    "competitor_memory": ("run_competitor", "mem_mb", BLAST, "table", 2),
+    "words": ("run_competitor", "runtime", WORDS, "table", 1, 2),
+    "words_memory": ("run_competitor", "mem_mb", WORDS, "table"),
     "reading": ("read_dataset", "mem_mb", {}, "table"),
     "folds": ("assign_folds", "runtime", {}, "table"),
     "selection": ("select_landmarks", "runtime", UNIFORM, "candidates"),
@@ -246,6 +251,15 @@ def test_minutes_follow_what_a_job_does(asked):
     assert asked["clusters"] == costs.minutes(costs.clustering_seconds(STATISTICS), attempt=2)
     assert asked["competitor"] == costs.minutes(
         costs.competitor_seconds(STATISTICS, 1 / 2), threads=2
+    )
+    assert asked["competitor_memory"] == 2 * (2 * costs.BASE_MB + 100 * MEGABYTES)
+    learners = [make_learner(LEARNER)]
+    assert asked["words"] == costs.minutes(
+        costs.training_seconds(STATISTICS, LIFT["inducing"], learners, INNER_FOLDS, 1 / 2),
+        threads=2,
+    )
+    assert asked["words_memory"] == int(
+        costs.learning_mb(STATISTICS, LIFT["inducing"], 2048, learners, 1 / 2)
     )
     assert asked["factor"] == costs.minutes(
         costs.dataset_seconds(STATISTICS) + costs.factor_seconds(105_000, MANY)

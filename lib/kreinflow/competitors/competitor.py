@@ -28,7 +28,7 @@ class Records:
 
 
 class Competitor(ABC):
-    """One way to classify sequences. Its settings are fixed: nothing is tuned on any fold.
+    """One way to classify sequences. Its settings are fixed: nothing is tuned on a test part.
 
     Whatever it does raises :class:`UnavailableError` if a tool fails or is not installed.
 

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from kreinflow.competitors.competitor import Competitor, Records, package_version
+from kreinflow.numerics import FloatArray
 
 
 class KmerSvm(Competitor):
@@ -38,10 +39,16 @@ class KmerSvm(Competitor):
         counts = self._words.fit_transform([s.decode() for s in train.sequences])
         self._classifier = LinearSVC(C=1.0, random_state=0).fit(_unit(counts), list(train.labels))
 
+    def decisions(self, queries: Sequence[bytes]) -> FloatArray:
+        """Return the decision value of each class; of two classes one, that of the second."""
+        counts = self._words.transform([query.decode() for query in queries])
+        return np.asarray(self._classifier.decision_function(_unit(counts)))
+
     def predict(self, queries: Sequence[bytes]) -> list[str | None]:
         """Return the class of the largest decision value: each query has one."""
-        counts = self._words.transform([query.decode() for query in queries])
-        return [str(label) for label in self._classifier.predict(_unit(counts))]
+        values = self.decisions(queries)
+        best = values.argmax(axis=1) if values.ndim == 2 else (values > 0).astype(np.intp)
+        return [str(label) for label in self._classifier.classes_[best]]
 
     def model_bytes(self) -> int:
         """Return the size of the weights and the words."""

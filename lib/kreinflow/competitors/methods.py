@@ -9,6 +9,7 @@ METHODS = {
     "mmseqs2": "MMseqs2, best hit",
     "profile_hmm": "one profile HMM a class",
     "kmer_svm": "k-mers, linear SVM",
+    "words": "kreinflow on words alone",
     "smith_waterman": "Smith-Waterman, nearest neighbour",
 }
 """In the order of the tables."""

@@ -5,10 +5,11 @@ from kreinflow.competitors.competitor import Competitor, UnavailableError
 from kreinflow.competitors.kmers import KmerSvm
 from kreinflow.competitors.nearest import SmithWaterman
 from kreinflow.competitors.profiles import ProfileHmm
+from kreinflow.competitors.words import WordsAlone
 
 COMPETITORS: dict[str, type[Competitor]] = {
     competitor.name: competitor
-    for competitor in (Blast, Diamond, MMseqs2, ProfileHmm, KmerSvm, SmithWaterman)
+    for competitor in (Blast, Diamond, MMseqs2, ProfileHmm, KmerSvm, WordsAlone, SmithWaterman)
 }
 """In the order of :data:`kreinflow.competitors.methods.METHODS`."""
 

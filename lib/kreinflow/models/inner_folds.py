@@ -239,9 +239,9 @@ class LiftedFits(InnerFits):
         """See :meth:`InnerFits.problem`; the problem is the lifted one."""
         part, kernel = problem.part, self._known
         landmarks = self._fits.landmarks(self._whole, part, fold)
-        if len(landmarks.rows) < 2:
-            return None
         if landmarks is not self._whole:
+            if len(landmarks.rows) < 2:
+                return None
             kernel = self._fits.kernel(landmarks, part, kernel.transform, fold)
         seen = np.flatnonzero(self.inner != fold)
         lifted = self._lifting.on(kernel, seen, self._tried.best(fold))

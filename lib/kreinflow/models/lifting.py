@@ -317,9 +317,7 @@ class TriedWidths:
         return min(allowed, key=lambda i: (-int(right[i]), round(float(losses[i]), LOSS_DIGITS)))
 
     def worth(self) -> dict[str, float]:
-        """Return what the accuracy loses without each view; nothing if there is one alone."""
-        if len(self.tries[0]) == 1:
-            return {}
+        """Return what the accuracy loses without each view that some try leaves out."""
         seen = self.folds >= 0
         everything = range(len(self.tries))
 
@@ -328,8 +326,9 @@ class TriedWidths:
 
         full = accuracy(everything)
         return {
-            view: full - accuracy([i for i in everything if np.isinf(self.tries[i][view])])
+            view: full - accuracy(without)
             for view in self.tries[0]
+            if (without := [i for i in everything if np.isinf(self.tries[i][view])])
         }
 
 
