@@ -17,10 +17,11 @@ the macro F1, in %.
 import argparse
 import hashlib
 import tempfile
+import time
 import warnings
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from functools import partial
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
@@ -29,9 +30,10 @@ import pandas as pd
 import yaml
 from numpy.typing import NDArray
 
-from kinds import KINDS
+from kinds import KINDS, Labelled
 from kreinflow.alignment.engine import align_pairs, pack
 from kreinflow.alignment.scoring import ScoringScheme, load_substitution_matrix
+from kreinflow.alignment.transforms import ScoreTransform
 from kreinflow.competitors.best_hit import Blast
 from kreinflow.competitors.homology import homology_folds
 from kreinflow.competitors.kmers import KmerSvm
@@ -42,11 +44,12 @@ from kreinflow.landmarks.stage import LandmarkStage, training_parts
 from kreinflow.models.choice import choose_recipe
 from kreinflow.models.factors import embedding_of, make_factors
 from kreinflow.models.inner_folds import InnerFits, inner_partition
+from kreinflow.models.lifting import Lifting
 from kreinflow.models.reject_threshold import RejectRule
 from kreinflow.models.run import Run, predict_fold
 from kreinflow.models.training import Training
 from kreinflow.numerics import limited
-from kreinflow.scores import MatrixScores, transforms_of
+from kreinflow.scores import MatrixScores, Scores, transforms_of
 from kreinflow.sequences.dataset import Dataset
 from kreinflow.sequences.folds import assign_folds
 from kreinflow.sequences.partition import Partition, partition_of
@@ -69,10 +72,14 @@ class Aligned(Sequences):
 def sequences_of(kind: str) -> tuple[Dataset, ScoringScheme]:
     """Return the distinct sequences of a kind with all their scores, and how they are aligned."""
     pairs = KINDS[kind](np.random.default_rng([1, *kind.encode()]))
+    return aligned(pairs, "nucleotide" if kind == "ribosomal" else "protein")
+
+
+def aligned(pairs: Labelled, molecule: str) -> tuple[Dataset, ScoringScheme]:
+    """Return the distinct sequences of pairs with all their scores, and how they are aligned."""
     labels_of = dict(sorted(pairs))
     sequences = tuple(residues.encode() for residues in labels_of)
     classes = tuple(sorted(set(labels_of.values())))
-    molecule = "nucleotide" if kind == "ribosomal" else "protein"
     scoring = configuration(molecule)["datasets"]["it"]["scoring"]
     scheme = ScoringScheme(
         load_substitution_matrix(scoring["matrix"], Path()),
@@ -119,52 +126,105 @@ def folds_of(dataset: Dataset, homology: bool) -> Partition:
     return partition_of(assign_folds(settings, dataset, 1, Path()), dataset)
 
 
-def learned(
-    dataset: Dataset,
-    partition: Partition,
-    fold: str,
-    scheme: ScoringScheme,
-    config: Mapping[str, Any],
-) -> Iterator[tuple[dict[str, Any], pd.DataFrame]]:
-    """Yield the inner figures and the predictions of each recipe."""
-    scores = MatrixScores(dataset.payload_as(Aligned).scores)
-    names = sorted({recipe["transform"] for recipe in config["recipes"]})
-    transforms = transforms_of(names, config["transforms"], scheme)
-    seed, parts, training = config["seed"], training_parts(partition), partition.training(fold)
-    stage = LandmarkStage(dataset, scores, transforms, seed, training, fold, parts)
-    tables: dict[str, pd.DataFrame] = {}
-    for name, settings in config["selectors"].items():  # one that takes another's number is later
-        matched = tables.get(str(settings.get("budget")))
-        tables[name] = stage.select(
-            make_selector(settings), None if matched is None else len(matched)
+@dataclass(frozen=True, eq=False)
+class Fold:
+    """A fold of aligned sequences, with what a config says of landmarks and learners."""
+
+    dataset: Dataset
+    partition: Partition
+    name: str
+    scheme: ScoringScheme
+    config: Mapping[str, Any]
+
+    @cached_property
+    def scores(self) -> MatrixScores:
+        """All of them."""
+        return MatrixScores(self.dataset.payload_as(Aligned).scores)
+
+    @cached_property
+    def transforms(self) -> dict[str, ScoreTransform]:
+        """Those that selectors and recipes name."""
+        named = [*self.config["selectors"].values(), *self.config["recipes"]]
+        names = sorted({own["transform"] for own in named if "transform" in own})
+        return transforms_of(names, self.config["transforms"], self.scheme)
+
+    def tables(self) -> dict[str, pd.DataFrame]:
+        """Return the landmarks that each selector chooses."""
+        stage = LandmarkStage(
+            self.dataset,
+            self.scores,
+            self.transforms,
+            self.config["seed"],
+            self.partition.training(self.name),
+            self.name,
+            training_parts(self.partition),
         )
-    for name, table in tables.items():
+        found: dict[str, pd.DataFrame] = {}
+        for name, settings in self.config["selectors"].items():
+            matched = found.get(str(settings.get("budget")))  # another's number
+            found[name] = stage.select(
+                make_selector(settings), None if matched is None else len(matched)
+            )
+        return found
+
+    def run(self, table: pd.DataFrame, scores: Scores | None = None) -> Run:
+        """Return the run of some landmarks, by all scores or others."""
+        scores = self.scores if scores is None else scores
         rows = table["row"].to_numpy(np.int64)
-        columns = scores.rectangle(np.arange(len(dataset.ids)), rows)
-        run = Run(dataset, partition, columns, rows, scores.self_scores())
-        landmarks, part = run.landmarks(table), run.training_part(fold)
-        fits = InnerFits(inner_partition(part, config["inner_folds"], seed, fold))
-        own = [recipe for recipe in config["recipes"] if recipe["selector"] == name]
-        entries = make_factors(landmarks, part, transforms, own)
-        training = Training(landmarks, part, fits, RejectRule(config["reject_error"]), seed)
-        recipes = training.train_recipes(
-            own, config["learners"], transforms, partial(embedding_of, entries)
+        columns = scores.rectangle(np.arange(len(self.dataset.digests)), rows)
+        return Run(self.dataset, self.partition, columns, rows, scores.self_scores())
+
+    def learned(
+        self,
+        run: Run,
+        table: pd.DataFrame,
+        recipes: Sequence[Mapping[str, Any]],
+        liftings: Callable[[Training], Callable[[Mapping[str, Any]], Lifting]] | None = None,
+    ) -> Iterator[tuple[dict[str, Any], pd.DataFrame]]:
+        """Yield the inner figures and the predictions of recipes of the same landmarks.
+
+        Parameters
+        ----------
+        run : Run
+        table : DataFrame
+        recipes : sequence of mappings
+        liftings : callable, optional
+            Of the training; those of the workflow, if it is not given.
+        """
+        config, seed = self.config, self.config["seed"]
+        landmarks, part = run.landmarks(table), run.training_part(self.name)
+        fits = InnerFits(inner_partition(part, config["inner_folds"], seed, self.name))
+        entries = make_factors(landmarks, part, self.transforms, recipes)
+        lifting = partial(run.lifting, part, self.scheme.matrix.alphabet, seed)
+        training = Training(
+            landmarks, part, fits, RejectRule(config["reject_error"]), seed, lifting
         )
-        for recipe, trained in recipes:
-            predictions = predict_fold(run, landmarks, fold, recipe["name"], trained.classifier)
-            yield {"recipe": recipe["name"], **trained.figures}, predictions
+        if liftings is not None:
+            training = replace(training, liftings=liftings(training))
+        for recipe, trained in training.train_recipes(
+            recipes, config["learners"], self.transforms, partial(embedding_of, entries)
+        ):
+            start = time.process_time()
+            predictions = predict_fold(
+                run, landmarks, self.name, recipe["name"], trained.classifier
+            )
+            seconds = time.process_time() - start
+            figures = {**trained.figures, "predict_seconds": seconds}
+            yield {"recipe": recipe["name"], **figures}, predictions
 
 
-def figures_of_fold(
-    dataset: Dataset,
-    partition: Partition,
-    fold: str,
-    scheme: ScoringScheme,
-    config: Mapping[str, Any],
-) -> list[dict[str, Any]]:
+def learned(fold: Fold) -> Iterator[tuple[dict[str, Any], pd.DataFrame]]:
+    """Yield the inner figures and the predictions of each recipe of a config."""
+    for name, table in fold.tables().items():
+        own = [recipe for recipe in fold.config["recipes"] if recipe["selector"] == name]
+        yield from fold.learned(fold.run(table), table, own)
+
+
+def figures_of_fold(made: Fold) -> list[dict[str, Any]]:
     """Return accuracy and macro F1 of all methods, and of each recipe."""
+    dataset, partition, fold, scheme = made.dataset, made.partition, made.name, made.scheme
     rows, figures = [], []
-    for trained, predictions in learned(dataset, partition, fold, scheme, config):
+    for trained, predictions in learned(made):
         found = quality(predictions["true"].tolist(), predictions["predicted"].tolist())
         figures.append(trained)
         rows.append({"method": trained["recipe"], **found})
@@ -220,7 +280,7 @@ def main() -> None:
                     rows = [
                         row
                         for fold in partition.names
-                        for row in figures_of_fold(dataset, partition, fold, scheme, config)
+                        for row in figures_of_fold(Fold(dataset, partition, fold, scheme, config))
                     ]
                 made = pd.DataFrame(rows).assign(n=len(dataset.ids), classes=len(dataset.classes))
                 made.to_csv(path, sep="\t", index=False)
