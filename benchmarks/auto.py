@@ -17,10 +17,9 @@ the macro F1, in %.
 import argparse
 import hashlib
 import tempfile
-import time
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
@@ -39,15 +38,15 @@ from kreinflow.competitors.homology import homology_folds
 from kreinflow.competitors.kmers import KmerSvm
 from kreinflow.competitors.run import quality, run_competitor
 from kreinflow.configuration import complete_configuration
+from kreinflow.krein.landmark_kernel import Landmarks
 from kreinflow.landmarks.registry import make_selector
 from kreinflow.landmarks.stage import LandmarkStage, training_parts
 from kreinflow.models.choice import choose_recipe
 from kreinflow.models.factors import embedding_of, make_factors
 from kreinflow.models.inner_folds import InnerFits, inner_partition
-from kreinflow.models.lifting import Lifting
 from kreinflow.models.reject_threshold import RejectRule
 from kreinflow.models.run import Run, predict_fold
-from kreinflow.models.training import Training
+from kreinflow.models.training import Trained, Training
 from kreinflow.numerics import limited
 from kreinflow.scores import MatrixScores, Scores, transforms_of
 from kreinflow.sequences.dataset import Dataset
@@ -174,50 +173,39 @@ class Fold:
         columns = scores.rectangle(np.arange(len(self.dataset.digests)), rows)
         return Run(self.dataset, self.partition, columns, rows, scores.self_scores())
 
-    def learned(
-        self,
-        run: Run,
-        table: pd.DataFrame,
-        recipes: Sequence[Mapping[str, Any]],
-        liftings: Callable[[Training], Callable[[Mapping[str, Any]], Lifting]] | None = None,
-    ) -> Iterator[tuple[dict[str, Any], pd.DataFrame]]:
-        """Yield the inner figures and the predictions of recipes of the same landmarks.
-
-        Parameters
-        ----------
-        run : Run
-        table : DataFrame
-        recipes : sequence of mappings
-        liftings : callable, optional
-            Of the training; those of the workflow, if it is not given.
-        """
-        config, seed = self.config, self.config["seed"]
-        landmarks, part = run.landmarks(table), run.training_part(self.name)
-        fits = InnerFits(inner_partition(part, config["inner_folds"], seed, self.name))
-        entries = make_factors(landmarks, part, self.transforms, recipes)
-        lifting = partial(run.lifting, part, self.scheme.matrix.alphabet, seed)
-        training = Training(
-            landmarks, part, fits, RejectRule(config["reject_error"]), seed, lifting
+    def training(self, run: Run, landmarks: Landmarks) -> Training:
+        """Return what recipes of the same landmarks have in common."""
+        config, seed, part = self.config, self.config["seed"], run.training_part(self.name)
+        return Training(
+            landmarks,
+            part,
+            InnerFits(inner_partition(part, config["inner_folds"], seed, self.name)),
+            RejectRule(config["reject_error"]),
+            seed,
+            partial(run.lifting, part, self.scheme.matrix.alphabet, seed),
         )
-        if liftings is not None:
-            training = replace(training, liftings=liftings(training))
-        for recipe, trained in training.train_recipes(
-            recipes, config["learners"], self.transforms, partial(embedding_of, entries)
-        ):
-            start = time.process_time()
-            predictions = predict_fold(
-                run, landmarks, self.name, recipe["name"], trained.classifier
-            )
-            seconds = time.process_time() - start
-            figures = {**trained.figures, "predict_seconds": seconds}
-            yield {"recipe": recipe["name"], **figures}, predictions
+
+    def trained(
+        self, training: Training, recipes: Sequence[Mapping[str, Any]]
+    ) -> Iterator[tuple[Mapping[str, Any], Trained]]:
+        """Yield recipes of the same landmarks and what their training gave."""
+        entries = make_factors(training.landmarks, training.part, self.transforms, recipes)
+        yield from training.train_recipes(
+            recipes, self.config["learners"], self.transforms, partial(embedding_of, entries)
+        )
 
 
 def learned(fold: Fold) -> Iterator[tuple[dict[str, Any], pd.DataFrame]]:
     """Yield the inner figures and the predictions of each recipe of a config."""
     for name, table in fold.tables().items():
         own = [recipe for recipe in fold.config["recipes"] if recipe["selector"] == name]
-        yield from fold.learned(fold.run(table), table, own)
+        run = fold.run(table)
+        landmarks = run.landmarks(table)
+        for recipe, trained in fold.trained(fold.training(run, landmarks), own):
+            predictions = predict_fold(
+                run, landmarks, fold.name, recipe["name"], trained.classifier
+            )
+            yield {"recipe": recipe["name"], **trained.figures}, predictions
 
 
 def figures_of_fold(made: Fold) -> list[dict[str, Any]]:
