@@ -8,7 +8,7 @@ The kinds and folds are those of ``auto.py``. All rows of a kind with as many la
 same landmarks (k-means++ in each class), log scores and the same learner. Widths, ridges and the
 inner accuracy are of inner folds, so the outer folds are seen once.
 
-Figures of each fold go to ``FOLDER/LEARNER.KIND.tsv``; kinds that are there are not run again. Two
+Figures of each fold go to ``FOLDER/LEARNER/KIND.tsv``; kinds that are there are not run again. Two
 tables are printed: means over all kinds with the costs, and the accuracy of each kind, both in %.
 Beside each accuracy stands the inner one. "seconds" are processor seconds to train one fold, widths
 and inner folds included. "queries a second" counts alignments with all landmarks and all that
@@ -27,7 +27,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from auto import HOMOLOGY, Aligned, Fold, configuration, folds_of, sequences_of
+from auto import WORDS, Aligned, Fold, configuration, figures_of_kinds
 from inducing import WAYS, Placed, columns_of
 from kinds import KINDS
 from kreinflow.alignment.engine import align_pairs, pack
@@ -36,14 +36,12 @@ from kreinflow.krein.landmark_kernel import Landmarks, landmark_kernel
 from kreinflow.models.classifier import LandmarkClassifier
 from kreinflow.models.run import Run, predict_fold
 from kreinflow.models.training import Training
-from kreinflow.numerics import limited
 from kreinflow.scores import MatrixScores
 
 LANDMARKS = (30, 60, 120)
 POINTS = 100
 """Inducing points in the rows that have fewer than there are records, of about 300."""
 
-WORDS: Mapping[str, Any] = {"words": [1, 2, 3]}
 BOTH = "gaussian-scores+words"
 ROWS: Mapping[str, Mapping[str, Any]] = {
     "linear-scores": {"transform": "log"},
@@ -80,7 +78,7 @@ def settings(learner: str) -> dict[str, Any]:
         "learners": {"it": LEARNERS[learner]},
         "recipes": [
             {"name": name, "selector": str(LANDMARKS[0]), "learner": "it", **row}
-            for name, row in (ALONE | ROWS).items()
+            for name, row in {**ALONE, **ROWS}.items()
         ],
     }
 
@@ -104,7 +102,7 @@ def rows_of(fold: Fold) -> Iterator[dict[str, Any]]:
             yield {"landmarks": int(count), **found}
         training = fold.training(run, landmarks)
         for name, placed, seconds in fewer(fold, training, recipes[BOTH]):
-            own = replace(training, liftings=lambda recipe, placed=placed: placed)
+            own = replace(training, liftings=placed.always)
             found = figures_of(fold, run, own, {**recipes[BOTH], "name": name}, aligning)
             found["seconds"] += seconds
             yield {"landmarks": int(count), **found}
@@ -232,25 +230,14 @@ def main() -> None:
     parser.add_argument("--learner", choices=list(LEARNERS), default="sf_lsm")
     parser.add_argument("--folder", type=Path, default=Path("views-benchmark"))
     asked = parser.parse_args()
-    asked.folder.mkdir(parents=True, exist_ok=True)
     config = configuration("protein", settings(asked.learner))
     warnings.simplefilter("ignore")  # of landmarks that are too few for some classes
-    found = []
-    for kind in asked.kinds:
-        for homology in (False, True) if kind in HOMOLOGY else (False,):
-            name = f"{kind}, homology-aware" if homology else kind
-            path = asked.folder / f"{asked.learner}.{name.replace(', ', '.')}.tsv"
-            if not path.exists():
-                dataset, scheme = sequences_of(kind)
-                partition = folds_of(dataset, homology)
-                with limited(1, 4096):
-                    rows = [
-                        row
-                        for fold in partition.names
-                        for row in rows_of(Fold(dataset, partition, fold, scheme, config))
-                    ]
-                pd.DataFrame(rows).assign(kind=name).to_csv(path, sep="\t", index=False)
-            found.append(pd.read_csv(path, sep="\t"))
+    found = [
+        figures.assign(kind=name)
+        for name, figures in figures_of_kinds(
+            asked.kinds, asked.folder / asked.learner, config, lambda fold: list(rows_of(fold))
+        )
+    ]
     print_tables(pd.concat(found))
 
 
