@@ -7,7 +7,15 @@
 The kinds are those of ``kinds.py``. Each is made once, from a fixed seed, and all its sequences
 are aligned with each other; all methods then learn from the training parts of the same three
 folds and predict the rest. ``auto`` is what the workflow runs for a config that names data alone:
-its selectors, recipes and inner folds, and in each fold the recipe that the inner folds prefer.
+its selectors, recipes and inner folds, and in each fold the recipe that the inner folds prefer, by
+``prefer: cheap``, by ``prefer: accuracy``, and by accuracy among the recipes that need at most a
+tenth of the exhaustive alignments. Beside each stands the mean number of alignments a query, and
+its share of the exhaustive ones in %.
+
+The exhaustive best is the best on the test folds of five recipes that have all training records as
+landmarks: SF-LSM on log scores, square roots and normalised scores, linear SVC on log scores, and
+SF-LSM on log scores and words together. The last column is the recipe of ``auto`` that was best on
+the test folds. Nobody can know these two before.
 
 Figures of each fold go to ``FOLDER/KIND.tsv``; kinds that are there are not run again. The table
 of all is printed: mean and standard deviation (n - 1) of the accuracy over folds, and the mean of
@@ -18,9 +26,9 @@ import argparse
 import hashlib
 import tempfile
 import warnings
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from functools import partial
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
@@ -29,14 +37,17 @@ import pandas as pd
 import yaml
 from numpy.typing import NDArray
 
-from kinds import KINDS
+from kinds import KINDS, Labelled
 from kreinflow.alignment.engine import align_pairs, pack
 from kreinflow.alignment.scoring import ScoringScheme, load_substitution_matrix
+from kreinflow.alignment.transforms import ScoreTransform
+from kreinflow.automatic import LEARNERS
 from kreinflow.competitors.best_hit import Blast
 from kreinflow.competitors.homology import homology_folds
 from kreinflow.competitors.kmers import KmerSvm
 from kreinflow.competitors.run import quality, run_competitor
 from kreinflow.configuration import complete_configuration
+from kreinflow.krein.landmark_kernel import Landmarks
 from kreinflow.landmarks.registry import make_selector
 from kreinflow.landmarks.stage import LandmarkStage, training_parts
 from kreinflow.models.choice import choose_recipe
@@ -44,16 +55,24 @@ from kreinflow.models.factors import embedding_of, make_factors
 from kreinflow.models.inner_folds import InnerFits, inner_partition
 from kreinflow.models.reject_threshold import RejectRule
 from kreinflow.models.run import Run, predict_fold
-from kreinflow.models.training import Training
+from kreinflow.models.training import Trained, Training
 from kreinflow.numerics import limited
-from kreinflow.scores import MatrixScores, transforms_of
+from kreinflow.scores import MatrixScores, Scores, transforms_of
 from kreinflow.sequences.dataset import Dataset
 from kreinflow.sequences.folds import assign_folds
 from kreinflow.sequences.partition import Partition, partition_of
 from kreinflow.sequences.payload import Sequences
 
-NAMES = {"auto": "auto", "blast": "BLAST", "nearest": "SW nearest", "kmer_svm": "k-mer SVM"}
-BEST = "best recipe"
+OTHERS = {"blast": "BLAST", "nearest": "SW nearest", "kmer_svm": "k-mer SVM"}
+HEADINGS = (
+    *("kind", "N", "classes", "auto, cheap", "alignments", "auto, accuracy", "alignments"),
+    *("auto, a tenth", "alignments", "exhaustive best", *OTHERS.values(), "best recipe"),
+)
+SHARE = 0.1
+"""Of the exhaustive alignments, for the choice that has few."""
+BEHIND = 0.005
+"""Accuracy that it may lose."""
+WORDS: Mapping[str, Any] = {"words": [1, 2, 3]}
 K = 3
 HOMOLOGY = ("remote", "duplicates")
 """Kinds that are also tried with folds between which no sequences are alike."""
@@ -69,10 +88,14 @@ class Aligned(Sequences):
 def sequences_of(kind: str) -> tuple[Dataset, ScoringScheme]:
     """Return the distinct sequences of a kind with all their scores, and how they are aligned."""
     pairs = KINDS[kind](np.random.default_rng([1, *kind.encode()]))
+    return aligned(pairs, "nucleotide" if kind == "ribosomal" else "protein")
+
+
+def aligned(pairs: Labelled, molecule: str) -> tuple[Dataset, ScoringScheme]:
+    """Return the distinct sequences of pairs with all their scores, and how they are aligned."""
     labels_of = dict(sorted(pairs))
     sequences = tuple(residues.encode() for residues in labels_of)
     classes = tuple(sorted(set(labels_of.values())))
-    molecule = "nucleotide" if kind == "ribosomal" else "protein"
     scoring = configuration(molecule)["datasets"]["it"]["scoring"]
     scheme = ScoringScheme(
         load_substitution_matrix(scoring["matrix"], Path()),
@@ -99,8 +122,12 @@ def sequences_of(kind: str) -> tuple[Dataset, ScoringScheme]:
 
 def configuration(molecule: str, recipes: Mapping[str, Any] | None = None) -> dict[str, Any]:
     """Return the config of data of their own, and of recipes, if they are not those of `auto`."""
-    source = {"type": "fasta", "fasta": "x.fasta", "molecule": molecule}
-    source["labels"] = {"from_file_names": True}
+    source = {
+        "type": "fasta",
+        "fasta": "x.fasta",
+        "molecule": molecule,
+        "labels": {"from_file_names": True},
+    }
     return complete_configuration({"datasets": {"it": {"source": source}}, **(recipes or {})})
 
 
@@ -119,86 +146,222 @@ def folds_of(dataset: Dataset, homology: bool) -> Partition:
     return partition_of(assign_folds(settings, dataset, 1, Path()), dataset)
 
 
-def learned(
-    dataset: Dataset,
-    partition: Partition,
-    fold: str,
-    scheme: ScoringScheme,
-    config: Mapping[str, Any],
-) -> Iterator[tuple[dict[str, Any], pd.DataFrame]]:
-    """Yield the inner figures and the predictions of each recipe."""
-    scores = MatrixScores(dataset.payload_as(Aligned).scores)
-    named = [*config["recipes"], *config["selectors"].values()]
-    names = sorted({one["transform"] for one in named if one.get("transform")})
-    transforms = transforms_of(names, config["transforms"], scheme)
-    seed, parts, training = config["seed"], training_parts(partition), partition.training(fold)
-    stage = LandmarkStage(dataset, scores, transforms, seed, training, fold, parts)
-    tables: dict[str, pd.DataFrame] = {}
-    for name, settings in config["selectors"].items():  # one that takes another's number is later
-        matched = tables.get(str(settings.get("budget")))
-        tables[name] = stage.select(
-            make_selector(settings), None if matched is None else len(matched)
+Figures = Callable[["Fold"], list[dict[str, Any]]]
+
+
+def figures_of_kinds(
+    kinds: Sequence[str], folder: Path, config: Mapping[str, Any], figures_of: Figures
+) -> Iterator[tuple[str, pd.DataFrame]]:
+    """Yield the name and the figures of each kind, from a file of the folder if there is one.
+
+    Parameters
+    ----------
+    kinds : sequence of str
+    folder : Path
+    config : mapping
+        Of the folds.
+    figures_of : callable
+        Returns the rows of a fold.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    for kind in kinds:
+        for homology in (False, True) if kind in HOMOLOGY else (False,):
+            name = f"{kind}, homology-aware" if homology else kind
+            path = folder / f"{name.replace(', ', '.')}.tsv"
+            if not path.exists():
+                dataset, scheme = sequences_of(kind)
+                partition = folds_of(dataset, homology)
+                folds = [Fold(dataset, partition, f, scheme, config) for f in partition.names]
+                with limited(1, 4096):
+                    rows = [row for fold in folds for row in figures_of(fold)]
+                made = pd.DataFrame(rows).assign(n=len(dataset.ids), classes=len(dataset.classes))
+                made.to_csv(path, sep="\t", index=False)
+            yield name, pd.read_csv(path, sep="\t", dtype={"inner_right": str})
+
+
+@dataclass(frozen=True, eq=False)
+class Fold:
+    """A fold of aligned sequences, with what a config says of landmarks and learners."""
+
+    dataset: Dataset
+    partition: Partition
+    name: str
+    scheme: ScoringScheme
+    config: Mapping[str, Any]
+
+    @cached_property
+    def scores(self) -> MatrixScores:
+        """All of them."""
+        return MatrixScores(self.dataset.payload_as(Aligned).scores)
+
+    @cached_property
+    def transforms(self) -> dict[str, ScoreTransform]:
+        """Those that selectors and recipes name."""
+        named = [*self.config["selectors"].values(), *self.config["recipes"]]
+        names = sorted({own["transform"] for own in named if "transform" in own})
+        return transforms_of(names, self.config["transforms"], self.scheme)
+
+    def tables(self) -> dict[str, pd.DataFrame]:
+        """Return the landmarks that each selector chooses."""
+        stage = LandmarkStage(
+            self.dataset,
+            self.scores,
+            self.transforms,
+            self.config["seed"],
+            self.partition.training(self.name),
+            self.name,
+            training_parts(self.partition),
         )
-    for name, table in tables.items():
+        found: dict[str, pd.DataFrame] = {}
+        for name, settings in self.config["selectors"].items():
+            matched = found.get(str(settings.get("budget")))  # another's number
+            found[name] = stage.select(
+                make_selector(settings), None if matched is None else len(matched)
+            )
+        return found
+
+    def run(self, table: pd.DataFrame, scores: Scores | None = None) -> Run:
+        """Return the run of some landmarks, by all scores or others."""
+        scores = self.scores if scores is None else scores
         rows = table["row"].to_numpy(np.int64)
-        columns = scores.rectangle(np.arange(len(dataset.ids)), rows)
-        run = Run(dataset, partition, columns, rows, scores.self_scores())
-        landmarks, part = run.landmarks(table), run.training_part(fold)
-        fits = InnerFits(inner_partition(part, config["inner_folds"], seed, fold))
-        own = [recipe for recipe in config["recipes"] if recipe["selector"] == name]
-        entries = make_factors(landmarks, part, transforms, own)
-        lifting = partial(run.lifting, part, scheme.matrix.alphabet, seed)
-        rule = RejectRule(config["reject_error"])
-        training = Training(landmarks, part, fits, rule, seed, lifting)
-        recipes = training.train_recipes(
-            own, config["learners"], transforms, partial(embedding_of, entries)
+        columns = scores.rectangle(np.arange(len(self.dataset.digests)), rows)
+        return Run(self.dataset, self.partition, columns, rows, scores.self_scores())
+
+    def training(self, run: Run, landmarks: Landmarks) -> Training:
+        """Return what recipes of the same landmarks have in common."""
+        config, seed, part = self.config, self.config["seed"], run.training_part(self.name)
+        return Training(
+            landmarks,
+            part,
+            InnerFits(inner_partition(part, config["inner_folds"], seed, self.name)),
+            RejectRule(config["reject_error"]),
+            seed,
+            partial(run.lifting, part, self.scheme.matrix.alphabet, seed),
         )
-        for recipe, trained in recipes:
-            predictions = predict_fold(run, landmarks, fold, recipe["name"], trained.classifier)
+
+    def trained(
+        self, training: Training, recipes: Sequence[Mapping[str, Any]]
+    ) -> Iterator[tuple[Mapping[str, Any], Trained]]:
+        """Yield recipes of the same landmarks and what their training gave."""
+        entries = make_factors(training.landmarks, training.part, self.transforms, recipes)
+        yield from training.train_recipes(
+            recipes, self.config["learners"], self.transforms, partial(embedding_of, entries)
+        )
+
+
+def learned(fold: Fold) -> Iterator[tuple[dict[str, Any], pd.DataFrame]]:
+    """Yield the inner figures and the predictions of each recipe of a config."""
+    for name, table in fold.tables().items():
+        own = [recipe for recipe in fold.config["recipes"] if recipe["selector"] == name]
+        run = fold.run(table)
+        landmarks = run.landmarks(table)
+        for recipe, trained in fold.trained(fold.training(run, landmarks), own):
+            predictions = predict_fold(
+                run, landmarks, fold.name, recipe["name"], trained.classifier
+            )
             yield {"recipe": recipe["name"], **trained.figures}, predictions
 
 
-def figures_of_fold(
-    dataset: Dataset,
-    partition: Partition,
-    fold: str,
-    scheme: ScoringScheme,
-    config: Mapping[str, Any],
-) -> list[dict[str, Any]]:
-    """Return accuracy and macro F1 of all methods, and of each recipe."""
-    rows, figures = [], []
-    for trained, predictions in learned(dataset, partition, fold, scheme, config):
-        found = quality(predictions["true"].tolist(), predictions["predicted"].tolist())
-        figures.append(trained)
-        rows.append({"method": trained["recipe"], **found})
-    chosen = choose_recipe(figures, [str(row["recipe"]) for row in figures])
-    (best,) = (row for row in rows if row["method"] == chosen)
-    rows.append({**best, "method": "auto", "chosen": chosen})
-    tested, training = (np.flatnonzero(m(fold)) for m in (partition.testing, partition.training))
+def exhaustive(config: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the config of recipes that have all training records as landmarks."""
+    recipes: list[dict[str, Any]] = [
+        {"transform": "log", "learner": "sf-lsm"},
+        {"transform": "sqrt", "learner": "sf-lsm"},
+        {"transform": "normalised", "learner": "sf-lsm"},
+        {"transform": "log", "learner": "svc"},
+        {"transform": "log", "learner": "sf-lsm", "views": WORDS, "lift": {"kernel": "gaussian"}},
+    ]
+    for recipe in recipes:
+        words = ["words"] if "views" in recipe else []
+        recipe["name"] = "-".join(["all", recipe["transform"], *words, recipe["learner"]])
+        recipe["selector"] = "all"
+    own = {
+        "inner_folds": config["inner_folds"],
+        "selectors": {"all": {"method": "all"}},
+        "learners": {name: LEARNERS[name] for name in ("sf-lsm", "svc")},
+        "recipes": recipes,
+    }
+    return configuration("protein", own)
+
+
+def figures_of_fold(fold: Fold) -> list[dict[str, Any]]:
+    """Return accuracy and macro F1 of each recipe, beside what its training said, and of others."""
+    dataset, partition, scheme = fold.dataset, fold.partition, fold.scheme
+    rows = []
+    for kind, config in (("recipe", fold.config), ("exhaustive", exhaustive(fold.config))):
+        for trained, predictions in learned(replace(fold, config=config)):
+            found = quality(predictions["true"].tolist(), predictions["predicted"].tolist())
+            rows.append({"method": trained["recipe"], "kind": kind, **trained, **found})
+    parts = partition.testing(fold.name), partition.training(fold.name)
+    tested, training = map(np.flatnonzero, parts)
     scores = dataset.payload_as(Aligned).scores
     nearest = training[scores[np.ix_(tested, training)].argmax(axis=1)]
     named = np.array(dataset.classes)[dataset.labels]
-    rows.append({"method": "nearest", **quality(named[tested].tolist(), named[nearest].tolist())})
+    found = quality(named[tested].tolist(), named[nearest].tolist())
+    rows.append({"method": "nearest", "kind": "other", **found})
     molecule = "nucleotide" if scheme.matrix.name == "nuc44" else "protein"
-    for kind in (Blast, KmerSvm):
+    for competitor in (Blast, KmerSvm):
         with tempfile.TemporaryDirectory() as folder:
-            competitor = kind(scheme, molecule)
-            row, _ = run_competitor(competitor, dataset, partition, fold, Path(folder), 1)
-        rows.append({key: row[key] for key in ("method", "accuracy", "macro_f1")})
-    return [{"fold": fold, **row} for row in rows]
+            row, _ = run_competitor(
+                competitor(scheme, molecule), dataset, partition, fold.name, Path(folder), 1
+            )
+        found = {key: row[key] for key in ("method", "accuracy", "macro_f1")}
+        rows.append({"kind": "other", **found})
+    return [{"fold": fold.name, **row} for row in rows]
 
 
-def table_of(figures: pd.DataFrame, n: int, classes: int) -> list[str]:
-    """Return the cells of a kind."""
-    means = figures.groupby("method")[["accuracy", "macro_f1"]].mean() * 100
-    spread = figures.groupby("method")["accuracy"].std() * 100
-    recipes = means.drop(index=list(NAMES))
-    best = str(recipes["accuracy"].idxmax())
-    cells = [
-        f"{means.accuracy[name]:.1f} ± {spread[name]:.1f} / {means.macro_f1[name]:.1f}"
-        for name in [*NAMES, best]
-    ]
-    return [str(n), str(classes), *cells[:-1], f"{cells[-1]} ({best})"]
+def chosen(figures: pd.DataFrame, prefer: str) -> pd.DataFrame:
+    """Return the rows of the recipes that the inner folds prefer, one for each fold."""
+    rows = []
+    for _, own in figures.groupby("fold", sort=True):
+        found = [{str(key): value for key, value in row.items()} for row in own.to_dict("records")]
+        name = choose_recipe(found, own["recipe"].tolist())
+        rows.append(own[own["recipe"] == name])
+    return pd.concat(rows)
+
+
+def shown(rows: pd.DataFrame) -> str:
+    """Return mean and deviation of the accuracy, and the mean macro F1, in %."""
+    accuracy, f1 = 100 * rows["accuracy"], 100 * rows["macro_f1"]
+    return f"{accuracy.mean():.1f} ± {accuracy.std():.1f} / {f1.mean():.1f}"
+
+
+def best(rows: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows of the method with the highest mean accuracy."""
+    return rows[rows["method"] == rows.groupby("method", sort=False)["accuracy"].mean().idxmax()]
+
+
+def cells_of(figures: pd.DataFrame) -> tuple[list[str], bool | None]:
+    """Return the cells of a kind, and whether a tenth of the alignments is enough.
+
+    None, if no recipe makes do with a tenth in all folds.
+    """
+    recipes, everything, others = (
+        figures[figures["kind"] == kind] for kind in ("recipe", "exhaustive", "other")
+    )
+    most = everything.groupby("fold")["alignments_per_query"].max()
+    full, name = best(everything), str(best(everything)["method"].iloc[0])
+    few = recipes["alignments_per_query"] <= SHARE * recipes["fold"].map(most)
+    always = few.groupby(recipes["method"]).transform("all")
+    cells = [str(figures["n"].iloc[0]), str(figures["classes"].iloc[0])]
+    enough = None
+    for rows, prefer in (
+        (recipes, "cheap"),
+        (recipes, "accuracy"),
+        (recipes[always], "accuracy"),
+    ):
+        if rows.empty:
+            cells += ["-", "-"]
+            continue
+        own = chosen(rows, prefer)
+        needed, share = own["alignments_per_query"].mean(), 100 / most.mean()
+        cells += [shown(own), f"{needed:.0f} ({needed * share:.0f} %)"]
+        enough = own["accuracy"].mean() >= full["accuracy"].mean() - BEHIND
+    cells.append(f"{shown(full)} ({name}, {most.mean():.0f})")
+    cells += [shown(others[others["method"] == method]) for method in OTHERS]
+    ahead = best(recipes)
+    cells.append(f"{shown(ahead)} ({ahead['method'].iloc[0]})")
+    return cells, None if not always.any() else enough
 
 
 def main() -> None:
@@ -208,29 +371,18 @@ def main() -> None:
     parser.add_argument("--folder", type=Path, default=Path("auto-benchmark"))
     parser.add_argument("--config", type=Path, help="recipes in place of those of `auto`")
     asked = parser.parse_args()
-    asked.folder.mkdir(parents=True, exist_ok=True)
     config = configuration("protein", recipes_of(asked.config))
     warnings.simplefilter("ignore")  # of landmarks that are too few: what `few` is there to show
-    lines = [["kind", "N", "classes", *NAMES.values(), BEST]]
-    for kind in asked.kinds:
-        for homology in (False, True) if kind in HOMOLOGY else (False,):
-            name = f"{kind}, homology-aware" if homology else kind
-            path = asked.folder / f"{name.replace(', ', '.')}.tsv"
-            if not path.exists():
-                dataset, scheme = sequences_of(kind)
-                partition = folds_of(dataset, homology)
-                with limited(1, 4096):
-                    rows = [
-                        row
-                        for fold in partition.names
-                        for row in figures_of_fold(dataset, partition, fold, scheme, config)
-                    ]
-                made = pd.DataFrame(rows).assign(n=len(dataset.ids), classes=len(dataset.classes))
-                made.to_csv(path, sep="\t", index=False)
-            found = pd.read_csv(path, sep="\t")
-            lines.append([name, *table_of(found, found["n"][0], found["classes"][0])])
-    for line in lines:
-        print(f"| {' | '.join(line)} |", flush=True)
+    print(f"| {' | '.join(HEADINGS)} |\n|{'---|' * len(HEADINGS)}", flush=True)
+    verdicts = {}
+    for name, found in figures_of_kinds(asked.kinds, asked.folder, config, figures_of_fold):
+        cells, verdicts[name] = cells_of(found)
+        print(f"| {' | '.join([name, *cells])} |", flush=True)
+    close = [name for name, enough in verdicts.items() if enough]
+    print(
+        f"\nWith at most {SHARE:.0%} of the exhaustive alignments within {100 * BEHIND:.1f} points "
+        f"of the exhaustive best: {len(close)} of {len(verdicts)} kinds: {', '.join(close)}."
+    )
 
 
 if __name__ == "__main__":

@@ -113,10 +113,13 @@ def close(random: np.random.Generator) -> Labelled:
     return found
 
 
-def remote(random: np.random.Generator) -> Labelled:
-    """20 superfamilies of 3 to 8 families each: of most pairs of one class no identity is left."""
+def remote(random: np.random.Generator, times: int = 1) -> Labelled:
+    """20 superfamilies of 3 to 8 families each: of most pairs of one class no identity is left.
+
+    All have so many times the members.
+    """
     found = []
-    for number, size in enumerate(sizes(20, 450, 10, 0.6)):
+    for number, size in enumerate(sizes(20, 450 * times, 10 * times, 0.6)):
         ancestor = drawn(int(random.integers(90, 200)), random)
         families = int(random.integers(3, 9))
         for part in np.array_split(np.arange(size), families):
@@ -126,10 +129,13 @@ def remote(random: np.random.Generator) -> Labelled:
     return found
 
 
-def related(random: np.random.Generator) -> Labelled:
-    """5 folds of 5 superfamilies that share an ancestor, 4 to 37 % identity inside a class."""
+def related(random: np.random.Generator, times: int = 1) -> Labelled:
+    """5 folds of 5 superfamilies that share an ancestor, 4 to 37 % identity inside a class.
+
+    All have so many times the members.
+    """
     found = []
-    of_class = iter(sizes(25, 450, 10, 0.6))
+    of_class = iter(sizes(25, 450 * times, 10 * times, 0.6))
     for fold in range(5):
         ancestor = drawn(int(random.integers(100, 200)), random)
         for number in range(5):
