@@ -36,7 +36,7 @@ import numpy as np
 import pandas as pd
 from sklearn.metrics import roc_auc_score
 
-from auto import Aligned, configuration, learned, recipes_of, sequences_of
+from auto import Aligned, Fold, configuration, learned, recipes_of, sequences_of
 from kinds import KINDS, Labelled
 from kreinflow.alignment.scoring import ScoringScheme
 from kreinflow.competitors.kmers import KmerSvm
@@ -161,7 +161,7 @@ def by_recipes(content: Mapping[str, Any], dataset: Dataset, scheme: ScoringSche
     partition, fold = split(dataset)
     config = configuration("protein", content)
     start = time.process_time()
-    trained = list(learned(dataset, partition, fold, scheme, config))
+    trained = list(learned(Fold(dataset, partition, fold, scheme, config)))
     seconds = time.process_time() - start
     names = [str(figures["recipe"]) for figures, _ in trained]
     chosen = choose_recipe([figures for figures, _ in trained], names)
