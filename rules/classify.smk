@@ -22,7 +22,7 @@ rule classify_new:
         "../envs/learning.yaml"
     threads: CONFIG["alignment"]["threads"]
     resources:
-        mem_mb=scale(BASE_MB, 40),
+        mem_mb=megabytes(classification_mb),
         runtime=minutes("classify_new", classification_seconds),
     params:
         backend=CONFIG["alignment"]["backend"],

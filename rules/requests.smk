@@ -199,8 +199,22 @@ def tested_share(wildcards):
     return 0 if wildcards.fold == ALL or not folds else repeats / folds
 
 
+def vectors_mb(tables):
+    """Of tables of vectors, of which the numbers alone are kept."""
+    return sum(
+        costs.VECTORS_MB * present_mb([table]) * (costs.UNPACKED if table.endswith(".gz") else 1)
+        for table in tables
+    )
+
+
 def reading_memory(wildcards, input):
-    return BASE_MB + plan(wildcards).source.memory_per_mb * present_mb(input)
+    vectors = [file for file in input if file in plan(wildcards).vectors]
+    others = present_mb(input) - present_mb(vectors)
+    return BASE_MB + plan(wildcards).source.memory_per_mb * others + vectors_mb(vectors)
+
+
+def classification_mb(wildcards, input):
+    return BASE_MB + 40 * present_mb([input.model, input.new]) + vectors_mb(input.vectors)
 
 
 def grouped(wildcards):

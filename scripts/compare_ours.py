@@ -43,9 +43,12 @@ with logged(snakemake.log[0]) as console, limited(snakemake.threads):
     ]
     times = [Path(params.times) / f"{s}.{selector}.{fold}.tsv" for s in params.stages]
     seconds = sum(float(read_table(p, ["s"])["s"].iloc[0]) for p in times if p.is_file())
+    vectors = None
+    if dataset.vectors is not None:
+        vectors = dict(zip(dataset.sequences, dataset.vectors, strict=True))
     with TemporaryDirectory() as folder:
         figures, predictions = run_ours(
-            Ours(model, float(chosen["alignments_per_query"])),
+            Ours(model, float(chosen["alignments_per_query"]), vectors),
             dataset,
             read_partition(files.folds, dataset),
             fold,

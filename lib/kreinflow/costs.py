@@ -137,6 +137,9 @@ UNPACKED = 4
 NUMBER_BYTES = 6
 """Of a number in a file of vectors: 2 to 20 in text, 8 in numpy's files."""
 
+VECTORS_MB = 3
+"""Memory of a megabyte of a text table of vectors, measured at 2 (8,000 x 1,024, 5 digits)."""
+
 CLASSIFIED_MB = 0.5
 """Of a megabyte of new objects, beside their scores: to read them, and to write the table. .4 s for
 vectors of two features, less for all others."""

@@ -1,6 +1,7 @@
 """Classes held out as unknown: nothing that is learned depends on them."""
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from kreinflow.cli import main
@@ -15,6 +16,7 @@ from small_inputs import (
     write_fasta,
     write_folds,
     write_matrix,
+    write_vectors,
 )
 from workflow.conftest import Workflow, fold_model, read
 
@@ -61,6 +63,13 @@ def write_inputs(data):
         write_folds(data / f"{kind}.plain.tsv", ids, tested)
         left = [id for id, out in zip(ids, held[kind], strict=True) if not out]
         write_folds(data / f"{kind}.lacking.tsv", left, tested)
+    labels_of = [label for _, label, _ in records]
+    write_vectors(data / "plain.tsv", ids, labels=labels_of)
+    vectors = pd.read_csv(data / "plain.tsv", sep="\t", float_precision="round_trip")
+    strange = vectors.copy()
+    strange.loc[held["sequences"], ["v0", "v3"]] = 99.0
+    strange.to_csv(data / "scrambled.tsv", sep="\t", index=False)
+    vectors[~np.array(held["sequences"])].to_csv(data / "lacking.tsv", sep="\t", index=False)
     noise = np.where(held["matrix"][:, None], 3 * rng.normal(size=X.shape), X)
     for version in VERSIONS:
         lacking = version == "lacking"
@@ -89,7 +98,8 @@ def write_inputs(data):
                 "method": "table",
                 "table": f"{kind}.{'lacking' if version == 'lacking' else 'plain'}.tsv",
             },
-            "recipes": ["log", "log-sketched"] if kind == "sequences" else ["raw"],
+            "recipes": ["log", "log-sketched", "lifted"] if kind == "sequences" else ["raw"],
+            **({"vectors": f"{version}.tsv"} if kind == "sequences" else {}),
             **({} if version == "lacking" else {"unknown": UNKNOWN}),
         }
         for kind in SELECTORS
@@ -112,6 +122,8 @@ def run(tmp_path_factory):
         {"name": "log", "selector": "meb", "transform": "log", "learner": "ikfd"},
         {"name": "log-sketched", "selector": "sketched", "transform": "log", "learner": "svc"},
         {"name": "raw", "selector": "meb", "transform": "raw", "learner": "ikfd"},
+        {"name": "lifted", "selector": "meb", "transform": "log", "learner": "ikfd"}
+        | {"views": {"words": [1, 2], "vectors": True}, "lift": {"inducing": 12}},
     ]
     workflow = Workflow(folder, config)
     assert main(["check", str(folder / "config.yaml")]) == 0
@@ -156,14 +168,18 @@ def test_they_are_aligned_with_the_landmarks_alone(run):
     assert f"aligned={16 * len(landmarks)}, self_scores=16, reused=0" in log
 
 
-def test_the_predictions_are_those_of_classify(run, tmp_path):
+@pytest.mark.parametrize("recipe", ["log", "lifted"])
+def test_the_predictions_are_those_of_classify(run, tmp_path, recipe):
     """The records held out, classified as new ones by the model of a fold."""
-    folder = run.folder / "results" / "sequences-plain"
-    fold_model(folder, "meb", "log").save(tmp_path / "fold.safetensors")
-    new, out = str(run.folder / "data" / "plain.fasta"), str(tmp_path / "out.tsv")
-    assert main(["classify", str(tmp_path / "fold.safetensors"), new, "-o", out]) == 0
+    folder, data = run.folder / "results" / "sequences-plain", run.folder / "data"
+    model = fold_model(folder, "meb", recipe)
+    model.save(tmp_path / "fold.safetensors")
+    new, out = str(data / "plain.fasta"), str(tmp_path / "out.tsv")
+    vectors = ["--vectors", str(data / "plain.tsv")] if model.classifier.looks_at_vectors else []
+    assert bool(vectors) == (recipe == "lifted")
+    assert main(["classify", str(tmp_path / "fold.safetensors"), new, "-o", out, *vectors]) == 0
     ours = read(folder / "unknown" / "predictions.tsv.gz")
-    ours = ours[ours["recipe"] == "log"]
+    ours = ours[ours["recipe"] == recipe]
     theirs = read(out).set_index("id").loc[ours["id"]]
     assert len(ours) == 16
     assert ours["predicted"].tolist() == theirs["label"].tolist()

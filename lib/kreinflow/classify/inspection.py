@@ -53,7 +53,7 @@ def describe_model(model: Model) -> dict[str, Any]:
         "recipe": classifier.about.get("recipe"),
         "learner": classifier.about.get("learner"),
         "decision": classifier.decision.kind,
-        "factor": about.get("factor"),
+        "factor": about.get("factor") or None,
         "training": training or None,
         "temperature": classifier.temperature,
         "reject_threshold": classifier.reject_threshold,

@@ -14,6 +14,7 @@ from kreinflow.competitors.competitor import Competitor, Records, size_of, write
 from kreinflow.competitors.methods import OURS
 from kreinflow.competitors.run import run_competitor
 from kreinflow.errors import KreinflowError
+from kreinflow.numerics import FloatArray
 from kreinflow.sequences.dataset import Dataset
 from kreinflow.sequences.partition import Partition
 
@@ -27,13 +28,18 @@ class Ours(Competitor):
         Of the recipe that was chosen for the fold.
     alignments : float
         Per query.
+    vectors : mapping of bytes to ndarray, optional
+        The user's vector of each sequence, for a model that looks at them.
     """
 
     name = OURS
 
-    def __init__(self, model: Model, alignments: float) -> None:
+    def __init__(
+        self, model: Model, alignments: float, vectors: Mapping[bytes, FloatArray] | None = None
+    ) -> None:
         self.model = model
         self.alignments = alignments
+        self.vectors = vectors or {}
 
     @classmethod
     def version(cls) -> str:
@@ -51,8 +57,19 @@ class Ours(Competitor):
         """Classify the queries with the model file."""
         path = self._folder / "query.fasta"
         write_fasta(path, queries)
-        labels = classify_file(Model.load(self._path), path, self._threads)["label"]
+        vectors = self._write_vectors(queries) if self.model.classifier.looks_at_vectors else None
+        model = Model.load(self._path)
+        labels = classify_file(model, path, self._threads, vectors=vectors)["label"]
         return [str(label) for label in labels]
+
+    def _write_vectors(self, queries: Sequence[bytes]) -> Path:
+        """Write the vectors of the queries, by the ids of :func:`write_fasta`."""
+        path = self._folder / "query.tsv"
+        rows = ("\t".join(map(repr, self.vectors[query].tolist())) for query in queries)
+        lines = (f"s{number}\t{row}\n" for number, row in enumerate(rows))
+        width = len(self.vectors[queries[0]])
+        path.write_text("\t".join(["id", *(f"x{i}" for i in range(width))]) + "\n" + "".join(lines))
+        return path
 
     def model_bytes(self) -> int:
         """Return the size of the model file."""

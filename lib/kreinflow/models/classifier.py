@@ -13,9 +13,11 @@ from kreinflow.artifacts import Sizes
 from kreinflow.errors import InputError
 from kreinflow.krein.double_centring import LandmarkCentring
 from kreinflow.learners.decisions import KINDS, Decision
-from kreinflow.numerics import FloatArray, IntArray, tiles
+from kreinflow.numerics import TILE, FloatArray, IntArray
 from kreinflow.views.lift import SCORES, Lift
 from kreinflow.views.objects import Viewed
+
+_LIFTED_ROWS = TILE // 4  # at once: the kernel of a lift may have forty times the columns
 
 
 @dataclass(frozen=True)
@@ -99,9 +101,11 @@ class LandmarkClassifier:
         objects : Viewed, optional
             The n objects, if :attr:`looks_at_objects`.
         """
-        out = np.empty((scores.shape[0], len(self.classes)))
-        for part in tiles(scores.shape[0]):
-            own = None if objects is None else objects.take(np.arange(len(scores))[part])
+        n = scores.shape[0]
+        out = np.empty((n, len(self.classes)))
+        step = TILE if self.lift is None else _LIFTED_ROWS
+        for part in (slice(start, start + step) for start in range(0, n, step)):
+            own = None if objects is None else objects.take(np.arange(n)[part])
             rows = self.decision_rows(scores[part], self_scores[part], lengths[part], own)
             out[part] = self.decision.decide(rows)
         return out
