@@ -7,15 +7,15 @@
 The kinds are those of ``kinds.py``. Each is made once, from a fixed seed, and all its sequences
 are aligned with each other; all methods then learn from the training parts of the same three
 folds and predict the rest. ``auto`` is what the workflow runs for a config that names data alone:
-its selectors, recipes and inner folds, and in each fold the recipe that the inner folds prefer, by
+its selectors, recipes, race and inner folds, and in each fold the recipe that these prefer, by
 ``prefer: cheap``, by ``prefer: accuracy``, and by accuracy among the recipes that need at most a
 tenth of the exhaustive alignments. Beside each stands the mean number of alignments a query, and
 its share of the exhaustive ones in %.
 
 The exhaustive best is the best on the test folds of five recipes that have all training records as
 landmarks: SF-LSM on log scores, square roots and normalised scores, linear SVC on log scores, and
-SF-LSM on log scores and words together. The last column is the recipe of ``auto`` that was best on
-the test folds. Nobody can know these two before.
+SF-LSM on a Gaussian of log scores times a Gaussian of words. The last column is the recipe of
+``auto`` that was best on the test folds. Nobody can know these two before.
 
 Figures of each fold go to ``FOLDER/KIND.tsv``; kinds that are there are not run again. The table
 of all is printed: mean and standard deviation (n - 1) of the accuracy over folds, and the mean of
@@ -41,7 +41,6 @@ from kinds import KINDS, Labelled
 from kreinflow.alignment.engine import align_pairs, pack
 from kreinflow.alignment.scoring import ScoringScheme, load_substitution_matrix
 from kreinflow.alignment.transforms import ScoreTransform
-from kreinflow.automatic import LEARNERS
 from kreinflow.competitors.best_hit import Blast
 from kreinflow.competitors.homology import homology_folds
 from kreinflow.competitors.kmers import KmerSvm
@@ -50,9 +49,11 @@ from kreinflow.configuration import complete_configuration
 from kreinflow.krein.landmark_kernel import Landmarks
 from kreinflow.landmarks.registry import make_selector
 from kreinflow.landmarks.stage import LandmarkStage, training_parts
+from kreinflow.learners.registry import factored
 from kreinflow.models.choice import choose_recipe
 from kreinflow.models.factors import embedding_of, make_factors
 from kreinflow.models.inner_folds import InnerFits, inner_partition
+from kreinflow.models.race import race_table
 from kreinflow.models.reject_threshold import RejectRule
 from kreinflow.models.run import Run, predict_fold
 from kreinflow.models.training import Trained, Training
@@ -72,7 +73,8 @@ SHARE = 0.1
 """Of the exhaustive alignments, for the choice that has few."""
 BEHIND = 0.005
 """Accuracy that it may lose."""
-WORDS: Mapping[str, Any] = {"words": [1, 2, 3]}
+WORDS = {"protein": [1, 2, 3], "nucleotide": [1, 2, 3, 4]}
+"""Lengths of words."""
 K = 3
 HOMOLOGY = ("remote", "duplicates")
 """Kinds that are also tried with folds between which no sequences are alike."""
@@ -88,7 +90,12 @@ class Aligned(Sequences):
 def sequences_of(kind: str) -> tuple[Dataset, ScoringScheme]:
     """Return the distinct sequences of a kind with all their scores, and how they are aligned."""
     pairs = KINDS[kind](np.random.default_rng([1, *kind.encode()]))
-    return aligned(pairs, "nucleotide" if kind == "ribosomal" else "protein")
+    return aligned(pairs, molecule_of(kind))
+
+
+def molecule_of(kind: str) -> str:
+    """Return what a kind is made of."""
+    return "nucleotide" if kind == "ribosomal" else "protein"
 
 
 def aligned(pairs: Labelled, molecule: str) -> tuple[Dataset, ScoringScheme]:
@@ -150,7 +157,10 @@ Figures = Callable[["Fold"], list[dict[str, Any]]]
 
 
 def figures_of_kinds(
-    kinds: Sequence[str], folder: Path, config: Mapping[str, Any], figures_of: Figures
+    kinds: Sequence[str],
+    folder: Path,
+    config_of: Callable[[str], Mapping[str, Any]],
+    figures_of: Figures,
 ) -> Iterator[tuple[str, pd.DataFrame]]:
     """Yield the name and the figures of each kind, from a file of the folder if there is one.
 
@@ -158,8 +168,8 @@ def figures_of_kinds(
     ----------
     kinds : sequence of str
     folder : Path
-    config : mapping
-        Of the folds.
+    config_of : callable
+        Returns the config of a molecule.
     figures_of : callable
         Returns the rows of a fold.
     """
@@ -171,6 +181,7 @@ def figures_of_kinds(
             if not path.exists():
                 dataset, scheme = sequences_of(kind)
                 partition = folds_of(dataset, homology)
+                config = config_of(molecule_of(kind))
                 folds = [Fold(dataset, partition, f, scheme, config) for f in partition.names]
                 with limited(1, 4096):
                     rows = [row for fold in folds for row in figures_of(fold)]
@@ -243,9 +254,12 @@ class Fold:
         self, training: Training, recipes: Sequence[Mapping[str, Any]]
     ) -> Iterator[tuple[Mapping[str, Any], Trained]]:
         """Yield recipes of the same landmarks and what their training gave."""
-        entries = make_factors(training.landmarks, training.part, self.transforms, recipes)
+        learners = self.config["learners"]
+        entries = make_factors(
+            training.landmarks, training.part, self.transforms, factored(recipes, learners)
+        )
         yield from training.train_recipes(
-            recipes, self.config["learners"], self.transforms, partial(embedding_of, entries)
+            recipes, learners, self.transforms, partial(embedding_of, entries)
         )
 
 
@@ -262,36 +276,45 @@ def learned(fold: Fold) -> Iterator[tuple[dict[str, Any], pd.DataFrame]]:
             yield {"recipe": recipe["name"], **trained.figures}, predictions
 
 
-def exhaustive(config: Mapping[str, Any]) -> dict[str, Any]:
+def exhaustive(config: Mapping[str, Any], molecule: str) -> dict[str, Any]:
     """Return the config of recipes that have all training records as landmarks."""
-    recipes: list[dict[str, Any]] = [
-        {"transform": "log", "learner": "sf-lsm"},
-        {"transform": "sqrt", "learner": "sf-lsm"},
-        {"transform": "normalised", "learner": "sf-lsm"},
-        {"transform": "log", "learner": "svc"},
-        {"transform": "log", "learner": "sf-lsm", "views": WORDS, "lift": {"kernel": "gaussian"}},
-    ]
-    for recipe in recipes:
-        words = ["words"] if "views" in recipe else []
-        recipe["name"] = "-".join(["all", recipe["transform"], *words, recipe["learner"]])
-        recipe["selector"] = "all"
+    linear: dict[str, Any] = {"selector": "all", "learner": "sf-lsm"}
+    lift = {"views": {"words": WORDS[molecule]}, "lift": {"kernel": "gaussian"}}
     own = {
         "inner_folds": config["inner_folds"],
         "selectors": {"all": {"method": "all"}},
-        "learners": {name: LEARNERS[name] for name in ("sf-lsm", "svc")},
-        "recipes": recipes,
+        "learners": {
+            "sf-lsm": {"method": "sf_lsm", "ridge": "inner", "weights": "classes"},
+            "svc": {"method": "linear_svc"},
+        },
+        "recipes": [
+            *(
+                {**linear, "name": f"all-{name}-sf-lsm", "transform": name}
+                for name in ("log", "sqrt", "normalised")
+            ),
+            {**linear, "name": "all-log-svc", "transform": "log", "learner": "svc"},
+            {**linear, "name": "all-log-lifted", "transform": "log", **lift},
+        ],
     }
-    return configuration("protein", own)
+    return configuration(molecule, own)
 
 
 def figures_of_fold(fold: Fold) -> list[dict[str, Any]]:
     """Return accuracy and macro F1 of each recipe, beside what its training said, and of others."""
     dataset, partition, scheme = fold.dataset, fold.partition, fold.scheme
+    molecule = "nucleotide" if scheme.matrix.name == "nuc44" else "protein"
     rows = []
-    for kind, config in (("recipe", fold.config), ("exhaustive", exhaustive(fold.config))):
-        for trained, predictions in learned(replace(fold, config=config)):
-            found = quality(predictions["true"].tolist(), predictions["predicted"].tolist())
-            rows.append({"method": trained["recipe"], "kind": kind, **trained, **found})
+    for kind, config in (
+        ("recipe", fold.config),
+        ("exhaustive", exhaustive(fold.config, molecule)),
+    ):
+        order = [recipe["name"] for recipe in config["recipes"]]
+        results = {
+            trained["recipe"]: trained
+            | quality(predictions["true"].tolist(), predictions["predicted"].tolist())
+            for trained, predictions in learned(replace(fold, config=config))
+        }
+        rows += [{"method": name, "kind": kind, **results[name]} for name in order]
     parts = partition.testing(fold.name), partition.training(fold.name)
     tested, training = map(np.flatnonzero, parts)
     scores = dataset.payload_as(Aligned).scores
@@ -299,7 +322,6 @@ def figures_of_fold(fold: Fold) -> list[dict[str, Any]]:
     named = np.array(dataset.classes)[dataset.labels]
     found = quality(named[tested].tolist(), named[nearest].tolist())
     rows.append({"method": "nearest", "kind": "other", **found})
-    molecule = "nucleotide" if scheme.matrix.name == "nuc44" else "protein"
     for competitor in (Blast, KmerSvm):
         with tempfile.TemporaryDirectory() as folder:
             row, _ = run_competitor(
@@ -311,11 +333,18 @@ def figures_of_fold(fold: Fold) -> list[dict[str, Any]]:
 
 
 def chosen(figures: pd.DataFrame, prefer: str) -> pd.DataFrame:
-    """Return the rows of the recipes that the inner folds prefer, one for each fold."""
-    rows = []
+    """Return the rows of the recipes that the inner folds prefer, one for each fold.
+
+    As in the workflow, the first fold has all recipes, the others those that its race leaves.
+    """
+    rows: list[pd.DataFrame] = []
+    names = figures["recipe"].drop_duplicates().tolist()
     for _, own in figures.groupby("fold", sort=True):
         found = [{str(key): value for key, value in row.items()} for row in own.to_dict("records")]
-        name = choose_recipe(found, own["recipe"].tolist())
+        name = choose_recipe(found, names, prefer=prefer)
+        if not rows:
+            race = race_table(found, names, prefer)
+            names = race.loc[race["goes_on"] == "yes", "recipe"].tolist()
         rows.append(own[own["recipe"] == name])
     return pd.concat(rows)
 
@@ -371,11 +400,14 @@ def main() -> None:
     parser.add_argument("--folder", type=Path, default=Path("auto-benchmark"))
     parser.add_argument("--config", type=Path, help="recipes in place of those of `auto`")
     asked = parser.parse_args()
-    config = configuration("protein", recipes_of(asked.config))
+    own = recipes_of(asked.config)
     warnings.simplefilter("ignore")  # of landmarks that are too few: what `few` is there to show
     print(f"| {' | '.join(HEADINGS)} |\n|{'---|' * len(HEADINGS)}", flush=True)
     verdicts = {}
-    for name, found in figures_of_kinds(asked.kinds, asked.folder, config, figures_of_fold):
+    results = figures_of_kinds(
+        asked.kinds, asked.folder, lambda molecule: configuration(molecule, own), figures_of_fold
+    )
+    for name, found in results:
         cells, verdicts[name] = cells_of(found)
         print(f"| {' | '.join([name, *cells])} |", flush=True)
     close = [name for name, enough in verdicts.items() if enough]

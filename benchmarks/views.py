@@ -44,18 +44,14 @@ POINTS = 100
 
 BOTH = "gaussian-scores+words"
 ROWS: Mapping[str, Mapping[str, Any]] = {
-    "linear-scores": {"transform": "log"},
-    "linear-scores+words": {"transform": "log", "views": WORDS, "lift": {"kernel": "linear"}},
-    "gaussian-scores": {"transform": "log", "lift": {"kernel": "gaussian"}},
-    BOTH: {"transform": "log", "views": WORDS, "lift": {"kernel": "gaussian"}},
+    "linear-scores": {},
+    "linear-scores+words": {"lift": {"kernel": "linear"}},
+    "gaussian-scores": {"lift": {"kernel": "gaussian"}},
+    BOTH: {"lift": {"kernel": "gaussian"}},
 }
 ALONE: Mapping[str, Mapping[str, Any]] = {
-    "linear-words": {
-        "transform": "raw",
-        "views": WORDS,
-        "lift": {"kernel": "linear", "width": 1},
-    },
-    "gaussian-words": {"transform": "raw", "views": WORDS, "lift": {"kernel": "gaussian"}},
+    "linear-words": {"lift": {"kernel": "linear", "width": 1}},
+    "gaussian-words": {"lift": {"kernel": "gaussian"}},
 }
 """Their scores are all zero, so that they have no part in the kernel."""
 
@@ -70,14 +66,21 @@ LEARNERS: Mapping[str, Mapping[str, Any]] = {
 }
 
 
-def settings(learner: str) -> dict[str, Any]:
+def settings(learner: str, molecule: str) -> dict[str, Any]:
     """Return selectors, the learner and recipes as a config would name them."""
     chosen = {"method": "kmeans++", "transform": "log", "candidates": 30}
     return {
         "selectors": {str(count): {**chosen, "budget": count} for count in LANDMARKS},
         "learners": {"it": LEARNERS[learner]},
         "recipes": [
-            {"name": name, "selector": str(LANDMARKS[0]), "learner": "it", **row}
+            {
+                "name": name,
+                "transform": "raw" if name in ALONE else "log",
+                "selector": str(LANDMARKS[0]),
+                "learner": "it",
+                "views": {"words": WORDS[molecule]} if "words" in name else {},
+                **row,
+            }
             for name, row in {**ALONE, **ROWS}.items()
         ],
     }
@@ -230,12 +233,14 @@ def main() -> None:
     parser.add_argument("--learner", choices=list(LEARNERS), default="sf_lsm")
     parser.add_argument("--folder", type=Path, default=Path("views-benchmark"))
     asked = parser.parse_args()
-    config = configuration("protein", settings(asked.learner))
     warnings.simplefilter("ignore")  # of landmarks that are too few for some classes
     found = [
         figures.assign(kind=name)
         for name, figures in figures_of_kinds(
-            asked.kinds, asked.folder / asked.learner, config, lambda fold: list(rows_of(fold))
+            asked.kinds,
+            asked.folder / asked.learner,
+            lambda molecule: configuration(molecule, settings(asked.learner, molecule)),
+            lambda fold: list(rows_of(fold)),
         )
     ]
     print_tables(pd.concat(found))
