@@ -6,7 +6,7 @@ Nothing here looks at a record outside the training part of the fold.
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import product
+from itertools import combinations_with_replacement, product
 from typing import Any
 
 import numpy as np
@@ -209,8 +209,9 @@ class Lifting:
     def tried(self, kernel: LandmarkKernel, landmarks: Landmarks, inner: IntArray) -> "TriedWidths":
         """Try widths by ridge regression on inner folds, on :data:`TRIED` records at most.
 
-        Of each view alone and of all of them together it is told what they are worth, too. The
-        fit that an inner fold measures does without that fold's landmarks, as all such fits do.
+        The fit that an inner fold measures does without that fold's landmarks, as all such fits do.
+        What the other folds prefer is told by fits that know nothing of the fold either: else its
+        labels would have a say in the widths that it is measured with.
 
         Parameters
         ----------
@@ -230,22 +231,33 @@ class Lifting:
         targets = np.where(y[:, None] == np.arange(len(self.part.classes)), 1.0, -1.0)
         combinations = self._combinations()
         tries = [(widths, ridge) for widths in combinations for ridge in RIDGES]
-        right = np.zeros((len(tries), len(y)), dtype=bool)
-        losses = np.zeros((len(tries), len(y)))
+        found = np.unique(folds[folds >= 0]).tolist()
+        trials = {
+            fold: Trials.none(len(tries), np.where(folds == fold, -1, folds))
+            for fold in (None, *found)
+        }
         with single_threaded():
-            for fold in np.unique(folds[folds >= 0]).tolist():
-                out = folds == fold
-                lost = np.isin(landmarks.rows, self.part.rows[inner == fold])
+            for pair in combinations_with_replacement(found, 2):  # a fold alone, or two of them
+                out = np.isin(folds, pair)
+                if out.all():
+                    continue
+                lost = np.isin(landmarks.rows, self.part.rows[np.isin(inner, pair)])
                 own = U[:, ~lost]
-                parts = {SCORES: compared(self.form, own, own), **fixed}
+                parts = {SCORES: compared(self.form, own, own[~out])}
+                parts |= {view: part[:, ~out] for view, part in fixed.items()}
                 for number, widths in enumerate(combinations):
                     rates = {v: 1.0 / (w * units[v]) for v, w in widths.items() if np.isfinite(w)}
                     K = combined(self.form, rates, lambda view: parts[view].copy())  # noqa: B023
                     for step, f in enumerate(_ridge_decisions(K, targets, out)):
+                        right = f.argmax(axis=1) == y[out]
+                        losses = ((f - targets[out]) ** 2).mean(axis=1)
                         at = number * len(RIDGES) + step
-                        right[at, out] = f.argmax(axis=1) == y[out]
-                        losses[at, out] = ((f - targets[out]) ** 2).mean(axis=1)
-        return TriedWidths([widths for widths, _ in tries], right, losses, folds)
+                        for fold, other in {pair, pair[::-1]}:
+                            told = folds[out] == other
+                            trial = trials[None if fold == other else fold]
+                            trial.right[at, folds == other] = right[told]
+                            trial.losses[at, folds == other] = losses[told]
+        return TriedWidths([widths for widths, _ in tries], trials)
 
     def _combinations(self) -> list[Widths]:
         """Return the widths to try; views that are left out have an infinite one."""
@@ -260,13 +272,11 @@ class Lifting:
 
 
 @dataclass(frozen=True, eq=False)
-class TriedWidths:
+class Trials:
     """What widths gave on records that were held out.
 
     Parameters
     ----------
-    tries : sequence of mappings
-        Widths by view, the preferred first.
     right : ndarray of shape (n_tries, n), bool
     losses : ndarray of shape (n_tries, n)
         Mean squared errors.
@@ -274,10 +284,38 @@ class TriedWidths:
         -1 of records that are not held out.
     """
 
-    tries: Sequence[Widths]
     right: NDArray[np.bool_]
     losses: FloatArray
     folds: IntArray
+
+    @classmethod
+    def none(cls, n_tries: int, folds: IntArray) -> "Trials":
+        """Return those of widths that are wrong of all records."""
+        shape = n_tries, len(folds)
+        return cls(np.zeros(shape, dtype=bool), np.zeros(shape), folds)
+
+    def best(self, allowed: Sequence[int]) -> int:
+        """Return the number of the best try: of equal ones the first."""
+        seen = self.folds >= 0
+        right, losses = self.right[:, seen].sum(axis=1), self.losses[:, seen].mean(axis=1)
+        return min(allowed, key=lambda i: (-int(right[i]), round(float(losses[i]), LOSS_DIGITS)))
+
+
+@dataclass(frozen=True, eq=False)
+class TriedWidths:
+    """The widths of views that were tried.
+
+    Parameters
+    ----------
+    tries : sequence of mappings
+        Widths by view, the preferred first.
+    trials : mapping
+        What they gave: of all records by None, and by each inner fold what they gave on the others
+        if nothing was learned from its records either.
+    """
+
+    tries: Sequence[Widths]
+    trials: Mapping[int | None, Trials]
 
     def best(self, without: int | None = None) -> Widths:
         """Return the widths of the fewest errors, of equal ones those of the smallest loss.
@@ -285,26 +323,21 @@ class TriedWidths:
         Parameters
         ----------
         without : int, optional
-            An inner fold whose records have no say.
+            An inner fold whose records have no say: they are neither predicted nor learned from.
+            If there is one other fold, nothing is left, and the preferred widths are returned.
         """
         allowed = [i for i, w in enumerate(self.tries) if np.isfinite(w[SCORES])]
-        return self.tries[self._best(allowed, without)]
-
-    def _best(self, allowed: Sequence[int], without: int | None = None) -> int:
-        seen = self.folds >= 0 if without is None else (self.folds >= 0) & (self.folds != without)
-        right = self.right[:, seen].sum(axis=1)
-        losses = self.losses[:, seen].mean(axis=1)
-        return min(allowed, key=lambda i: (-int(right[i]), round(float(losses[i]), LOSS_DIGITS)))
+        return self.tries[self.trials[without].best(allowed)]
 
     def worth(self) -> dict[str, float]:
         """Return what the accuracy loses without each view; nothing if there is one alone."""
         if len(self.tries[0]) == 1:
             return {}
-        seen = self.folds >= 0
-        everything = range(len(self.tries))
+        trials, everything = self.trials[None], range(len(self.tries))
+        seen = trials.folds >= 0
 
         def accuracy(allowed: Sequence[int]) -> float:
-            return float(self.right[self._best(allowed)][seen].mean())
+            return float(trials.right[trials.best(allowed)][seen].mean())
 
         full = accuracy(everything)
         return {
@@ -326,7 +359,7 @@ def positive_factor(kernel: LandmarkKernel) -> CorrectedFactor:
     DegenerateKernelError
         If the kernel is zero or not finite.
     """
-    scale = float(np.trace(kernel.W)) / len(kernel.W)
+    scale = float(np.trace(kernel.W)) / max(len(kernel.W), 1)
     if not (np.isfinite(kernel.W).all() and scale > 0):
         raise DegenerateKernelError(
             "the lifted kernel is zero or not finite: check the scores and the views."
@@ -364,8 +397,11 @@ def _unit(form: Form, X: Features) -> float:
 def _ridge_decisions(
     K: FloatArray, targets: FloatArray, out: NDArray[np.bool_]
 ) -> Iterator[FloatArray]:
-    """Yield the decisions of ridge regression for records held out, for each of :data:`RIDGES`."""
-    inside, across = K[np.ix_(~out, ~out)], K[np.ix_(out, ~out)]
+    """Yield the decisions of ridge regression for records held out, for each of :data:`RIDGES`.
+
+    K has a row for each record and a column for each that is not held out.
+    """
+    inside, across = K[~out], K[out]
     known = targets[~out]
     scale = float(np.trace(inside)) / len(inside)
     right_sides = np.column_stack([known, np.ones(len(known))])
