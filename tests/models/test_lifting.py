@@ -12,6 +12,7 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.preprocessing import KernelCenterer
 from sklearn.svm import SVC
 
+from kreinflow.errors import InputError
 from kreinflow.krein.factor import DegenerateKernelError
 from kreinflow.krein.landmark_kernel import LandmarkKernel
 from kreinflow.learners.learner import Problem
@@ -382,6 +383,25 @@ def test_with_two_folds_the_preferred_widths_are_measured():
     assert tried.best(without=0) == tried.best(without=1) == tried.tries[0]
 
 
+@pytest.mark.parametrize(
+    ("learner", "lift"),
+    [
+        (SF_LSM | {"ridge": "inner"}, {"width": "inner"}),
+        (SF_LSM, {"width": 1.0, "inducing": 14}),
+        ({"method": "nearest_landmark"}, {"width": "inner", "inducing": 20}),
+    ],
+    ids=["inner", "few", "nearest"],
+)
+def test_labels_that_are_noise_give_chance(learner, lift):
+    """The mean over seeds is within three and a half standard errors of one half."""
+    found = []
+    for seed in range(40):
+        records = Records(n=45, n_classes=2, seed=seed, signal=0.0)
+        trained = records.trained(learner, views={"words": [1]}, **lift)
+        found.append(trained.figures["inner_accuracy"])
+    assert abs(np.mean(found) - 0.5) < 3.5 * np.std(found) / np.sqrt(len(found))
+
+
 # Widths.
 
 
@@ -465,6 +485,22 @@ def test_a_view_of_constant_features_changes_nothing(value, form):
     constant.vectors = np.full((60, 4), value)
     found = everything_of(constant, BOTH, form)
     np.testing.assert_allclose(found, without, rtol=0, atol=1e-7)
+
+
+def test_words_that_are_the_same_in_all_sequences_change_nothing():
+    """Each has the letters of all others in an order of its own; rounding tells them apart."""
+    records = Records(signal=1.0)
+    rng = np.random.default_rng(0)
+    records.sequences = ["".join(rng.permutation(list("AACCCGGTA"))).encode() for _ in range(60)]
+    without = everything_of(records, {"vectors": True}, "gaussian")
+    found = everything_of(records, {"words": [1], "vectors": True}, "gaussian")
+    np.testing.assert_allclose(found, without, rtol=0, atol=1e-9)
+
+
+@pytest.mark.parametrize("unit", [1e-60, 1e60])
+def test_scores_that_single_precision_lacks_are_refused(unit):
+    with pytest.raises(InputError, match="Give the scores in another unit"):
+        Records().trained(SF_LSM, unit)
 
 
 def everything_of(records, views, form):

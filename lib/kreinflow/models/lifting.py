@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from scipy.linalg import lapack
 
 from kreinflow.alignment.transforms import make_transform
+from kreinflow.errors import InputError
 from kreinflow.krein.correction import CorrectedFactor
 from kreinflow.krein.factor import DegenerateKernelError
 from kreinflow.krein.landmark_kernel import LandmarkKernel, Landmarks, TrainingPart
@@ -39,6 +40,8 @@ RIDGES = (1e-2, 1e-1)
 """Of the ridge regression that widths are chosen by, for a kernel of mean diagonal 1."""
 
 _MEASURED = 1000  # records whose distances give the unit of widths
+_LARGEST = 1e30  # of what single precision holds with all its digits
+_ROUNDING = 1e-14  # of squared distances, as a share of the squared lengths
 _JITTER = (0.0, 1e-12, 1e-10, 1e-8, 1e-6)  # shares of the mean diagonal
 
 Widths = Mapping[str, float]
@@ -381,17 +384,27 @@ def positive_factor(kernel: LandmarkKernel) -> CorrectedFactor:
 
 def _rounded(U: NDArray[Any]) -> FloatArray:
     """Return scores in the precision of the model file."""
-    return np.asarray(U).astype(np.float32).astype(np.float64)
+    scores = np.asarray(U)
+    largest = float(np.abs(scores).max(initial=0.0))
+    if largest > _LARGEST or 0 < largest < 1 / _LARGEST:
+        raise InputError(
+            f"the largest score with a landmark is {largest:.3g}. A lift keeps scores in single "
+            "precision, which has no such numbers. Give the scores in another unit."
+        )
+    return scores.astype(np.float32).astype(np.float64)
 
 
 def _unit(form: Form, X: Features) -> float:
-    """Return the median squared distance of rows, or their mean squared length."""
-    if form == "linear":
-        unit = float(square_norms(X).mean())
-    else:
+    """Return the median squared distance of rows, or their mean squared length.
+
+    If more than half of the distances are 0 it is their mean, and 1 if all are.
+    """
+    length = float(square_norms(X).mean())
+    units = [length]
+    if form == "gaussian":
         distances = squared_distances(X, X)[np.triu_indices(X.shape[0], 1)]
-        unit = float(np.median(distances)) or float(distances.mean())
-    return unit if unit > 0 else 1.0
+        units = [float(np.median(distances)), float(distances.mean())]
+    return next((unit for unit in units if unit > _ROUNDING * length), 1.0)
 
 
 def _ridge_decisions(
