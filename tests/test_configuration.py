@@ -77,6 +77,21 @@ def test_learners_that_are_commented_out_are_valid_without_the_comment_sign(cont
     complete_configuration(content)
 
 
+def test_recipes_that_are_commented_out_are_valid_without_the_comment_sign(content):
+    text = (ROOT / "config.yaml").read_text()
+    block = text[text.index("\nrecipes:") : text.index("# New objects")]
+    content["recipes"] = yaml.safe_load(re.sub(r"(?m)^  # ", "  ", block))["recipes"]
+    *_, plain, summed, product = complete_configuration(content)["recipes"]
+    assert plain["lift"] is None
+    assert not any(plain["views"].values())
+    assert summed["lift"] == product["lift"] | {"kernel": "linear"}
+    assert summed["views"] == product["views"]
+    recipe = schema()["$defs"]["recipe"]["properties"]
+    assert product["lift"] == {
+        key: part["default"] for key, part in recipe["lift"]["properties"].items()
+    }
+
+
 def test_defaults_written_in_config_are_those_of_the_schema(content):
     explicit = complete_configuration(content)
     bare = copy.deepcopy(content)

@@ -12,8 +12,11 @@ from kreinflow.plan import UNLABELLED, DatasetPlan
 from kreinflow.schema import complete, nearest, schema
 
 
-def correction_fault(learner: str, correction: str) -> str | None:
-    """Return why a learner, by its method, cannot use a correction; None if it can."""
+def correction_fault(learner: str, correction: str, lifted: bool = False) -> str | None:
+    """Return why a learner, by its method, or a lift cannot use a correction; None if it can."""
+    if lifted:
+        fault = "a lift has no negative eigenvalues. Leave out correction."
+        return None if correction == "none" else fault
     if not LEARNERS[learner].needs_positive or correction not in ("none", "landmark_basis"):
         return None
     return (
@@ -44,6 +47,13 @@ _SYMMETRIC_SELECTORS = {
 
 
 _LIFT_DEFAULTS = complete({}, schema()["$defs"]["recipe"]["properties"]["lift"], "lift")
+
+
+def lift_of(views: Mapping[str, Any], lift: dict[str, Any] | None) -> dict[str, Any] | None:
+    """Return the lift of a recipe: views without one are summed up."""
+    summed = lift is None and any(views.values())
+    return {**_LIFT_DEFAULTS, "kernel": "linear"} if summed else lift
+
 
 Refuse = Callable[[str, str], InputError]
 """Makes an error of a place in the configuration, and why it is wrong."""
@@ -91,12 +101,8 @@ def _check_recipes(config: Mapping[str, Any], refuse: Refuse) -> None:
             if recipe[kind] not in config[f"{kind}s"]:
                 raise refuse(place, _undefined(kind, recipe[kind], config[f"{kind}s"]))
         learner = config["learners"][recipe["learner"]]["method"]
-        if any(recipe["views"].values()) and recipe["lift"] is None:
-            recipe["lift"] = {**_LIFT_DEFAULTS, "kernel": "linear"}
-        lifted = recipe["lift"] is not None
-        if lifted and recipe["correction"] != "none":
-            raise refuse(place, "a lift has no negative eigenvalues. Leave out correction.")
-        if not lifted and (fault := correction_fault(learner, recipe["correction"])):
+        recipe["lift"] = lift_of(recipe["views"], recipe["lift"])
+        if fault := correction_fault(learner, recipe["correction"], recipe["lift"] is not None):
             raise refuse(place, fault)
 
 

@@ -57,6 +57,16 @@ _TEXTS = {
     "Mathematics 78, 995-1041 (2025). doi:10.1002/cpa.22234",
     "cortinovis2024": "Cortinovis, Kressner. Adaptive randomized pivoting for column subset "
     "selection, DEIM, and low-rank approximation. arXiv (2024). doi:10.48550/arXiv.2412.13992",
+    "leslie2002": "Leslie, Eskin, Noble. The spectrum kernel: a string kernel for SVM protein "
+    "classification. Pacific Symposium on Biocomputing 7 (2002).",
+    "jebara2003": "Jebara, Kondor. Bhattacharyya and expected likelihood kernels. COLT 2003, "
+    "Lecture Notes in Computer Science 2777, 57-71. doi:10.1007/978-3-540-45167-9_6",
+    "liao2002": "Liao, Noble. Combining pairwise sequence similarity and support vector machines "
+    "for remote protein homology detection. RECOMB 2002, 225-232.",
+    "quinonero2005": "Quiñonero-Candela, Rasmussen. A unifying view of sparse approximate Gaussian "
+    "process regression. Journal of Machine Learning Research 6, 1939-1959 (2005).",
+    "cawley2010": "Cawley, Talbot. On over-fitting in model selection and subsequent selection "
+    "bias in performance evaluation. Journal of Machine Learning Research 11, 2079-2107 (2010).",
     "daily2016": "Daily. Parasail: SIMD C library for global, semi-global, and local pairwise "
     "sequence alignments. BMC Bioinformatics 17, 81 (2016). doi:10.1186/s12859-016-0930-z",
     "rognes2011": "Rognes. Faster Smith-Waterman database searches with inter-sequence SIMD "

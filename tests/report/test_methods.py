@@ -122,6 +122,57 @@ def test_coordinates_of_the_landmarks_are_no_eigenvalue_correction():
     assert "Eigenvalues were corrected: flip." in text_of(settings(), whole)
 
 
+def lifted(*recipes):
+    """A config whose first recipes have views and a lift."""
+    whole = config()
+    for recipe, (views, lift) in zip(whole["recipes"], recipes, strict=False):
+        recipe["views"] = {"words": None, "vectors": False} | views
+        recipe["lift"] = {"kernel": "gaussian", "width": "inner", "inducing": 4000} | lift
+    return whole
+
+
+def test_views_and_a_lift():
+    text = text_of(settings(), lifted(({"words": [1, 2, 3]}, {})))
+    assert f"To ikfd-meb the scores with the landmarks are features {cite('liao2002')}" in text
+    words = "square roots of the shares of words of 1, 2 and 3 residues "
+    assert f"need no alignment: {words}{cite('leslie2002', 'jebara2003')}. Their kernel" in text
+    assert "Their kernel is a product of Gaussians, one of the scores and one of each view" in text
+    assert f"as a subset of regressors {cite('quinonero2005')}: by its values with at most" in text
+    assert "at most 4,000 training records, shared by the classes" in text
+    assert "chosen for each view by ridge regression on inner folds" in text
+    assert f"widths that were chosen without its records {cite('cawley2010')}" in text
+    assert "vectors" not in text
+    assert "the sum of the linear kernels" not in text
+    assert "approximated by its indefinite Nyström factor" in text  # of the other recipes
+
+
+def test_several_views_and_lifts():
+    given = {"kernel": "linear", "width": 2.0, "inducing": 500}
+    text = text_of(
+        settings(), lifted(({"words": [2]}, given), ({"vectors": True}, given | {"width": 1}))
+    )
+    assert "To ikfd-meb and ikfd-pooled-meb the scores" in text
+    assert "words of 2 residues" in text
+    assert "and the vectors that the user gave. Their kernel is the sum of the linear" in text
+    assert "were 2 and 1. A view may be left out." in text
+    assert "ridge regression" not in text
+    assert cite("cawley2010") not in text
+
+
+def test_lifted_recipes_alone_have_no_indefinite_factor():
+    whole = lifted(*[({}, {})] * 9)
+    text = text_of(settings(), whole)
+    assert "Nyström" not in text
+    assert "igenvalue" not in text
+    assert "are features" in text
+    assert "beside views" not in text
+
+
+def test_recipes_without_a_lift_say_nothing_of_it():
+    for key in ("leslie2002", "liao2002", "quinonero2005"):
+        assert cite(key) not in text_of(settings())
+
+
 def test_grouped_folds():
     data_set = settings()
     data_set["folds"] = {"method": "grouped", "k": 5, "repeats": 1, "identity": 0.9}

@@ -86,6 +86,11 @@ class AlignmentKernel(Kernel):
         self._transform = make_transform(s["transform"], self._scheme)
         self._alphabet = ResidueAlphabet(matrix.alphabet, s["molecule"])
 
+    @property
+    def letters(self) -> str:
+        """All letters that sequences are made of, in the order of the substitution matrix."""
+        return self._scheme.matrix.alphabet
+
     def describe(self) -> str:
         """See :meth:`Kernel.describe`."""
         s = self.settings

@@ -11,7 +11,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
 from kreinflow.alignment.transforms import make_transform
-from kreinflow.cross_references import correction_fault
+from kreinflow.cross_references import correction_fault, lift_of
 from kreinflow.errors import InputError
 from kreinflow.krein.correction import CORRECTIONS, LANDMARK_COORDINATES, CorrectedFactor, embed
 from kreinflow.krein.eigen import Eigenpairs
@@ -24,12 +24,15 @@ from kreinflow.krein.landmark_kernel import (
 )
 from kreinflow.learners.registry import LEARNERS
 from kreinflow.models.inner_folds import ChooseAgain, InnerFits, inner_partition
+from kreinflow.models.lifting import Lifting
 from kreinflow.models.reject_threshold import RejectRule
 from kreinflow.models.training import Training
 from kreinflow.numerics import FloatArray
-from kreinflow.schema import complete_method, nearest
+from kreinflow.randomness import hash_keys
+from kreinflow.schema import complete, complete_method, nearest, schema
 from kreinflow.sequences.matrix_files import DISSIMILARITIES, MATRIX_KINDS
 from kreinflow.sequences.partition import ALL
+from kreinflow.views.objects import Viewed
 
 KINDS = tuple(kind for kind in MATRIX_KINDS if kind != "asymmetric")
 """What the entries of a symmetric matrix can be."""
@@ -120,6 +123,7 @@ class LandmarkDecisions(ClassifierMixin, LandmarkFactor):  # type: ignore[misc]
 
     learner: str = "krein_lsm"
     learner_params: Mapping[str, Any] | None = None
+    lift: Mapping[str, Any] | None = None
     inner_folds: int = 3
 
     def _encode(self, y: Any) -> NDArray[np.int64]:
@@ -144,34 +148,82 @@ class LandmarkDecisions(ClassifierMixin, LandmarkFactor):  # type: ignore[misc]
         self,
         landmarks: Landmarks,
         part: TrainingPart,
+        digests: Sequence[str],
         choose_again: ChooseAgain | None = None,
+        objects: Viewed | None = None,
+        letters: str = "",
     ) -> None:
-        """Train the recipe that the parameters are, as the workflow trains a final model."""
+        """Train the recipe that the parameters are, as the workflow trains a final model.
+
+        Parameters
+        ----------
+        landmarks : Landmarks
+        part : TrainingPart
+        digests : sequence of str
+            Names of the distinct rows.
+        choose_again : callable, optional
+            See :class:`~kreinflow.models.inner_folds.InnerFits`.
+        objects : Viewed, optional
+            The distinct rows as views see them.
+        letters : str
+            Of the sequences, for words.
+        """
         content = {**(self.learner_params or {}), "method": self.learner}
         settings = complete_method(LEARNERS, content, "learner", type(self).__name__)
-        if fault := correction_fault(settings["method"], self.correction):
+        views, lift = self._lifted()
+        if fault := correction_fault(settings["method"], self.correction, lift is not None):
             raise self._wrong(fault)
         folds = self._checked_number("inner_folds", 2)
         seed = self._checked_number("random_state", 0)
-        kernel, _, embedding = self._fit_factor(landmarks, part)
+        embedding: CorrectedFactor | None = None
+        if lift is None:
+            kernel, _, embedding = self._fit_factor(landmarks, part)
+        else:  # which has a factor of its own
+            kernel = landmark_kernel(landmarks, part, make_transform("raw"))
         fits = InnerFits(inner_partition(part, folds, seed, ALL), choose_again)
         recipe = {
             "name": self.learner,
             "transform": "raw",
             "correction": self.correction,
             "rank": self._rank(),
+            "views": views,
+            "lift": lift,
         }
-        training = Training(landmarks, part, fits, RejectRule(REJECT_ERROR), seed)
+
+        def lifting(recipe: Mapping[str, Any]) -> Lifting:
+            keys = hash_keys(seed, "inducing points", digests)
+            seen = Viewed() if objects is None else objects
+            return Lifting(seen, part, recipe["views"], recipe["lift"], keys, letters)
+
+        training = Training(landmarks, part, fits, RejectRule(REJECT_ERROR), seed, lifting)
         trained = training.train(recipe, settings, embedding, kernel)
         self.landmark_classifier_ = trained.classifier
         self.training_ = trained.figures
 
-    def _seen(self, X: Any) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Return scores, self-scores and lengths; no raw score asks for the last two."""
+    def _lifted(
+        self, views: Mapping[str, Any] | None = None
+    ) -> tuple[dict[str, Any], dict[str, Any] | None]:
+        """Return the views and the lift, checked and complete as those of the config's recipes."""
+        known = schema()["$defs"]["recipe"]["properties"]
+        content = {"views": views or {}, "lift": self.lift}
+        part = {"properties": {key: known[key] for key in content}}
+        whole = complete(content, part, type(self).__name__)
+        return whole["views"], lift_of(whole["views"], whole["lift"])
+
+    def _seen(self, X: Any) -> tuple[FloatArray, FloatArray, FloatArray, Viewed | None]:
+        """Return scores, self-scores, lengths and objects.
+
+        No raw score asks for the second and third, and only views for the last.
+        """
         check_is_fitted(self)
         scores = self._landmark_scores(X)
         nothing = np.zeros(len(scores))
-        return scores, nothing, nothing
+        views = self.landmark_classifier_.looks_at_objects
+        return scores, nothing, nothing, self._viewed(X) if views else None
+
+    def _viewed(self, X: Any) -> Viewed:
+        """Return new objects as views see them."""
+        raise NotImplementedError
 
     def _decisions(self, X: Any) -> FloatArray:
         scores = self._seen(X)

@@ -43,6 +43,12 @@ class NystroemClassifier(LandmarkDecisions):
         A method of :data:`kreinflow.learners.registry.LEARNERS`.
     learner_params : mapping, optional
         Its settings, as in the config; those left out have the config's defaults.
+    lift : mapping, optional
+        A kernel over the scores, in whose place the learner sees it: ``kernel``, "gaussian" or
+        "linear"; ``width``, in units of the median squared distance of records, or "inner" (chosen
+        on the inner folds); ``inducing``, the training records at most that it is computed with.
+        Those left out have the config's defaults; see :mod:`kreinflow.views.lift`. It has a
+        factor of its own, so there is no rank to choose and nothing to correct.
     inner_folds : int
         Folds of the training records on which hyper-parameters and temperature are chosen.
     random_state : int
@@ -144,13 +150,12 @@ class NystroemClassifier(LandmarkDecisions):
             classes=landmark_classes,
             kind=MATRIX_KINDS[kind],
         )
+        everything = np.concatenate([given, plain])[:, np.unique(landmark_rows)]
+        digests = row_digests(everything, np.abs(given).max())
         part = TrainingPart(
-            rows=rows,
-            labels=codes,
-            groups=np.array(row_digests(given[:, np.unique(landmark_rows)], np.abs(given).max())),
-            classes=self._class_names(),
+            rows=rows, labels=codes, groups=np.array(digests[:n]), classes=self._class_names()
         )
-        self._train(landmarks, part)
+        self._train(landmarks, part, digests)
         return self
 
     def _landmark_matrix(self, m: int) -> tuple[FloatArray, FloatArray]:

@@ -37,6 +37,7 @@ from kreinflow.sequences.objects import refuse_unfit
 from kreinflow.sequences.partition import ALL, Partition
 from kreinflow.sequences.payload import Compared, Matrix, digest
 from kreinflow.sequences.sources.measured import numbers
+from kreinflow.views.objects import Viewed
 
 PRECOMPUTED = "precomputed"
 
@@ -132,10 +133,10 @@ class LandmarkChoice(LandmarkFactor):
 
     def _choose(
         self, X: Any, codes: NDArray[np.int64], classes: tuple[str, ...]
-    ) -> tuple[Landmarks, TrainingPart, ChooseAgain | None]:
+    ) -> tuple[Landmarks, TrainingPart, Dataset, ChooseAgain | None]:
         """Choose the landmarks, and return them with the scores of all training objects.
 
-        The third is :meth:`kreinflow.models.run.Run.choose_again`.
+        The last is :meth:`kreinflow.models.run.Run.choose_again`.
 
         Parameters
         ----------
@@ -171,7 +172,7 @@ class LandmarkChoice(LandmarkFactor):
         self.landmark_indices_ = first[rows]
         self._landmarks = dataset.payload.take(rows)
         again = run.choose_again(stage, selector, len(table))
-        return run.landmarks(table), run.training_part(ALL), again
+        return run.landmarks(table), run.training_part(ALL), dataset, again
 
     def _landmark_scores(self, X: Any) -> FloatArray:
         """Return the scores of new objects with the landmarks, dissimilarities squared."""
@@ -288,7 +289,11 @@ class KreinClassifier(LandmarkDecisions, LandmarkChoice):
         Its settings, as in the config, without budget and transform.
     n_landmarks : int, optional
         The budget; "meb" and "all" know a number of their own.
-    rank, correction, learner, learner_params, inner_folds
+    views : mapping, optional
+        What is known of sequences beside their scores: ``{"words": [1, 2, 3]}`` are the words of
+        these lengths; see :mod:`kreinflow.views.words`. Without ``lift`` they are added to the
+        scores.
+    rank, correction, learner, learner_params, lift, inner_folds
         See :class:`~kreinflow.estimators.NystroemClassifier`.
     random_state : int
         The seed of all random draws.
@@ -325,6 +330,8 @@ class KreinClassifier(LandmarkDecisions, LandmarkChoice):
     True
     """
 
+    views: Mapping[str, Any] | None = None
+
     def fit(self, X: Any, y: ArrayLike) -> "KreinClassifier":
         """Choose the landmarks, and fit the factor and the learner.
 
@@ -348,8 +355,37 @@ class KreinClassifier(LandmarkDecisions, LandmarkChoice):
             )
         objects, labels = self._read(X, y, reset=True)
         codes = self._encode(labels)
-        self._train(*self._choose(objects, codes, self._class_names()))
+        self._lifted()  # what is wrong is said before anything is aligned
+        landmarks, part, dataset, again = self._choose(objects, codes, self._class_names())
+        payload, viewed, letters = dataset.payload, None, ""
+        if isinstance(payload, Compared) and isinstance(payload.kernel, AlignmentKernel):
+            viewed, letters = Viewed(list(payload.objects)), payload.kernel.letters
+        self._train(landmarks, part, dataset.digests, again, viewed, letters)
         return self
+
+    def _lifted(
+        self, views: Mapping[str, Any] | None = None
+    ) -> tuple[dict[str, Any], dict[str, Any] | None]:
+        """See :meth:`LandmarkDecisions._lifted`; the views are those of the parameter."""
+        known, lift = super()._lifted(self.views)
+        if known["vectors"]:
+            raise self._wrong(
+                "views: vectors beside other objects are for the workflow. X holds one kind of "
+                "objects."
+            )
+        if known["words"] and self.kernel != AlignmentKernel.name:
+            raise self._wrong(
+                f"views: only sequences have words, and the kernel {self.kernel!r} compares "
+                f"others. Leave them out, or use {AlignmentKernel.name!r}."
+            )
+        return known, lift
+
+    def _viewed(self, X: Any) -> Viewed:
+        """See :meth:`LandmarkDecisions._viewed`."""
+        objects, _ = self._read(X, reset=False)
+        landmarks = self._landmarks
+        assert isinstance(landmarks, Compared)
+        return Viewed(list(_compared(objects, landmarks.kernel)))
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -427,7 +463,7 @@ class KreinNystroem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, LandmarkC
         if labels is None:
             labels = np.zeros(len(objects), dtype=np.int64)
         classes, codes = np.unique(labels, return_inverse=True)
-        landmarks, part, _ = self._choose(objects, codes, tuple(map(str, classes)))
+        landmarks, part, *_ = self._choose(objects, codes, tuple(map(str, classes)))
         kernel, pairs, self._embedding = self._fit_factor(landmarks, part)
         self._centring = kernel.centring
         self.eigenvalues_, self.signs_ = pairs.values, self._embedding.signs

@@ -6,7 +6,7 @@ Nothing here looks at a record outside the training part of the fold.
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, reduce
-from itertools import product
+from itertools import combinations_with_replacement, product
 from typing import Any
 
 import numpy as np
@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from scipy.linalg import lapack
 
 from kreinflow.alignment.transforms import make_transform
+from kreinflow.errors import InputError
 from kreinflow.krein.correction import CorrectedFactor
 from kreinflow.krein.factor import DegenerateKernelError
 from kreinflow.krein.landmark_kernel import LandmarkKernel, Landmarks, TrainingPart
@@ -32,13 +33,15 @@ WIDTHS: Mapping[str, tuple[float, ...]] = {
 }
 """Widths that are tried for each view, the preferred first; an infinite one leaves the view out."""
 
-TRIED = 1200
+TRIED = 900
 """Records at most that widths are chosen on."""
 
 RIDGES = (1e-2, 1e-1)
 """Of the ridge regression that widths are chosen by, for a kernel of mean diagonal 1."""
 
 _MEASURED = 1000  # records whose distances give the unit of widths
+_LARGEST = 1e30  # of what single precision holds with all its digits
+_ROUNDING = 1e-14  # of squared distances, as a share of the squared lengths
 _JITTER = (0.0, 1e-12, 1e-10, 1e-8, 1e-6)  # shares of the mean diagonal
 
 Widths = Mapping[str, float]
@@ -211,8 +214,9 @@ class Lifting:
     def tried(self, kernel: LandmarkKernel, landmarks: Landmarks, inner: IntArray) -> "TriedWidths":
         """Try widths by ridge regression on inner folds, on :data:`TRIED` records at most.
 
-        Of each view alone and of all of them together it is told what they are worth, too. The
-        fit that an inner fold measures does without that fold's landmarks, as all such fits do.
+        The fit that an inner fold measures does without that fold's landmarks, as all such fits do.
+        What the other folds prefer is told by fits that know nothing of the fold either: else its
+        labels would have a say in the widths that it is measured with.
 
         Parameters
         ----------
@@ -232,8 +236,11 @@ class Lifting:
         targets = np.where(y[:, None] == np.arange(len(self.part.classes)), 1.0, -1.0)
         combinations = self._combinations()
         tries = [(widths, ridge) for widths in combinations for ridge in RIDGES]
-        right = np.zeros((len(tries), len(y)), dtype=bool)
-        losses = np.zeros((len(tries), len(y)))
+        found = np.unique(folds[folds >= 0]).tolist()
+        trials = {
+            fold: Trials.none(len(tries), np.where(folds == fold, -1, folds))
+            for fold in (None, *found)
+        }
 
         def kernels(view: str, between: FloatArray) -> dict[tuple[str, float], FloatArray]:
             """Return the kernel of one view alone with each of its finite widths."""
@@ -247,9 +254,11 @@ class Lifting:
         together = np.multiply if self.form == "gaussian" else np.add
         others = {key: K for view, own in fixed.items() for key, K in kernels(view, own).items()}
         with single_threaded():
-            for fold in np.unique(folds[folds >= 0]).tolist():
-                out = folds == fold
-                lost = np.isin(landmarks.rows, self.part.rows[inner == fold])
+            for pair in combinations_with_replacement(found, 2):  # a fold alone, or two of them
+                out = np.isin(folds, pair)
+                if out.all():
+                    continue
+                lost = np.isin(landmarks.rows, self.part.rows[np.isin(inner, pair)])
                 own = U[:, ~lost]
                 scores = kernels(SCORES, compared(self.form, own, Points(own)))
                 blocks = {
@@ -262,10 +271,15 @@ class Lifting:
                         reduce(together, of_views) for of_views in zip(*chosen, strict=True)
                     )
                     for step, f in enumerate(_ridge_decisions(inside, across, targets[~out])):
+                        right = f.argmax(axis=1) == y[out]
+                        losses = ((f - targets[out]) ** 2).mean(axis=1)
                         at = number * len(RIDGES) + step
-                        right[at, out] = f.argmax(axis=1) == y[out]
-                        losses[at, out] = ((f - targets[out]) ** 2).mean(axis=1)
-        return TriedWidths([widths for widths, _ in tries], right, losses, folds)
+                        for fold, other in {pair, pair[::-1]}:
+                            told = folds[out] == other
+                            trial = trials[None if fold == other else fold]
+                            trial.right[at, folds == other] = right[told]
+                            trial.losses[at, folds == other] = losses[told]
+        return TriedWidths([widths for widths, _ in tries], trials)
 
     def _combinations(self) -> list[Widths]:
         """Return the widths to try; views that are left out have an infinite one."""
@@ -280,13 +294,11 @@ class Lifting:
 
 
 @dataclass(frozen=True, eq=False)
-class TriedWidths:
+class Trials:
     """What widths gave on records that were held out.
 
     Parameters
     ----------
-    tries : sequence of mappings
-        Widths by view, the preferred first.
     right : ndarray of shape (n_tries, n), bool
     losses : ndarray of shape (n_tries, n)
         Mean squared errors.
@@ -294,10 +306,38 @@ class TriedWidths:
         -1 of records that are not held out.
     """
 
-    tries: Sequence[Widths]
     right: NDArray[np.bool_]
     losses: FloatArray
     folds: IntArray
+
+    @classmethod
+    def none(cls, n_tries: int, folds: IntArray) -> "Trials":
+        """Return those of widths that are wrong of all records."""
+        shape = n_tries, len(folds)
+        return cls(np.zeros(shape, dtype=bool), np.zeros(shape), folds)
+
+    def best(self, allowed: Sequence[int]) -> int:
+        """Return the number of the best try: of equal ones the first."""
+        seen = self.folds >= 0
+        right, losses = self.right[:, seen].sum(axis=1), self.losses[:, seen].mean(axis=1)
+        return min(allowed, key=lambda i: (-int(right[i]), round(float(losses[i]), LOSS_DIGITS)))
+
+
+@dataclass(frozen=True, eq=False)
+class TriedWidths:
+    """The widths of views that were tried.
+
+    Parameters
+    ----------
+    tries : sequence of mappings
+        Widths by view, the preferred first.
+    trials : mapping
+        What they gave: of all records by None, and by each inner fold what they gave on the others
+        if nothing was learned from its records either.
+    """
+
+    tries: Sequence[Widths]
+    trials: Mapping[int | None, Trials]
 
     def best(self, without: int | None = None) -> Widths:
         """Return the widths of the fewest errors, of equal ones those of the smallest loss.
@@ -305,24 +345,19 @@ class TriedWidths:
         Parameters
         ----------
         without : int, optional
-            An inner fold whose records have no say.
+            An inner fold whose records have no say: they are neither predicted nor learned from.
+            If there is one other fold, nothing is left, and the preferred widths are returned.
         """
         allowed = [i for i, w in enumerate(self.tries) if np.isfinite(w[SCORES])]
-        return self.tries[self._best(allowed, without)]
-
-    def _best(self, allowed: Sequence[int], without: int | None = None) -> int:
-        seen = self.folds >= 0 if without is None else (self.folds >= 0) & (self.folds != without)
-        right = self.right[:, seen].sum(axis=1)
-        losses = self.losses[:, seen].mean(axis=1)
-        return min(allowed, key=lambda i: (-int(right[i]), round(float(losses[i]), LOSS_DIGITS)))
+        return self.tries[self.trials[without].best(allowed)]
 
     def worth(self) -> dict[str, float]:
         """Return what the accuracy loses without each view that some try leaves out."""
-        seen = self.folds >= 0
-        everything = range(len(self.tries))
+        trials, everything = self.trials[None], range(len(self.tries))
+        seen = trials.folds >= 0
 
         def accuracy(allowed: Sequence[int]) -> float:
-            return float(self.right[self._best(allowed)][seen].mean())
+            return float(trials.right[trials.best(allowed)][seen].mean())
 
         full = accuracy(everything)
         return {
@@ -346,7 +381,7 @@ def positive_factor(kernel: LandmarkKernel) -> CorrectedFactor:
         If the kernel is zero or not finite.
     """
     W = np.asarray(kernel.W[:])
-    p, scale = len(W), float(np.trace(W)) / len(W)
+    p, scale = len(W), float(np.trace(W)) / max(len(W), 1)
     if not (np.isfinite(W).all() and scale > 0):
         raise DegenerateKernelError(
             "the lifted kernel is zero or not finite: check the scores and the views."
@@ -369,17 +404,27 @@ def positive_factor(kernel: LandmarkKernel) -> CorrectedFactor:
 
 def _rounded(U: NDArray[Any]) -> FloatArray:
     """Return scores in the precision of the model file."""
-    return np.asarray(U).astype(np.float32).astype(np.float64)
+    scores = np.asarray(U)
+    largest = float(np.abs(scores).max(initial=0.0))
+    if largest > _LARGEST or 0 < largest < 1 / _LARGEST:
+        raise InputError(
+            f"the largest score with a landmark is {largest:.3g}. A lift keeps scores in single "
+            "precision, which has no such numbers. Give the scores in another unit."
+        )
+    return scores.astype(np.float32).astype(np.float64)
 
 
 def _unit(form: Form, X: Features) -> float:
-    """Return the median squared distance of rows, or their mean squared length."""
-    if form == "linear":
-        unit = float(square_norms(X).mean())
-    else:
+    """Return the median squared distance of rows, or their mean squared length.
+
+    If more than half of the distances are 0 it is their mean, and 1 if all are.
+    """
+    length = float(square_norms(X).mean())
+    units = [length]
+    if form == "gaussian":
         distances = squared_distances(X, X)[np.triu_indices(X.shape[0], 1)]
-        unit = float(np.median(distances)) or float(distances.mean())
-    return unit if unit > 0 else 1.0
+        units = [float(np.median(distances)), float(distances.mean())]
+    return next((unit for unit in units if unit > _ROUNDING * length), 1.0)
 
 
 def _ridge_decisions(

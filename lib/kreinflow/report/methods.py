@@ -70,10 +70,13 @@ def methods_text(
     wanted = settings.get("recipes") or [recipe["name"] for recipe in config["recipes"]]
     recipes = [recipe for recipe in config["recipes"] if recipe["name"] in wanted]
     source = make_source(settings["source"])
+    lifted = [recipe for recipe in recipes if recipe.get("lift")]
+    plain = [recipe for recipe in recipes if not recipe.get("lift")]
     return [
         _data(source, settings, recipes, config),
         _landmarks(recipes, config, source.aligned),
-        _factor(recipes, source.kind),
+        *([_factor(plain, source.kind)] if plain else []),
+        *([_lift(lifted)] if lifted else []),
         _learners(recipes, config),
         _evaluation(settings, config, len(recipes), final_recipe),
     ]
@@ -92,8 +95,8 @@ def _told(text: str, references: Sequence[str]) -> str:
     return _e(text) + (f" {cite(*references)}" if references else "")
 
 
-def _join(parts: Sequence[str]) -> str:
-    return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
+def _join(parts: Sequence[str], last: str = "and") -> str:
+    return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} {last} {parts[-1]}"
 
 
 def _cited(text: str) -> str:
@@ -188,6 +191,47 @@ def _factor(recipes: Sequence[Mapping[str, Any]], kind: str) -> Markup:
     coordinates = [_LANDMARK_COORDINATES[name] for name in methods if name in _LANDMARK_COORDINATES]
     if coordinates:
         text += f" Other coordinates were {_join(coordinates)}."
+    return Markup(text)
+
+
+_FORMS = {
+    "gaussian": "a product of Gaussians, one of the scores and one of each view",
+    "linear": "the sum of the linear kernels of the scores and of each view",
+}
+
+
+def _lift(recipes: Sequence[Mapping[str, Any]]) -> Markup:
+    names = _join([_e(recipe["name"]) for recipe in recipes])
+    text = f"To {names} the scores with the landmarks are features {cite('liao2002')}"
+    words = [tuple(found) for r in recipes if (found := r["views"].get("words"))]
+    views = [
+        f"square roots of the shares of words of {_join([f'{k}' for k in lengths])} residues "
+        f"{cite('leslie2002', 'jebara2003')}"
+        for lengths in dict.fromkeys(words)
+    ]
+    if any(recipe["views"].get("vectors") for recipe in recipes):
+        views.append("the vectors that the user gave")
+    if views:
+        text += f", beside views that need no alignment: {_join(views)}"
+    lifts = [recipe["lift"] for recipe in recipes]
+    forms = dict.fromkeys(_FORMS[lift["kernel"]] for lift in lifts)
+    most = dict.fromkeys(f"{lift['inducing']:,}" for lift in lifts)
+    text += (
+        f". Their kernel is {_join(list(forms), 'or')}, approximated as a subset of regressors "
+        f"{cite('quinonero2005')}: by its values with at most {_join(list(most), 'or')} training "
+        "records, shared by the classes. "
+    )
+    given = [lift["width"] for lift in lifts if lift["width"] != "inner"]
+    unit = "in units of the median squared distance (of a sum: of the mean squared length)"
+    text += f"Widths, {unit}, "
+    if len(given) < len(lifts):
+        text += (
+            "were chosen for each view by ridge regression on inner folds. Each inner fold is "
+            "measured with widths that were chosen without its records "
+            f"{cite('cawley2010')}. A view may be left out."
+        )
+    else:
+        text += f"were {_join([f'{w:g}' for w in dict.fromkeys(given)])}. A view may be left out."
     return Markup(text)
 
 

@@ -28,7 +28,8 @@ def inducing_places(
     ndarray of int
         Sorted.
     """
-    _, first = np.unique(rows, return_index=True)
+    order = np.lexsort((labels, rows))  # what is in two classes has one of them, in any order
+    first = order[np.unique(rows[order], return_index=True)[1]]
     if len(first) <= count:
         return np.sort(first)
     classes, sizes = np.unique(labels[first], return_counts=True)

@@ -1,0 +1,202 @@
+"""Views and lifts of the estimators: other libraries, the workflow's path and each other."""
+
+from functools import partial
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.model_selection import GridSearchCV
+from sklearn.svm import SVC
+
+from estimators.test_estimators import check_decisions, matrix_files, scores
+from kreinflow.alignment.scoring import load_substitution_matrix
+from kreinflow.configuration import complete_configuration
+from kreinflow.errors import InputError
+from kreinflow.estimators import KreinClassifier, NystroemClassifier
+from kreinflow.krein.landmark_kernel import landmark_kernel
+from kreinflow.landmarks.registry import make_selector
+from kreinflow.landmarks.stage import LandmarkStage
+from kreinflow.models.inner_folds import InnerFits, inner_partition
+from kreinflow.models.reject_threshold import RejectRule
+from kreinflow.models.run import Run
+from kreinflow.models.training import Training
+from kreinflow.scores import MatrixScores, open_scores, read_scheme, transforms_of
+from kreinflow.sequences.partition import ALL, Partition
+from kreinflow.sequences.sources.registry import make_source
+from kreinflow.views.words import Words
+from sequence_pairs import rectangle
+from small_inputs import configuration, families, fasta_source, write_fasta, write_labels
+
+pytestmark = pytest.mark.filterwarnings("ignore:the factor misses")
+
+LSM = {"method": "krein_lsm", "lambda_plus": 0.01, "lambda_minus": 0.01}
+
+
+def workflow(folder, source, transform, **recipe):
+    """The decisions of the workflow's final model for its training records, and its landmarks."""
+    settings = configuration(source, transform, "it") | {"seed": 0, "learners": {"it": LSM}}
+    settings["selectors"] = {"meb": {"method": "meb", "transform": transform}}
+    settings["recipes"][0] |= recipe
+    config = complete_configuration(settings)
+    mine, (recipe,) = config["datasets"]["mine"], config["recipes"]
+    source = make_source(mine["source"], folder)
+    dataset = source.load(source.alphabet(mine["scoring"]), 0)
+    scheme = read_scheme(dataset, mine["scoring"], folder)
+    rows, letters = np.arange(len(dataset.digests)), ""
+    scores = open_scores(dataset, None, folder) if scheme is None else None
+    if scheme is not None:
+        letters = scheme.matrix.alphabet
+        scores = MatrixScores(rectangle(dataset.sequences, rows, rows, scheme))
+    transforms = transforms_of([transform], config["transforms"], scheme)
+    selector = make_selector(config["selectors"]["meb"])
+    stage = LandmarkStage(dataset, scores, transforms, 0)
+    table = stage.select(selector)
+    chosen = table["row"].to_numpy(np.int64)
+    partition = Partition(dataset.rows, np.empty((0, len(dataset.ids)), dtype=np.int64))
+    run = Run(dataset, partition, scores.rectangle(rows, chosen), chosen, scores.self_scores())
+    landmarks, part = run.landmarks(table), run.training_part(ALL)
+    fits = InnerFits(
+        inner_partition(part, config["inner_folds"], 0, ALL),
+        run.choose_again(stage, selector, len(table)),
+    )
+    lifting = partial(run.lifting, part, letters, 0)
+    training = Training(landmarks, part, fits, RejectRule(config["reject_error"]), 0, lifting)
+    kernel = landmark_kernel(landmarks, part, transforms[transform])
+    classifier = training.train(recipe, config["learners"]["it"], None, kernel).classifier
+    own = landmarks.scores, landmarks.self_scores, landmarks.lengths
+    seen = [array[dataset.rows] for array in own]
+    seen.append(run.objects.take(dataset.rows) if letters else None)
+    first = np.unique(dataset.rows, return_index=True)[1]
+    return classifier.decision_function(*seen), classifier.predict_proba(*seen), first[chosen]
+
+
+def estimator(*kind, **parameters):
+    settings = {key: value for key, value in LSM.items() if key != "method"}
+    return KreinClassifier(*kind, learner="krein_lsm", learner_params=settings, **parameters)
+
+
+@pytest.mark.parametrize("kind", ["similarity", "dissimilarity"])
+@pytest.mark.parametrize("inducing", [20, 4000])
+def test_a_lift_of_a_matrix_gives_the_decisions_of_the_workflow(tmp_path, kind, inducing):
+    source, K, labels = matrix_files(tmp_path, kind)
+    lift = {"kernel": "gaussian", "inducing": inducing}
+    found = workflow(tmp_path, source, "raw", lift=lift)
+    check_decisions(estimator(kind=kind, lift=lift).fit(K, labels), K, found)
+
+
+@pytest.mark.parametrize("lift", [None, {"kernel": "gaussian"}], ids=["sum", "gaussian"])
+def test_words_of_sequences_give_the_decisions_of_the_workflow(tmp_path, lift):
+    records = families(2, each=12, changed=0.6)
+    records.append(("again", "a", records[0][2].lower()))
+    write_fasta(tmp_path / "all.fasta", records)
+    write_labels(tmp_path / "labels.tsv", records)
+    source = fasta_source("all.fasta", {"table": "labels.tsv"})
+    views = {"words": [1, 2]}
+    found = workflow(tmp_path, source, "log", views=views, lift=lift)
+    sequences, labels = [r[2] for r in records], [r[1] for r in records]
+    model = estimator("alignment", views=views, lift=lift).fit(sequences, labels)
+    check_decisions(model, sequences, found)
+    assert "scores=" in model.training_["views"]
+    assert "words=" in model.training_["views"]
+    again = model.decision_function([s.lower() for s in sequences[::-3]])
+    np.testing.assert_array_equal(again, model.decision_function(sequences)[::-3])
+
+
+def test_the_svc_over_a_lift_is_that_of_scikit_learn_on_the_columns():
+    """A Gaussian of the landmark columns, all records inducing points: scikit-learn's own SVC."""
+    K, labels, _ = scores()
+    y = np.where(labels == "a", "a", "other")
+    landmarks = np.arange(0, len(K), 6)
+    C = K[:, landmarks].astype(np.float32).astype(float)
+    squared = ((C[:, None] - C) ** 2).sum(axis=2)
+    gamma = 1 / (2.0 * np.median(squared[np.triu_indices(len(C), 1)]))
+    model = NystroemClassifier(
+        K[np.ix_(landmarks, landmarks)],
+        learner="svc",
+        learner_params={"penalty": 3.0},
+        lift={"width": 2.0},
+    ).fit(C, y)
+    # Of a Gaussian the mean diagonal is 1, so penalties are scikit-learn's.
+    machine = SVC(C=3.0, kernel="rbf", gamma=gamma, tol=1e-6).fit(C, y)
+    np.testing.assert_allclose(
+        model.decision_function(C), machine.decision_function(C), rtol=0, atol=2e-3
+    )
+
+
+def test_both_classifiers_lift_the_same_columns_alike():
+    K, labels, _ = scores()
+    lift = {"width": 1.5}
+    model = estimator(lift=lift, selector="uniform", n_landmarks=12).fit(K, labels)
+    S = model.landmark_indices_
+    over = NystroemClassifier(K[np.ix_(S, S)], learner_params=model.learner_params, lift=lift).fit(
+        K[:, S], labels
+    )
+    np.testing.assert_allclose(
+        over.decision_function(K[:, S]), model.decision_function(K), rtol=0, atol=1e-8
+    )
+
+
+def test_a_search_over_widths_tries_each():
+    K, labels, _ = scores(each=15)
+    widths = [0.03, 1.0, np.float64(30.0), "inner"]
+    grid = {"lift": [None, *({"kernel": "gaussian", "width": w} for w in widths)]}
+    model = estimator(selector="uniform", n_landmarks=9)
+    search = GridSearchCV(model, grid, cv=3, error_score="raise").fit(K, labels)
+    assert search.best_score_ > 0.8
+    assert len(set(search.cv_results_["mean_test_score"])) > 1
+    best = clone(model).set_params(**search.best_params_).fit(K, labels)
+    np.testing.assert_array_equal(best.predict(K), search.predict(K))
+
+
+def test_words_tell_apart_what_scores_do_not():
+    """Classes that differ in their letters alone, and landmarks too few to see it."""
+    rng = np.random.default_rng(0)
+    shares = {"a": [0.32, 0.18, 0.32, 0.18], "b": [0.18, 0.32, 0.18, 0.32]}
+    y = np.array(["a", "b"] * 60)
+    texts = ["".join(rng.choice(list("ARND"), 60, p=shares[label])) for label in y]
+    parameters = {"selector": "uniform", "n_landmarks": 2}
+    found = {}
+    for name, more in (
+        ("scores", {}),
+        ("sum", {"views": {"words": [1]}}),
+        ("product", {"views": {"words": [1]}, "lift": {}}),
+    ):
+        model = KreinClassifier("alignment", **parameters, **more).fit(texts[:80], y[:80])
+        found[name] = model.score(texts[80:], y[80:])
+    assert min(found["sum"], found["product"]) > max(0.9, found["scores"])
+
+
+K3, Y3, X3 = scores(each=8)
+
+
+@pytest.mark.parametrize(
+    ("model", "X", "message"),
+    [
+        (KreinClassifier(lift={"widht": 1}), K3, "lift: unknown key 'widht'; did you mean 'width'"),
+        (KreinClassifier(lift={"width": 0}), K3, "lift.width: 0 is not more than 0"),
+        (KreinClassifier(lift={"width": "wide"}), K3, "lift.width: 'wide' is not a number or inn"),
+        (KreinClassifier(lift={"kernel": "rbf"}), K3, "lift.kernel: 'rbf' is none of gaussian, li"),
+        (KreinClassifier(lift={"inducing": 1}), K3, "lift.inducing: 1 is not at least 2"),
+        (KreinClassifier(lift="gaussian"), K3, "lift: 'gaussian' is not a set of keys"),
+        (KreinClassifier(lift={}, correction="flip"), K3, "a lift has no negative eigenvalues"),
+        (KreinClassifier(views={"words": [1]}), K3, "kernel 'precomputed' compares others"),
+        (KreinClassifier("gaussian", views={"words": [1]}), X3, "only sequences have words"),
+        (KreinClassifier("alignment", views={"vectors": True}), ["MKV"] * 24, "for the workflow"),
+        (KreinClassifier("alignment", views={"words": [5]}), ["MKV"] * 24, "5 is not at most 4"),
+        (KreinClassifier("alignment", views=["words"]), ["MKV"] * 24, "is not a set of keys"),
+        (NystroemClassifier(K3, lift={"width": -1}), K3, "NystroemClassifier: lift.width: -1"),
+    ],
+)
+def test_mistakes_are_named(model, X, message):
+    with pytest.raises(InputError, match=message):
+        model.fit(X, Y3)
+
+
+def test_words_are_made_of_the_letters_of_the_substitution_matrix():
+    records = families(4, classes=("a", "b"), each=10)
+    sequences, labels = [r[2] for r in records], [r[1] for r in records]
+    model = KreinClassifier("alignment", views={"words": [2]}, lift={"width": 1}).fit(
+        sequences, labels
+    )
+    words = model.landmark_classifier_.lift.words
+    assert words == Words((2,), load_substitution_matrix("BLOSUM62").alphabet)

@@ -1,0 +1,123 @@
+"""The lift against dense formulas written out, and through the arrays of a model file."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from scipy.spatial.distance import cdist
+
+from kreinflow.numerics import limited
+from kreinflow.views.lift import Lift
+from kreinflow.views.objects import Viewed
+from kreinflow.views.words import Words
+from views.test_words import drawn, naive
+
+RATES = {"scores": 0.7, "words": 0.4, "vectors": 0.05}
+M, P, N, LETTERS = 5, 12, 40, "ACGT"
+
+
+def lift_and_objects(form="gaussian", views=("scores", "words", "vectors"), n=N):
+    rng = np.random.default_rng(0)
+    words = Words((1, 2), LETTERS)
+    own = Viewed(drawn(P, LETTERS, seed=1), rng.normal(size=(P, 3)))
+    lift = Lift(
+        form,
+        {view: RATES[view] for view in views},
+        words if "words" in views else None,
+        rng.normal(size=(P, M)).astype(np.float32),
+        own,
+    )
+    return lift, rng.normal(size=(n, M)), Viewed(drawn(n, LETTERS, seed=2), rng.normal(size=(n, 3)))
+
+
+def written_out(lift, U, objects):
+    """The kernel by loops over views; the scores in single precision, as the model file has them.
+
+    A loop over all pairs of a view is what scipy's distances are.
+    """
+    given = {
+        "scores": (U.astype(np.float32).astype(float), lift.scores.astype(float)),
+        "words": [naive(o.sequences, (1, 2), LETTERS) for o in (objects, lift.objects)],
+        "vectors": (objects.vectors, lift.objects.vectors),
+    }
+    K = np.ones((len(U), len(lift))) if lift.form == "gaussian" else np.zeros((len(U), len(lift)))
+    for view, rate in lift.rates.items():
+        x, y = given[view]
+        if lift.form == "gaussian":  # a product of Gaussians
+            K *= np.exp(-rate * cdist(x, y) ** 2)
+        else:
+            K += rate * np.array([[a @ b for b in y] for a in x])
+    return K
+
+
+VIEWS = [("scores",), ("words",), ("scores", "words"), ("scores", "words", "vectors")]
+
+
+@pytest.mark.parametrize("form", ["gaussian", "linear"])
+@pytest.mark.parametrize("views", VIEWS, ids=" ".join)
+def test_columns_are_those_of_the_formula(form, views):
+    lift, U, objects = lift_and_objects(form, views)
+    found = lift.columns(U, objects)
+    np.testing.assert_allclose(found, written_out(lift, U, objects), rtol=1e-10, atol=1e-12)
+
+
+def test_scores_alone_need_no_objects_and_other_views_do():
+    lift, U, _ = lift_and_objects(views=("scores",))
+    assert lift.columns(U, None).shape == (N, P)
+    lift, U, _ = lift_and_objects()
+    with pytest.raises(TypeError, match="the view words needs what the objects are"):
+        lift.columns(U, None)
+
+
+@pytest.mark.parametrize("form", ["gaussian", "linear"])
+def test_a_row_has_the_same_bits_among_others_alone_and_with_threads(form):
+    lift, U, objects = lift_and_objects(form, n=4200)
+    together = lift.columns(U, objects)
+    for places in (np.array([0]), np.array([511, 512, 4095, 4096]), np.arange(4199, 3000, -23)):
+        np.testing.assert_array_equal(
+            lift.columns(U[places], objects.take(places)), together[places]
+        )
+    with limited(threads=2, memory_mb=1):
+        np.testing.assert_array_equal(lift.columns(U, objects), together)
+
+
+@pytest.mark.parametrize("views", VIEWS, ids=" ".join)
+def test_a_lift_comes_back_from_its_parts(views):
+    lift, U, objects = lift_and_objects(views=views)
+    header, arrays = lift.to_parts()
+    sizes = Lift.sizes(header, M)
+    assert {name: array.dtype.kind for name, array in arrays.items()} == {
+        name: kind for name, (kind, _) in sizes.items()
+    }
+    assert all(array.shape == sizes[name][1] for name, array in arrays.items())
+    again = Lift.from_parts(header, arrays, M)
+    np.testing.assert_array_equal(again.columns(U, objects), lift.columns(U, objects))
+
+
+@pytest.mark.parametrize(
+    ("part", "value", "message"),
+    [
+        ("kernel", "cubic", "its lift is unknown"),
+        ("rates", {}, "its lift is unknown"),
+        ("rates", {"colour": 1.0}, "its lift is unknown"),
+        ("rates", {"scores": 0.0}, "its rates are out of range"),
+        ("rates", {"scores": float("nan")}, "its rates are out of range"),
+        ("inducing", P + 1, "scores of its inducing points do not fit"),
+        ("words", None, "lack what a view is made of"),
+        ("words", {"lengths": [1, 9], "letters": LETTERS}, "words have 1 to 4 letters"),
+        ("words", {"lengths": [1], "letters": "AC"}, "letters that its words lack"),
+        ("vectors", 4, "vectors of its inducing points do not fit"),
+    ],
+)
+def test_parts_that_do_not_fit_are_refused(part, value, message):
+    header, arrays = lift_and_objects()[0].to_parts()
+    with pytest.raises(ValueError, match=message):
+        Lift.from_parts(header | {part: value}, arrays, M)
+
+
+def test_numbers_that_are_not_finite_are_refused():
+    lift, *_ = lift_and_objects()
+    scores = lift.scores.copy()
+    scores[3, 1] = np.inf
+    with pytest.raises(ValueError, match="not finite"):
+        Lift.from_parts(*replace(lift, scores=scores).to_parts(), M)

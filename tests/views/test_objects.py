@@ -1,0 +1,84 @@
+"""Squared distances and products of views against scipy, and sequences as arrays and back."""
+
+import numpy as np
+import pytest
+import scipy.sparse
+from scipy.spatial.distance import cdist
+
+from kreinflow.numerics import limited
+from kreinflow.views.objects import (
+    Viewed,
+    cut,
+    inner_products,
+    joined,
+    square_norms,
+    squared_distances,
+)
+from kreinflow.views.words import Words
+from views.test_words import drawn
+
+
+def dense(n, width=7, offset=0.0, seed=0):
+    return offset + np.random.default_rng(seed).normal(size=(n, width))
+
+
+def sparse(n, seed=0):
+    return Words((1, 2), "ACGT").features(drawn(n, "ACGT", seed=seed))
+
+
+def as_array(X):
+    return X.toarray() if scipy.sparse.issparse(X) else X
+
+
+@pytest.mark.parametrize("make", [dense, sparse])
+def test_distances_and_products_are_those_of_scipy_and_of_dense_algebra(make):
+    X, Y = make(600), make(50, seed=1)
+    x, y = as_array(X), as_array(Y)
+    distances = squared_distances(X, Y)
+    np.testing.assert_allclose(distances, cdist(x, y, "sqeuclidean"), rtol=1e-12, atol=1e-13)
+    np.testing.assert_allclose(inner_products(X, Y), x @ y.T, rtol=1e-12, atol=1e-13)
+    np.testing.assert_allclose(square_norms(X), (x**2).sum(axis=1), rtol=1e-13)
+    assert (squared_distances(X, X) >= 0).all()
+
+
+@pytest.mark.parametrize("offset", [1e3, 1e6])
+def test_distances_far_from_the_origin_are_those_near_it(offset):
+    """Vectors of a user may have a mean much larger than what tells them apart."""
+    X, Y = dense(60, offset=offset), dense(20, offset=offset, seed=1)
+    np.testing.assert_allclose(squared_distances(X, Y), cdist(X, Y, "sqeuclidean"), rtol=1e-8)
+
+
+@pytest.mark.parametrize("make", [dense, sparse])
+def test_a_row_has_the_same_bits_among_others_alone_and_with_threads(make):
+    X, Y = make(5000), make(30, seed=1)
+    together = squared_distances(X, Y)
+    for places in (np.array([0]), np.array([511, 512, 4095, 4096]), np.arange(4999, 4000, -17)):
+        np.testing.assert_array_equal(squared_distances(X[places], Y), together[places])
+    with limited(threads=2, memory_mb=1):
+        np.testing.assert_array_equal(squared_distances(X, Y), together)
+
+
+def test_sequences_come_back_from_arrays():
+    sequences = drawn(20, "ACGT")
+    arrays = joined(sequences)
+    assert cut(arrays["residues"], arrays["ends"]) == tuple(sequences)
+
+
+@pytest.mark.parametrize(
+    "ends", [[], [3], [2, 2, 4], [3, 2, 4], [0, 4], [-1, 4], [2.5]], ids=lambda ends: f"{ends}"
+)
+def test_ends_that_do_not_fit_are_refused(ends):
+    if ends == [2.5]:
+        ends = [[4]]
+    with pytest.raises(ValueError, match="sequences"):
+        cut(np.frombuffer(b"ACGT", dtype=np.uint8), np.array(ends, dtype=np.int64))
+
+
+def test_objects_are_taken_and_lack_what_they_lack():
+    objects = Viewed([b"AC", b"GT", b"T"], np.arange(6.0).reshape(3, 2))
+    some = objects.take(np.array([2, 0]))
+    assert some.sequences == [b"T", b"AC"]
+    assert some.vectors.tolist() == [[4, 5], [0, 1]]
+    for lacking, view in ((Viewed(), "words"), (Viewed([b"A"]), "vectors"), (objects, "words")):
+        with pytest.raises(TypeError, match=f"nothing that the view {view} is made of"):
+            lacking.features(view, None)
