@@ -216,7 +216,7 @@ def test_the_ridge_regression_that_chooses_widths_is_that_of_dense_algebra():
     K, out = dense(records, "gaussian"), np.arange(60) % 3 == 0
     targets = np.where(records.y[:, None] == np.arange(3), 1.0, -1.0)
     inside, n = K[np.ix_(~out, ~out)], int((~out).sum())
-    found = list(_ridge_decisions(K[:, ~out], targets, out))
+    found = list(_ridge_decisions(inside, K[np.ix_(out, ~out)], targets[~out]))
     assert len(found) == len(RIDGES)
     for ridge, f in zip(RIDGES, found, strict=True):
         A = np.ones((n + 1, n + 1))
