@@ -68,6 +68,7 @@ rule measure_unknown:
         runtime=minutes("measure_unknown", seconds_a_mb(costs.EVALUATED_MB)),
     params:
         recipes=lambda wildcards: plan(wildcards).recipes(),
+        prefer=CONFIG["prefer"],
         code=code("unknown.py"),
     script:
         "../scripts/unknown.py"

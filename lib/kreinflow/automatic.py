@@ -20,6 +20,9 @@ INNER_FOLDS = 5
 """With 3, a fit lacks a third of the records, and of the landmarks where these are records too:
 what is best then is not always what is best with all of them."""
 
+PREFER = "cheap"
+"""With many landmarks a query costs thousands of alignments, which must be worth it."""
+
 LEARNERS: Mapping[str, Mapping[str, Any]] = {
     "ikfd": {"method": "ny_ikfd", "scatter": "pooled", "bias": "least_squares", "ridge": "inner"},
     "sf-lsm": {"method": "sf_lsm", "ridge": "inner", "weights": "classes"},

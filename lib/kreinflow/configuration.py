@@ -171,7 +171,8 @@ _COMPARISON = ("selectors", "learners", "recipes")
 def _complete_comparison(config: dict[str, Any], content: Mapping[str, Any], name: str) -> None:
     """Put selectors, learners and recipes into a config that leaves them to ``auto``, in place.
 
-    The number of inner folds is then that of ``auto`` too, unless it was given.
+    The number of inner folds and what is preferred are then those of ``auto`` too, unless they
+    were given.
 
     A config that was completed before, such as the one that the report prints, has them already.
     """
@@ -196,6 +197,8 @@ def _complete_comparison(config: dict[str, Any], content: Mapping[str, Any], nam
     config |= made
     if "inner_folds" not in content:
         config["inner_folds"] = automatic.INNER_FOLDS
+    if "prefer" not in content:
+        config["prefer"] = automatic.PREFER
     for key, kind in kinds.items():
         dataset = config["datasets"][key]
         dataset["recipes"] = dataset["recipes"] or automatic.names(kind)

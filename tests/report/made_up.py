@@ -14,6 +14,7 @@ from kreinflow.evaluation.unknown import (
     REJECTION_SUMMARY_COLUMNS,
     UNKNOWN_CURVE_COLUMNS,
 )
+from kreinflow.models.choice import packed
 from kreinflow.report.page import render_report
 from kreinflow.report.reading import CAPTIONS, DatasetReport
 from kreinflow.report.times import COLUMNS
@@ -130,6 +131,8 @@ def made_up_models(places, recipes, budget):
         inner_accuracy=0.95,
         inner_log_loss=0.2,
         alignments_per_query=landmarks + 1,
+        inner_records=20,
+        inner_right=packed(np.arange(20) < 19),
     )
 
 

@@ -199,6 +199,8 @@ class Learner(Configured, ABC):
         The values to try of each hyper-parameter whose setting is "inner", the preferred first.
     references : tuple of str
         Keys of :data:`kreinflow.references.REFERENCES`.
+    needs_factor : bool
+        Whether it learns from the Krein factor; if not, it looks at the scores alone.
     needs_positive : bool
         Whether it can only learn from a factor without negative signs, so that recipes must name
         a correction.
@@ -207,6 +209,7 @@ class Learner(Configured, ABC):
     """
 
     method: ClassVar[str]
+    needs_factor: ClassVar[bool] = True
     needs_positive: ClassVar[bool] = False
     needs_symmetric: ClassVar[bool] = False
     by_tiles: bool = False

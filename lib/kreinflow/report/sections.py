@@ -107,8 +107,14 @@ def landmarks(table: pd.DataFrame) -> Table:
     return Table([*head, "balls reached"], rows)
 
 
-def factors(table: pd.DataFrame) -> Table:
-    """Return signature and misfit of each factor: means over the outer folds."""
+def factors(table: pd.DataFrame, landmark_map: Mapping[str, Any]) -> Table:
+    """Return signature and misfit of each factor: means over the outer folds.
+
+    Without any, of that of the landmark map.
+    """
+    if table.empty:
+        names = {key: landmark_map[key] for key in ("selector", "transform", "rank_wanted")}
+        table = pd.DataFrame([{**names, **landmark_map["factor"]}])
     rows = []
     for key, part in table.groupby(["selector", "transform", "rank_wanted"], sort=False):
         misfit = numbers(part["misfit"])
@@ -209,7 +215,8 @@ def automatic(
     final = data.models[numbers(data.models["repeat"]) < 0]
     if len(listed) < 2 or final.empty:
         return None
-    chosen = list(chosen_recipes(data.models, [recipe["name"] for recipe in listed]).values())
+    order = [recipe["name"] for recipe in listed]
+    chosen = list(chosen_recipes(data.models, order, config["prefer"]).values())
     ranked = final.sort_values(
         ["inner_accuracy", "inner_log_loss"], ascending=[False, True], kind="stable"
     )
