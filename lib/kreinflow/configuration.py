@@ -8,6 +8,7 @@ from typing import Any
 import yaml
 
 from kreinflow import automatic
+from kreinflow.alignment.scoring import is_built_in
 from kreinflow.cross_references import check_references
 from kreinflow.errors import InputError
 from kreinflow.paths import check_paths
@@ -186,7 +187,8 @@ def _complete_comparison(config: dict[str, Any], content: Mapping[str, Any], nam
             )
         return
     fill_defaults(config.setdefault("auto", {}), schema()["properties"]["auto"])
-    kinds = {key: _kind(dataset) for key, dataset in config["datasets"].items()}
+    datasets = config["datasets"]
+    kinds = {key: _with_vectors(_kind(dataset), dataset) for key, dataset in datasets.items()}
     made = automatic.comparison(kinds.values(), config["auto"]["alignments"])
     fill_defaults(made, {"properties": {key: schema()["properties"][key] for key in _COMPARISON}})
     if any(config[key] != made[key] for key in given):
@@ -208,8 +210,19 @@ def _kind(dataset: Mapping[str, Any]) -> automatic.Kind:
     source = make_source(dataset["source"])
     if not source.aligned:
         return automatic.ASYMMETRIC if source.kind == "asymmetric" else automatic.GIVEN
-    local = dataset["scoring"]["mode"] == "local"
-    return automatic.SEQUENCES if local else automatic.GLOBAL
+    scoring = dataset["scoring"]
+    if scoring["mode"] != "local":
+        return automatic.GLOBAL
+    if not is_built_in(scoring["matrix"]):
+        return automatic.OWN_MATRIX
+    nucleotide = dataset["source"].get("molecule") == "nucleotide"
+    return automatic.NUCLEOTIDES if nucleotide else automatic.SEQUENCES
+
+
+def _with_vectors(kind: automatic.Kind, dataset: Mapping[str, Any]) -> automatic.Kind:
+    if not dataset.get("vectors"):
+        return kind
+    return kind._replace(prefix=f"{kind.prefix}vectors-", vectors=True)
 
 
 def _and(words: Sequence[str]) -> str:

@@ -16,7 +16,7 @@ from kreinflow.alignment.transforms import ScoreTransform
 from kreinflow.errors import named
 from kreinflow.krein.correction import CorrectedFactor
 from kreinflow.krein.landmark_kernel import LandmarkKernel, Landmarks, TrainingPart, landmark_kernel
-from kreinflow.learners.learner import NOTES, Choice, Fitted, Problem
+from kreinflow.learners.learner import NOTES, Choice, Fitted, Learner, Problem
 from kreinflow.learners.registry import factored, make_learner
 from kreinflow.models.choice import packed
 from kreinflow.models.classifier import LandmarkClassifier
@@ -113,7 +113,7 @@ class Training:
         m = len(landmarks.rows)
         figures = {
             "landmarks": m,
-            "rank": problem.embedding.rank if learner.needs_factor else None,
+            "rank": _rank(problem, learner, lifted),
             **said(fitted, m / len(self.part.rows), self.part.classes),
             "hyper_parameters": shown(choice if lifted is None else {**choice, **lifted.widths}),
             "views": "" if lifted is None else shown(lifted.worth),
@@ -191,6 +191,12 @@ class Training:
                 settings = learners[recipe["learner"]]
                 embedding = embedding_of(recipe) if recipe["name"] in needing else None
                 yield recipe, self.train(recipe, settings, embedding, kernel)
+
+
+def _rank(problem: Problem, learner: Learner, lifted: "_Lifted | None") -> int | None:
+    if lifted is not None:
+        return problem.n_landmarks
+    return problem.embedding.rank if learner.needs_factor else None
 
 
 @dataclass(frozen=True, eq=False)
