@@ -1,6 +1,7 @@
 """Small inputs that tests write, and a final model of them without Snakemake."""
 
 import gzip
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -169,7 +170,9 @@ def training_on(table, stage, selector, partition, config):
         inner_partition(part, config["inner_folds"], config["seed"], fold),
         run.choose_again(stage, make_selector(selector), len(table)),
     )
-    return Training(landmarks, part, fits, RejectRule(config["reject_error"]), config["seed"])
+    reject, seed = RejectRule(config["reject_error"]), config["seed"]
+    liftings = partial(run.lifting, part, "ACDEFGHIKLMNPQRSTVWY", seed)
+    return Training(landmarks, part, fits, reject, seed, liftings)
 
 
 def trained_recipe(config, data):

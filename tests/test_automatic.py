@@ -43,7 +43,11 @@ def inner_figures(K, codes, fold):
     """What the training part of a fold says of each recipe, and the landmarks of all."""
     dataset = replace(dataset_of(codes, Sequences((b"M" * 80,) * N)), classes=("a", "b", "c", "d"))
     scores = MatrixScores(K)
-    transforms = transforms_of(["log", "sqrt", "normalised"], CONFIG["transforms"], None)
+    transforms = transforms_of(
+        ["log", "sqrt", "normalised", "evalue"],
+        {**CONFIG["transforms"], "evalue": {"lambda": 0.267, "K": 0.041}},
+        None,
+    )
     seed, training, parts = CONFIG["seed"], PARTITION.training(fold), training_parts(PARTITION)
     stage = LandmarkStage(dataset, scores, transforms, seed, training, fold, parts)
     tables = {

@@ -153,6 +153,8 @@ def _recipes(kind: Kind) -> list[dict[str, Any]]:
         *((transform, "many", "sf-lsm") for transform in kind.transforms),
         ("normalised" if "normalised" in others else first, "many", "nearest"),
     ]
+    if not kind.symmetric:
+        lines = [line for line in lines if line[1] != "few"]
     views = {"words": list(kind.words) or None, "vectors": kind.vectors}
     wanted = {name: view for name, view in views.items() if view}
     return [
