@@ -9,6 +9,7 @@ import pandas as pd
 from kreinflow.automatic import fits
 from kreinflow.evaluation.inner_choice import chosen_recipes
 from kreinflow.evaluation.metrics import INNER_CHOICE
+from kreinflow.models.choice import PREFERENCES, choose_recipe
 from kreinflow.report.methods import beside_parasail
 from kreinflow.report.reading import DatasetReport
 from kreinflow.report.tables import (
@@ -230,14 +231,23 @@ def automatic(
         f"{unit} per query": [f"{cost[name]:,.0f}" for name in names],
     }
     marked = {place for place, name in enumerate(names) if name == data.final_recipe}
-    of_one = fits(listed, config["learners"], config["inner_folds"])
+    went_on = [recipe for recipe in listed if recipe["name"] in names]
+    first, later = (
+        fits(fitted, config["learners"], config["inner_folds"]) for fitted in (listed, went_on)
+    )
+    rows = [{str(key): value for key, value in row.items()} for row in final.to_dict("records")]
+    (other,) = set(PREFERENCES) - {config["prefer"]}
     return {
         "table": table_of(columns, marked=marked),
         "alignments": f"{config['auto']['alignments']:,}",
-        "fits": f"{of_one * (len(chosen) + 1):,}",
-        "fits_of_one": f"{of_one:,}",
+        "fits": f"{first + later * len(chosen):,}",
+        "fits_of_one": f"{first:,}",
         "recipes": len(listed),
-        "parts": len(chosen) + 1,
+        "went_on": len(went_on),
+        "parts": len(chosen),
+        "prefer": config["prefer"],
+        "other": other,
+        "other_choice": choose_recipe(rows, order, prefer=other),
     }
 
 

@@ -109,7 +109,8 @@ def spectrum_figure(spectrum: pd.DataFrame) -> Figure:
         With columns selector, transform, rank_wanted, correction, repeat, fold, eigenvalue; only
         correction ``none`` is drawn.
     """
-    rows = spectrum[spectrum["correction"] == "none"]
+    rows = measured(spectrum)
+    rows = rows[rows["correction"] == "none"]
     groups = [
         (key, part)
         for key, part in rows.groupby(["selector", "transform", "rank_wanted"], sort=False)
