@@ -100,6 +100,7 @@ rule measure_ours:
         source=setting("source"),
         data=str(DATA),
         order=lambda wildcards: [r["name"] for r in plan(wildcards).recipes()],
+        prefer=CONFIG["prefer"],
         selectors=CONFIG["selectors"],
         times=lambda wildcards: f"{plan(wildcards).folder}/times",
         stages=["landmarks", "factor", "model"],

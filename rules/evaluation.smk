@@ -30,6 +30,7 @@ rule evaluate:
         runtime=minutes("evaluate", seconds_a_mb(costs.EVALUATED_MB)),
     params:
         recipes=setting("recipes"),
+        prefer=CONFIG["prefer"],
         code=code("evaluation.py"),
     script:
         "../scripts/evaluation.py"

@@ -1,7 +1,7 @@
-# Makes the Krein factor of each transform and rank that the recipes of a selector use, its
+# Makes the Krein factor of each transform and rank that the recipes of a selector learn from, its
 # eigenpairs, and the corrections.
-# needs: columns, landmarks, folds
-# makes: factors/SELECTOR/FOLD.safetensors, FOLD.tsv (rank, misfit, signature),
+# needs: columns, landmarks, folds, race
+# makes: factors/SELECTOR/FOLD.safetensors (the corrected maps), FOLD.tsv (rank, misfit, signature),
 #        FOLD.spectrum.tsv (eigenvalues, as they are and corrected)
 
 
@@ -9,6 +9,7 @@ rule make_factor:
     input:
         unpack(column_files),
         landmarks=f"{HERE}/landmarks/{{selector}}/{{fold}}.tsv",
+        race=lambda wildcards: plan(wildcards).race(wildcards.fold),
     output:
         factors=f"{HERE}/factors/{{selector}}/{{fold}}.safetensors",
         table=f"{HERE}/factors/{{selector}}/{{fold}}.tsv",
@@ -25,7 +26,7 @@ rule make_factor:
         mem_mb=megabytes(learning_mb),
         runtime=minutes("make_factor", factor_seconds),
     params:
-        recipes=lambda wildcards: plan(wildcards).recipes(wildcards.selector),
+        recipes=lambda wildcards: plan(wildcards).factored(wildcards.selector),
         transforms=CONFIG["transforms"],
         scoring=setting("scoring"),
         data=str(DATA),

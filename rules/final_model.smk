@@ -1,6 +1,6 @@
-# Takes one recipe, the best on the inner folds or the one asked for, as the final model: it was
-# trained in the fold 'all', whose training part is everything.
-# needs: models, landmarks and factors of 'all'
+# Takes one recipe, that of the inner folds or the one asked for, as the final model: it was trained
+# in the fold 'all', whose training part is everything.
+# needs: models, landmarks and factors of 'all', race
 # makes: model.safetensors
 
 
@@ -11,6 +11,7 @@ rule choose_final_model:
         models=of_all("models", "safetensors"),
         landmarks=of_all("landmarks", "tsv"),
         factors=of_all("factors", "tsv"),
+        race=lambda wildcards: plan(wildcards).race(ALL),
     output:
         model=f"{HERE}/model.safetensors",
     log:
@@ -24,8 +25,9 @@ rule choose_final_model:
         mem_mb=scale(BASE_MB, 10),
         runtime=minutes("choose_final_model", dataset_seconds),
     params:
-        recipe=setting("final"),
-        order=setting("recipes"),
+        final=setting("final"),
+        recipes=lambda wildcards: plan(wildcards).recipes(),
+        prefer=CONFIG["prefer"],
         source=setting("source"),
         scoring=setting("scoring"),
         data=str(DATA),

@@ -1,5 +1,5 @@
 # Trains all recipes of a selector on the training part of a fold, and predicts the rest.
-# needs: data set, columns, factors, folds, landmarks
+# needs: data set, columns, factors, folds, landmarks, race
 # makes: models/SELECTOR/FOLD.safetensors, FOLD.tsv; predictions/SELECTOR/FOLD.tsv.gz
 
 
@@ -7,7 +7,12 @@ rule train_models:
     input:
         unpack(column_files),
         landmarks=f"{HERE}/landmarks/{{selector}}/{{fold}}.tsv",
-        factors=f"{HERE}/factors/{{selector}}/{{fold}}.safetensors",
+        factors=lambda wildcards: [
+            path
+            for path in plan(wildcards).of_fold("factors", wildcards.fold, "safetensors")
+            if Path(path).parent.name == wildcards.selector
+        ],
+        race=lambda wildcards: plan(wildcards).race(wildcards.fold),
     output:
         models=f"{HERE}/models/{{selector}}/{{fold}}.safetensors",
         table=f"{HERE}/models/{{selector}}/{{fold}}.tsv",

@@ -1,6 +1,6 @@
 # Draws the figures and writes the page.
 # needs: everything above
-# makes: map.tsv, map.json (the plane of the landmark map), figures/*.svg, times.tsv, report.html
+# makes: map.tsv, map.json (the plane of the landmark map, and its factor), figures/*.svg, times.tsv, report.html
 
 FIGURES = [
     "classes",
@@ -42,7 +42,6 @@ rule map_landmarks:
     input:
         unpack(column_files),
         landmarks=of_all("landmarks", "tsv"),
-        factors=of_all("factors", "safetensors"),
         model=f"{HERE}/model.safetensors",
     output:
         points=f"{HERE}/map.tsv",
@@ -113,6 +112,7 @@ rule write_report:
             for stage in ("class_scores", "columns")
             for path in PLANS[dataset].blocks(stage)
         ],
+        factors=of_folds("factors", "tsv"),
         figures=lambda wildcards: [
             f"{RESULTS}/{dataset}/figures/{name}.svg" for dataset in DATASETS for name in FIGURES
         ],

@@ -70,6 +70,7 @@ rule measure_unknown:
     params:
         recipes=lambda wildcards: plan(wildcards).recipes(),
         unknown=setting("unknown"),
+        prefer=CONFIG["prefer"],
         code=code("unknown.py"),
     script:
         "../scripts/unknown.py"

@@ -23,7 +23,7 @@ with logged(snakemake.log[0]) as console, limited(snakemake.threads):
     repeat, number = fold_numbers(fold)
     models = read_figures([files.models], params.order)
     rows = models[(models["repeat"] == repeat) & (models["fold"] == number)].to_dict("records")
-    recipe = choose_recipe(rows, params.order)
+    recipe = choose_recipe(rows, params.order, prefer=params.prefer)
     (chosen,) = (row for row in rows if row["recipe"] == recipe)
     selector = chosen["selector"]
     (landmarks,) = (p for p in files.landmarks if Path(p).parent.name == selector)

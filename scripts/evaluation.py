@@ -11,14 +11,14 @@ from kreinflow.models.choice import read_figures
 from kreinflow.sequences.partition import read_groups
 
 with logged(snakemake.log[0]) as console:
-    files, output = snakemake.input, snakemake.output
+    files, output, params = snakemake.input, snakemake.output, snakemake.params
     text = ["recipe", "id", "true", "predicted"]
     parts = [read_table(path, PREDICTION_COLUMNS, text) for path in files.predictions]
-    models = read_figures(files.models, snakemake.params.recipes)
+    models = read_figures(files.models, params.recipes)
     predictions = parts[0]
     if measured := [part for part in parts if len(part)]:
         predictions = pd.concat(measured, ignore_index=True)
-        predictions = with_inner_choice(predictions, models, snakemake.params.recipes)
+        predictions = with_inner_choice(predictions, models, params.recipes, params.prefer)
     tables = evaluation_tables(predictions, read_groups(files.folds))
     for name, table in {"models": models, "predictions": predictions, **tables}.items():
         write_table(output[name], table)

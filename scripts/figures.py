@@ -7,9 +7,9 @@ from kreinflow.console import logged
 from kreinflow.report.figures.dataset import dataset_figures
 from kreinflow.report.reading import (
     LANDMARK_COLUMNS,
-    SPECTRUM_COLUMNS,
     read_folds,
     read_points,
+    read_spectra,
     read_tables,
     read_times,
 )
@@ -23,7 +23,7 @@ with logged(snakemake.log[0]):
         "lengths": dataset.lengths.tolist(),
         "alignments": read_json(files.alignments),
         "landmarks": read_folds(files.landmarks, LANDMARK_COLUMNS),
-        "spectrum": read_folds(files.spectra, SPECTRUM_COLUMNS),
+        "spectrum": read_spectra(files.spectra, read_json(files.map)),
         "points": read_points(files.points, dataset.classes),
         "landmark_map": read_json(files.map),
         "times": read_times(files.times),

@@ -4,9 +4,11 @@ from pathlib import Path
 
 from kreinflow.classify.model_file import final_model
 from kreinflow.console import logged
-from kreinflow.models.choice import choose_recipe, read_figures
+from kreinflow.learners.registry import factored
+from kreinflow.models.choice import PREFERENCES, choose_recipe, read_figures
 from kreinflow.models.factor_file import factor_row
 from kreinflow.models.fold_models import load_fold_model
+from kreinflow.models.race import going_on
 from kreinflow.models.run import read_landmark_table
 from kreinflow.scores import read_scheme
 from kreinflow.sequences.dataset import read_dataset
@@ -14,28 +16,33 @@ from kreinflow.sequences.dataset import read_dataset
 with logged(snakemake.log[0]) as console:
     params = snakemake.params
     dataset = read_dataset(Path(snakemake.input.records).parent)
-    figures = read_figures(snakemake.input.tables, params.order).to_dict("records")
-    recipe = choose_recipe(figures, params.order, params.recipe)
+    files = snakemake.input
+    order = [recipe["name"] for recipe in going_on(params.recipes, files.race)]
+    figures = read_figures(files.tables, order).to_dict("records")
+    recipe = choose_recipe(figures, order, params.final, params.prefer)
+    (other,) = set(PREFERENCES) - {params.prefer}
+    preferred = {"prefer": params.prefer, f"if_{other}": choose_recipe(figures, order, None, other)}
     (chosen,) = (row for row in figures if row["recipe"] == recipe)
-    paths = {
-        Path(files[0]).parent.name: files
-        for files in zip(
-            snakemake.input.models,
-            snakemake.input.landmarks,
-            snakemake.input.factors,
-            strict=True,
-        )
-    }
-    path, landmarks, factors = paths[chosen["selector"]]
-    classifier = load_fold_model(path, recipe)
+    models, landmarks, factors = (
+        {Path(path).parent.name: path for path in paths}
+        for paths in (files.models, files.landmarks, files.factors)
+    )
+    selector = chosen["selector"]
+    classifier = load_fold_model(models[selector], recipe)
+    about, learner = classifier.about["recipe"], classifier.about["learner"]
+    needs_factor = factored([about], {about["learner"]: learner})
     model = final_model(
         dataset,
         classifier,
         read_scheme(dataset, params.scoring, params.data),
         params.source,
-        chosen,
-        factor_row(factors, classifier.about["recipe"]),
-        read_landmark_table(landmarks, dataset)["row"].tolist(),
+        chosen | preferred,
+        factor_row(factors[selector], about) if needs_factor else {},
+        read_landmark_table(landmarks[selector], dataset)["row"].tolist(),
     )
     model.save(snakemake.output.model)
-    console.say(f"{recipe}: {len(model.landmark_ids)} landmarks")
+    alternative = preferred[f"if_{other}"]
+    console.say(
+        f"{recipe}: {len(model.landmark_ids)} landmarks (prefer: {params.prefer}; it would be "
+        f"{alternative} with prefer: {other})"
+    )

@@ -7,11 +7,14 @@ import pandas as pd
 
 from kreinflow.artifacts import write_table
 from kreinflow.console import logged
+from kreinflow.evaluation.metrics import PREDICTION_COLUMNS, PROBABILITY_PREFIX
 from kreinflow.landmarks.registry import make_selector
 from kreinflow.landmarks.stage import LandmarkStage
+from kreinflow.models.choice import FIGURES_COLUMNS
 from kreinflow.models.factor_file import load_embedding
 from kreinflow.models.fold_models import save_fold_models
 from kreinflow.models.inner_folds import InnerFits, inner_partition
+from kreinflow.models.race import going_on
 from kreinflow.models.reject_threshold import RejectRule
 from kreinflow.models.run import open_run, predict_fold, read_landmark_table
 from kreinflow.models.training import Training
@@ -22,7 +25,7 @@ from kreinflow.sequences.partition import fold_numbers
 memory_mb = snakemake.resources.learning_memory_mb
 with logged(snakemake.log[0]) as console, limited(snakemake.threads, memory_mb):
     files, params, fold = snakemake.input, snakemake.params, snakemake.wildcards.fold
-    run = open_run(files)
+    run, fitted = open_run(files), going_on(params.recipes, files.race)
     scheme = read_scheme(run.dataset, params.scoring, params.data)
     landmarks = run.landmarks(read_landmark_table(files.landmarks, run.dataset))
     part = run.training_part(fold)
@@ -48,13 +51,16 @@ with logged(snakemake.log[0]) as console, limited(snakemake.threads, memory_mb):
         landmarks, part, fits, reject, params.seed, partial(run.lifting, part, letters, params.seed)
     )
     recipes = training.train_recipes(
-        params.recipes,
+        fitted,
         params.learners,
-        transforms_of([r["transform"] for r in params.recipes], params.transforms, scheme),
-        lambda r: load_embedding(files.factors, r["transform"], r["rank"], r["correction"]),
+        transforms_of([r["transform"] for r in fitted], params.transforms, scheme),
+        lambda r: load_embedding(files.factors[0], r["transform"], r["rank"], r["correction"]),
     )
     repeat, number = fold_numbers(fold)
-    classifiers, figures, predictions = {}, [], []
+    classifiers, figures = {}, []
+    probabilities = (f"{PROBABILITY_PREFIX}{label}" for label in run.dataset.classes)
+    nothing = pd.DataFrame(columns=[*PREDICTION_COLUMNS, *probabilities])
+    predictions = []
     for recipe, trained in recipes:
         name = recipe["name"]
         console.say(f"{name}: {trained.figures}")
@@ -66,5 +72,6 @@ with logged(snakemake.log[0]) as console, limited(snakemake.threads, memory_mb):
         figures.append(place | labels | trained.figures)
         predictions.append(predict_fold(run, landmarks, fold, name, trained.classifier))
     save_fold_models(snakemake.output.models, classifiers)
-    write_table(snakemake.output.table, pd.DataFrame(figures))
-    write_table(snakemake.output.predictions, pd.concat(predictions, ignore_index=True))
+    write_table(snakemake.output.table, pd.DataFrame(figures, columns=list(FIGURES_COLUMNS)))
+    made = pd.concat(predictions or [nothing], ignore_index=True)
+    write_table(snakemake.output.predictions, made)

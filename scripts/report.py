@@ -16,6 +16,7 @@ with logged(snakemake.log[0]) as console:
             name,
             part,
             [path for path in snakemake.input.aligned if Path(path).parents[1].name == name],
+            [path for path in snakemake.input.factors if Path(path).parents[2].name == name],
         )
         for name, part in config["datasets"].items()
     ]

@@ -22,6 +22,7 @@ from kreinflow.models.choice import read_figures
 from kreinflow.models.fold_models import load_fold_model
 from kreinflow.models.run import objects_of, predict_unknown, read_landmark_table
 from kreinflow.sequences.dataset import read_dataset
+from kreinflow.sequences.partition import fold_numbers
 from kreinflow.sequences.unknown import is_unknown
 
 with logged(snakemake.log[0]) as console:
@@ -35,21 +36,23 @@ with logged(snakemake.log[0]) as console:
     scores, union = open_array(files.scores, 2), read_union([files.union], dataset)
     if not records["row"].between(0, len(scores) - 1).all():
         raise InputError(f"{files.records}: not the rows of {files.scores}. Delete it, run again.")
+    names, prefer = [recipe["name"] for recipe in order], snakemake.params.prefer
+    models = read_figures([files.models], names)
     predictions = []
     for path, landmarks in zip(files.fold_models, files.landmarks, strict=True):
         fold, selector = Path(path).stem, Path(path).parent.name
         rows = read_landmark_table(landmarks, dataset)["row"].to_numpy()
-        for recipe in (r["name"] for r in order if r["selector"] == selector):
+        repeat, number = fold_numbers(fold)
+        fitted = models[(models["repeat"] == repeat) & (models["fold"] == number)]
+        for recipe in fitted.loc[fitted["selector"] == selector, "recipe"]:
             classifier = load_fold_model(path, recipe)
             predictions.append(
                 predict_unknown(records, scores, union, rows, fold, recipe, classifier, objects)
             )
-    names = [recipe["name"] for recipe in order]
-    models = read_figures([files.models], names)
-    unknown = with_inner_choice(pd.concat(predictions, ignore_index=True), models, names)
+    unknown = with_inner_choice(pd.concat(predictions, ignore_index=True), models, names, prefer)
     text = ["recipe", "id", "true", "predicted"]
     known = known_confidences(read_table(files.predictions, text, text))
-    folds = rejection(known, unknown, thresholds(models, names))
+    folds = rejection(known, unknown, thresholds(models, names, prefer))
     for path, table in {
         output.predictions: unknown,
         output.folds: folds,

@@ -428,11 +428,14 @@ def test_data_alone_are_a_configuration(content):
     assert len(recipes) == len(config["recipes"])
     for key, dataset in config["datasets"].items():
         own = [recipes[name] for name in dataset["recipes"]]
-        assert 8 <= len(own) <= 14, key
+        assert 7 <= len(own) <= 14, key
         assert len({recipe["selector"] for recipe in own}) == 3
         assert dataset["final"] is None
     used = {name for dataset in config["datasets"].values() for name in dataset["recipes"]}
     assert used == set(recipes)
+    assert config["prefer"] == "cheap"
+    assert complete_configuration({**content, "prefer": "accuracy"})["prefer"] == "accuracy"
+    assert complete_configuration(config) == config, "the one that the report prints"
     assert config["inner_folds"] == 5
     assert complete_configuration({**content, "inner_folds": 3})["inner_folds"] == 3
     # What the report prints of it is a configuration too, and the same one.

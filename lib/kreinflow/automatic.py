@@ -1,8 +1,8 @@
 """The comparison that is made when a config names no recipes: what ``auto`` stands for.
 
-Everything is chosen by the inner folds, as between any recipes. A few score transforms,
-corrections and learners share three sets of landmarks, each of which holds the one before; what
-was never ahead on simulated families is not among them (``docs/own-fasta.md`` has the figures).
+Everything is chosen by the inner folds, as between any recipes. A few score transforms and
+learners share three sets of landmarks, each of which holds the one before; what was never ahead on
+simulated families is not among them (``docs/own-fasta.md`` has the figures).
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -28,13 +28,18 @@ INNER_FOLDS = 5
 """With 3, a fit lacks a third of the records, and of the landmarks where these are records too:
 what is best then is not always what is best with all of them."""
 
+PREFER = "cheap"
+"""With many landmarks a query costs thousands of alignments, which must be worth it."""
+
 LEARNERS: Mapping[str, Mapping[str, Any]] = {
-    "ikfd": {"method": "ny_ikfd", "scatter": "pooled", "bias": "least_squares", "ridge": "inner"},
     "sf-lsm": {"method": "sf_lsm", "ridge": "inner", "weights": "classes"},
-    "svc": {"method": "linear_svc"},
     "nearest": {"method": "nearest_landmark"},
 }
-"""SF-LSM gives each class the same weight: with that of its records small classes are lost."""
+"""SF-LSM gives each class the same weight: with that of its records small classes are lost. Neither
+needs a factor, so no eigenvalues are computed."""
+
+LIFTED = "lifted"
+"""SF-LSM on a Gaussian kernel of the scores and the views together."""
 
 
 class Kind(NamedTuple):
@@ -50,17 +55,28 @@ class Kind(NamedTuple):
         Those that are compared, the one that is compared most first.
     symmetric : bool
         Whether scores have no direction. If they have one, landmarks are drawn uniformly, as in
-        schleif2015epcvm, and eigenvalues are not corrected: other ways need a symmetric kernel.
+        schleif2015epcvm: other ways need a symmetric kernel.
+    words : tuple of int
+        Lengths of the words that lifted recipes look at.
+    vectors : bool
+        Whether they look at vectors of the user's.
     """
 
     prefix: str
     selection: str
     transforms: tuple[str, ...]
     symmetric: bool = True
+    words: tuple[int, ...] = ()
+    vectors: bool = False
 
 
-SEQUENCES = Kind("", "log", ("log", "sqrt", "normalised"))
-GLOBAL = Kind("global-", "normalised", ("normalised",))
+WORDS = (1, 2, 3)
+SEQUENCES = Kind("", "log", ("log", "sqrt", "normalised", "evalue"), words=WORDS)
+OWN_MATRIX = Kind("own-", "log", ("log", "sqrt", "normalised"), words=WORDS)
+"""Some substitution matrices of users' own have no expected values."""
+NUCLEOTIDES = Kind("nucleotide-", *SEQUENCES[1:3], words=(1, 2, 3, 4))
+"""Four letters make few words, so longer ones are looked at too."""
+GLOBAL = Kind("global-", "normalised", ("normalised",), words=WORDS)
 """Scores of global and semiglobal alignments can be negative, which others do not take."""
 GIVEN = Kind("given-", "raw", ("raw",))
 """A matrix, or a kernel of vectors."""
@@ -84,7 +100,7 @@ def comparison(kinds: Iterable[Kind], alignments: int) -> dict[str, Any]:
         With the keys selectors, learners and recipes.
     """
     selectors: dict[str, Any] = {}
-    recipes: list[dict[str, str]] = []
+    recipes: list[dict[str, Any]] = []
     paid = {"alignments": int(SHARE * alignments)}
     for kind in dict.fromkeys(kinds):
         chosen = {"transform": kind.selection, "candidates": CANDIDATES}
@@ -122,26 +138,29 @@ def fits(
     return sum(inner * count + 1 for count in values)
 
 
-def _recipes(kind: Kind) -> list[dict[str, str]]:
+def _recipes(kind: Kind) -> list[dict[str, Any]]:
     first, *others = kind.transforms
     lines = [
-        *((first, "few", "none", learner) for learner in ("ikfd", "sf-lsm", "svc")),
-        *((first, "some", "none", learner) for learner in ("ikfd", "sf-lsm", "svc")),
-        (first, "many", "none", "sf-lsm"),
-        (first, "many", "none", "svc"),
-        (first, "many", "clip", "ikfd"),
-        *((other, "many", "none", "sf-lsm") for other in others),
-        (kind.transforms[-1], "many", "none", "nearest"),
+        *((first, "few", how) for how in (LIFTED, "sf-lsm")),
+        *((first, "some", how) for how in (LIFTED, "sf-lsm")),
+        *(("evalue", "some", LIFTED) for other in others if other == "evalue"),
+        (first, "many", LIFTED),
+        *((transform, "many", "sf-lsm") for transform in kind.transforms),
+        ("normalised" if "normalised" in others else first, "many", "nearest"),
     ]
-    if not kind.symmetric:
-        lines = [line for line in lines if line[2] == "none"]
+    views = {"words": list(kind.words) or None, "vectors": kind.vectors}
+    wanted = {name: view for name, view in views.items() if view}
     return [
         {
-            "name": kind.prefix + "-".join((selector, transform, correction, learner)),
+            "name": kind.prefix + "-".join((selector, transform, how)),
             "transform": transform,
             "selector": f"{kind.prefix}{selector}",
-            "correction": correction,
-            "learner": learner,
+            "correction": "none",
+            **(
+                {"learner": "sf-lsm", "views": wanted, "lift": {"kernel": "gaussian"}}
+                if how == LIFTED
+                else {"learner": how}
+            ),
         }
-        for transform, selector, correction, learner in lines
+        for transform, selector, how in lines
     ]

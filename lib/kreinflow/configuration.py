@@ -8,6 +8,7 @@ from typing import Any
 import yaml
 
 from kreinflow import automatic
+from kreinflow.alignment.scoring import is_built_in
 from kreinflow.cross_references import check_references
 from kreinflow.errors import InputError
 from kreinflow.paths import check_paths
@@ -171,7 +172,8 @@ _COMPARISON = ("selectors", "learners", "recipes")
 def _complete_comparison(config: dict[str, Any], content: Mapping[str, Any], name: str) -> None:
     """Put selectors, learners and recipes into a config that leaves them to ``auto``, in place.
 
-    The number of inner folds is then that of ``auto`` too, unless it was given.
+    The number of inner folds and what is preferred are then those of ``auto`` too, unless they
+    were given.
 
     A config that was completed before, such as the one that the report prints, has them already.
     """
@@ -185,7 +187,8 @@ def _complete_comparison(config: dict[str, Any], content: Mapping[str, Any], nam
             )
         return
     fill_defaults(config.setdefault("auto", {}), schema()["properties"]["auto"])
-    kinds = {key: _kind(dataset) for key, dataset in config["datasets"].items()}
+    datasets = config["datasets"]
+    kinds = {key: _with_vectors(_kind(dataset), dataset) for key, dataset in datasets.items()}
     made = automatic.comparison(kinds.values(), config["auto"]["alignments"])
     fill_defaults(made, {"properties": {key: schema()["properties"][key] for key in _COMPARISON}})
     if any(config[key] != made[key] for key in given):
@@ -196,6 +199,8 @@ def _complete_comparison(config: dict[str, Any], content: Mapping[str, Any], nam
     config |= made
     if "inner_folds" not in content:
         config["inner_folds"] = automatic.INNER_FOLDS
+    if "prefer" not in content:
+        config["prefer"] = automatic.PREFER
     for key, kind in kinds.items():
         dataset = config["datasets"][key]
         dataset["recipes"] = dataset["recipes"] or automatic.names(kind)
@@ -205,8 +210,19 @@ def _kind(dataset: Mapping[str, Any]) -> automatic.Kind:
     source = make_source(dataset["source"])
     if not source.aligned:
         return automatic.ASYMMETRIC if source.kind == "asymmetric" else automatic.GIVEN
-    local = dataset["scoring"]["mode"] == "local"
-    return automatic.SEQUENCES if local else automatic.GLOBAL
+    scoring = dataset["scoring"]
+    if scoring["mode"] != "local":
+        return automatic.GLOBAL
+    if not is_built_in(scoring["matrix"]):
+        return automatic.OWN_MATRIX
+    nucleotide = dataset["source"].get("molecule") == "nucleotide"
+    return automatic.NUCLEOTIDES if nucleotide else automatic.SEQUENCES
+
+
+def _with_vectors(kind: automatic.Kind, dataset: Mapping[str, Any]) -> automatic.Kind:
+    if not dataset.get("vectors"):
+        return kind
+    return kind._replace(prefix=f"{kind.prefix}vectors-", vectors=True)
 
 
 def _and(words: Sequence[str]) -> str:

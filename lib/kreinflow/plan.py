@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from kreinflow.learners.learner import Learner
-from kreinflow.learners.registry import make_learner
+from kreinflow.learners.registry import factored, make_learner
 from kreinflow.sequences.dataset import VIEW_FILE
 from kreinflow.sequences.folds import count_folds
 from kreinflow.sequences.partition import ALL, fold_name
@@ -52,6 +52,15 @@ class DatasetPlan:
     def trained_selectors(self) -> list[str]:
         """The selectors of the recipes."""
         return list(dict.fromkeys(recipe["selector"] for recipe in self.recipes()))
+
+    @property
+    def factored_selectors(self) -> list[str]:
+        """The selectors of the recipes that learn from a Krein factor of the scores."""
+        return [name for name in self.trained_selectors if self.factored(name)]
+
+    def factored(self, selector: str) -> list[Settings]:
+        """Return the recipes of a selector that learn from a Krein factor of the scores."""
+        return factored(self.recipes(selector), self.config["learners"])
 
     @property
     def selectors(self) -> dict[str, Settings]:
@@ -153,6 +162,14 @@ class DatasetPlan:
         names += [name for name, request in requests if request["dataset"] == self.name]
         return [f"{self.folder}/classified/{name}.tsv" for name in names]
 
+    def race(self, fold: str) -> list[str]:
+        """Return the table that says which recipes are fitted on a fold; none if all are.
+
+        Recipes of ``auto`` race in the first training part.
+        """
+        races = "auto" in self.config and fold != self.folds[0]
+        return [f"{self.folder}/race.tsv"] if races else []
+
     @cached_property
     def folds(self) -> list[str]:
         """The names of the outer folds, and of the part that the final model learns from.
@@ -216,8 +233,11 @@ class DatasetPlan:
         return [self.path(table)] if table else []
 
     def of_fold(self, stage: str, fold: str, ending: str) -> list[str]:
-        """Return the files of a stage and fold, one for each selector of the recipes."""
-        return [f"{self.folder}/{stage}/{name}/{fold}.{ending}" for name in self.trained_selectors]
+        """Return the files of a stage and fold, one for each selector that has them."""
+        return [f"{self.folder}/{stage}/{name}/{fold}.{ending}" for name in self._with(stage)]
+
+    def _with(self, stage: str) -> list[str]:
+        return self.factored_selectors if stage == "factors" else self.trained_selectors
 
     def of_folds(self, stage: str, ending: str, lenders: bool = False) -> list[str]:
         """Return the files of a stage, selector by selector, those of ``all`` the last ones.
@@ -226,7 +246,7 @@ class DatasetPlan:
         """
         return [
             f"{self.folder}/{stage}/{name}/{fold}.{ending}"
-            for name in (self.selectors if lenders else self.trained_selectors)
+            for name in (self.selectors if lenders else self._with(stage))
             for fold in self.folds
         ]
 
@@ -240,7 +260,7 @@ class DatasetPlan:
         aligned = [*self.blocks("class_scores"), *self.blocks("columns")]
         stages = {
             "landmarks": self.selectors,
-            "factor": self.trained_selectors,
+            "factor": self.factored_selectors,
             "model": self.trained_selectors,
         }
         return [
@@ -253,6 +273,7 @@ class DatasetPlan:
                 for selector in selectors
                 for fold in self.folds
             ),
+            *(Path(path).stem for path in self.race(ALL)),
             *("evaluation", "final_model", "map"),
             *(("unknown_scores", "unknown") if self.settings["unknown"] else ()),
             *(f"classify.{Path(path).stem}" for path in self.classified),

@@ -1,5 +1,6 @@
 """The recipe that inner folds choose: of the final model, and of each outer fold."""
 
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -7,7 +8,15 @@ from flipped_bits import count_refused
 from kreinflow.artifacts import write_table
 from kreinflow.errors import InputError
 from kreinflow.evaluation.inner_choice import chosen_recipes
-from kreinflow.models.choice import FIGURES_COLUMNS, TEXT_COLUMNS, choose_recipe, read_figures
+from kreinflow.models.choice import (
+    FIGURES_COLUMNS,
+    TEXT_COLUMNS,
+    choose_recipe,
+    gained,
+    packed,
+    read_figures,
+    unpacked,
+)
 from kreinflow.sequences.partition import fold_numbers
 
 
@@ -32,6 +41,60 @@ def test_of_losses_that_differ_by_rounding_the_first_recipe_is_taken():
     ]
     assert choose_recipe(figures, ["few", "many"]) == "few"
     assert choose_recipe(figures, ["many", "few"]) == "many"
+
+
+def inner(recipe, right, alignments, loss=0.1):
+    """What inner folds say of a recipe that predicts some records right."""
+    return {
+        "recipe": recipe,
+        "inner_accuracy": float(np.mean(right)),
+        "inner_log_loss": loss,
+        "alignments_per_query": alignments,
+        "inner_records": len(right),
+        "inner_right": packed(np.asarray(right)),
+    }
+
+
+@pytest.mark.parametrize("n", [1, 7, 8, 9, 100])
+def test_the_records_that_are_right_are_read_back(n):
+    right = np.random.default_rng(n).random(n) < 0.7
+    assert (unpacked(inner("a", right, 1)) == right).all()
+
+
+def test_the_standard_error_of_a_difference_is_that_of_paired_records():
+    random = np.random.default_rng(1)
+    p, lift, n = 0.6, 0.1, 400
+
+    def drawn():
+        other = random.random(n) < p
+        return other | (random.random(n) < lift), other
+
+    pairs = [drawn() for _ in range(4000)]
+    errors = np.array([gained(a, b) for a, b in pairs])
+    assert errors[:, 0].mean() == pytest.approx((1 - p) * lift, rel=0.02)
+    assert errors[:, 1].mean() == pytest.approx(errors[:, 0].std(), rel=0.05)
+    unpaired = np.sqrt((np.var(pairs[0][0]) + np.var(pairs[0][1])) / n)
+    assert errors[:, 1].max() < unpaired, "the pairs tell more"
+
+
+def test_cheap_is_the_fewest_alignments_within_a_standard_error_of_the_best():
+    best = np.arange(100) < 90
+    close, behind = np.arange(100) < 89, np.arange(100) < 85  # errors .01 and .022
+    close_and_better = inner("some", close, 100, loss=0.05)
+    figures = [inner("many", best, 900), inner("few", behind, 10), inner("some2", close, 100)]
+    figures += [close_and_better, inner("free", np.arange(100) < 30, 1)]
+    order = ["many", "few", "some2", "some", "free"]
+    assert choose_recipe(figures, order) == "many"
+    assert choose_recipe(figures, order, prefer="cheap") == "some"
+    assert choose_recipe(figures, order, "few", prefer="cheap") == "few"
+    assert choose_recipe(figures[:2], order, prefer="cheap") == "many"
+    assert choose_recipe([figures[0], inner("few", best, 10)], order, prefer="cheap") == "few"
+
+
+def test_a_recipe_without_figures_is_not_chosen():
+    figures = [inner("b", np.arange(9) < 5, 10)]
+    for prefer in ("cheap", "accuracy"):
+        assert choose_recipe(figures, ["a", "b"], prefer=prefer) == "b"
 
 
 def test_the_recipe_of_each_fold_is_that_of_its_own_inner_folds():
@@ -62,7 +125,8 @@ def write_figures(folder):
             place = {"repeat": repeat, "fold": number, "selector": selector}
             text = dict.fromkeys(TEXT_COLUMNS[2:], "NA")
             rows = [{"recipe": name} | place | text for name in recipes]
-            table = pd.DataFrame(rows, columns=FIGURES_COLUMNS).fillna(0.25)
+            bits = {"inner_records": 4, "inner_right": "80"}
+            table = pd.DataFrame(rows, columns=FIGURES_COLUMNS).assign(**bits).fillna(0.25)
             paths.append(folder / selector / f"{fold}.tsv")
             write_table(paths[-1], table.assign(converged=True))
     return paths
@@ -89,6 +153,10 @@ def test_figures_of_all_folds_are_read_as_one_table(tmp_path):
         ("inner_accuracy", ""),
         ("inner_log_loss", "nan"),
         ("reject_threshold", ""),
+        ("inner_records", "3"),
+        ("inner_right", "c0"),
+        ("inner_right", "8g"),
+        ("inner_right", ""),
     ],
 )
 def test_a_model_that_cannot_be_is_refused(tmp_path, column, value):
@@ -102,12 +170,23 @@ def test_a_model_that_cannot_be_is_refused(tmp_path, column, value):
 
 def test_models_that_are_missing_are_refused(tmp_path):
     paths = write_figures(tmp_path)
-    for incomplete in (paths[:2], paths[:3]):
-        with pytest.raises(InputError, match="meb/r0f1.tsv.*not all recipes.*Delete these tables"):
+    for incomplete in (paths[:2], paths[1:], paths[::2][:1]):
+        with pytest.raises(InputError, match="not all recipes.*Delete these tables"):
             read_figures(incomplete, ORDER)
     write_table(paths[0], pd.read_csv(paths[0], sep="\t").drop(columns="temperature"))
     with pytest.raises(InputError, match="meb/r0f1.tsv: column 'temperature' is missing"):
         read_figures(paths, ORDER)
+
+
+def test_after_the_first_part_the_same_recipes_are_in_all(tmp_path):
+    """Those that went on after a race."""
+    paths = write_figures(tmp_path)
+    assert read_figures(paths[:3], ORDER)["recipe"].tolist() == ["x", "y", "x", "y", "z"]
+    whole = read_figures(paths, ORDER)
+    again = [whole[whole["recipe"] != name].assign(repeat=1) for name in "yz"]
+    write_table(tmp_path / "models.tsv", pd.concat([whole, again[0]]))
+    with pytest.raises(InputError, match="not all recipes"):
+        read_figures([tmp_path / "models.tsv"], ORDER)
 
 
 def test_flips_of_single_bits_in_figures_are_read_or_refused(tmp_path):

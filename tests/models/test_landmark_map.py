@@ -7,43 +7,38 @@ import pytest
 import scipy.cluster.hierarchy
 
 from kreinflow.alignment.transforms import make_transform
-from kreinflow.errors import InputError
-from kreinflow.krein.landmark_kernel import TrainingPart, landmark_kernel
+from kreinflow.krein.landmark_kernel import TrainingPart, factor_of, landmark_kernel
 from kreinflow.models import landmark_map
-from kreinflow.models.factor_file import load_leading, save_factors
-from kreinflow.models.factors import make_factors
-from kreinflow.models.landmark_map import map_points, similar_classes
+from kreinflow.models.landmark_map import leading, map_points, similar_classes, some_landmarks
 from models.trainings import kernel_problem
 
 N = 40
 LANDMARKS = np.array([3, 8, 11, 20, 29, 35])
 
 
-def problem(tmp_path, signs=(1, 1, -1)):
+def problem(signs=(1, 1, -1)):
     rng = np.random.default_rng(5)
     X = rng.normal(size=(N, len(signs))) * [3.0, 0.5, 1.5][: len(signs)]
     K, landmarks, part = kernel_problem(X, signs, LANDMARKS)
     raw = make_transform("raw")
-    recipes = [{"transform": "raw", "rank": "misfit", "correction": "flip"}]
-    path = tmp_path / "factors.safetensors"
-    save_factors(path, make_factors(landmarks, part, {"raw": raw}, recipes))
-    return K, part, landmark_kernel(landmarks, part, raw), path
+    kernel = landmark_kernel(landmarks, part, raw)
+    return K, part, kernel, factor_of(kernel, "misfit")
 
 
 def ids_of(n):
     return [f"s{i}" for i in range(n)]
 
 
-def test_points_are_the_leading_eigenvectors_of_the_kernel(tmp_path):
-    K, part, kernel, path = problem(tmp_path)
-    embedding, total = load_leading(path, "raw", "misfit", 2)
+def test_points_are_the_leading_eigenvectors_of_the_kernel():
+    K, part, kernel, made = problem()
+    embedding, total = leading(*made, 2)
     values, vectors = np.linalg.eigh(K)
-    leading = np.argsort(-np.abs(values))[:2]
-    np.testing.assert_allclose(embedding.values, values[leading], rtol=1e-9)
+    first = np.argsort(-np.abs(values))[:2]
+    np.testing.assert_allclose(embedding.values, values[first], rtol=1e-9)
     assert embedding.signs.tolist() == [1, -1]
     assert total == pytest.approx(np.abs(values).sum(), rel=1e-9)
     points = map_points(kernel, part, ids_of(N), LANDMARKS, embedding, seed=1)
-    expected = vectors[:, leading] * np.sqrt(np.abs(values[leading]))
+    expected = vectors[:, first] * np.sqrt(np.abs(values[first]))
     expected *= np.sign(expected[np.abs(expected).argmax(axis=0), [0, 1]])
     np.testing.assert_allclose(points[["x", "y"]], expected, atol=1e-8)
     assert points["id"].tolist() == ids_of(N)
@@ -51,9 +46,9 @@ def test_points_are_the_leading_eigenvectors_of_the_kernel(tmp_path):
     assert points["class"].tolist() == ["a", "b"] * (N // 2)
 
 
-def test_a_single_eigenvalue_leaves_the_second_axis_empty(tmp_path):
-    _, part, kernel, path = problem(tmp_path, signs=(1,))
-    embedding, total = load_leading(path, "raw", "misfit", 2)
+def test_a_single_eigenvalue_leaves_the_second_axis_empty():
+    _, part, kernel, made = problem(signs=(1,))
+    embedding, total = leading(*made, 2)
     assert embedding.rank == 1
     assert total == embedding.values[0]
     points = map_points(kernel, part, ids_of(N), LANDMARKS, embedding, seed=1)
@@ -61,9 +56,9 @@ def test_a_single_eigenvalue_leaves_the_second_axis_empty(tmp_path):
     assert points["x"].abs().min() > 0
 
 
-def test_a_sample_follows_from_seed_and_ids_alone(tmp_path, monkeypatch):
-    _, part, kernel, path = problem(tmp_path)
-    embedding, _ = load_leading(path, "raw", "misfit", 2)
+def test_a_sample_follows_from_seed_and_ids_alone(monkeypatch):
+    _, part, kernel, made = problem()
+    embedding, _ = leading(*made, 2)
     monkeypatch.setattr(landmark_map, "SHOWN_OBJECTS", 10)
     monkeypatch.setattr(landmark_map, "SHOWN_LANDMARKS", 4)
     points = map_points(kernel, part, ids_of(N), LANDMARKS, embedding, seed=1)
@@ -77,19 +72,21 @@ def test_a_sample_follows_from_seed_and_ids_alone(tmp_path, monkeypatch):
     assert set(points["id"]) & set(ids_of(30)) <= set(again["id"])
 
 
-def test_identical_objects_are_one_point(tmp_path):
-    _, part, kernel, path = problem(tmp_path)
-    embedding, _ = load_leading(path, "raw", "misfit", 2)
+def test_identical_objects_are_one_point():
+    _, part, kernel, made = problem()
+    embedding, _ = leading(*made, 2)
     rows = part.rows.copy()
     rows[10:20] = rows[0]
     points = map_points(kernel, replace(part, rows=rows), ids_of(N), LANDMARKS, embedding, seed=1)
     assert points["id"].tolist() == [f"s{i}" for i in range(N) if not 10 <= i < 20]
 
 
-def test_a_factor_that_is_not_there_is_refused(tmp_path):
-    *_, path = problem(tmp_path)
-    with pytest.raises(InputError, match="no factor of transform log, rank misfit. Delete it"):
-        load_leading(path, "log", "misfit", 2)
+def test_of_many_landmarks_those_with_the_least_keys_make_the_factor(monkeypatch):
+    _, landmarks, _ = kernel_problem(np.eye(N)[:, :3], (1, 1, 1), LANDMARKS)
+    keys = np.array([5, 2, 9, 1, 7, 3])
+    assert some_landmarks(landmarks, keys) is landmarks
+    monkeypatch.setattr(landmark_map, "SHOWN_LANDMARKS", 3)
+    assert some_landmarks(landmarks, keys).rows.tolist() == LANDMARKS[[1, 3, 5]].tolist()
 
 
 def test_similar_classes_stand_side_by_side():

@@ -14,6 +14,7 @@ from kreinflow.evaluation.unknown import (
     REJECTION_SUMMARY_COLUMNS,
     UNKNOWN_CURVE_COLUMNS,
 )
+from kreinflow.models.choice import packed
 from kreinflow.report.page import render_report
 from kreinflow.report.reading import CAPTIONS, DatasetReport
 from kreinflow.report.times import COLUMNS
@@ -137,6 +138,8 @@ def made_up_models(places, recipes, budget):
         inner_accuracy=0.95,
         inner_log_loss=0.2,
         alignments_per_query=landmarks + 1,
+        inner_records=20,
+        inner_right=packed(np.arange(20) < 19),
     )
 
 
@@ -221,6 +224,7 @@ def config(n_recipes=9):
         "seed": 1,
         "alignment": {"backend": "auto"},
         "inner_folds": 3,
+        "prefer": "accuracy",
         "reject_error": 0.01,
         "reject_confidence": 0.9,
         "transforms": {"log": {"a": 20}, "evalue": {"lambda": None, "K": None}},

@@ -97,7 +97,8 @@ def test_what_the_page_says_is_read_from_the_files_of_the_run(tables, tmp_path, 
         write_table(folder / "unknown" / "families.tsv", families)
         line = {"label": "01", "reject": "no", "landmark_score": 0.5, "problem": ""}
         write_table(folder / "classified" / "unlabelled.tsv", pd.DataFrame([line]))
-    found = read_dataset_report(folder, "demo", settings, blocks)
+    factors = sorted(folder.glob("factors/*/*.tsv"))
+    found = read_dataset_report(folder, "demo", settings, blocks, factors)
     assert (found.name, found.settings) == ("demo", settings)
     for name in ("statistics", "alignments", "agreed", "landmark_map", "final_recipe"):
         assert getattr(found, name) == getattr(expected, name)

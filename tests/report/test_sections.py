@@ -22,11 +22,14 @@ def test_an_automatic_choice_has_a_section_with_the_runners_up(tables):
     _, page = report_page(tables, whole, models=models, final_recipe="ikfd-pooled-meb")
     assert "data-1-automatic" in page.ids
     text = page.all_text
-    assert "9 recipes were compared in 4 training parts" in text
+    assert "9 recipes were compared in the first training part, with 132 fits; " in text
     # Four recipes with 9 ridges on 3 inner folds, five with nothing to choose, each once on all.
-    assert "with 132 fits in each, 528 in all" in text
+    assert "not behind there (9) in 3 more (the other outer folds', and all data)" in text
+    assert "with 528 fits in all" in text
+    assert "It was chosen (prefer: accuracy)" in text
+    assert "With prefer: cheap it would be" in text
     assert "limited by 5,000,000 alignments" in text
-    assert "Nothing of a test fold was seen by a choice" in text
+    assert "decided there; it holds records that the other folds test" in text
     section = text[text.index("Recipes by their accuracy on the inner folds") :]
     places = [
         section.index(row)
@@ -53,6 +56,19 @@ def test_the_page_tells_what_each_view_is_worth(tables):
     assert "ikfd-pooled-meb scores 10.0 1" in text
     assert f"ikfd-pooled-meb words {mean:.1f} 3, left out" in text
     assert "What each view is worth" not in report_page(tables)[1].all_text
+
+
+def test_recipes_that_did_not_go_on_after_the_race_are_not_counted_as_fitted(tables):
+    models = tables["models"]
+    behind = models["recipe"].isin(["ikfd-meb", "ikfd-pooled-meb"])
+    models = models[~behind | ((models["fold"] == 0) & (models["repeat"] == 0))]
+    whole = config() | {"auto": {"alignments": 5_000_000}, "prefer": "cheap"}
+    _, page = report_page(tables, whole, models=models, final_recipe="pcvm-meb")
+    text = page.all_text
+    assert "not behind there (7) in 3 more" in text
+    assert "has the fewest alignments of those" in text
+    section = text[text.index("Recipes by their accuracy on the inner folds") :]
+    assert "ikfd-meb 95.00 %" not in section
 
 
 def test_the_page_tells_how_many_of_the_unknown_were_rejected(tables):

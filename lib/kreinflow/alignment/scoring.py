@@ -105,6 +105,11 @@ def _built_in_names() -> list[str]:
     return [name for name in vars(parasail) if re.fullmatch(r"(blosum|pam|dna|nuc)\w+", name)]
 
 
+def is_built_in(name: str) -> bool:
+    """Return whether parasail brings a substitution matrix of this name."""
+    return name.lower() in _built_in_names()
+
+
 def _built_in(name: str) -> SubstitutionMatrix:
     table = getattr(parasail, name)
     letter_of: dict[int, str] = {}
@@ -193,7 +198,7 @@ def load_substitution_matrix(
     ('ARND', 4)
     """
     name = os.fspath(name_or_path)
-    if name.lower() in _built_in_names():
+    if is_built_in(name):
         return _built_in(name.lower())
     path = data_folder / name
     if path.is_file():

@@ -247,7 +247,9 @@ def final_model(
         molecule=source.get("molecule", "protein") if scheme else None,
         about={
             "training": {
-                key: value for key, value in figures.items() if key not in ("repeat", "fold")
+                key: value
+                for key, value in figures.items()
+                if key not in ("repeat", "fold", "inner_right")
             },
             "factor": {
                 key: None if isinstance(value, float) and not np.isfinite(value) else value

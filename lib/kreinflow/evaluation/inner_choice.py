@@ -9,7 +9,10 @@ from kreinflow.models.choice import choose_recipe
 
 
 def with_inner_choice(
-    predictions: pd.DataFrame, models: pd.DataFrame, order: Sequence[str]
+    predictions: pd.DataFrame,
+    models: pd.DataFrame,
+    order: Sequence[str],
+    prefer: str = "accuracy",
 ) -> pd.DataFrame:
     """Add the predictions of the recipe that the inner folds of each outer fold preferred.
 
@@ -21,9 +24,11 @@ def with_inner_choice(
     predictions : DataFrame
         Columns of :data:`~kreinflow.evaluation.metrics.PREDICTION_COLUMNS` and probabilities.
     models : DataFrame
-        With recipe, repeat, fold, inner_accuracy, inner_log_loss.
+        From :func:`~kreinflow.models.choice.read_figures`.
     order : sequence of str
         The recipes as the config lists them.
+    prefer : {"accuracy", "cheap"}
+        See :func:`~kreinflow.models.choice.choose_recipe`.
 
     Returns
     -------
@@ -35,13 +40,15 @@ def with_inner_choice(
     if len(order) < 2:
         return ordered.reset_index(drop=True)
     parts = [ordered]
-    for (repeat, fold), recipe in chosen_recipes(models, order).items():
+    for (repeat, fold), recipe in chosen_recipes(models, order, prefer).items():
         chosen = (ordered["recipe"] == recipe) & (ordered["repeat"] == repeat)
         parts.append(ordered[chosen & (ordered["fold"] == fold)].assign(recipe=INNER_CHOICE))
     return pd.concat(parts, ignore_index=True)
 
 
-def chosen_recipes(models: pd.DataFrame, order: Sequence[str]) -> dict[tuple[int, int], str]:
+def chosen_recipes(
+    models: pd.DataFrame, order: Sequence[str], prefer: str = "accuracy"
+) -> dict[tuple[int, int], str]:
     """Return the recipe that the inner folds of each tested fold preferred.
 
     A recipe that has no row of a fold was not trained there, and cannot be chosen.
@@ -49,10 +56,12 @@ def chosen_recipes(models: pd.DataFrame, order: Sequence[str]) -> dict[tuple[int
     Parameters
     ----------
     models : DataFrame
-        With recipe, repeat, fold, inner_accuracy, inner_log_loss; rows of the final model, with a
+        From :func:`~kreinflow.models.choice.read_figures`; rows of the final model, with a
         negative repeat, are left out.
     order : sequence of str
         The recipes as the config lists them.
+    prefer : {"accuracy", "cheap"}
+        See :func:`~kreinflow.models.choice.choose_recipe`.
 
     Returns
     -------
@@ -64,6 +73,5 @@ def chosen_recipes(models: pd.DataFrame, order: Sequence[str]) -> dict[tuple[int
     for repeat, fold in sorted(set(zip(tested["repeat"], tested["fold"], strict=True))):
         figures = tested[(tested["repeat"] == repeat) & (tested["fold"] == fold)]
         rows = [{str(k): v for k, v in row.items()} for row in figures.to_dict("records")]
-        trained = [name for name in order if name in set(figures["recipe"])]
-        found[int(repeat), int(fold)] = choose_recipe(rows, trained)
+        found[int(repeat), int(fold)] = choose_recipe(rows, order, prefer=prefer)
     return found

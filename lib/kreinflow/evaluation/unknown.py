@@ -43,7 +43,9 @@ _SHARES = np.unique(np.concatenate([np.arange(100) / 1000, np.arange(10, 101) / 
 """Of the known, at which the curve has points: dense where few of them are rejected."""
 
 
-def thresholds(models: pd.DataFrame, order: Sequence[str]) -> pd.DataFrame:
+def thresholds(
+    models: pd.DataFrame, order: Sequence[str], prefer: str = "accuracy"
+) -> pd.DataFrame:
     """Return the reject threshold of each recipe and outer fold, that of the inner choice too.
 
     Parameters
@@ -52,6 +54,8 @@ def thresholds(models: pd.DataFrame, order: Sequence[str]) -> pd.DataFrame:
         With recipe, repeat, fold, inner_accuracy, inner_log_loss, reject_threshold.
     order : sequence of str
         The recipes as the config lists them.
+    prefer : {"accuracy", "cheap"}
+        See :func:`~kreinflow.models.choice.choose_recipe`.
 
     Returns
     -------
@@ -64,7 +68,8 @@ def thresholds(models: pd.DataFrame, order: Sequence[str]) -> pd.DataFrame:
     if len(order) < 2:
         return table
     chosen = pd.DataFrame(
-        [(recipe, *place) for place, recipe in chosen_recipes(models, order).items()], columns=keys
+        [(recipe, *place) for place, recipe in chosen_recipes(models, order, prefer).items()],
+        columns=keys,
     )
     return pd.concat(
         [table, chosen.merge(table, on=keys).assign(recipe=INNER_CHOICE)], ignore_index=True

@@ -16,6 +16,7 @@ class NearestLandmarkLearner(Learner):
     """The class of the nearest landmark: there is nothing to learn."""
 
     method = "nearest_landmark"
+    needs_factor = False
     by_tiles = True
 
     def describe(self) -> str:
@@ -58,6 +59,7 @@ class LinearSVCLearner(Learner):
     """
 
     method = "linear_svc"
+    needs_factor = False
     references = ("pedregosa2011",)
 
     def describe(self) -> str:

@@ -46,6 +46,7 @@ class DissimilaritySpaceLearner(SupportVectorLearner):
     """
 
     method = "dissimilarity_space"
+    needs_factor = False
     references = ("pekalska2005", "frenay2011", "tsang2005")
     settings_schema: ClassVar[SettingsSchema] = {
         "kernel": {

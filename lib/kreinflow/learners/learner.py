@@ -204,6 +204,8 @@ class Learner(Configured, ABC):
         The same of hyper-parameters whose values cost m^3 each, beyond :data:`MANY_COLUMNS`.
     references : tuple of str
         Keys of :data:`kreinflow.references.REFERENCES`.
+    needs_factor : bool
+        Whether it learns from the Krein factor; if not, it looks at the scores alone.
     needs_positive : bool
         Whether it can only learn from a factor without negative signs, so that recipes must name
         a correction.
@@ -212,6 +214,7 @@ class Learner(Configured, ABC):
     """
 
     method: ClassVar[str]
+    needs_factor: ClassVar[bool] = True
     needs_positive: ClassVar[bool] = False
     needs_symmetric: ClassVar[bool] = False
     by_tiles: bool = False

@@ -1,6 +1,6 @@
 """The learners that recipes can name. A new one is its own file and its line here."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from kreinflow.learners.baselines import LinearSVCLearner, NearestLandmarkLearner
@@ -43,3 +43,23 @@ LEARNERS: dict[str, type[Learner]] = {
 def make_learner(settings: Mapping[str, Any]) -> Learner:
     """Return the learner of an entry of the config's ``learners``."""
     return LEARNERS[settings["method"]](settings)
+
+
+def factored(
+    recipes: Sequence[Mapping[str, Any]], learners: Mapping[str, Mapping[str, Any]]
+) -> list[Mapping[str, Any]]:
+    """Return the recipes that learn from a Krein factor of the scores, in their order.
+
+    A lifted kernel has a factor of its own; other learners look at the scores alone.
+
+    Parameters
+    ----------
+    recipes : sequence of mappings
+    learners : mapping
+        Of the config, by the names that the recipes have for them.
+    """
+    return [
+        recipe
+        for recipe in recipes
+        if not recipe.get("lift") and LEARNERS[learners[recipe["learner"]]["method"]].needs_factor
+    ]

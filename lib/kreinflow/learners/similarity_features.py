@@ -38,6 +38,7 @@ class SimilarityFeaturesLearner(Learner):
     """
 
     method = "sf_lsm"
+    needs_factor = False
     by_tiles = True
     settings_schema: ClassVar[SettingsSchema] = {
         "ridge": number_or_inner(

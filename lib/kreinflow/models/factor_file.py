@@ -8,12 +8,12 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from kreinflow.alignment.transforms import ScoreTransform
 from kreinflow.artifacts import read_arrays, read_measures, write_arrays
 from kreinflow.errors import InputError
 from kreinflow.krein.correction import CorrectedFactor, Correction, LandmarkCoordinates
+from kreinflow.krein.eigen import Eigenpairs
+from kreinflow.krein.factor import KreinFactor
 from kreinflow.models.factors import FactorEntry, factor_key
-from kreinflow.numerics import single_threaded
 
 KIND = "kreinflow factors 1"
 FACTOR_COLUMNS = (
@@ -21,30 +21,23 @@ FACTOR_COLUMNS = (
     *("positive", "negative", "zero", "negative_fraction"),
 )
 """Of :func:`factor_table`."""
+SPECTRUM_COLUMNS = ("transform", "rank_wanted", "correction", "index", "eigenvalue")
+"""Of :func:`spectrum_table`."""
 
 
 def save_factors(path: str | os.PathLike[str], entries: Sequence[FactorEntry]) -> None:
-    """Write the factors of one fold: P, l, s, the eigenpairs of K~, and each correction's map."""
+    """Write what models are made of: the map and the eigenvalues of each corrected factor."""
     header: dict[str, Any] = {"factors": []}
     arrays: dict[str, NDArray[Any]] = {}
     for number, entry in enumerate(entries):
-        factor, pairs = entry.factor, entry.pairs
         header["factors"].append(
             {
                 "transform": entry.transform.to_dict(),
                 "rank": entry.rank,
-                "misfits": {str(rank): value for rank, value in factor.misfits.items()},
+                "misfits": {str(rank): value for rank, value in entry.factor.misfits.items()},
                 "corrections": list(entry.corrected),
             }
         )
-        arrays |= {
-            f"{number}/landmark_eigenvalues": factor.landmark_eigenvalues,
-            f"{number}/projection": factor.matrix,
-            f"{number}/signs": factor.signs,
-            f"{number}/mean": factor.offset,
-            f"{number}/eigenvalues": pairs.values,
-            f"{number}/eigenvector_map": pairs.map,
-        }
         for method, corrected in entry.corrected.items():
             arrays |= {
                 f"{number}/{method}/matrix": corrected.matrix,
@@ -81,44 +74,6 @@ def load_embedding(
     )
 
 
-def load_leading(
-    path: str | os.PathLike[str], transform: str, rank: object, dimensions: int
-) -> tuple[CorrectedFactor, float]:
-    r"""Read the uncorrected factor of one transform and rank, in its leading dimensions alone.
-
-    .. math:: z^*(x) = z(x) \, T_k \, |a_k|^{1/2}
-
-    with the ``dimensions`` eigenvalues a_k of K~ that are largest in absolute value (fewer, if the
-    rank is smaller); :class:`~kreinflow.krein.correction.CorrectedFactor` has all of them.
-
-    Returns
-    -------
-    embedding : CorrectedFactor
-        Its ``values`` are the a_k, the largest magnitude first.
-    total : float
-        The sum of all ``|a|``.
-    """
-    header, arrays = read_arrays(path, KIND)
-    number = _number(header, transform, rank)
-    if f"{number}/projection" not in arrays:
-        raise InputError(
-            f"{path}: holds no factor of transform {transform}, rank {rank}. "
-            "Delete it and run again."
-        )
-    values = arrays[f"{number}/eigenvalues"]
-    leading = np.argsort(-np.abs(values), kind="stable")[:dimensions]
-    with single_threaded():
-        scaled = arrays[f"{number}/eigenvector_map"][:, leading] * np.sqrt(np.abs(values[leading]))
-        embedding = CorrectedFactor(
-            arrays[f"{number}/projection"] @ scaled,
-            arrays[f"{number}/mean"] @ scaled,
-            np.sign(values[leading]),
-            values[leading],
-            "none",
-        )
-    return embedding, float(np.abs(values).sum())
-
-
 def _number(header: Mapping[str, Any], transform: str, rank: object) -> int | None:
     """Return the place of a factor in the file, None if it is not there."""
     wanted = factor_key(transform, rank)
@@ -147,22 +102,22 @@ def _names(entry: FactorEntry) -> dict[str, str]:
 
 def factor_table(entries: Sequence[FactorEntry]) -> pd.DataFrame:
     """Return one row a factor: landmarks, rank, misfit, signature, negative eigen-fraction."""
-    rows = []
-    for entry in entries:
-        positive, negative, zero = entry.pairs.signature
-        rows.append(
-            {
-                **_names(entry),
-                "landmarks": entry.factor.matrix.shape[0],
-                "rank": entry.factor.rank,
-                "misfit": entry.factor.misfit,
-                "positive": positive,
-                "negative": negative,
-                "zero": zero,
-                "negative_fraction": entry.pairs.negative_fraction,
-            }
-        )
-    return pd.DataFrame(rows)
+    rows = [_names(entry) | factor_figures(entry.factor, entry.pairs) for entry in entries]
+    return pd.DataFrame(rows, columns=list(FACTOR_COLUMNS))
+
+
+def factor_figures(factor: KreinFactor, pairs: Eigenpairs) -> dict[str, Any]:
+    """Return what a row of :func:`factor_table` says of a factor."""
+    positive, negative, zero = pairs.signature
+    return {
+        "landmarks": factor.matrix.shape[0],
+        "rank": factor.rank,
+        "misfit": factor.misfit,
+        "positive": positive,
+        "negative": negative,
+        "zero": zero,
+        "negative_fraction": pairs.negative_fraction,
+    }
 
 
 def spectrum_table(entries: Sequence[FactorEntry]) -> pd.DataFrame:
@@ -170,7 +125,7 @@ def spectrum_table(entries: Sequence[FactorEntry]) -> pd.DataFrame:
 
     Correction ``none`` is always there: the spectrum as it is.
     """
-    parts = []
+    parts = [pd.DataFrame(columns=list(SPECTRUM_COLUMNS))]
     for entry in entries:
         spectra = {"none": entry.pairs.values}
         spectra |= {method: corrected.values for method, corrected in entry.corrected.items()}
@@ -185,11 +140,4 @@ def spectrum_table(entries: Sequence[FactorEntry]) -> pd.DataFrame:
                     }
                 )
             )
-    return pd.concat(parts, ignore_index=True)
-
-
-def load_transforms(path: str | os.PathLike[str]) -> dict[str, ScoreTransform]:
-    """Read the score transforms of the factors, by name, in the order of the recipes."""
-    header, _ = read_arrays(path, KIND)
-    found = [ScoreTransform.from_dict(entry["transform"]) for entry in header["factors"]]
-    return {transform.name: transform for transform in found}
+    return pd.concat(parts[1:] or parts, ignore_index=True)

@@ -1,14 +1,18 @@
 """A plane to look at: objects and landmarks in the two leading dimensions of a Krein factor."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import pandas as pd
 import scipy.cluster.hierarchy
 import scipy.spatial.distance
+from numpy.typing import NDArray
 
 from kreinflow.krein.correction import CorrectedFactor
-from kreinflow.krein.landmark_kernel import LandmarkKernel, TrainingPart
+from kreinflow.krein.eigen import Eigenpairs
+from kreinflow.krein.factor import KreinFactor
+from kreinflow.krein.landmark_kernel import LandmarkKernel, Landmarks, TrainingPart
 from kreinflow.learners.moments import class_means
 from kreinflow.numerics import IntArray, single_threaded
 from kreinflow.randomness import hash_keys
@@ -17,9 +21,48 @@ from kreinflow.tall import Tall
 SHOWN_OBJECTS = 2000
 """Objects of a map, at most, beside its landmarks."""
 SHOWN_LANDMARKS = 1000
-"""Landmarks of a map, at most."""
+"""Landmarks of a map and of its factor, at most."""
 ORDERED_CLASSES = 1000
 """Classes whose leaves are put in the best order, at most: time grows with their cube."""
+
+
+def some_landmarks(landmarks: Landmarks, keys: NDArray[Any]) -> Landmarks:
+    """Return the landmarks of a map: of many the :data:`SHOWN_LANDMARKS` with the least keys."""
+    if len(landmarks.rows) <= SHOWN_LANDMARKS:
+        return landmarks
+    least = np.argsort(keys, kind="stable")[:SHOWN_LANDMARKS]
+    return landmarks.some(np.isin(np.arange(len(keys)), least))
+
+
+def leading(
+    factor: KreinFactor, pairs: Eigenpairs, dimensions: int
+) -> tuple[CorrectedFactor, float]:
+    r"""Return the uncorrected factor in its leading dimensions alone.
+
+    .. math:: z^*(x) = z(x) \, T_k \, |a_k|^{1/2}
+
+    with the ``dimensions`` eigenvalues a_k of K~ that are largest in absolute value (fewer, if the
+    rank is smaller); :class:`~kreinflow.krein.correction.CorrectedFactor` has all of them.
+
+    Returns
+    -------
+    embedding : CorrectedFactor
+        Its ``values`` are the a_k, the largest magnitude first.
+    total : float
+        The sum of all ``|a|``.
+    """
+    values = pairs.values
+    first = np.argsort(-np.abs(values), kind="stable")[:dimensions]
+    with single_threaded():
+        scaled = pairs.map[:, first] * np.sqrt(np.abs(values[first]))
+        embedding = CorrectedFactor(
+            factor.matrix @ scaled,
+            factor.offset @ scaled,
+            np.sign(values[first]),
+            values[first],
+            "none",
+        )
+    return embedding, float(np.abs(values).sum())
 
 
 def map_points(
@@ -50,8 +93,7 @@ def map_points(
     landmark_rows : ndarray of shape (n_landmarks,)
         Distinct rows of the landmarks.
     embedding : CorrectedFactor
-        Of one or two dimensions; see :func:`~kreinflow.models.factor_file.load_leading`. A second
-        one that is not there is zero.
+        Of one or two dimensions; see :func:`leading`. A second one that is not there is zero.
     seed : int
 
     Returns

@@ -16,8 +16,9 @@ from kreinflow.alignment.transforms import ScoreTransform
 from kreinflow.errors import named
 from kreinflow.krein.correction import CorrectedFactor
 from kreinflow.krein.landmark_kernel import LandmarkKernel, Landmarks, TrainingPart, landmark_kernel
-from kreinflow.learners.learner import NOTES, Choice, Fitted, Problem
-from kreinflow.learners.registry import make_learner
+from kreinflow.learners.learner import NOTES, Choice, Fitted, Learner, Problem
+from kreinflow.learners.registry import factored, make_learner
+from kreinflow.models.choice import packed
 from kreinflow.models.classifier import LandmarkClassifier
 from kreinflow.models.inner_folds import InnerFits, LiftedFits, choose, whole_groups
 from kreinflow.models.lifting import Lifting, positive_factor
@@ -74,7 +75,8 @@ class Training:
         recipe, settings : mapping
             Of the config; the settings are those of the learner.
         embedding : CorrectedFactor or None
-            That of the recipe; a lifted kernel has a factor of its own.
+            That of the recipe; a lifted kernel has a factor of its own, and not all learners
+            ask for one.
         kernel : LandmarkKernel
             That of its transform.
 
@@ -107,21 +109,24 @@ class Training:
             reject_threshold=self.reject.threshold(probabilities, truth),
             about={"recipe": dict(recipe), "learner": dict(settings), "reject": self.reject.stated},
         )
+        right = probabilities.argmax(axis=1) == truth
         likely = np.clip(probabilities[np.arange(len(truth)), truth], 1e-15, 1.0)
         needs_self_score = landmarks.kind == "sequences" and kernel.transform.name != "raw"
         m = len(landmarks.rows)
         figures = {
             "landmarks": m,
-            "rank": problem.embedding.rank if lifted is None else problem.n_landmarks,
+            "rank": _rank(problem, learner, lifted),
             **said(fitted, m / len(self.part.rows), self.part.classes),
             "hyper_parameters": shown(choice if lifted is None else {**choice, **lifted.widths}),
             "views": "" if lifted is None else shown(lifted.worth),
             "groups_held_out": whole_groups(self.part.groups, self.fits.inner),
             "temperature": classifier.temperature,
             "reject_threshold": classifier.reject_threshold,
-            "inner_accuracy": float(np.mean(probabilities.argmax(axis=1) == truth)),
+            "inner_accuracy": float(np.mean(right)),
             "inner_log_loss": float(-np.log(likely).mean()),
             "alignments_per_query": m + int(needs_self_score),
+            "inner_records": len(right),
+            "inner_right": packed(right),
         }
         return Trained(classifier, figures)
 
@@ -133,25 +138,28 @@ class Training:
     ) -> tuple[Problem, InnerFits, "_Lifted | None"]:
         """Return what the learner of a recipe learns from, in all and on inner folds."""
         if not recipe.get("lift"):
-            assert embedding is not None, "a recipe without a factor"
-            problem = Problem.of(embedding, kernel, self.landmarks, self.part, self.seed)
-            return problem, self.fits, None
+
+            def factor() -> CorrectedFactor:
+                assert embedding is not None, "a recipe without a factor"
+                return embedding
+
+            return self._whole(factor, kernel, self.landmarks), self.fits, None
         assert self.liftings is not None, "a recipe with a lift, and nobody to make it"
         lifting = self.liftings(recipe)
         tried = lifting.tried(kernel, self.landmarks, self.fits.inner)
         widths = tried.best()
         lifted = lifting.on(kernel, np.arange(len(self.part.rows)), widths)
-        problem = Problem(
-            cache(lambda: positive_factor(lifted.kernel)),
-            lifted.kernel,
-            lifted.landmarks,
-            self.part,
-            np.arange(len(self.part.rows)),
-            self.seed,
-        )
+        made = cache(lambda: positive_factor(lifted.kernel))
+        problem = self._whole(made, lifted.kernel, lifted.landmarks)
         fits = LiftedFits(self.fits, self.landmarks, kernel, lifting, tried)
         named_widths = {f"width_{view}": width for view, width in widths.items()}
         return problem, fits, _Lifted(lifted.lift, named_widths, tried.worth())
+
+    def _whole(
+        self, embed: Callable[[], CorrectedFactor], kernel: LandmarkKernel, landmarks: Landmarks
+    ) -> Problem:
+        every = np.arange(len(self.part.rows))
+        return Problem(embed, kernel, landmarks, self.part, every, self.seed)
 
     def train_recipes(
         self,
@@ -170,19 +178,27 @@ class Training:
         learners, transforms : mapping
             Of the config, by the names that the recipes have for them.
         embedding_of : callable
-            Returns the corrected factor of a recipe; it is not asked for one with a lift.
+            Returns the corrected factor of a recipe; only those of
+            :func:`~kreinflow.learners.registry.factored` are asked for.
 
         Raises
         ------
         InputError
             As :meth:`train`.
         """
+        needing = {recipe["name"] for recipe in factored(recipes, learners)}
         for name in dict.fromkeys(recipe["transform"] for recipe in recipes):
             kernel = landmark_kernel(self.landmarks, self.part, transforms[name])
             for recipe in (r for r in recipes if r["transform"] == name):
                 settings = learners[recipe["learner"]]
-                embedding = None if recipe.get("lift") else embedding_of(recipe)
+                embedding = embedding_of(recipe) if recipe["name"] in needing else None
                 yield recipe, self.train(recipe, settings, embedding, kernel)
+
+
+def _rank(problem: Problem, learner: Learner, lifted: "_Lifted | None") -> int | None:
+    if lifted is not None:
+        return problem.n_landmarks
+    return problem.embedding.rank if learner.needs_factor else None
 
 
 @dataclass(frozen=True, eq=False)

@@ -155,5 +155,5 @@ def _input_and_landmarks(data: DatasetReport, config: Mapping[str, Any]) -> dict
         "files": Table(["file", "sha256"], list(data.statistics["files"].items()), {0, 1}),
         "alignments": sections.alignments(data, config),
         "landmarks": sections.landmarks(measured(data.landmarks)),
-        "factors": sections.factors(measured(data.factors)),
+        "factors": sections.factors(measured(data.factors), data.landmark_map),
     }

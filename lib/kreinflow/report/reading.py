@@ -18,7 +18,8 @@ from kreinflow.evaluation.unknown import (
     UNKNOWN_CURVE_COLUMNS,
 )
 from kreinflow.models.choice import FIGURES_COLUMNS, TEXT_COLUMNS
-from kreinflow.models.factor_file import FACTOR_COLUMNS
+from kreinflow.models.factor_file import FACTOR_COLUMNS, SPECTRUM_COLUMNS
+from kreinflow.report.tables import measured
 from kreinflow.report.times import COLUMNS, MACHINE
 from kreinflow.sequences.partition import ALL, fold_name, fold_numbers
 
@@ -26,7 +27,8 @@ CAPTIONS: dict[str, str] = {
     "classes": "Sizes of the classes, and lengths of the sequences where there are any.",
     "landmarks": "Landmarks of each class by selector: mean over folds, and their range.",
     "spectrum": "Eigenvalues of the approximated kernel as shares of the largest, in the first "
-    "fold: positive ones blue, negative ones vermilion. The axis is logarithmic outside 0.0001.",
+    "fold, or of the final model where no recipe learns from a factor: positive ones blue, "
+    "negative ones vermilion. The axis is logarithmic outside 0.0001.",
     "map": "Objects and landmarks (black edges) of the final model in two dimensions of its Krein "
     "space: axes are named with the sign and size of their eigenvalue.",
     "comparison": "Accuracy of each recipe on the outer folds: mean and standard deviation.",
@@ -60,7 +62,6 @@ _COLUMNS = {f"evaluation/{name}": columns for name, columns in TABLE_COLUMNS.ite
     "unknown/curve": UNKNOWN_CURVE_COLUMNS,
 }
 LANDMARK_COLUMNS = ("class", "radius", "reached")
-SPECTRUM_COLUMNS = ("transform", "rank_wanted", "correction", "index", "eigenvalue")
 POINT_COLUMNS = ("id", "class", "landmark", "x", "y")
 
 Paths = Iterable[str | os.PathLike[str]]
@@ -102,7 +103,8 @@ class DatasetReport:
     final_recipe : str
         The recipe of the final model.
     landmark_map : mapping
-        With distinct, landmarks (numbers of all) and shown_objects, shown_landmarks.
+        With distinct, landmarks (numbers of all), shown_objects, shown_landmarks; and selector,
+        transform, rank_wanted and factor, a row of the table of factors.
     figures : mapping of str to str
         The text of an SVG for each name of :data:`CAPTIONS`.
     unknown : mapping of str to DataFrame, optional
@@ -155,12 +157,30 @@ def _refuse_other_classes(
 
 def read_folds(paths: Paths, columns: Sequence[str]) -> pd.DataFrame:
     """Read tables of single folds, SELECTOR/FOLD.tsv, as one with selector, repeat and fold."""
-    parts = []
+    parts = [pd.DataFrame(columns=["selector", "repeat", "fold", *columns])]
     for path in map(Path, paths):
         repeat, fold = fold_numbers(path.name.split(".")[0])
         table = read_measures(path, columns, _TEXT)
         parts.append(table.assign(selector=path.parent.name, repeat=repeat, fold=fold))
-    return pd.concat(parts, ignore_index=True)
+    return pd.concat([part for part in parts if len(part)] or parts[:1], ignore_index=True)
+
+
+def read_spectra(paths: Paths, landmark_map: Mapping[str, Any]) -> pd.DataFrame:
+    """Read the eigenvalues of the outer folds; without any, those of the map's factor."""
+    tables = read_folds(paths, SPECTRUM_COLUMNS)
+    if (own := measured(tables)).size:
+        return own
+    values = landmark_map["spectrum"]
+    names = {key: landmark_map[key] for key in ("selector", "transform")}
+    return pd.DataFrame(
+        {
+            "index": range(1, len(values) + 1),
+            "eigenvalue": values,
+            **{**names, "rank_wanted": landmark_map["rank_wanted"], "correction": "none"},
+            "repeat": 0,
+            "fold": 0,
+        }
+    )
 
 
 def read_times(path: str | os.PathLike[str]) -> pd.DataFrame:
@@ -176,7 +196,7 @@ def read_points(path: str | os.PathLike[str], classes: Sequence[str]) -> pd.Data
 
 
 def read_dataset_report(
-    folder: Path, name: str, settings: Mapping[str, Any], blocks: Paths
+    folder: Path, name: str, settings: Mapping[str, Any], blocks: Paths, factors: Paths
 ) -> DatasetReport:
     """Read what the page says of a data set from its folder of results.
 
@@ -189,6 +209,8 @@ def read_dataset_report(
     blocks : iterable of paths
         What the jobs that aligned wrote of their blocks. Those of versions up to 0.4.0 had no pair
         scored twice.
+    factors : iterable of paths
+        The tables of the factors, none if no recipe learns from one.
     """
     names = ("models", "summary", "comparison", "per_class")
     evaluation = read_tables(folder / "evaluation" / f"{table}.tsv" for table in names)
@@ -205,7 +227,7 @@ def read_dataset_report(
         alignments=read_json(folder / "columns" / "alignments.json"),
         agreed=sum(read_json(path).get("agreed", 0) for path in blocks),
         landmarks=read_folds((folder / "landmarks" / name for name in trained), LANDMARK_COLUMNS),
-        factors=read_folds((folder / "factors" / name for name in trained), FACTOR_COLUMNS),
+        factors=read_folds(factors, FACTOR_COLUMNS),
         **evaluation,
         times=read_times(folder / "times.tsv"),
         final_recipe=str(model.about["training"]["recipe"]),

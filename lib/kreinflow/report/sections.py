@@ -9,6 +9,7 @@ import pandas as pd
 from kreinflow.automatic import fits
 from kreinflow.evaluation.inner_choice import chosen_recipes
 from kreinflow.evaluation.metrics import INNER_CHOICE
+from kreinflow.models.choice import PREFERENCES, choose_recipe
 from kreinflow.report.methods import beside_parasail
 from kreinflow.report.reading import DatasetReport
 from kreinflow.report.tables import (
@@ -107,8 +108,14 @@ def landmarks(table: pd.DataFrame) -> Table:
     return Table([*head, "balls reached"], rows)
 
 
-def factors(table: pd.DataFrame) -> Table:
-    """Return signature and misfit of each factor: means over the outer folds."""
+def factors(table: pd.DataFrame, landmark_map: Mapping[str, Any]) -> Table:
+    """Return signature and misfit of each factor: means over the outer folds.
+
+    Without any, of that of the landmark map.
+    """
+    if table.empty:
+        names = {key: landmark_map[key] for key in ("selector", "transform", "rank_wanted")}
+        table = pd.DataFrame([{**names, **landmark_map["factor"]}])
     rows = []
     for key, part in table.groupby(["selector", "transform", "rank_wanted"], sort=False):
         misfit = numbers(part["misfit"])
@@ -246,7 +253,8 @@ def automatic(
     final = data.models[numbers(data.models["repeat"]) < 0]
     if len(listed) < 2 or final.empty:
         return None
-    chosen = list(chosen_recipes(data.models, [recipe["name"] for recipe in listed]).values())
+    order = [recipe["name"] for recipe in listed]
+    chosen = list(chosen_recipes(data.models, order, config["prefer"]).values())
     ranked = final.sort_values(
         ["inner_accuracy", "inner_log_loss"], ascending=[False, True], kind="stable"
     )
@@ -260,14 +268,23 @@ def automatic(
         f"{unit} per query": [f"{cost[name]:,.0f}" for name in names],
     }
     marked = {place for place, name in enumerate(names) if name == data.final_recipe}
-    of_one = fits(listed, config["learners"], config["inner_folds"])
+    went_on = [recipe for recipe in listed if recipe["name"] in names]
+    first, later = (
+        fits(fitted, config["learners"], config["inner_folds"]) for fitted in (listed, went_on)
+    )
+    rows = [{str(key): value for key, value in row.items()} for row in final.to_dict("records")]
+    (other,) = set(PREFERENCES) - {config["prefer"]}
     return {
         "table": table_of(columns, marked=marked),
         "alignments": f"{config['auto']['alignments']:,}",
-        "fits": f"{of_one * (len(chosen) + 1):,}",
-        "fits_of_one": f"{of_one:,}",
+        "fits": f"{first + later * len(chosen):,}",
+        "fits_of_one": f"{first:,}",
         "recipes": len(listed),
-        "parts": len(chosen) + 1,
+        "went_on": len(went_on),
+        "parts": len(chosen),
+        "prefer": config["prefer"],
+        "other": other,
+        "other_choice": choose_recipe(rows, order, prefer=other),
     }
 
 

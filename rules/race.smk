@@ -1,0 +1,29 @@
+# The race of the recipes of `auto`: those that the inner folds of the first training part show to be
+# behind are fitted on no other part.
+# needs: model tables of the first part
+# makes: race.tsv (recipe, landmarks, alignments_per_query, inner_accuracy, behind, standard_error,
+#        goes_on, why)
+
+
+rule race:
+    input:
+        tables=lambda wildcards: plan(wildcards).of_fold("models", plan(wildcards).folds[0], "tsv"),
+    output:
+        f"{HERE}/race.tsv",
+    log:
+        f"{HERE}/logs/race.log",
+    benchmark:
+        f"{HERE}/times/race.tsv"
+    conda:
+        "../envs/learning.yaml"
+    threads: 1
+    resources:
+        mem_mb=scale(BASE_MB, 10),
+        runtime=minutes("race", seconds_a_mb(0)),
+    params:
+        order=setting("recipes"),
+        prefer=CONFIG["prefer"],
+        final=setting("final"),
+        code=code("race.py"),
+    script:
+        "../scripts/race.py"

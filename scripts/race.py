@@ -1,0 +1,13 @@
+"""Says which recipes of `auto` are fitted on the training parts behind the first."""
+
+from kreinflow.artifacts import write_table
+from kreinflow.console import logged
+from kreinflow.models.choice import read_figures
+from kreinflow.models.race import race_table
+
+with logged(snakemake.log[0]) as console:
+    params = snakemake.params
+    figures = read_figures(snakemake.input.tables, params.order).to_dict("records")
+    table = race_table(figures, params.order, params.prefer, params.final)
+    write_table(snakemake.output[0], table)
+    console.say("\n" + table.to_string())
