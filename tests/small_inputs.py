@@ -176,7 +176,7 @@ def configuration(
     }
 
 
-def training_on(table, stage, selector, partition, config, letters=""):
+def training_on(table, stage, selector, partition, config, letters=PROTEIN):
     """The training of a stage's fold with a table of landmarks that a selector chose."""
     dataset, scores, fold = stage.dataset, stage.scores, stage.fold
     rows = table["row"].to_numpy(np.int64)
