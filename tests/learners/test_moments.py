@@ -24,7 +24,7 @@ def test_moments_are_those_of_numpy(n, n_classes):
 
 def test_a_covariance_of_weighted_rows_is_symmetric_and_that_of_numpy():
     rng = np.random.default_rng(0)
-    Z, weights = rng.normal(size=(5000, 700)) + 3, rng.random(5000)  # more rows and columns at once
+    Z, weights = rng.normal(size=(5000, 1100)) + 3, rng.random(5000)  # more than are held at once
     T = covariance_about(Z, Z.mean(axis=0), weights)
     about = Z - Z.mean(axis=0)
     np.testing.assert_allclose(T, (weights[:, None] * about).T @ about / 5000, rtol=0, atol=1e-12)

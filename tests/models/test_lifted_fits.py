@@ -14,6 +14,7 @@ from kreinflow.models.inner_folds import InnerFits, inner_partition
 from kreinflow.models.lifting import Lifting, positive_factor
 from kreinflow.models.reject_threshold import RejectRule
 from kreinflow.models.training import Training
+from kreinflow.numerics import limited
 from kreinflow.views.objects import Viewed
 from models.trainings import problem
 
@@ -82,3 +83,13 @@ def test_of_many_columns_every_second_ridge_is_tried():
     assert set(many) < set(few)
     given = make_learner({**SF, "ridge": 0.5})
     assert given.choices(9999) == given.choices() == [{"ridge": 0.5}]
+
+
+def test_little_memory_and_threads_change_no_bit_of_a_lifted_fit():
+    found = []
+    for threads, memory_mb in ((1, 2048), (2, 0.01)):  # 0.01: columns from a scratch file
+        with limited(threads, memory_mb):
+            trained = lifted_training(SF)
+        found.append((trained.classifier.decision.weights, trained.figures))
+    np.testing.assert_array_equal(found[0][0], found[1][0])
+    assert found[0][1] == found[1][1]

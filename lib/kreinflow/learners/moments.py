@@ -12,7 +12,7 @@ from kreinflow.learners.one_against_rest import fitted_classes
 from kreinflow.numerics import FloatArray, IntArray, single_threaded, tile_map
 from kreinflow.tall import Tall
 
-_CENTRED = 512  # rows in memory at once beside those that are given
+_CENTRED = 1024  # rows in memory at once beside those that are given
 _NO_VARIANCE = 1e-24  # of rows, against the square of their mean: rounding alone
 
 

@@ -67,7 +67,7 @@ def add_products(
     indices: NDArray[np.int32],
     values: NDArray[np.float64],
     other_indptr: NDArray[np.int32],
-    other_indices: NDArray[np.int32],
+    other_indices: NDArray[np.uint32],
     other_values: NDArray[np.float64],
     out: NDArray[np.float64],
 ) -> None:

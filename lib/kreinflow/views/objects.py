@@ -109,8 +109,11 @@ class Points:
         return np.ascontiguousarray(self.features.T)
 
     @cached_property
-    def _columns(self) -> tuple[IntArray, FloatArray, scipy.sparse.csr_array]:
-        """The columns that many rows have, these of all rows, and the other columns by column."""
+    def _columns(self) -> tuple[IntArray, FloatArray, tuple[NDArray[Any], ...]]:
+        """The columns that many rows have, these of all rows, and the others: ends, rows, values.
+
+        Without a sign the places of rows need no test in the loop, which takes a fifth off it.
+        """
         X = self.features
         assert isinstance(X, scipy.sparse.csr_array)
         counts = np.bincount(X.indices, minlength=X.shape[1])
@@ -119,7 +122,8 @@ class Points:
         rest = X.copy()
         rest.data[np.isin(rest.indices, common)] = 0.0
         rest.eliminate_zeros()
-        return common, dense, rest.T.tocsr()
+        columns = rest.T.tocsr()
+        return common, dense, (columns.indptr, columns.indices.astype(np.uint32), columns.data)
 
     def inner_products(self, X: Features) -> FloatArray:
         """Return X Y', of shape (n, p); each row depends on its own row of X alone, bit for bit."""
@@ -132,8 +136,7 @@ class Points:
         for start in range(0, len(out), PRODUCT_ROWS):
             part = X[start : start + PRODUCT_ROWS]
             products = tiled_product(part[:, common].toarray(), dense)
-            other = rest.indptr, rest.indices, rest.data
-            add_products(part.indptr, part.indices, part.data, *other, products)
+            add_products(part.indptr, part.indices, part.data, *rest, products)
             out[start : start + PRODUCT_ROWS] = products
         return out
 
