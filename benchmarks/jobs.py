@@ -2,6 +2,7 @@
 
     python benchmarks/jobs.py --old FOLDER     this checkout and that of another version in FOLDER
     python benchmarks/jobs.py                  this one alone
+    python benchmarks/jobs.py --inducing 4000  and a model with a lift over scores and words
     python benchmarks/jobs.py --quick          a look whether it runs
 
 The queries and the model of 150 landmarks are made here, from a fixed seed, once for both versions.
@@ -26,6 +27,7 @@ import tempfile
 import time
 from collections.abc import Callable
 from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
@@ -41,6 +43,7 @@ from kreinflow.classify import new_objects
 from kreinflow.classify.classification import classify_batches, write_tables
 from kreinflow.classify.model_file import Model, final_model
 from kreinflow.krein.landmark_kernel import Landmarks, TrainingPart, landmark_kernel
+from kreinflow.learners.decisions import LinearDecision
 from kreinflow.models.factor_file import factor_table
 from kreinflow.models.factors import make_factors
 from kreinflow.models.inner_folds import InnerFits, inner_partition
@@ -48,6 +51,9 @@ from kreinflow.models.reject_threshold import RejectRule
 from kreinflow.models.training import Training
 from kreinflow.sequences.dataset import Dataset
 from kreinflow.sequences.payload import Sequences, digest
+from kreinflow.views.lift import Lift
+from kreinflow.views.objects import Viewed
+from kreinflow.views.words import Words
 from scale import CLASSES, make_families
 
 TRAINING = 2_000  # records that the model learns from
@@ -63,8 +69,8 @@ LEARNER = {"method": "ny_ikfd", "scatter": "pooled", "bias": "least_squares", "r
 AIM = 0.8  # of the time is to be alignment
 
 
-def make_input(folder: Path, queries: int, length: int, landmarks: int) -> None:
-    """Write queries.fasta, few.fasta and the model of one mean length."""
+def make_input(folder: Path, queries: int, length: int, landmarks: int, inducing: int) -> None:
+    """Write queries.fasta, few.fasta and the models of one mean length."""
     families = folder / "families.fasta"
     make_families(families, TRAINING + queries, CLASSES, length)
     records = families.read_bytes().split(b">")[1:]
@@ -77,7 +83,10 @@ def make_input(folder: Path, queries: int, length: int, landmarks: int) -> None:
     lines = [record.split(b"\n") for record in records[:TRAINING]]
     labels = [header.split()[1].decode() for header, *_ in lines]
     residues = tuple(line[1] for line in lines)
-    make_model(labels, residues, landmarks).save(folder / "model.safetensors")
+    model = make_model(labels, residues, landmarks)
+    model.save(folder / "model.safetensors")
+    if inducing:
+        with_lift(model, residues, inducing).save(folder / "lifted.safetensors")
 
 
 def make_model(labels: list[str], residues: tuple[bytes, ...], landmarks: int) -> Model:
@@ -115,11 +124,46 @@ def make_model(labels: list[str], residues: tuple[bytes, ...], landmarks: int) -
     return final_model(dataset, trained.classifier, scheme, source, figures, factor, rows.tolist())
 
 
+def with_lift(model: Model, residues: tuple[bytes, ...], inducing: int) -> Model:
+    """Return the model with a lift and weights that are drawn: it is only timed.
+
+    The inducing points are the training records, as often as it takes, some residues turned.
+    """
+    rng, known = np.random.default_rng(1), model.classifier
+    assert model.scheme is not None
+    sequences = []
+    for number in range(inducing):
+        sequence, turn = residues[number % len(residues)], number // len(residues)
+        sequences.append(sequence[turn:] + sequence[:turn])
+    lift = Lift(
+        form="gaussian",
+        rates={"scores": 0.1, "words": 0.5},
+        words=Words((1, 2, 3), model.scheme.matrix.alphabet),
+        scores=rng.random((inducing, known.n_landmarks), dtype=np.float32),
+        objects=Viewed(sequences),
+    )
+    classifier = replace(
+        known,
+        decision=LinearDecision(
+            rng.normal(size=(inducing, len(known.classes))), np.zeros(len(known.classes))
+        ),
+        lift=lift,
+        inducing_rows=np.arange(inducing),
+        inducing_classes=np.arange(inducing) % len(known.classes),
+    )
+    return replace(model, classifier=classifier, inducing_ids=tuple(map(str, range(inducing))))
+
+
 def classified(
-    checkout: Path, folder: Path, queries: str, out: Path, threads: int
+    checkout: Path,
+    folder: Path,
+    queries: str,
+    out: Path,
+    threads: int,
+    model: str = "model.safetensors",
 ) -> tuple[float, float]:
     """Run ``kreinflow classify`` of a checkout; return its seconds and processor seconds."""
-    command = [sys.executable, "-m", "kreinflow.cli", "classify", "model.safetensors", queries]
+    command = [sys.executable, "-m", "kreinflow.cli", "classify", model, queries]
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     start = time.perf_counter()
     subprocess.run(
@@ -181,6 +225,21 @@ def compare(folder: Path, checkouts: dict[str, Path], count: int, given: Any) ->
                 tables[name] = out.read_bytes()
     for name, (seconds, processor) in best.items():
         print(f"| {name} | {seconds:.2f} | {processor:.2f} | {count / seconds:,.0f} |", flush=True)
+    if given.inducing:
+        megabytes = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1e3
+        place = checkouts["after"], folder
+        runs = [
+            classified(*place, queries, folder / "x.tsv", given.threads, "lifted.safetensors")
+            for queries in ("few.fasta", *["queries.fasta"] * given.repeats)
+        ][1:]
+        seconds, processor = (min(times) for times in zip(*runs, strict=True))
+        peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1e3
+        print(
+            f"| lifted, {given.inducing:,} inducing points | {seconds:.2f} | {processor:.2f} | "
+            f"{count / seconds:,.0f} |\n\nPeak of memory: {peak:.0f} MB, {megabytes:.0f} without "
+            "the lift.",
+            flush=True,
+        )
     if len(best) > 1:
         before, after = best["before"], best["after"]
         print(f"| times as fast | {before[0] / after[0]:.2f} | {before[1] / after[1]:.2f} | |")
@@ -193,6 +252,7 @@ def main() -> int:
     parser.add_argument("--queries", type=int, default=100_000)
     parser.add_argument("--lengths", type=int, nargs="+", default=[150, 350], help="mean lengths")
     parser.add_argument("--landmarks", type=int, default=150)
+    parser.add_argument("--inducing", type=int, default=0, help="points of a lift (default: none)")
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--quick", action="store_true", help="2,000 queries, once")
@@ -206,7 +266,7 @@ def main() -> int:
     for length in given.lengths:
         with tempfile.TemporaryDirectory() as name:
             folder = Path(name)
-            make_input(folder, given.queries, length, given.landmarks)
+            make_input(folder, given.queries, length, given.landmarks, given.inducing)
             print(
                 f"\n{given.queries:,} queries of mean length {length}, {given.landmarks} "
                 f"landmarks, {given.threads} threads, best of {given.repeats} repeats\n\n"

@@ -17,6 +17,7 @@ from small_inputs import (
     write_fasta,
     write_labels,
     write_matrix,
+    write_vectors,
 )
 
 GOOD = families(1)
@@ -159,3 +160,19 @@ def test_what_the_workflow_would_refuse(refused, checked, tmp_path, more, change
     source = fasta_source(labels={"pattern": "family=([^;]*);"})
     results = str(tmp_path / changes.get("results", "results"))
     assert message in checked(refused, configuration(source, **changes | {"results": results}))
+
+
+def test_vectors_are_checked_with_the_records(run, refused, checked, tmp_path):
+    write_fasta(tmp_path / "x.fasta", [*GOOD, ("twin", "a", GOOD[0][2])])
+    ids = [id for id, _, _ in GOOD]
+    write_vectors(tmp_path / "v.csv", [*ids, "twin", "other"])
+    config = configuration(fasta_source(), vectors="v.csv")
+    code, out, err = checked(run, config)
+    assert code == 0
+    assert out.endswith("ready to run\n")
+    assert err == (
+        "kreinflow: mine: vectors of 4 numbers; 1 record identical to an earlier one, whose other "
+        "vector stands for both: twin.\n"
+    )
+    write_vectors(tmp_path / "v.csv", ids)
+    assert "v.csv: has no vector for 1 of the 31 records: twin. Add" in checked(refused, config)

@@ -16,7 +16,14 @@ from kreinflow.sequences.record_vectors import (
 )
 from kreinflow.sequences.sources.registry import make_source
 from kreinflow.sequences.unknown import without_unknown
-from small_inputs import PROTEIN, families, fasta_source, write_fasta
+from small_inputs import (
+    PROTEIN,
+    families,
+    fasta_source,
+    matrix_source,
+    write_fasta,
+    write_matrix,
+)
 
 RECORDS = families(3, each=4)
 IDS = [id for id, _, _ in RECORDS]
@@ -55,6 +62,16 @@ def test_each_distinct_row_has_the_vector_of_its_first_record(dataset, tmp_path)
     rows[1] = (IDS[1], *rows[0][1:])  # twins that agree are nothing to tell
     alike = with_vectors(dataset, table(tmp_path / "v.tsv", rows))
     assert shared_vectors(alike) == "vectors of 2 numbers"
+
+
+def test_identical_rows_of_a_matrix_are_one_object_with_one_vector(tmp_path):
+    K = np.exp(-np.abs(np.subtract.outer([0, 0, 1, 5, 6, 7], [0, 0, 1, 5, 6, 7])))
+    write_matrix(tmp_path / "k.csv", K, list("pqrstu"))
+    (tmp_path / "y.txt").write_text("a\na\na\nb\nb\nb\n")
+    dataset = make_source(matrix_source() | {"min_class_size": 2}, tmp_path).load(None, 1)
+    found = with_vectors(dataset, table(tmp_path / "v.tsv", [(id, ord(id), 0) for id in "utsrqp"]))
+    assert found.vectors[:, 0].tolist() == [ord(id) for id in "pprstu"]
+    assert found.statistics["vectors"]["differ"] == {"count": 1, "examples": ["q"]}
 
 
 def test_they_are_kept_with_the_data_set(dataset, tmp_path):

@@ -107,9 +107,9 @@ def read_record_vectors(path: Path, width: int | None = None) -> RecordVectors:
 def with_vectors(dataset: Dataset, path: Path) -> Dataset:
     """Return the data set with the vectors of a table.
 
-    Records of one distinct row share the vector of the first of them. The ``statistics`` get the
-    key ``vectors``: ``columns``, and ``differ``, the records whose own vector is another. Ids of
-    the table that are no record are left out.
+    Records of one distinct row, or of identical ones, share the vector of the first of them. The
+    ``statistics`` get the key ``vectors``: ``columns``, and ``differ``, the records whose own
+    vector is another. Ids of the table that are no record are left out.
 
     Raises
     ------
@@ -125,8 +125,9 @@ def with_vectors(dataset: Dataset, path: Path) -> Dataset:
             f"{first_few(missing)}. Add them, or remove the records."
         )
     _, first = np.unique(dataset.rows, return_index=True)
-    vectors = read.values[places[first]]
-    others = np.flatnonzero(places != places[first][dataset.rows])
+    shared = places[first[dataset.first_alike]]  # of each row: identical ones are trained as one
+    vectors = read.values[shared]
+    others = np.flatnonzero(places != shared[dataset.rows])
     differ = [
         record
         for record in others.tolist()
