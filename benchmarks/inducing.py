@@ -177,7 +177,6 @@ def figures_of(fold: Fold, counts: list[int]) -> list[dict[str, Any]]:
                     **found,
                 }
             )
-            print(*rows[-1].values(), flush=True)  # TRIAL
     return rows
 
 
@@ -238,7 +237,8 @@ def main() -> None:
                 ]
             pd.DataFrame(rows).assign(n=len(dataset.ids)).to_csv(path, sep="\t", index=False)
         found = pd.read_csv(path, sep="\t")
-        for (points, way), own in found.groupby(["points", "way"], sort=False):
+        asked_for = found["points"].where(found["way"] != "all", -1)
+        for (_, way), own in found.groupby([asked_for, "way"], sort=False):
             means = own.mean(numeric_only=True)
             cells = [
                 f"{100 * means.accuracy:.1f} ± {100 * own.accuracy.std():.1f}",
@@ -246,7 +246,7 @@ def main() -> None:
                 f"{100 * means.left:.1f}",
                 f"{means.seconds:.1f}",
             ]
-            line = [kind, str(own["n"].iloc[0]), str(points), str(way), *cells]
+            line = [kind, str(own["n"].iloc[0]), f"{means.points:.0f}", str(way), *cells]
             print(f"| {' | '.join(line)} |", flush=True)
 
 
