@@ -15,6 +15,7 @@ from kreinflow.costs import BASE_MB, Seconds
 from kreinflow.errors import InputError
 from kreinflow.landmarks.selector import count_landmarks
 from kreinflow.learners.registry import make_learner
+from kreinflow.lift_costs import lifted_mb, lifted_seconds
 from kreinflow.sequences.payload import DISTINCT_FILE, VECTORS_FILE
 
 
@@ -253,7 +254,7 @@ def learning_mb(wildcards, input):
 def factor_seconds(wildcards, input):
     statistics = statistics_of(input)
     factors = {
-        (r["transform"], str(r["rank"])) for r in plan(wildcards).recipes(wildcards.selector)
+        (r["transform"], str(r["rank"])) for r in plan(wildcards).factored(wildcards.selector)
     }
     one = costs.factor_seconds(costs.records(statistics), landmarks_of(input))
     return costs.dataset_seconds(statistics) + len(factors) * one
@@ -267,11 +268,21 @@ def training_mb(wildcards, input):
         most if all(learner.by_tiles for learner in learners) else None,
         learners,
         tested_share(wildcards),
+    ) + max(
+        (
+            lifted_mb(statistics_of(input), recipe, most)
+            for recipe in plan(wildcards).lifted(wildcards.selector)
+        ),
+        default=0,
     )
 
 
 def training_seconds(wildcards, input):
-    return costs.training_seconds(
+    lifted = [
+        lifted_seconds(statistics_of(input), landmarks_of(input), recipe, CONFIG["inner_folds"])
+        for recipe in plan(wildcards).lifted(wildcards.selector)
+    ]
+    return sum(lifted, Seconds()) + costs.training_seconds(
         statistics_of(input),
         landmarks_of(input),
         plan(wildcards).learners(wildcards.selector),

@@ -144,6 +144,9 @@ CLASSIFIED_MB = 0.5
 """Of a megabyte of new objects, beside their scores: to read them, and to write the table. .4 s for
 vectors of two features, less for all others."""
 
+MAPPED = 1000
+"""Landmarks of the landmark map and of its factor, at most."""
+
 SHOWN_MB = 1.0
 """Of a megabyte of tables that are drawn or shown."""
 
@@ -360,7 +363,7 @@ def training_seconds(
     landmarks : int
         Of this selector and fold.
     learners : sequence of Learner
-        That of each recipe.
+        Those of recipes without a lift; see :mod:`kreinflow.lift_costs` for the others.
     inner_folds : int
         Each has a factor and fits of its own, beside those of the fold. If memory is scarce,
         recipes do not share these factors.
@@ -370,7 +373,8 @@ def training_seconds(
     n, m, classes = records(statistics), landmarks, len(statistics["class_sizes"])
     seconds = dataset_seconds(statistics) + Seconds(TABLED * tested * n * classes * len(learners))
     for learner in learners:
-        seconds += inner_folds * factor_seconds(n, m)
+        kernel = factor_seconds(n, m) if learner.needs_factor else Seconds(shared=SCORE * n * m)
+        seconds += inner_folds * kernel
         seconds += (inner_folds + 1) * fit_seconds(learner, n, m, classes)
         seconds += (len(learner.choices()) + 1) * decision_seconds(n, m, classes)
     return seconds
@@ -415,9 +419,9 @@ def competitor_seconds(statistics: Statistics, tested: float) -> Seconds:
 
 
 def map_seconds(statistics: Statistics, landmarks: int) -> Seconds:
-    """Return the seconds of the landmark map: one pass over the transformed scores."""
-    shared = FACTOR_ENTRY * records(statistics) * landmarks
-    return dataset_seconds(statistics) + Seconds(shared=shared)
+    """Return the seconds of the landmark map, with the factor of its landmarks."""
+    factor = factor_seconds(records(statistics), min(landmarks, MAPPED))
+    return dataset_seconds(statistics) + factor
 
 
 # --- megabytes ---------------------------------------------------------------------------------

@@ -7,6 +7,7 @@ from typing import Any
 
 from kreinflow.learners.learner import Learner
 from kreinflow.learners.registry import factored, make_learner
+from kreinflow.lift_costs import Lifted
 from kreinflow.sequences.dataset import VIEW_FILE
 from kreinflow.sequences.folds import count_folds
 from kreinflow.sequences.partition import ALL, fold_name
@@ -107,9 +108,24 @@ class DatasetPlan:
         return any(self.most_wanted(key) != 0 for key in ("candidates", "sketch"))
 
     def learners(self, selector: str) -> list[Learner]:
-        """Return the learner of each recipe of a selector."""
-        known = self.config["learners"]
-        return [make_learner(known[recipe["learner"]]) for recipe in self.recipes(selector)]
+        """Return the learner of each recipe of a selector that has no lift."""
+        return [self._learner(recipe) for recipe in self.recipes(selector) if not recipe["lift"]]
+
+    def lifted(self, selector: str) -> list[Lifted]:
+        """Return what the recipes of a selector with a lift cost by."""
+        return [
+            Lifted(
+                learner=self._learner(recipe),
+                inducing=recipe["lift"]["inducing"],
+                lengths=len(recipe["views"]["words"] or ()),
+                views=sum(map(bool, recipe["views"].values())),
+            )
+            for recipe in self.recipes(selector)
+            if recipe["lift"]
+        ]
+
+    def _learner(self, recipe: Settings) -> Learner:
+        return make_learner(self.config["learners"][recipe["learner"]])
 
     @cached_property
     def source(self) -> Source:

@@ -1,0 +1,115 @@
+"""The race of `auto` in a run: what is not fitted, named, gone on with, and who does not race."""
+
+import copy
+import json
+
+import pytest
+
+from kreinflow.classify.model_file import Model
+from workflow.conftest import SMALL, Workflow, read
+
+pytestmark = pytest.mark.filterwarnings("ignore")
+
+AUTO = {
+    "seed": 3,
+    "results": "results",
+    "inner_folds": 2,
+    "alignment": {"blocks": 1, "threads": 2},
+    "datasets": {
+        "small": {
+            "source": {"type": "simulated", "families": 5, "sequences": 110},
+            "folds": {"k": 2},
+        }
+    },
+}
+
+
+@pytest.fixture(scope="module")
+def raced(tmp_path_factory):
+    run = Workflow(tmp_path_factory.mktemp("race"), AUTO)
+    run.run()
+    return run
+
+
+def results(run):
+    return run.folder / "results" / "small"
+
+
+def went_on(run):
+    race = read(results(run) / "race.tsv")
+    return race["recipe"].tolist(), race.loc[race["goes_on"] == "yes", "recipe"].tolist()
+
+
+def test_recipes_that_are_behind_have_models_of_the_first_part_alone(raced):
+    every, kept = went_on(raced)
+    assert 0 < len(kept) < len(every)
+    models = read(results(raced) / "evaluation" / "models.tsv")
+    by_part = models.groupby(["repeat", "fold"])["recipe"].apply(list)
+    assert sorted(by_part[0, 0]) == sorted(every)
+    assert sorted(by_part[0, 1]) == sorted(by_part[-1, -1]) == sorted(kept)
+    predictions = read(results(raced) / "evaluation" / "predictions.tsv.gz")
+    places = predictions[["recipe", "fold"]].drop_duplicates()
+    assert {*places.loc[places["fold"] == 1, "recipe"]} == {*kept, "inner choice"}
+    for path in results(raced).glob("predictions/*/r0f1.tsv.gz"):
+        assert set(read(path)["recipe"]) <= set(kept)
+
+
+def test_recipes_of_the_first_part_alone_are_neither_tested_nor_the_best(raced):
+    every, kept = went_on(raced)
+    compared = read(results(raced) / "evaluation" / "comparison.tsv").set_index("recipe")
+    assert set(compared.index) == {*every, "inner choice"}
+    out = compared.loc[sorted(set(every) - set(kept))]
+    assert not out["best"].any()
+    assert not out["indistinguishable"].any()
+    page = (raced.folder / "results" / "report.html").read_text()
+    assert "measured on 1 of 2 folds" in page
+    assert f"those that were not behind there ({len(kept)}) in 2 more" in " ".join(page.split())
+
+
+def test_no_factor_is_made_for_recipes_of_auto(raced):
+    assert not (results(raced) / "factors").exists()
+    summary = json.loads((results(raced) / "map.json").read_text())
+    assert len(summary["spectrum"]) == sum(
+        summary["factor"][name] for name in ("positive", "negative")
+    )
+    assert Model.load(results(raced) / "model.safetensors").about["factor"] == {}
+
+
+def test_the_model_says_what_was_preferred_and_what_it_would_be_otherwise(raced):
+    training = Model.load(results(raced) / "model.safetensors").about["training"]
+    assert training["prefer"] == "cheap"
+    assert {training["recipe"], training["if_accuracy"]} <= set(went_on(raced)[1])
+    assert "inner_right" not in training
+
+
+def test_a_second_run_does_nothing_and_a_lost_table_is_made_again_with_the_same_bytes(raced):
+    assert raced.jobs() == {}
+    before = raced.digests()
+    (results(raced) / "race.tsv").unlink()
+    (results(raced) / "models" / "many" / "r0f1.tsv").unlink()
+    raced.run()
+    assert raced.digests() == before
+
+
+def test_another_preference_races_again_and_fits_no_first_part(raced):
+    config = copy.deepcopy(AUTO) | {"prefer": "accuracy"}
+    raced.configure(config)
+    jobs = raced.jobs("results/small/race.tsv")
+    raced.configure(AUTO)
+    assert jobs == {"race": 1}
+
+
+def test_recipes_that_are_named_do_not_race(tmp_path):
+    run = Workflow(tmp_path, copy.deepcopy(SMALL))
+    jobs = run.jobs()
+    assert "race" not in jobs
+    assert jobs["train_models"] == 6  # two selectors, two folds and all
+    assert jobs["make_factor"] == 3, "the nearest landmark needs none"
+
+
+def test_the_recipe_that_is_named_as_final_goes_on(tmp_path):
+    config = copy.deepcopy(AUTO)
+    config["datasets"]["small"]["final"] = "many-normalised-nearest"
+    run = Workflow(tmp_path, config)
+    run.run("results/small/race.tsv")
+    assert "many-normalised-nearest" in went_on(run)[1]
