@@ -376,6 +376,16 @@ def test_what_the_other_folds_prefer_is_told_by_fits_that_know_nothing_of_the_fo
         assert not found.right[:, inner == fold].any()
 
 
+def test_a_fold_of_which_no_record_was_tried_has_the_widths_of_all(monkeypatch):
+    records = Records(signal=1.0)
+    monkeypatch.setattr(lifting_module, "TRIED", 12)
+    lifting = records.lifting(width="inner")
+    inner = np.full(60, 3)
+    inner[lifting._drawn(12)] = np.arange(12) % 3
+    tried = lifting.tried(records.kernel(), records.landmarks(), inner)
+    assert tried.best(without=3) == tried.best()
+
+
 def test_with_two_folds_the_preferred_widths_are_measured():
     records = Records(signal=1.0)
     inner = records.inner(2)

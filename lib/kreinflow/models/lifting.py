@@ -349,7 +349,8 @@ class TriedWidths:
             If there is one other fold, nothing is left, and the preferred widths are returned.
         """
         allowed = [i for i, w in enumerate(self.tries) if np.isfinite(w[SCORES])]
-        return self.tries[self.trials[without].best(allowed)]
+        # A fold of which no record was tried had no say.
+        return self.tries[self.trials.get(without, self.trials[None]).best(allowed)]
 
     def worth(self) -> dict[str, float]:
         """Return what the accuracy loses without each view that some try leaves out."""
