@@ -8,7 +8,7 @@
 Nothing of the packages is imported, only their tables are read:
 
 * ``amp``: antimicrobial peptides of APD3 against peptides of UniProt (modlamp);
-* ``acp``: anticancer peptides of CancerPPD against random ones of the composition of ``amp`` (modlamp);
+* ``acp``: anticancer peptides of CancerPPD against random ones, composed as ``amp`` (modlamp);
 * ``mira``: CDR3 of T-cell receptors, by the SARS-CoV-2 epitope that they bind (tcrdist3). One
   epitope has a third of all; so only those with 100 to 1,000 different CDR3 are classes.
 
