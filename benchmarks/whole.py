@@ -4,7 +4,7 @@
     python benchmarks/whole.py --kind remote --sequences 10000
     python benchmarks/whole.py --sequences 600    a look whether it runs
 
-families    each class has one ancestor; most pairs of a class have 30 to 60 % identity
+families    each class has one ancestor; its members have drifted far apart
 remote      20 superfamilies, most pairs of which have no identity left, as in ``kinds.py``
 
 The data are made from a fixed seed. The results folder is a new one, in FOLDER. The command is what
@@ -34,7 +34,7 @@ def families(count: int, classes: int, length: int, random: np.random.Generator)
     found = []
     for number, size in enumerate(sizes(classes, count, 20, 0.7)):
         root = drawn(int(random.normal(length, length / 6)), random)
-        found += [(text(site), f"c{number:02d}") for site in tree(root, size, 1.2, random)]
+        found += [(text(site), f"c{number:02d}") for site in tree(root, size, 2.4, random)]
     return found
 
 

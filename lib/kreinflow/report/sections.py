@@ -202,7 +202,7 @@ def recipes(models: pd.DataFrame) -> Table:
                 str(recipe),
                 *map(str, part[["transform", "selector", "correction", "learner"]].iloc[0]),
                 span(part["landmarks"]),
-                span(part["rank"]),
+                "" if (rank := pd.Series(numbers(part["rank"])).dropna()).empty else span(rank),
                 f"{100 * basis:.1f} %",
                 span(part["iterations"]),
                 f"{int(flags(part['converged']).sum())} of {len(part)}",
