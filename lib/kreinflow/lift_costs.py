@@ -14,9 +14,10 @@ from kreinflow.costs import (
     records,
 )
 from kreinflow.learners.learner import Learner
+from kreinflow.models.lifting import TRIED
 
-TRIED, TRY, TRIES = 1200, 0.2, (4, 19, 99)
-"""Records that widths are tried on, seconds of a try with so many (which grow with their cube), and
+TRY, TRIES = 0.16, (4, 19, 99)
+"""Seconds of a try of widths on as many records as there may be (they grow with their cube), and
 tries of recipes with no view beside the scores, with one, and with two."""
 
 WORDS_RESIDUE, WORDS_PAIR, WORDS_CELL = 3.5e-8, 2e-8, 4e-13
