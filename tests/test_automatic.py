@@ -112,7 +112,7 @@ def test_there_are_landmarks_for_every_size_within_the_alignments(n, k):
         for name, selector in CONFIG["selectors"].items()
     }
     assert list(wanted) == ["few", "some", "many"]
-    assert min(wanted.values()) >= min(100, training)
+    assert min(wanted.values()) >= min(50, training)
     assert wanted["few"] <= wanted["some"] <= wanted["many"] <= training
     limit = 0.9 * CONFIG["auto"]["alignments"]
     assert pairs_with(min(wanted["many"] * parts, n), n) <= limit, "few and some are among them"

@@ -30,7 +30,7 @@ def test_a_budget_is_the_smallest_of_what_its_keys_say():
         return landmarks_wanted(budget, n, classes=30, objects=1000, parts=5)
 
     assert wanted(share=0.25) == 250
-    assert wanted(share=0.25, n=102) == 60, "two of each class"
+    assert wanted(share=0.25, n=102) == 30, "one of each class"
     assert wanted(share=0.25, n=50) == 50
     assert wanted(share=1.0) == wanted(most=1000) == wanted(most=2000) == 1000
     assert wanted(alignments=499_499) == 199
@@ -40,15 +40,15 @@ def test_a_budget_is_the_smallest_of_what_its_keys_say():
     assert wanted(rank=10, most=2000) == landmarks_wanted({"rank": 10}, 1000) == 70
 
 
-def test_a_rule_leaves_two_of_each_class_as_far_as_alignments_pay_for_them():
+def test_a_rule_leaves_one_of_each_class_as_far_as_alignments_pay_for_them():
     """Class-wise selectors refuse fewer landmarks than classes, of which a rule knows nothing."""
 
     def wanted(n=3000, **budget):
         return landmarks_wanted(budget, n, classes=600, objects=n, parts=1)
 
     for rule in ({"share": 0.1}, {"most": 500}, {"rank": 5}, {"share": 0.1, "most": 120}):
-        assert wanted(**rule) == 1200
-        assert wanted(n=1000, **rule) == 1000, "there are no more"
-        assert wanted(alignments=pairs_with(900, 3000), **rule) == 900
+        assert wanted(**rule) == 600
+        assert wanted(n=500, **rule) == 500, "there are no more"
+        assert wanted(alignments=pairs_with(450, 3000), **rule) == 450
     assert wanted(alignments=pairs_with(900, 3000)) == 900
     assert landmarks_wanted(500, 3000, classes=600) == 500, "a number is what it says"

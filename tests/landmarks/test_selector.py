@@ -105,7 +105,7 @@ def test_descriptions_tell_the_budget_and_the_scores(method):
     assert "as many as other took" in text(budget="other")
     assert "25 ln n of n training objects" in text(budget={"rank": 25})
     limits = text(budget={"share": 0.2, "most": 500, "alignments": 60_000})
-    assert "the share 0.2 of the training objects, at most 500, but two of each class" in limits
+    assert "the share 0.2 of the training objects, at most 500, but one of each class" in limits
     assert "class, at most what 60,000 alignments pay for in all folds together" in limits
     if SELECTORS[method].needs == "sketch":
         assert "from the alignments with 40 training objects drawn" in text(sketch=40)

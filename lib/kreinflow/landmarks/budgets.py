@@ -8,7 +8,7 @@ Budget = int | str | Mapping[str, float] | None
 
 BUDGET: Mapping[str, Any] = {
     "description": "landmarks in all; or the name of a selector, to take as many as it did; or the "
-    "smallest of what the keys rank, share and most say, but two of each class, and in any case "
+    "smallest of what the keys rank, share and most say, but one of each class, and in any case "
     "no more than the key alignments pays for",
     "type": ["integer", "string", "object"],
     "minimum": 2,
@@ -57,7 +57,7 @@ def landmarks_wanted(
     ----------
     budget : int, str, mapping or None
         A number; the name of another selector; a mapping, of which the smallest number counts,
-        but two of each class: ``rank``, the K ln n landmarks from which the one-shot Nyström
+        but one of each class: ``rank``, the K ln n landmarks from which the one-shot Nyström
         method makes an approximation of rank K; ``share`` of n; ``most``. They are never more
         than ``alignments`` pay for, see :func:`paid_landmarks`, nor than n. None leaves it to
         the selector.
@@ -94,7 +94,7 @@ def landmarks_wanted(
         limits.append(math.floor(budget["share"] * n))
     if "most" in budget:
         limits.append(int(budget["most"]))
-    wanted = min(max(min(limits), 2 * classes), n) if limits else n
+    wanted = min(max(min(limits), classes), n) if limits else n
     if "alignments" in budget:
         wanted = min(wanted, paid_landmarks(int(budget["alignments"]), objects, parts))
     return wanted
@@ -146,7 +146,7 @@ def how_many(budget: Budget) -> str:
     }
     said = [word.format(budget[key]) for key, word in words.items() if key in budget]
     if said:
-        said.append("but two of each class")
+        said.append("but one of each class")
     if "alignments" in budget:
         paid = f"{budget['alignments']:,} alignments pay for in all folds together"
         said.append(f"at most what {paid}")
