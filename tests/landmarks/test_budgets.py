@@ -31,7 +31,7 @@ def test_a_budget_is_the_smallest_of_what_its_keys_say():
 
     assert wanted(share=0.25) == 250
     assert wanted(share=0.25, n=102) == 30, "one of each class"
-    assert wanted(share=0.25, n=50) == 50
+    assert wanted(share=0.25, n=25) == 25
     assert wanted(share=1.0) == wanted(most=1000) == wanted(most=2000) == 1000
     assert wanted(alignments=499_499) == 199
     assert wanted(alignments=499_500) == 1000, "all pairs of the data set"
