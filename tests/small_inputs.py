@@ -253,10 +253,10 @@ def trained_model(config, data):
     return it.model, it.dataset, it.probabilities
 
 
-def write_vectors(path, ids, seed=1, labels=None, columns=4):
-    """Write a vector for each id; with labels each class has a centre."""
+def write_vectors(path, ids, seed=1, labels=None, columns=4, noise=1.0):
+    """Write a vector for each id; with labels each class has a centre, among noise."""
     rng = np.random.default_rng(seed)
-    values = rng.normal(size=(len(ids), columns))
+    values = noise * rng.normal(size=(len(ids), columns))
     if labels is not None:
         classes, codes = np.unique(labels, return_inverse=True)
         values += rng.normal(size=(len(classes), columns), scale=2)[codes]

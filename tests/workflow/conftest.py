@@ -131,9 +131,11 @@ def fold_model(results, selector, recipe):
     ids = read(results / "dataset" / "records.tsv").drop_duplicates("row").set_index("row")["id"]
     distinct = read(results / "dataset" / "distinct.tsv")["sequence"]
     rows = read(results / "landmarks" / selector / "r0f0.tsv")["row"].tolist()
+    classifier = load_fold_model(results / "models" / selector / "r0f0.safetensors", recipe)
     return replace(
         Model.load(results / "model.safetensors"),
-        classifier=load_fold_model(results / "models" / selector / "r0f0.safetensors", recipe),
+        classifier=classifier,
+        inducing_ids=() if classifier.lift is None else tuple(ids[classifier.inducing_rows]),
         landmark_ids=tuple(ids[rows]),
         landmarks=tuple(distinct[row].encode() for row in rows),
     )

@@ -69,7 +69,7 @@ def read_record_vectors(path: Path, width: int | None = None) -> RecordVectors:
     Parameters
     ----------
     path : Path
-        See :func:`~kreinflow.sequences.matrix_files.read_matrix`.
+        Read as a matrix is.
     width : int, optional
         Numbers of a vector of the model that is to see them.
 
