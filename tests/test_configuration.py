@@ -493,7 +493,7 @@ def test_an_asymmetric_matrix_alone_is_a_configuration():
     )
     recipes = {recipe["name"]: recipe for recipe in config["recipes"]}
     own = [recipes[name] for name in config["datasets"]["directed"]["recipes"]]
-    assert len(own) >= 6
+    assert len(own) >= 5
     assert {config["selectors"][recipe["selector"]]["method"] for recipe in own} == {"uniform"}
     assert {recipe["correction"] for recipe in own} == {"none"}
     assert {recipe["transform"] for recipe in own} == {"raw"}

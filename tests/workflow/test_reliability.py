@@ -155,15 +155,15 @@ def test_a_dry_run_looks_over_results_of_older_versions(finished):
 
 def test_damaged_artifacts_are_named_and_refused(finished):
     folder = finished.folder / "results" / "small"
-    for selector, damaged in (("meb", lambda data: data[:-20]), ("uniform", lambda _: b"GIF89a")):
-        path = folder / "factors" / selector / "all.safetensors"
+    for fold, damaged in (("all", lambda data: data[:-20]), ("r0f0", lambda _: b"GIF89a")):
+        path = folder / "factors" / "meb" / f"{fold}.safetensors"
         times = path.stat()
         path.write_bytes(damaged(path.read_bytes()))
         os.utime(path, ns=(times.st_atime_ns, times.st_mtime_ns))
-        (folder / "models" / selector / "all.safetensors").unlink()
+        (folder / "models" / "meb" / f"{fold}.safetensors").unlink()
     (folder / "model.safetensors").unlink()
     done = finished.run("--keep-going", check=False)
     assert done.returncode == 1
     said = done.stdout + done.stderr
-    for selector in ("meb", "uniform"):
-        assert re.search(f"factors/{selector}/all.safetensors: .*truncated", said)
+    for fold in ("all", "r0f0"):
+        assert re.search(f"factors/meb/{fold}.safetensors: .*truncated", said)
