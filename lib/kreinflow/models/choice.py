@@ -57,7 +57,7 @@ def gained(better: NDArray[np.bool_], other: NDArray[np.bool_]) -> tuple[float, 
     and -1 where only the second is,
 
     .. math:: \bar d = \frac1n \sum_i d_i, \qquad
-              \Big(\frac{1}{n (n-1)} \sum_i (d_i - \bar d)^2\Big)^{1/2}
+              \sqrt{\frac{1}{n (n-1)} \sum_i (d_i - \bar d)^2}
 
     Records of one group are taken for independent, and fits of inner folds share records: it is a
     rule to choose by and no test.
