@@ -162,6 +162,7 @@ def test_damaged_artifacts_are_named_and_refused(finished):
         os.utime(path, ns=(times.st_atime_ns, times.st_mtime_ns))
         (folder / "models" / "meb" / f"{fold}.safetensors").unlink()
     (folder / "model.safetensors").unlink()
+    (folder / "evaluation" / "summary.tsv").unlink()
     done = finished.run("--keep-going", check=False)
     assert done.returncode == 1
     said = done.stdout + done.stderr
