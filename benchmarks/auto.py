@@ -370,7 +370,9 @@ def cells_of(figures: pd.DataFrame) -> tuple[list[str], bool | None]:
     )
     most = everything.groupby("fold")["alignments_per_query"].max()
     full, name = best(everything), str(best(everything)["method"].iloc[0])
-    few = recipes["alignments_per_query"] <= SHARE * recipes["fold"].map(most)
+    # Both have the alignment of a query with itself beside those with landmarks.
+    all_of_fold = everything.groupby("fold")["landmarks"].max()
+    few = recipes["landmarks"] <= SHARE * recipes["fold"].map(all_of_fold)
     always = few.groupby(recipes["method"]).transform("all")
     cells = [str(figures["n"].iloc[0]), str(figures["classes"].iloc[0])]
     enough = None
