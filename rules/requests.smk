@@ -270,7 +270,7 @@ def training_mb(wildcards, input):
         tested_share(wildcards),
     ) + max(
         (
-            lifted_mb(statistics_of(input), recipe, most)
+            lifted_mb(statistics_of(input), recipe, most if recipe.learner.by_tiles else None)
             for recipe in plan(wildcards).lifted(wildcards.selector)
         ),
         default=0,

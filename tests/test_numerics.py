@@ -30,6 +30,17 @@ def test_rows_do_not_depend_on_their_neighbours_or_the_threads_of_blas():
             np.testing.assert_array_equal(tiled_product(A[rows], B), whole[rows])
 
 
+@pytest.mark.parametrize("columns", [196, 300, 301])
+def test_a_row_is_the_same_at_each_place_of_a_block(columns):
+    """Kernels of BLAS round the rows that are left over at the end of a block otherwise."""
+    rng = np.random.default_rng(columns)
+    row, B = rng.normal(size=(1, 120)), rng.normal(size=(120, columns))
+    alone = tiled_product(row, B)
+    np.testing.assert_array_equal(
+        tiled_product(np.repeat(row, 600, axis=0), B), np.repeat(alone, 600, axis=0)
+    )
+
+
 def test_a_product_of_few_rows_holds_no_whole_tile():
     a, B = np.ones((3, TILE)), np.ones((TILE, 30))
     tiled_product(a, B)

@@ -16,7 +16,7 @@ from kreinflow.costs import (
 from kreinflow.learners.learner import Learner
 from kreinflow.models.lifting import TRIED
 
-TRY, TRIES = 0.16, (4, 19, 99)
+TRY, TRIES = 0.16, (4, 19, 79)
 """Seconds of a try of widths on as many records as there may be (they grow with their cube), and
 tries of recipes with no view beside the scores, with one, and with two."""
 
@@ -64,7 +64,7 @@ def lifted_seconds(
     p, length = min(recipe.inducing, n), float(statistics["lengths"].get("mean", 0))
     seen = 1 - 1 / inner_folds
     kernels, fits = 1 + inner_folds * seen, 1 + inner_folds * seen**3
-    choices = len(recipe.learner.choices())
+    choices = len(recipe.learner.choices(p))
     tried = TRY * TRIES[min(recipe.views, 2)] * (min(TRIED, n) / TRIED) ** 3
     cubes = LIFTED_CUBE * p**3 * (1 + (fits - 1) * choices)
     shared = recipe.lengths * WORDS_RESIDUE * n * length
@@ -95,4 +95,4 @@ def lifted_mb(statistics: Statistics, recipe: Lifted, tiled_mb: float | None) ->
         kernel = min(kernel, tiled_mb / 4)
     squares = (5.5 if recipe.learner.needs_factor else 2.5) * p**2 + 4096 * p
     held = n * len(statistics["class_sizes"]) * (len(recipe.learner.choices()) + 4)
-    return LIFTED_MB + (3 if recipe.views else 2) * kernel + 8 * (squares + held) / 1e6
+    return LIFTED_MB + (2 + recipe.views) * kernel + 8 * (squares + held) / 1e6

@@ -22,8 +22,11 @@ T = TypeVar("T")
 TILE = 4096
 """Rows of one tile. A constant of the results: it never follows memory or cores."""
 
-PRODUCT_ROWS = 256
-"""Rows of one matrix product, such that few rows cost little. A constant of the results."""
+PRODUCT_ROWS = 192
+"""Rows of one matrix product, such that few rows cost little. A constant of the results.
+
+The kernels of OpenBLAS take 12 or 16 rows at once, and round those that are left otherwise: with
+192 none are left. With 256 a row had other last bits at the end of a block (AVX-512)."""
 
 RANK_TOLERANCE = 1e-10
 """Eigenvalues below this fraction of the largest magnitude count as zero, everywhere."""

@@ -96,6 +96,17 @@ def test_self_scores_that_cannot_be_divided_by(name, score, block):
     assert make_transform("raw").apply(*block).shape == (57, 11)
 
 
+def test_a_masked_sequence_resembles_nothing_by_expected_values():
+    """Its own score is what chance gives, which is no fault: other transforms take it too."""
+    transform = make_transform("evalue", SCHEME)
+    own, n = np.array([12.0, 400.0]), np.array([70.0, 80.0])
+    assert transform.unusable(own, n).size == 0
+    scores = np.array([[12, 11], [11, 400]])
+    similarity = transform.apply(scores, own, own, n, n)
+    np.testing.assert_array_equal(similarity, [[0, 0], [0, 1]])
+    np.testing.assert_array_equal(transform.self_similarity(own, n), [0, 1])
+
+
 def test_constants_are_given_or_follow_from_the_scheme():
     given = make_transform("evalue", None, **{"lambda": 0.3, "K": 0.1})
     assert given.constants == {"lambda": 0.3, "K": 0.1, "source": "given"}

@@ -78,10 +78,17 @@ def test_what_the_part_prefers_always_goes_on(prefer, seed):
     order = [row["recipe"] for row in figures]
     kept = fate(prefer, None, figures, order)
     assert choose_recipe(figures, order, prefer=prefer) in kept
+    assert choose_recipe(figures, order) in kept
     if prefer == "cheap":
         assert set(kept) <= set(fate("accuracy", None, figures, order)) | {
             choose_recipe(figures, order, prefer="cheap")
         }
+        # So what is left names the same two, whatever is asked for as final.
+        left = [row for row in figures if row["recipe"] in kept]
+        for other in ("cheap", "accuracy"):
+            wanted = choose_recipe(figures, order, prefer=other)
+            assert choose_recipe(left, order, prefer=other) == wanted
+        assert fate(prefer, kept[0], figures, order) == kept
 
 
 def test_recipes_that_are_as_good_as_the_best_are_seldom_behind_it():

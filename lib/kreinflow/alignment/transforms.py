@@ -8,7 +8,8 @@ With :math:`\tilde s_{ij} = s_{ij} / \sqrt{s_{ii} s_{jj}}`:
 ``sqrt``         :math:`\sqrt{\tilde s_{ij}}`
 ``log``          :math:`\log(1 + a \tilde s_{ij}) / \log(1 + a)`
 ``evalue``       :math:`e_{ij} / \sqrt{e_{ii} e_{jj}}`,
-                 :math:`e_{ij} = \max(0, \lambda s_{ij} - \ln(K n_i n_j))`, that is -ln E
+                 :math:`e_{ij} = \max(0, \lambda s_{ij} - \ln(K n_i n_j))`, that is -ln E;
+                 an :math:`e_{ii}` below 1 counts as 1
 ===============  ===========================================================================
 
 Each entry depends on its own pair alone, so that a row is the same to the last bit in whatever
@@ -249,6 +250,15 @@ class _Evalue(ScoreTransform):
     def _gain(self, s: FloatArray, n: FloatArray, m: FloatArray) -> FloatArray:
         surprise = self.constants["lambda"] * s - np.log(self.constants["K"] * (n * m))
         return np.asarray(np.maximum(0.0, surprise))
+
+    def _divisors(self, self_scores: ArrayLike, lengths: ArrayLike) -> FloatArray:
+        # Masked and very short sequences expect their own score by chance: they resemble nothing.
+        known = np.asarray(self_scores, dtype=np.float64) > 0
+        return np.where(known, np.maximum(1.0, super()._divisors(self_scores, lengths)), 0.0)
+
+    def self_similarity(self, self_scores: ArrayLike, lengths: ArrayLike) -> FloatArray:
+        scale = self._scale(self_scores, lengths, "row")
+        return super()._divisors(self_scores, lengths) / scale
 
 
 _TRANSFORMS: dict[str, type[ScoreTransform]] = {

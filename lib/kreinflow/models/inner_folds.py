@@ -244,6 +244,8 @@ class LiftedFits(InnerFits):
                 return None
             kernel = self._fits.kernel(landmarks, part, kernel.transform, fold)
         seen = np.flatnonzero(self.inner != fold)
+        if np.isin(self._lifting.inducing, seen).sum() < 2:
+            return None
         lifted = self._lifting.on(kernel, seen, self._tried.best(fold))
         return replace(
             problem,

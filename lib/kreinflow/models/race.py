@@ -34,7 +34,7 @@ def race_table(
     A recipe is out if it is behind the best by more than :data:`BEHIND` standard errors; see
     :func:`~kreinflow.models.choice.gained`. With ``prefer: cheap`` it also is if it needs more
     alignments than others that go on, and is not ahead of the best of these by more than one
-    standard error. The recipe that the part itself prefers goes on in any case.
+    standard error. The best recipe of the part and the one that it prefers go on in any case.
 
     Parameters
     ----------
@@ -57,7 +57,9 @@ def race_table(
     right = {name: unpacked(rows[name]) for name in order}
     cost = {name: float(rows[name]["alignments_per_query"]) for name in order}
     best = choose_recipe(figures, order)
-    kept = {choose_recipe(figures, order, wanted, prefer): "is what this part prefers"}
+    # What the others are measured against stays, or each part would yield a standard error more.
+    kept = {best: "is the best of this part"}
+    kept[choose_recipe(figures, order, prefer=prefer)] = "is what this part prefers"
     if wanted is not None:
         kept[wanted] = "is asked for as final"
     why: dict[str, str] = {}

@@ -50,6 +50,8 @@ class Words:
             raise ValueError(f"words have 1 to {LONGEST} letters")
         if len(set(self.letters)) != len(self.letters) or len(self.letters) > 64:
             raise ValueError("the letters of its words are damaged")
+        if len(set(self.lengths)) != len(self.lengths):
+            raise ValueError("a length of its words stands twice")
         if any(sequence.translate(None, self.letters.encode()) for sequence in sequences):
             raise ValueError("a sequence has letters that its words lack")
 
