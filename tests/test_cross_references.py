@@ -15,6 +15,7 @@ from registries import one_recipe
         ({"lift": {"inducing": 1}}, "inducing: 1 is not at least 2"),
         ({"lift": {"kernel": "rbf"}}, "kernel: 'rbf' is none of gaussian, linear"),
         ({"lift": {}, "correction": "flip"}, "'it': a lift has no negative eigenvalues"),
+        ({"lift": {}, "rank": 5}, "'it': a lift keeps all of its inducing points. Leave out rank"),
         ({"views": {"words": [1, 1]}}, "words"),
         ({"views": {"words": [5]}}, "5 is not at most 4"),
         ({"views": {"words": []}}, r"words: \[\] is empty"),

@@ -104,6 +104,8 @@ def _check_recipes(config: Mapping[str, Any], refuse: Refuse) -> None:
         recipe["lift"] = lift_of(recipe["views"], recipe["lift"])
         if fault := correction_fault(learner, recipe["correction"], recipe["lift"] is not None):
             raise refuse(place, fault)
+        if recipe["lift"] is not None and recipe["rank"] != "misfit":
+            raise refuse(place, "a lift keeps all of its inducing points. Leave out rank.")
 
 
 def _undefined(what: str, name: str, known: Iterable[str]) -> str:

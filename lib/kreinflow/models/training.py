@@ -116,7 +116,7 @@ class Training:
         figures = {
             "landmarks": m,
             "rank": _rank(problem, learner, lifted),
-            **said(fitted, m / len(self.part.rows), self.part.classes),
+            **said(fitted, problem.n_landmarks / len(self.part.rows), self.part.classes),
             "hyper_parameters": shown(choice if lifted is None else {**choice, **lifted.widths}),
             "views": "" if lifted is None else shown(lifted.worth),
             "groups_held_out": whole_groups(self.part.groups, self.fits.inner),
@@ -211,7 +211,7 @@ class _Lifted:
 
 
 def said(fitted: Fitted, share: float, classes: Sequence[str]) -> dict[str, Any]:
-    """Return what a fit says of itself; ``share`` is that of the landmarks among the records."""
+    """Return what a fit says of itself; ``share`` is that of its landmarks among the records."""
     noted = _noted(fitted, classes)
     return {
         "basis_used": share if fitted.basis_used is None else fitted.basis_used,
