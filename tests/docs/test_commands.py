@@ -244,7 +244,7 @@ def results(run_page):
     (folder / "factored.yaml").write_text(yaml.safe_dump(config))
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
     subprocess.run(
-        "snakemake factor --cores 2 --quiet --configfile factored.yaml".split(),
+        ["snakemake", "factor", "--cores", "2", "--quiet", "--configfile", "factored.yaml"],
         cwd=folder,
         env=os.environ | {"PATH": path, "PYTHONPATH": str(folder / "lib")},
         check=True,
