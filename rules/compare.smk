@@ -109,17 +109,23 @@ rule measure_ours:
         "../scripts/compare_ours.py"
 
 
+def of_all_methods(ending):
+    """The files of each kind of folds, method and fold, in this order."""
+    return lambda wildcards: [
+        f"{RESULTS}/{twin}/compare/{method}/{fold}.{ending}"
+        for twin in KINDS[wildcards.dataset]
+        for method in (OURS, *COMPETITORS)
+        for fold in PLANS[twin].folds
+        if fold != ALL
+    ]
+
+
 rule tabulate_comparison:
     input:
-        methods=lambda wildcards: [
-            f"{RESULTS}/{twin}/compare/{method}/{fold}.tsv"
-            for twin in KINDS[wildcards.dataset]
-            for method in (OURS, *COMPETITORS)
-            for fold in PLANS[twin].folds
-            if fold != ALL
-        ],
-        records=lambda wildcards: expand(
-            f"{RESULTS}/{{twin}}/dataset/records.tsv", twin=KINDS[wildcards.dataset]
+        methods=of_all_methods("tsv"),
+        predictions=of_all_methods("predictions.tsv.gz"),
+        folds=lambda wildcards: expand(
+            f"{RESULTS}/{{twin}}/folds.tsv", twin=KINDS[wildcards.dataset]
         ),
         models=lambda wildcards: expand(
             f"{RESULTS}/{{twin}}/evaluation/models.tsv", twin=KINDS[wildcards.dataset]
@@ -141,8 +147,8 @@ rule tabulate_comparison:
         "../envs/report.yaml"
     threads: 1
     resources:
-        mem_mb=scale(BASE_MB, 0),
-        runtime=minutes("tabulate_comparison", seconds_a_mb(0), jobs=len(KINDS)),
+        mem_mb=scale(BASE_MB, 30),
+        runtime=minutes("tabulate_comparison", seconds_a_mb(costs.EVALUATED_MB), jobs=len(KINDS)),
     params:
         kinds=lambda wildcards: KINDS[wildcards.dataset],
         order=lambda wildcards: [r["name"] for r in plan(wildcards).recipes()],

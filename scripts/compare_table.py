@@ -5,23 +5,30 @@ from pathlib import Path
 import pandas as pd
 
 from kreinflow.artifacts import read_measures, read_table, write_table
-from kreinflow.competitors.run import FOLD_COLUMNS
+from kreinflow.competitors.run import FOLD_COLUMNS, PREDICTION_COLUMNS
 from kreinflow.competitors.tables import budget_table, compare_table, fold_table
 from kreinflow.console import logged
 from kreinflow.models.choice import read_figures
+from kreinflow.sequences.partition import fold_numbers, read_groups
 
 with logged(snakemake.log[0]) as console:
     files, params = snakemake.input, snakemake.params
     parts = {kind: [] for kind in params.kinds.values()}
-    for path in files.methods:
+    predictions = {kind: [] for kind in parts}
+    for path, predicted in zip(files.methods, files.predictions, strict=True):
         # RESULTS/DATASET/compare/METHOD/FOLD.tsv
-        kind = params.kinds[Path(path).parents[2].name]
+        place = Path(path)
+        kind = params.kinds[place.parents[2].name]
         parts[kind].append(read_measures(path, FOLD_COLUMNS, ["method", "version", "reason"]))
+        table = read_table(predicted, PREDICTION_COLUMNS, PREDICTION_COLUMNS)
+        repeat, _ = fold_numbers(place.stem)
+        predictions[kind].append(table.assign(method=place.parent.name, repeat=repeat))
     folds = fold_table(parts)
-    records = {
-        kind: len(read_table(path, ["id"])) for kind, path in zip(parts, files.records, strict=True)
-    }
-    summary = compare_table(folds, records)
+    summary = compare_table(
+        folds,
+        {kind: pd.concat(tables, ignore_index=True) for kind, tables in predictions.items()},
+        {kind: read_groups(path) for kind, path in zip(parts, files.folds, strict=True)},
+    )
     budgets = [
         budget_table(
             kind,

@@ -13,6 +13,7 @@ from kreinflow.competitors.ours import Ours, run_ours, training_alignments
 from kreinflow.competitors.page import render_page
 from kreinflow.competitors.run import FOLD_COLUMNS, TESTS_NOTHING, quality, run_competitor
 from kreinflow.competitors.tables import (
+    AGAINST_OURS,
     BUDGET_COLUMNS,
     COMPARE_COLUMNS,
     budget_table,
@@ -139,7 +140,7 @@ def rows(method, accuracies, reason="", **more):
         pd.DataFrame(
             [
                 dict.fromkeys(FOLD_COLUMNS, 1.0)
-                | {"method": method, "repeat": 0, "fold": fold, "records": 10}
+                | {"method": method, "repeat": 0, "fold": fold, "records": 20}
                 | {"accuracy": accuracy, "version": "v", "reason": reason, **more}
             ]
         )
@@ -147,11 +148,31 @@ def rows(method, accuracies, reason="", **more):
     ]
 
 
-RECORDS = {"random": 20, "homology-aware": 12}
+def compared(parts):
+    """The table of these rows, and of predictions that fit them.
+
+    Of each fold a share of the first records is right. Two records of a kind are never tested.
+    """
+    folds = fold_table(parts)
+    predictions, groups = {}, {}
+    for kind, table in folds.groupby("folds", sort=False):
+        tested = table.loc[table["records"] > 0, "fold"].unique()
+        ids = [f"{fold}.{i}" for fold in tested for i in range(20)]
+        groups[kind] = pd.Series(range(len(ids) + 2), index=[*ids, "new", "newer"])
+        predictions[kind] = pd.DataFrame(
+            [
+                (row.method, 0, f"{row.fold}.{i}", "a", "a" if i < round(20 * row.accuracy) else "")
+                for row in table.itertuples()
+                if row.reason == ""
+                for i in range(20)
+            ],
+            columns=["method", "repeat", "id", "true", "predicted"],
+        )
+    return compare_table(folds, predictions, groups)
 
 
 def made_up():
-    parts = {
+    return {
         "random": [
             *rows("diamond", ["", ""], "<b>missing</b>", version=""),
             *reversed(rows("blast", [0.5, 0.7])),
@@ -159,14 +180,13 @@ def made_up():
         ],
         "homology-aware": rows("blast", [0.25]),
     }
-    return fold_table(parts)
 
 
 def test_means_and_deviations_are_those_of_the_folds():
-    folds = made_up()
+    folds = fold_table(made_up())
     assert folds["method"].tolist()[:4] == [OURS, OURS, "blast", "blast"]
     assert folds["fold"].tolist()[:4] == [0, 1, 0, 1]
-    table = compare_table(folds, RECORDS)
+    table = compared(made_up())
     assert list(table.columns) == list(COMPARE_COLUMNS)
     assert table["method"].tolist() == [OURS, "blast", "diamond", "blast"]
     assert table["tested_folds"].tolist() == [2, 2, 0, 1]
@@ -186,17 +206,56 @@ def test_the_difference_to_ours_is_tested_with_the_overlap_of_the_training_parts
         ]
     }
     parts["random"][-1]["reason"] = "it broke"
-    table = compare_table(fold_table(parts), {"random": 30}).set_index("method")
+    table = compared(parts).set_index("method")
     p = {}
     for method, d in {"blast": [-0.1, -0.3, -0.05], "kmer_svm": [0, -0.05, 0.05]}.items():
-        t = np.mean(d) / np.sqrt((1 / 3 + 10 / 20) * np.var(d, ddof=1))
+        t = np.mean(d) / np.sqrt((1 / 3 + 20 / 42) * np.var(d, ddof=1))
         p[method] = 2 * stats.t.sf(abs(t), 2)
         assert table.loc[method, "difference"] == pytest.approx(np.mean(d), abs=1e-12)
     assert p["blast"] < p["kmer_svm"]
-    assert table.loc["blast", "p_holm"] == pytest.approx(min(1, 2 * p["blast"]))
-    assert table.loc["kmer_svm", "p_holm"] == pytest.approx(max(2 * p["blast"], p["kmer_svm"]))
+    holm = table["p_folds_holm"]
+    assert holm["blast"] == pytest.approx(min(1, 2 * p["blast"]))
+    assert holm["kmer_svm"] == pytest.approx(max(2 * p["blast"], p["kmer_svm"]))
     for method in (OURS, "diamond"):  # of some folds alone there is no difference
-        assert table.loc[method, ["difference", "p_holm"]].isna().all()
+        assert table.loc[method, list(AGAINST_OURS)].isna().all()
+
+
+def test_the_difference_to_ours_is_tested_on_the_records_of_all_folds():
+    """Where two folds tell nothing: McNemar's test of scipy, Holm's steps by hand."""
+    parts = [
+        *rows(OURS, [0.95, 0.9]),
+        *rows("blast", [0.85, 0.55]),
+        *rows("kmer_svm", [0.7, 0.95]),
+    ]
+    table = compared({"random": parts}).set_index("method")
+    p = {
+        "blast": stats.binomtest(9, 9).pvalue,
+        "kmer_svm": stats.binomtest(1, 6).pvalue,
+    }
+    assert table.loc["blast", "p_records_holm"] == pytest.approx(2 * p["blast"])
+    assert table.loc["kmer_svm", "p_records_holm"] == pytest.approx(p["kmer_svm"])
+    assert 2 * p["blast"] < 0.01 < 0.3 < table.loc["blast", "p_folds_holm"]
+    assert table.loc["blast", "difference_records"] == pytest.approx(-9 / 40)
+    assert table.loc["blast", "low"] < -9 / 40 < table.loc["blast", "high"] < 0
+    assert table.loc["kmer_svm", "low"] < 0 < table.loc["kmer_svm", "high"]
+
+
+def test_records_of_one_group_have_one_sign():
+    parts = [*rows(OURS, [0.95, 0.9]), *rows("blast", [0.85, 0.55])]
+    folds = fold_table({"random": parts})
+    ids = [f"{fold}.{i}" for fold in (0, 1) for i in range(20)]
+    predictions = pd.DataFrame(
+        [
+            (method, 0, name, "a", "b" if method == "blast" and name in ids[:9] else "a")
+            for method in (OURS, "blast")
+            for name in ids
+        ],
+        columns=["method", "repeat", "id", "true", "predicted"],
+    )
+    for size, p in {1: 2.0**-8, 3: 2.0**-2, 9: 1.0}.items():
+        groups = pd.Series(np.arange(42) // size, index=[*ids, "new", "newer"])
+        table = compare_table(folds, {"random": predictions}, {"random": groups})
+        assert table["p_records_holm"].iloc[1] == pytest.approx(p)
 
 
 def made_up_choices():
@@ -247,10 +306,10 @@ def test_folds_that_test_nothing_change_no_mean_and_no_test():
         for part in tested.values()
     ]
     parts = [table for part in tested.values() for table in part]
-    before = compare_table(fold_table({"homology-aware": parts}), RECORDS)
-    after = compare_table(fold_table({"homology-aware": [*parts, *nothing]}), RECORDS)
+    before = compared({"homology-aware": parts})
+    after = compared({"homology-aware": [*parts, *nothing]})
     pd.testing.assert_frame_equal(before, after)
-    assert after["p_holm"].notna().any()
+    assert after[["p_folds_holm", "p_records_holm"]].notna().any().all()
     models, _ = made_up_choices()
     more = pd.concat([models, models[models["fold"] == 0].assign(fold=2)])
     pd.testing.assert_frame_equal(made_up_budgets(models=more), made_up_budgets())
@@ -261,7 +320,7 @@ def test_a_kind_that_tests_nothing_is_on_the_page_with_its_reason():
     nothing = [
         part.assign(records=0, accuracy="", reason=TESTS_NOTHING, version="") for part in random
     ]
-    table = compare_table(fold_table({"random": random, "homology-aware": nothing}), RECORDS)
+    table = compared({"random": random, "homology-aware": nothing})
     assert table["tested_folds"].tolist() == [2, 2, 0, 0]
     assert table["reason"].tolist() == ["", "", TESTS_NOTHING, TESTS_NOTHING]
     nothing = made_up_budgets("homology-aware", metrics=made_up_choices()[1].iloc[:0])
@@ -273,7 +332,7 @@ def test_a_kind_that_tests_nothing_is_on_the_page_with_its_reason():
 
 
 def test_the_figure_has_a_point_for_each_method_that_ran():
-    summary = compare_table(made_up(), RECORDS)
+    summary = compared(made_up())
     random = summary[summary["folds"] == "random"].copy()
     random.loc[random["method"] == "blast", "alignments_per_query_mean"] = np.nan
     counted, beside = cost_figure(random, made_up_budgets()).axes
@@ -287,11 +346,13 @@ def test_the_figure_has_a_point_for_each_method_that_ran():
 
 def test_the_page_shows_each_row_and_escapes_what_it_prints():
     budgets = made_up_budgets().assign(selector="<i>few</i>")
-    page = render_page({"a & b": compare_table(made_up(), RECORDS)}, {"a & b": budgets}, 1)
+    page = render_page({"a & b": compared(made_up())}, {"a & b": budgets}, 1)
     Page(page).checked()
     assert "a &amp; b" in page
     assert "95.00 ± 7.07" in page
     assert "not run: &lt;b&gt;missing&lt;/b&gt;" in page
+    assert "<td>-35.00</td>" in page  # by an exact test of 14 records that differ
+    assert "<td>&lt; 0.001</td>" in page
     assert "&lt;i&gt;few&lt;/i&gt;" in page
     assert page.count('class="best"') == 1
     assert page.count("<script") == 1  # sorts tables

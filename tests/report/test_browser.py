@@ -5,9 +5,8 @@ import shutil
 
 import pytest
 
-from competitors.test_tables import RECORDS, made_up, made_up_budgets
+from competitors.test_tables import compared, made_up, made_up_budgets
 from kreinflow.competitors.page import render_page as comparison_page
-from kreinflow.competitors.tables import compare_table
 from kreinflow.papers.page import render_page as papers_page
 from kreinflow.papers.tables import compare
 from kreinflow.report.figures.dataset import dataset_figures
@@ -46,9 +45,7 @@ def pages():
     ]
     return {
         "report": render_report(parts, config(24), VERSIONS),
-        "compare": comparison_page(
-            {"demo": compare_table(made_up(), RECORDS)}, {"demo": made_up_budgets()}, 1
-        ),
+        "compare": comparison_page({"demo": compared(made_up())}, {"demo": made_up_budgets()}, 1),
         "papers": papers_page(
             compare(PUBLISHED, EXPERIMENTS, {"ball-200": lines("ball-200")}),
             *(EXPERIMENTS, {}, [], {}, {"python": "3.11"}),

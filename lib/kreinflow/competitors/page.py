@@ -11,7 +11,7 @@ from kreinflow.competitors.figures import cost_figure
 from kreinflow.competitors.methods import METHODS, OURS
 from kreinflow.report.figures import figure_svg
 from kreinflow.report.html import image, page_environment
-from kreinflow.report.tables import Table, cells, pairs, table_of
+from kreinflow.report.tables import Table, cells, intervals, p_values, pairs, table_of
 
 TEMPLATES = Path(__file__).parent / "data"
 """A folder of its own: what lies beside a module counts as part of all that import it."""
@@ -67,8 +67,10 @@ def _table(summary: pd.DataFrame) -> Table:
     columns: dict[str, Iterable[object]] = {
         "method": [METHODS[name] for name in summary["method"]],
         "accuracy, %": pairs(summary, "accuracy", ",.2f", 100),
-        "against ours": cells(summary["difference"], "+.2f", 100),
-        "p": cells(summary["p_holm"], ".2g"),
+        "against ours": cells(summary["difference_records"], "+.2f", 100),
+        "95 % interval": intervals(summary, "+.2f", 100),
+        "p (Holm)": p_values(summary["p_records_holm"]),
+        "t-test, p (Holm)": p_values(summary["p_folds_holm"]),
         "macro F1, %": pairs(summary, "macro_f1", ",.2f", 100),
         "unassigned, %": pairs(summary, "unassigned", ",.2f", 100),
         "seconds to train": pairs(summary, "train_seconds", ",.2f"),

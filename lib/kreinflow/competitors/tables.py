@@ -7,8 +7,21 @@ import pandas as pd
 
 from kreinflow.competitors.methods import METHODS, OURS
 from kreinflow.competitors.run import FIGURES, FOLD_COLUMNS
-from kreinflow.evaluation.comparison import corrected_t_test, holm
+from kreinflow.evaluation.comparison import corrected_t_test, holm, paired_differences
 from kreinflow.evaluation.inner_choice import chosen_recipes
+
+AGAINST_OURS = (
+    "difference",
+    "p_folds_holm",
+    "difference_records",
+    "low",
+    "high",
+    "p_records_holm",
+)
+"""How a method stands to ours on the same folds; see
+:data:`~kreinflow.evaluation.comparison.COMPARISON_COLUMNS`, with ours in place of the best. Holm's
+adjustment is over the other methods of one kind of folds. All are empty in our own row and where a
+method did not run on all folds; ``p_folds_holm`` is empty for a single fold."""
 
 COMPARE_COLUMNS = (
     "folds",
@@ -16,15 +29,11 @@ COMPARE_COLUMNS = (
     "tested_folds",
     "records",
     *(f"{figure}_{part}" for figure in FIGURES for part in ("mean", "sd")),
-    "difference",
-    "p_holm",
+    *AGAINST_OURS,
     "version",
     "reason",
 )
-"""``folds`` is how the folds were made, ``tested_folds`` how many of them have figures.
-``difference`` is the method's mean accuracy minus ours on the same folds, and ``p_holm`` its
-corrected resampled t-test, adjusted by Holm's method over the other methods of one kind of folds;
-both are empty in our own row, where a method did not run on all folds, and p for a single fold."""
+"""``folds`` is how the folds were made, ``tested_folds`` how many of them have figures."""
 
 BUDGET_COLUMNS = (
     "folds",
@@ -60,7 +69,11 @@ def fold_table(parts: Mapping[str, Sequence[pd.DataFrame]]) -> pd.DataFrame:
     return whole
 
 
-def compare_table(folds: pd.DataFrame, records: Mapping[str, int]) -> pd.DataFrame:
+def compare_table(
+    folds: pd.DataFrame,
+    predictions: Mapping[str, pd.DataFrame],
+    groups: Mapping[str, "pd.Series[int]"],
+) -> pd.DataFrame:
     """Return mean and standard deviation (n - 1) over folds, for each kind of folds and method.
 
     A method that could not run in some fold has that reason, and the means of the others. Folds
@@ -70,9 +83,11 @@ def compare_table(folds: pd.DataFrame, records: Mapping[str, int]) -> pd.DataFra
     ----------
     folds : DataFrame
         From :func:`fold_table`.
-    records : mapping of str to int
-        Records of the data set, by the kind of folds: those that a fold does not test it learns
-        from.
+    predictions : mapping of str to DataFrame
+        By the kind of folds the predictions of all methods: method, repeat, id, true, predicted.
+    groups : mapping of str to Series
+        By the kind of folds the group of each record of the data set, by its id. The records that
+        a fold does not test it learns from.
 
     Returns
     -------
@@ -91,29 +106,41 @@ def compare_table(folds: pd.DataFrame, records: Mapping[str, int]) -> pd.DataFra
             values.append(numbers.std(ddof=1) if len(numbers) > 1 else np.nan)
         versions = sorted({str(v) for v in ran["version"]} - {""})
         reasons = sorted({str(v) for v in part["reason"]} - {""})
-        row = [kind, method, len(ran), int(ran["records"].sum()), *values, np.nan, np.nan]
-        rows.append([*row, ", ".join(versions), "; ".join(reasons)])
+        row = [kind, method, len(ran), int(ran["records"].sum()), *values]
+        rows.append([*row, *[np.nan] * len(AGAINST_OURS), ", ".join(versions), "; ".join(reasons)])
     table = pd.DataFrame(rows, columns=list(COMPARE_COLUMNS))
     for kind, part in folds.groupby("folds", sort=False):
-        for method, (difference, p) in _against_ours(part, records[str(kind)]).items():
+        found = _against_ours(part, predictions[str(kind)], groups[str(kind)])
+        for method, tested in found.items():
             place = (table["folds"] == kind) & (table["method"] == method)
-            table.loc[place, ["difference", "p_holm"]] = difference, p
+            table.loc[place, [*AGAINST_OURS]] = tested
     return table
 
 
-def _against_ours(folds: pd.DataFrame, records: int) -> dict[str, tuple[float, float]]:
-    """Return difference and adjusted p of each method that ran on all folds that we ran on."""
+def _against_ours(
+    folds: pd.DataFrame, predictions: pd.DataFrame, groups: "pd.Series[int]"
+) -> dict[str, list[float]]:
+    """Return :data:`AGAINST_OURS` of each method that ran on all folds that we ran on."""
     wide = folds.pivot(index=["repeat", "fold"], columns="method", values="accuracy")
     if OURS not in wide or wide[OURS].isna().any():
         return {}
     tested = folds[folds["method"] == OURS].set_index(["repeat", "fold"])["records"]
     n_test = tested.loc[wide.index].to_numpy(np.float64)
-    others = [m for m in wide.columns if m != OURS and not wide[m].isna().any()]
+    others = [str(m) for m in wide.columns if m != OURS and not wide[m].isna().any()]
     differences = [(wide[method] - wide[OURS]).to_numpy(np.float64) for method in others]
-    p = np.array([corrected_t_test(d, records - n_test, n_test)[1] for d in differences])
+    n_train = len(groups) - n_test
+    p_folds = holm(np.array([corrected_t_test(d, n_train, n_test)[1] for d in differences]))
+    named = predictions.rename(columns={"method": "recipe"})
+    paired = paired_differences(named, groups, OURS, others)
+    p_records = holm(np.array([found.p for found in paired]))
     return {
-        method: (float(d.mean()), float(adjusted))
-        for method, d, adjusted in zip(others, differences, holm(p), strict=True)
+        method: [
+            float(differences[i].mean()),
+            float(p_folds[i]),
+            *paired[i][:3],
+            float(p_records[i]),
+        ]
+        for i, method in enumerate(others)
     }
 
 

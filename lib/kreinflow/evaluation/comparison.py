@@ -164,7 +164,7 @@ def compare_recipes(
         ]
     )
     p_folds = dict(zip(tested, zip(p, holm(p), strict=True), strict=True))
-    paired = _paired(predictions, groups, best, tested)
+    paired = paired_differences(predictions, groups, best, tested)
     p = np.array([found.p for found in paired])
     p_records = dict(zip(tested, zip(paired, holm(p), strict=True), strict=True))
     nothing = float("nan")
@@ -190,10 +190,25 @@ def compare_recipes(
     return pd.DataFrame(rows, columns=list(COMPARISON_COLUMNS))
 
 
-def _paired(
+def paired_differences(
     predictions: pd.DataFrame, groups: "pd.Series[int]", best: str, tested: list[str]
 ) -> list[PairedDifference]:
-    """Return how some recipes differ from the best one on the records of all folds."""
+    """Return how some recipes differ from the best one on the records of all folds.
+
+    Parameters
+    ----------
+    predictions : DataFrame
+        With recipe, repeat, id, true, predicted. All of these recipes have predicted the same.
+    groups : Series
+        See :func:`compare_recipes`.
+    best : str
+    tested : list of str
+
+    Raises
+    ------
+    InputError
+        If two recipes have predicted other records, or if a record has no group.
+    """
     if not tested:
         return []
     repeats = int(predictions["repeat"].max()) + 1

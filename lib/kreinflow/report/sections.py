@@ -16,8 +16,10 @@ from kreinflow.report.tables import (
     Table,
     cells,
     flags,
+    intervals,
     number,
     numbers,
+    p_values,
     percent,
     shares,
     span,
@@ -142,15 +144,14 @@ def comparison(
     figures = summary.set_axis(summary["recipe"].astype(str)).loc[names]
     best = flags(compared["best"]).tolist()
     differences = cells(compared["difference"], "+.2f", 100)
-    low, high = (cells(compared[end], "+.2f", 100) for end in ("low", "high"))
     columns = {
         "recipe": names,
         "verdict": _verdicts(compared),
         "accuracy": shares(figures, "accuracy"),
         "points to best": ["" if b else d for b, d in zip(best, differences, strict=True)],
-        "95 % interval": [f"{a} to {b}" if a else "" for a, b in zip(low, high, strict=True)],
-        "p (Holm)": _p_values(compared["p_records_holm"]),
-        "t-test, p (Holm)": _p_values(compared["p_folds_holm"]),
+        "95 % interval": intervals(compared, "+.2f", 100),
+        "p (Holm)": p_values(compared["p_records_holm"]),
+        "t-test, p (Holm)": p_values(compared["p_folds_holm"]),
         f"{unit} per query": [f"{cost[name]:,.0f}" if name in cost else "" for name in names],
         "balanced accuracy": shares(figures, "balanced_accuracy"),
         "macro F1": shares(figures, "macro_f1"),
@@ -167,10 +168,6 @@ def comparison(
         ],
     }
     return table_of(columns, {0, 1}, {place for place, b in enumerate(best) if b})
-
-
-def _p_values(column: "pd.Series[Any]") -> list[str]:
-    return ["< 0.001" if p < 0.001 else number(p) for p in numbers(column)]
 
 
 def _verdicts(compared: pd.DataFrame) -> list[str]:

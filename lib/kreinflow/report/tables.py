@@ -73,6 +73,17 @@ def cells(column: "pd.Series[Any]", form: str, factor: float = 1) -> list[str]:
     return [number(value, form) for value in factor * numbers(column)]
 
 
+def p_values(column: "pd.Series[Any]") -> list[str]:
+    """Return the text of each p-value, none of NaN."""
+    return ["< 0.001" if p < 0.001 else number(p) for p in numbers(column)]
+
+
+def intervals(table: pd.DataFrame, form: str, factor: float = 1) -> list[str]:
+    """Return the interval from ``low`` to ``high`` in each row, times a factor; of NaN no text."""
+    low, high = (cells(table[end], form, factor) for end in ("low", "high"))
+    return [f"{a} to {b}" if a else "" for a, b in zip(low, high, strict=True)]
+
+
 def percent(share: float) -> str:
     """Return a share in percent."""
     return f"{number(100 * share, '.2f')} %"
