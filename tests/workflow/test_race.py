@@ -136,5 +136,10 @@ def test_the_recipe_that_is_named_as_final_goes_on(tmp_path):
     config = copy.deepcopy(AUTO)
     config["datasets"]["small"]["final"] = "many-normalised-nearest"
     run = Workflow(tmp_path, config)
-    run.run("--", "results/small/race.tsv")
+    run.run("--", "results/small/model.safetensors")
     assert "many-normalised-nearest" in went_on(run)[1]
+    log = (results(run) / "logs" / "final_model.log").read_text()
+    assert "landmarks (as the config asks)" in log
+    assert "prefer" not in log
+    training = Model.load(results(run) / "model.safetensors").about["training"]
+    assert not {"prefer", "if_accuracy", "if_cheap"} & set(training)
