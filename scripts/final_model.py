@@ -5,7 +5,7 @@ from pathlib import Path
 from kreinflow.classify.model_file import final_model
 from kreinflow.console import logged
 from kreinflow.learners.registry import factored
-from kreinflow.models.choice import PREFERENCES, choose_recipe, read_figures
+from kreinflow.models.choice import choose_recipe, other_choice, read_figures
 from kreinflow.models.factor_file import factor_row
 from kreinflow.models.fold_models import load_fold_model
 from kreinflow.models.race import going_on
@@ -20,8 +20,13 @@ with logged(snakemake.log[0]) as console:
     order = [recipe["name"] for recipe in going_on(params.recipes, files.race)]
     figures = read_figures(files.tables, order).to_dict("records")
     recipe = choose_recipe(figures, order, params.final, params.prefer)
-    (other,) = set(PREFERENCES) - {params.prefer}
-    preferred = {"prefer": params.prefer, f"if_{other}": choose_recipe(figures, order, None, other)}
+    preferred, reason = {}, "as the config asks"
+    if params.final is None:
+        other, alternative = other_choice(figures, order, params.prefer)
+        preferred = {"prefer": params.prefer, f"if_{other}": alternative}
+        reason = f"prefer: {params.prefer}"
+        if alternative != recipe:
+            reason += f"; it would be {alternative} with prefer: {other}"
     (chosen,) = (row for row in figures if row["recipe"] == recipe)
     models, landmarks, factors = (
         {Path(path).parent.name: path for path in paths}
@@ -41,8 +46,4 @@ with logged(snakemake.log[0]) as console:
         read_landmark_table(landmarks[selector], dataset)["row"].tolist(),
     )
     model.save(snakemake.output.model)
-    alternative = preferred[f"if_{other}"]
-    console.say(
-        f"{recipe}: {len(model.landmark_ids)} landmarks (prefer: {params.prefer}; it would be "
-        f"{alternative} with prefer: {other})"
-    )
+    console.say(f"{recipe}: {len(model.landmark_ids)} landmarks ({reason})")

@@ -26,6 +26,8 @@ memory_mb = snakemake.resources.learning_memory_mb
 with logged(snakemake.log[0]) as console, limited(snakemake.threads, memory_mb):
     files, params, fold = snakemake.input, snakemake.params, snakemake.wildcards.fold
     run, fitted = open_run(files), going_on(params.recipes, files.race)
+    if not fitted:
+        console.say("no recipe went on after the race")
     scheme = read_scheme(run.dataset, params.scoring, params.data)
     landmarks = run.landmarks(read_landmark_table(files.landmarks, run.dataset))
     part = run.training_part(fold)

@@ -89,6 +89,37 @@ def test_a_lifted_model_says_its_views_and_what_they_are_worth(tmp_path):
         assert line in lines
 
 
+def test_a_model_without_views_names_none(tmp_path):
+    content = describe_model(saved_and_loaded("sequences", tmp_path))
+    assert "views" not in content["recipe"]
+    assert "views" not in description_text(content)
+
+
+def test_a_view_that_a_lift_does_not_have_is_left_out(tmp_path):
+    model, _ = lifted_model(tmp_path, vectors=False)
+    content = describe_model(model)
+    assert content["recipe"]["views"] == {"words": [1, 2]}
+    assert "False" not in description_text({"recipe": content["recipe"]})
+
+
+def test_what_the_recipe_was_chosen_for_is_told_in_words(tmp_path):
+    model = saved_and_loaded("matrix", tmp_path)
+    training = dict(model.about["training"])
+    assert describe_model(model)["choice"] is None
+    for other, lines in (
+        ("two", ["choice:", "  prefer: cheap", "  with prefer accuracy: two"]),
+        (training["recipe"], ["choice:", "  prefer: cheap"]),
+    ):
+        chosen = training | {"prefer": "cheap", "if_accuracy": other}
+        content = describe_model(replace(model, about=dict(model.about) | {"training": chosen}))
+        assert content["training"] == describe_model(model)["training"]
+        told = description_text(content).splitlines()
+        start = told.index("choice:")
+        assert told[start : start + len(lines) + 1][:-1] == lines
+        assert not told[start + len(lines)].startswith("  ")
+        assert "if_accuracy" not in "".join(told)
+
+
 def test_a_model_that_promises_nothing_says_so(tmp_path):
     model = saved_and_loaded("matrix", tmp_path)
     for threshold, promised in ((1.0, False), (NOTHING_ACCEPTED, True)):

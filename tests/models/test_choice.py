@@ -13,6 +13,7 @@ from kreinflow.models.choice import (
     TEXT_COLUMNS,
     choose_recipe,
     gained,
+    other_choice,
     packed,
     read_figures,
     unpacked,
@@ -89,6 +90,8 @@ def test_cheap_is_the_fewest_alignments_within_a_standard_error_of_the_best():
     assert choose_recipe(figures, order, "few", prefer="cheap") == "few"
     assert choose_recipe(figures[:2], order, prefer="cheap") == "many"
     assert choose_recipe([figures[0], inner("few", best, 10)], order, prefer="cheap") == "few"
+    assert other_choice(figures, order, "accuracy") == ("cheap", "some")
+    assert other_choice(figures, order, "cheap") == ("accuracy", "many")
 
 
 def test_a_recipe_without_figures_is_not_chosen():

@@ -26,11 +26,37 @@ def test_it_tells_what_ran():
         "corrections compared with none: flip",
         "10 stratified folds;",
         f"by exact bounds that hold at all thresholds together {cite('angelopoulos2021')}) came",
-        "The final model is pcvm-meb, chosen by its inner folds",
+        "The final model is pcvm-meb, the recipe with the best accuracy on the inner folds of all",
     ):
         assert part in text
     assert "LG model" not in text
     assert "Dissimilarities" not in text
+
+
+def test_it_tells_how_the_recipe_was_chosen():
+    cheap = text_of(settings(), config() | {"prefer": "cheap"})
+    rule = "the recipe with the fewest {} per query of those within one standard error of the best"
+    assert f"pcvm-meb, {rule.format('alignments')} accuracy on the inner folds of all" in cheap
+    matrix = settings() | {"source": {"type": "matrix", "kind": "similarity"}}
+    assert rule.format("scores") in text_of(matrix, config() | {"prefer": "cheap"})
+    alone = settings() | {"recipes": ["pcvm-meb"]}
+    assert "pcvm-meb, the only recipe, trained" in text_of(alone, config() | {"prefer": "cheap"})
+    for text in (cheap, text_of(settings())):
+        assert "behind" not in text  # no race
+
+
+def test_it_tells_of_the_race_of_auto():
+    whole = config() | {"auto": {"alignments": 5_000_000}}
+    behind = "by more than two standard errors"
+    text = text_of(settings(), whole)
+    assert f"those that its inner folds showed to be behind the best {behind} were fitted" in text
+    cheap = text_of(settings(), whole | {"prefer": "cheap"})
+    assert f"{behind}, or no standard error ahead of one that needs fewer alignments, were" in cheap
+    matrix = settings() | {"source": {"type": "matrix", "kind": "similarity"}}
+    assert "ahead of one that needs fewer scores, were" in text_of(
+        matrix, whole | {"prefer": "cheap"}
+    )
+    assert "behind" not in text_of(settings() | {"recipes": ["pcvm-meb"]}, whole)
 
 
 def test_it_tells_what_the_threshold_was_chosen_for():
@@ -166,6 +192,41 @@ def test_lifted_recipes_alone_have_no_indefinite_factor():
     assert "igenvalue" not in text
     assert "are features" in text
     assert "beside views" not in text
+    assert (
+        "No recipe learns from a factor of the kernel. The landmark map has one of its own" in text
+    )
+
+
+def test_only_recipes_whose_learner_needs_a_factor_are_told_of_it():
+    """A correction and a rank of a recipe that looks at the scores alone say nothing."""
+    whole = config()
+    for recipe in whole["recipes"]:
+        if recipe["learner"] in ("nearest", "svc"):
+            recipe |= {"correction": "clip", "rank": 7}
+    text = text_of(settings(), whole)
+    assert "approximated by its indefinite Nyström factor" in text
+    assert "clip" not in text
+    assert "rank 7" not in text
+    assert "a factor of its own" not in text
+    few = settings() | {"recipes": ["nearest-meb", "svc-meb"]}
+    text = text_of(few, whole)
+    assert "Nyström" not in text
+    assert "igenvalue" not in text
+    assert (
+        "No recipe learns from a factor of the kernel. The landmark map has one of its own" in text
+    )
+    text = text_of(few | {"source": {"type": "matrix", "kind": "dissimilarity"}}, whole)
+    assert "Dissimilarities were centred" in text
+
+
+def test_a_budget_of_a_matrix_is_told_in_scores():
+    whole = config()
+    whole["selectors"]["kmeans"]["budget"] = {"most": 4000, "alignments": 270_000_000}
+    assert "at most what 270,000,000 alignments pay for" in text_of(settings(), whole)
+    matrix = settings() | {"source": {"type": "matrix", "kind": "similarity"}}
+    text = text_of(matrix, whole)
+    assert "at most what 270,000,000 scores pay for in all folds together" in text
+    assert "alignments" not in text
 
 
 def test_recipes_without_a_lift_say_nothing_of_it():

@@ -101,6 +101,50 @@ def test_it_tells_the_winner_from_the_honest_figure(tables, html):
     assert f"Not distinguishable from it in this run: {', '.join(alike)}. That does not" in text
 
 
+def test_it_tells_what_the_final_model_was_chosen_by(tables):
+    cheap = config() | {"prefer": "cheap"}
+    rule = "the recipe with the fewest alignments per query of those within one standard error of"
+    text = report_page(tables, cheap)[1].all_text
+    assert f"The final model is ikfd-meb , {rule} the best accuracy on the inner folds of" in text
+    assert "the recipe with the best accuracy" not in text
+    asked = settings() | {"final": "ikfd-meb"}
+    text = report_page(tables, cheap, settings=asked)[1].all_text
+    assert "The final model is ikfd-meb , as the config asks, trained on all data" in text
+    assert rule not in text
+
+
+def test_the_map_of_a_lifted_model_is_that_of_its_scores(tables, html):
+    whole = config()
+    whole["recipes"][0]["lift"] = {"kernel": "gaussian", "width": "inner", "inducing": 4000}
+    whole["recipes"][0]["views"] = {"words": [1, 2], "vectors": False}
+    alone = "the kernel of the final model's scores alone; its views and lift are not in it"
+    text = report_page(tables, whole)[1].all_text
+    assert alone in text
+    assert "of the final model's kernel" not in text
+    assert "The two dimensions of this kernel with the largest eigenvalues" in text
+    assert alone not in Page(html).all_text
+    assert "of the final model's kernel" in Page(html).all_text
+
+
+def test_without_a_factor_to_learn_from_its_misfit_alarms_nobody(tables, html):
+    alarm = "above 0.5 the approximation is poor"
+    factor = tables["factors"].iloc[0].to_dict()
+    own = {"selector": "meb", "transform": "log", "rank_wanted": "misfit", "factor": factor}
+    text = text_of(
+        tables,
+        factors=tables["factors"][:0],
+        landmark_map=tables["landmark_map"] | own,
+        models=tables["models"].assign(converged=True),
+        landmarks=tables["landmarks"].assign(reached=True),
+        statistics=tables["statistics"] | {"class_sizes": {"a": 80, "b": 80}},
+    )
+    assert alarm not in text
+    assert "No recipe learns from a factor here" in text
+    assert "No warnings: all learners converged" in text
+    assert alarm in Page(html).all_text
+    assert "No recipe learns from a factor here" not in Page(html).all_text
+
+
 def test_the_cost_at_a_glance_is_that_of_the_final_model(tables, html):
     models = tables["models"]
     final = models[(models["repeat"] < 0) & (models["recipe"] == "ikfd-meb")].iloc[0]

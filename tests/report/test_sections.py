@@ -7,7 +7,7 @@ from kreinflow.evaluation.metrics import INNER_CHOICE
 from kreinflow.models.reject_threshold import NOTHING_ACCEPTED
 from kreinflow.report import sections
 from kreinflow.report.tables import best_recipe
-from report.made_up import config, report_page, unknown_tables
+from report.made_up import config, report_page, settings, unknown_tables
 
 
 def test_an_automatic_choice_has_a_section_with_the_runners_up(tables):
@@ -27,7 +27,6 @@ def test_an_automatic_choice_has_a_section_with_the_runners_up(tables):
     assert "not behind there (9) in 3 more (the other outer folds', and all data)" in text
     assert "with 528 fits in all" in text
     assert "It was chosen (prefer: accuracy)" in text
-    assert "With prefer: cheap it would be" in text
     assert "limited by 5,000,000 alignments" in text
     assert "decided there; it holds records that the other folds test" in text
     section = text[text.index("Recipes by their accuracy on the inner folds") :]
@@ -40,6 +39,28 @@ def test_an_automatic_choice_has_a_section_with_the_runners_up(tables):
         )
     ]
     assert places == sorted(places)
+
+
+def test_what_the_other_preference_would_choose_is_told_where_it_is_another(tables):
+    models = tables["models"]
+    cost = models["alignments_per_query"].mask(models["recipe"] == "pcvm-uniform", 3)
+    models = models.assign(alignments_per_query=cost)
+    whole = config() | {"auto": {"alignments": 5_000_000}}
+
+    def text_of(final, asked=None, prefer="accuracy"):
+        own = settings() | {"final": asked}
+        page = report_page(
+            tables, whole | {"prefer": prefer}, models=models, final_recipe=final, settings=own
+        )
+        return page[1].all_text
+
+    assert "With prefer: cheap it would be pcvm-uniform." in text_of("ikfd-meb")
+    assert "With prefer: accuracy it would be ikfd-meb." in text_of("pcvm-uniform", prefer="cheap")
+    asked = text_of("svc-meb", asked="svc-meb")
+    for text in (text_of("pcvm-uniform"), asked):
+        assert "it would be" not in text
+    assert "The final model is of the recipe that the config names (shaded)." in asked
+    assert "It was chosen" not in asked
 
 
 def test_the_page_tells_what_each_view_is_worth(tables):

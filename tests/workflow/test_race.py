@@ -54,6 +54,29 @@ def test_recipes_that_are_behind_have_models_of_the_first_part_alone(raced):
         assert set(read(path)["recipe"]) <= set(kept)
 
 
+def test_a_selector_of_which_nothing_went_on_says_so(raced):
+    _, kept = went_on(raced)
+    models = read(results(raced) / "evaluation" / "models.tsv")
+    selectors = models.groupby("selector")["recipe"].apply(set)
+    empty = {name for name, recipes in selectors.items() if not recipes & set(kept)}
+    assert empty, "all selectors go on: this tests nothing"
+    for name in selectors.index:
+        for fold in ("r0f0", "r0f1", "all"):
+            log = (results(raced) / "logs" / f"model.{name}.{fold}.log").read_text()
+            said = "no recipe went on after the race" in log
+            assert said == (name in empty and fold != "r0f0"), f"{name} {fold}: {log}"
+
+
+def test_the_log_names_the_other_choice_only_where_it_is_another(raced):
+    training = Model.load(results(raced) / "model.safetensors").about["training"]
+    log = (results(raced) / "logs" / "final_model.log").read_text()
+    assert f"{training['recipe']}: " in log
+    assert "(prefer: cheap" in log
+    other = training["if_accuracy"]
+    told = f"it would be {other} with prefer: accuracy"
+    assert (told in log) == ("it would be" in log) == (other != training["recipe"])
+
+
 def test_recipes_of_the_first_part_alone_are_neither_tested_nor_the_best(raced):
     every, kept = went_on(raced)
     compared = read(results(raced) / "evaluation" / "comparison.tsv").set_index("recipe")
@@ -113,5 +136,10 @@ def test_the_recipe_that_is_named_as_final_goes_on(tmp_path):
     config = copy.deepcopy(AUTO)
     config["datasets"]["small"]["final"] = "many-normalised-nearest"
     run = Workflow(tmp_path, config)
-    run.run("--", "results/small/race.tsv")
+    run.run("--", "results/small/model.safetensors")
     assert "many-normalised-nearest" in went_on(run)[1]
+    log = (results(run) / "logs" / "final_model.log").read_text()
+    assert "landmarks (as the config asks)" in log
+    assert "prefer" not in log
+    training = Model.load(results(run) / "model.safetensors").about["training"]
+    assert not {"prefer", "if_accuracy", "if_cheap"} & set(training)

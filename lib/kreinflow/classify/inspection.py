@@ -11,6 +11,7 @@ import pandas as pd
 from kreinflow.artifacts import table_text
 from kreinflow.classify.model_file import Model
 from kreinflow.errors import InputError
+from kreinflow.models.choice import PREFERENCES
 from kreinflow.models.reject_threshold import NOTHING_ACCEPTED
 from kreinflow.sequences.files import counted, name_endings
 from kreinflow.views.lift import Lift
@@ -30,6 +31,7 @@ def describe_model(model: Model) -> dict[str, Any]:
     classifier, about = model.classifier, model.about
     training = dict(about.get("training") or {})
     worth = training.pop("views", "")
+    choice = _describe_choice(training)
     labels, counts = np.unique(model.landmark_labels, return_counts=True)
     owned = dict(zip(labels.tolist(), counts.tolist(), strict=True))
     reject = dict(classifier.about.get("reject") or {})
@@ -50,7 +52,8 @@ def describe_model(model: Model) -> dict[str, Any]:
         "matrix_kind": model.matrix_kind,
         "transform": classifier.transform.to_dict(),
         "lift": _describe_lift(classifier.lift, worth),
-        "recipe": classifier.about.get("recipe"),
+        "recipe": _describe_recipe(classifier.about.get("recipe")),
+        "choice": choice,
         "learner": classifier.about.get("learner"),
         "decision": classifier.decision.kind,
         "factor": about.get("factor") or None,
@@ -60,6 +63,30 @@ def describe_model(model: Model) -> dict[str, Any]:
         "reject": reject or None,
         "versions": about.get("versions"),
     }
+
+
+def _describe_choice(training: dict[str, Any]) -> dict[str, str] | None:
+    """Take what the recipe was chosen for from what the training said, and return it.
+
+    Other preferences are named where their choice is another recipe.
+    """
+    if "prefer" not in training:
+        return None
+    found = {"prefer": training.pop("prefer")}
+    for preference in PREFERENCES:
+        other = training.pop(f"if_{preference}", None)
+        if other not in (None, training.get("recipe")):
+            found[f"with_prefer_{preference}"] = other
+    return found
+
+
+def _describe_recipe(recipe: Mapping[str, Any] | None) -> dict[str, Any] | None:
+    """Return a recipe with the views that it has."""
+    if recipe is None:
+        return None
+    found = dict(recipe)
+    views = {name: view for name, view in (found.pop("views", None) or {}).items() if view}
+    return found | ({"views": views} if views else {})
 
 
 def _describe_lift(lift: Lift | None, worth: str) -> dict[str, Any] | None:
@@ -92,8 +119,9 @@ def description_text(description: Mapping[str, Any]) -> str:
             lines += [f"  {label:<{width}}  {count}" for label, count in value.items()]
         elif isinstance(value, Mapping):
             lines.append(f"{name}:")
+            spaced = key in ("lift", "choice")
             lines += [
-                f"  {inner.replace('_', ' ') if key == 'lift' else inner}: {_shown(entry)}"
+                f"  {inner.replace('_', ' ') if spaced else inner}: {_shown(entry)}"
                 for inner, entry in value.items()
                 if entry is not None
             ]

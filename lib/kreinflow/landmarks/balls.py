@@ -179,7 +179,7 @@ class EnclosingBalls(Selector):
         if budget is None:
             return text
         how = "fitted to" if self.settings["grow"] else "shrunk, where they are more, to"
-        return f"{text}, {how} {how_many(budget)}"
+        return f"{text}, {how} {how_many(budget, unit)}"
 
     def select(self, problem: SelectionProblem) -> pd.DataFrame:
         """Choose the support; see :func:`fit_budget` for what a budget makes of it."""

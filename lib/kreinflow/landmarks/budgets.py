@@ -133,8 +133,8 @@ def paid_landmarks(alignments: int, objects: int, parts: int) -> int:
     return (double - root) // 2 // parts
 
 
-def how_many(budget: Budget) -> str:
-    """Return a budget in words."""
+def how_many(budget: Budget, unit: str) -> str:
+    """Return a budget in words; ``unit`` is what is paid, "alignments" or "scores"."""
     if isinstance(budget, str):
         return f"as many as {budget} took"
     if not isinstance(budget, Mapping):
@@ -148,6 +148,6 @@ def how_many(budget: Budget) -> str:
     if said:
         said.append("but one of each class")
     if "alignments" in budget:
-        paid = f"{budget['alignments']:,} alignments pay for in all folds together"
+        paid = f"{budget['alignments']:,} {unit} pay for in all folds together"
         said.append(f"at most what {paid}")
     return ", ".join(said)

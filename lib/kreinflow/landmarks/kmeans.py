@@ -128,9 +128,10 @@ class ClassKMeansPlusPlus(Selector):
 
     def describe(self, unit: str) -> str:
         """Return what the methods paragraph says of it."""
+        budget = how_many(self.settings["budget"], unit)
         return (
-            f"kernel k-means++ in each class, {how_many(self.settings['budget'])}, shared out by "
-            "the square root of class sizes"
+            f"kernel k-means++ in each class, {budget}, shared out by the square root of class "
+            "sizes"
         )
 
     def select(self, problem: SelectionProblem) -> pd.DataFrame:

@@ -236,7 +236,7 @@ class SketchSelector(Selector):
         """Return what the methods paragraph says of it."""
         count = self.settings["sketch"]
         drawn = f" with {count} training objects drawn uniformly" if count else ""
-        budget = how_many(self.settings["budget"])
+        budget = how_many(self.settings["budget"], unit)
         return f"{self.phrase}, {budget}, from {'the' if count else 'all'} {unit}{drawn}"
 
     def select(self, problem: SelectionProblem) -> pd.DataFrame:

@@ -22,7 +22,7 @@ class Uniform(Selector):
 
     def describe(self, unit: str) -> str:
         """Return what the methods paragraph says of it."""
-        return f"drawn uniformly at random, {how_many(self.settings['budget'])}"
+        return f"drawn uniformly at random, {how_many(self.settings['budget'], unit)}"
 
     def select(self, problem: SelectionProblem) -> pd.DataFrame:
         """Take the first rows; see :meth:`~kreinflow.landmarks.selector.Selector.select`."""

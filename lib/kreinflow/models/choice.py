@@ -197,3 +197,11 @@ def choose_recipe(
 
     near = [name for name in names if close(best, unpacked(found[name]))]
     return min(near, key=lambda name: float(found[name]["alignments_per_query"]))
+
+
+def other_choice(
+    figures: Sequence[Mapping[str, Any]], order: Sequence[str], prefer: str
+) -> tuple[str, str]:
+    """Return the preference that was not asked for, and the recipe that it chooses."""
+    (other,) = set(PREFERENCES) - {prefer}
+    return other, choose_recipe(figures, order, prefer=other)

@@ -9,7 +9,7 @@ from markupsafe import Markup
 
 from kreinflow.alignment.scoring import by_parasail
 from kreinflow.landmarks.registry import make_selector
-from kreinflow.learners.registry import make_learner
+from kreinflow.learners.registry import factored, make_learner
 from kreinflow.references import REFERENCES
 from kreinflow.sequences.sources.registry import make_source
 from kreinflow.sequences.sources.source import Source
@@ -57,8 +57,8 @@ def methods_text(
     settings : mapping
         The data set's part of the config: source, scoring, folds, recipes, final.
     config : mapping
-        The whole config: alignment, selectors, learners, recipes, transforms, inner_folds,
-        reject_error, reject_coverage.
+        The whole config: alignment, selectors, learners, recipes, transforms, inner_folds, prefer,
+        reject_error, reject_coverage; auto if it names no recipes.
     final_recipe : str
         The recipe of the final model.
 
@@ -67,19 +67,41 @@ def methods_text(
     list of Markup
         One paragraph each; everything from the config is escaped.
     """
-    wanted = settings.get("recipes") or [recipe["name"] for recipe in config["recipes"]]
-    recipes = [recipe for recipe in config["recipes"] if recipe["name"] in wanted]
+    recipes = _recipes(settings, config)
     source = make_source(settings["source"])
     lifted = [recipe for recipe in recipes if recipe.get("lift")]
-    plain = [recipe for recipe in recipes if not recipe.get("lift")]
     return [
         _data(source, settings, recipes, config),
-        _landmarks(recipes, config, source.aligned),
-        *([_factor(plain, source.kind)] if plain else []),
+        _landmarks(recipes, config, _unit(source)),
+        _factor(factored(recipes, config["learners"]), source.kind),
         *([_lift(lifted)] if lifted else []),
         _learners(recipes, config),
         _evaluation(settings, config, len(recipes), final_recipe),
     ]
+
+
+def chosen_by(settings: Mapping[str, Any], config: Mapping[str, Any]) -> str:
+    """Return why the recipe of the final model is that of a data set, as part of a sentence."""
+    if settings.get("final"):
+        return "as the config asks"
+    if len(_recipes(settings, config)) == 1:
+        return "the only recipe"
+    if config["prefer"] == "cheap":
+        unit = _unit(make_source(settings["source"]))
+        return (
+            f"the recipe with the fewest {unit} per query of those within one standard error of "
+            "the best accuracy on the inner folds of all data"
+        )
+    return "the recipe with the best accuracy on the inner folds of all data"
+
+
+def _unit(source: Source) -> str:
+    return "alignments" if source.aligned else "scores"
+
+
+def _recipes(settings: Mapping[str, Any], config: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    wanted = settings.get("recipes") or [recipe["name"] for recipe in config["recipes"]]
+    return [recipe for recipe in config["recipes"] if recipe["name"] in wanted]
 
 
 def beside_parasail(scoring: Mapping[str, Any], config: Mapping[str, Any]) -> bool:
@@ -143,9 +165,8 @@ def _data(
 
 
 def _landmarks(
-    recipes: Sequence[Mapping[str, Any]], config: Mapping[str, Any], aligned: bool
+    recipes: Sequence[Mapping[str, Any]], config: Mapping[str, Any], unit: str
 ) -> Markup:
-    unit = "alignments" if aligned else "scores"
     texts = []
     for name in dict.fromkeys(recipe["selector"] for recipe in recipes):
         selector = make_selector(config["selectors"][name])
@@ -156,6 +177,13 @@ def _landmarks(
 
 
 def _factor(recipes: Sequence[Mapping[str, Any]], kind: str) -> Markup:
+    centred = "Dissimilarities were centred at linear cost, with the landmark mean as origin. "
+    centred = centred if kind == "squared_dissimilarity" else ""
+    if not recipes:
+        return Markup(
+            f"{centred}No recipe learns from a factor of the kernel. The landmark map has one of "
+            "its own."
+        )
     ranks = list(dict.fromkeys(str(recipe.get("rank", "misfit")) for recipe in recipes))
     kept = [
         "as many eigenvalues of the landmark matrix as reproduce the known self-scores best"
@@ -172,10 +200,8 @@ def _factor(recipes: Sequence[Mapping[str, Any]], kind: str) -> Markup:
         )
     text = (
         "The kernel was approximated by its indefinite Nyström factor and its eigenpairs "
-        f"{cite('gisbrecht2015', 'oglic2019')}, keeping {_join(kept)}. "
+        f"{cite('gisbrecht2015', 'oglic2019')}, keeping {_join(kept)}. {centred}"
     )
-    if kind == "squared_dissimilarity":
-        text += "Dissimilarities were centred at linear cost, with the landmark mean as origin. "
     methods = list(dict.fromkeys(recipe.get("correction", "none") for recipe in recipes))
     spectral = [
         "shift on the span of the factor" if name == "shift" else _e(name)
@@ -297,13 +323,17 @@ def _evaluation(
             "folds as normal. The p-values of each test have Holm's adjustment "
             f"{cite('holm1979')}. The best recipe was found on the same records. "
         )
-    chosen = (
-        "as the config asks"
-        if settings.get("final")
-        else "chosen by its inner folds among all recipes"
-    )
+    if n_recipes > 1 and "auto" in config:
+        text += (
+            "All recipes were fitted on the training part of the first outer fold; those that its "
+            "inner folds showed to be behind the best by more than two standard errors"
+        )
+        if config["prefer"] == "cheap":
+            unit = _unit(make_source(settings["source"]))
+            text += f", or no standard error ahead of one that needs fewer {unit},"
+        text += " were fitted on no other part. "
     text += (
-        f"The final model is {_e(final_recipe)}, {chosen}, trained on all data. The workflow "
-        f"ran under Snakemake {cite('moelder2021')}."
+        f"The final model is {_e(final_recipe)}, {chosen_by(settings, config)}, trained on all "
+        f"data. The workflow ran under Snakemake {cite('moelder2021')}."
     )
     return Markup(text)

@@ -12,7 +12,7 @@ from kreinflow.references import REFERENCES
 from kreinflow.report import sections
 from kreinflow.report.advice import warnings_of
 from kreinflow.report.html import drawing, image, page_environment
-from kreinflow.report.methods import methods_text, threshold_text
+from kreinflow.report.methods import chosen_by, methods_text, threshold_text
 from kreinflow.report.reading import CAPTIONS, DatasetReport
 from kreinflow.report.tables import (
     Table,
@@ -137,7 +137,12 @@ def _final_model(data: DatasetReport, config: Mapping[str, Any]) -> dict[str, An
         }
     return {
         "final_recipe": data.final_recipe,
+        "chosen_by": chosen_by(data.settings, config),
         "final_asked": bool(data.settings.get("final")),
+        "final_lifted": any(
+            recipe["name"] == data.final_recipe and recipe.get("lift")
+            for recipe in config["recipes"]
+        ),
         "final": figures,
         "threshold": threshold_text(config),
     }
@@ -155,5 +160,6 @@ def _input_and_landmarks(data: DatasetReport, config: Mapping[str, Any]) -> dict
         "files": Table(["file", "sha256"], list(data.statistics["files"].items()), {0, 1}),
         "alignments": sections.alignments(data, config),
         "landmarks": sections.landmarks(measured(data.landmarks)),
+        "factored": not measured(data.factors).empty,
         "factors": sections.factors(measured(data.factors), data.landmark_map),
     }

@@ -29,8 +29,8 @@ CAPTIONS: dict[str, str] = {
     "spectrum": "Eigenvalues of the approximated kernel as shares of the largest, in the first "
     "fold, or of the final model where no recipe learns from a factor: positive ones blue, "
     "negative ones vermilion. The axis is logarithmic outside 0.0001.",
-    "map": "Objects and landmarks (black edges) of the final model in two dimensions of its Krein "
-    "space: axes are named with the sign and size of their eigenvalue.",
+    "map": "Objects and landmarks (black edges) of the final model in two dimensions of the Krein "
+    "space of its scores: axes are named with the sign and size of their eigenvalue.",
     "comparison": "Accuracy of each recipe on the outer folds: mean and standard deviation.",
     "confusion": "Confusion matrix of the best recipe, each row divided by its sum: right "
     "predictions blue, errors vermilion. Numbers are records (mean over repeats).",

@@ -9,7 +9,7 @@ import pandas as pd
 from kreinflow.automatic import fits
 from kreinflow.evaluation.inner_choice import chosen_recipes
 from kreinflow.evaluation.metrics import INNER_CHOICE
-from kreinflow.models.choice import PREFERENCES, choose_recipe
+from kreinflow.models.choice import other_choice
 from kreinflow.report.methods import beside_parasail
 from kreinflow.report.reading import DatasetReport
 from kreinflow.report.tables import (
@@ -270,7 +270,7 @@ def automatic(
         fits(fitted, config["learners"], config["inner_folds"]) for fitted in (listed, went_on)
     )
     rows = [{str(key): value for key, value in row.items()} for row in final.to_dict("records")]
-    (other,) = set(PREFERENCES) - {config["prefer"]}
+    other, others_choice = other_choice(rows, order, config["prefer"])
     return {
         "table": table_of(columns, marked=marked),
         "alignments": f"{config['auto']['alignments']:,}",
@@ -281,7 +281,7 @@ def automatic(
         "parts": len(chosen),
         "prefer": config["prefer"],
         "other": other,
-        "other_choice": choose_recipe(rows, order, prefer=other),
+        "other_choice": others_choice,
     }
 
 
