@@ -109,17 +109,6 @@ rule measure_ours:
         "../scripts/compare_ours.py"
 
 
-def of_all_methods(ending):
-    """The files of each kind of folds, method and fold, in this order."""
-    return lambda wildcards: [
-        f"{RESULTS}/{twin}/compare/{method}/{fold}.{ending}"
-        for twin in KINDS[wildcards.dataset]
-        for method in (OURS, *COMPETITORS)
-        for fold in PLANS[twin].folds
-        if fold != ALL
-    ]
-
-
 rule tabulate_comparison:
     input:
         methods=of_all_methods("tsv"),

@@ -365,3 +365,14 @@ def classification_seconds(wildcards, input):
     # Without a scheme it is the model of a matrix, and has no residues.
     alone = bool(scheme) and by_parasail(CONFIG["alignment"]["backend"], scheme["mode"])
     return costs.classification_seconds(2 * mb if both else mb, landmarks, residues, alone)
+
+
+def of_all_methods(ending):
+    """The files of each kind of folds, method and fold, in this order."""
+    return lambda wildcards: [
+        f"{RESULTS}/{twin}/compare/{method}/{fold}.{ending}"
+        for twin in KINDS[wildcards.dataset]
+        for method in (OURS, *COMPETITORS)
+        for fold in PLANS[twin].folds
+        if fold != ALL
+    ]

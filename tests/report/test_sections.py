@@ -77,6 +77,8 @@ def test_the_page_tells_what_each_view_is_worth(tables):
     assert "ikfd-pooled-meb scores 10.0 1" in text
     assert f"ikfd-pooled-meb words {mean:.1f} 3, left out" in text
     assert "What each view is worth" not in report_page(tables)[1].all_text
+    damaged = models["hyper_parameters"].str.replace("=", "\x1d")
+    report_page(tables, models=models.assign(hyper_parameters=damaged))
 
 
 def test_recipes_that_did_not_go_on_after_the_race_are_not_counted_as_fitted(tables):

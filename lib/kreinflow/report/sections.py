@@ -1,6 +1,7 @@
 """The tables of the report's sections, and the numbers in its sentences."""
 
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -224,8 +225,8 @@ def views(models: pd.DataFrame) -> Table | None:
         lost = [_named(text) for text in part["views"]]
         widths = [_named(text) for text in part["hyper_parameters"]]
         for view in lost[0]:
-            points = 100 * np.mean([values[view] for values in lost])
-            tried = sorted({values[f"width_{view}"] for values in widths})
+            points = 100 * np.mean([values.get(view, np.nan) for values in lost])
+            tried = sorted({values.get(f"width_{view}", np.nan) for values in widths})
             units = ", ".join("left out" if np.isinf(w) else f"{w:g}" for w in tried)
             rows.append((str(recipe), view, f"{points:.1f}", units))
     head = ["recipe", "view", "points of accuracy lost without it", "widths chosen"]
@@ -234,8 +235,12 @@ def views(models: pd.DataFrame) -> Table | None:
 
 def _named(text: object) -> dict[str, float]:
     """Return the numbers of a text such as ``ridge=0.01 width_words=3``, by their names."""
-    pairs = [pair.partition("=") for pair in text.split()] if isinstance(text, str) else []
-    return {name: float(value) for name, _, value in pairs}
+    found = {}
+    for pair in text.split() if isinstance(text, str) else []:
+        name, _, value = pair.partition("=")
+        with suppress(ValueError):  # a damaged text, which no checksum tells
+            found[name] = float(value)
+    return found
 
 
 def automatic(
