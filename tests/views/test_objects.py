@@ -7,9 +7,9 @@ from scipy.spatial.distance import cdist
 
 from kreinflow.numerics import limited
 from kreinflow.views.objects import (
+    Points,
     Viewed,
     cut,
-    inner_products,
     joined,
     square_norms,
     squared_distances,
@@ -36,7 +36,7 @@ def test_distances_and_products_are_those_of_scipy_and_of_dense_algebra(make):
     x, y = as_array(X), as_array(Y)
     distances = squared_distances(X, Y)
     np.testing.assert_allclose(distances, cdist(x, y, "sqeuclidean"), rtol=1e-12, atol=1e-13)
-    np.testing.assert_allclose(inner_products(X, Y), x @ y.T, rtol=1e-12, atol=1e-13)
+    np.testing.assert_allclose(Points(Y).inner_products(X), x @ y.T, rtol=1e-12, atol=1e-13)
     np.testing.assert_allclose(square_norms(X), (x**2).sum(axis=1), rtol=1e-13)
     assert (squared_distances(X, X) >= 0).all()
 

@@ -155,11 +155,6 @@ class Points:
         return np.maximum(distances, 0.0, out=distances)
 
 
-def inner_products(X: Features, Y: Features) -> FloatArray:
-    """See :meth:`Points.inner_products`."""
-    return Points(Y).inner_products(X)
-
-
 def square_norms(X: Features) -> FloatArray:
     """Return the squared length of each row."""
     if isinstance(X, np.ndarray):
