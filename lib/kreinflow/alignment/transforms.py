@@ -118,6 +118,23 @@ class ScoreTransform:
         s /= np.sqrt(row_scale[:, None] * column_scale[None, :])
         return self._of_quotients(s)
 
+    def evidence(
+        self,
+        scores: NDArray[Any],
+        row_self: FloatArray,
+        column_self: FloatArray,
+        row_lengths: FloatArray,
+        column_lengths: FloatArray,
+    ) -> FloatArray:
+        """Return what single pairs say of a relation: the similarity, of evalue log(1 + e).
+
+        All arrays have the shape of the pairs, or one that broadcasts to it. Where a score is NaN,
+        nothing is known, and the evidence is 0.
+        """
+        s = np.nan_to_num(np.asarray(scores, dtype=np.float64))
+        scale = self._divisors(row_self, row_lengths) * self._divisors(column_self, column_lengths)
+        return self._of_quotients(self._gain(s, row_lengths, column_lengths) / np.sqrt(scale))
+
     def _gain(self, s: FloatArray, n: FloatArray, m: FloatArray) -> FloatArray:
         """Return what is divided, and divided by: of scores of sequences of these lengths."""
         return s
@@ -250,6 +267,17 @@ class _Evalue(ScoreTransform):
     def _gain(self, s: FloatArray, n: FloatArray, m: FloatArray) -> FloatArray:
         surprise = self.constants["lambda"] * s - np.log(self.constants["K"] * (n * m))
         return np.asarray(np.maximum(0.0, surprise))
+
+    def evidence(
+        self,
+        scores: NDArray[Any],
+        row_self: FloatArray,
+        column_self: FloatArray,
+        row_lengths: FloatArray,
+        column_lengths: FloatArray,
+    ) -> FloatArray:
+        s = np.nan_to_num(np.asarray(scores, dtype=np.float64))
+        return np.log1p(self._gain(s, row_lengths, column_lengths))
 
     def _divisors(self, self_scores: ArrayLike, lengths: ArrayLike) -> FloatArray:
         # Masked and very short sequences expect their own score by chance: they resemble nothing.

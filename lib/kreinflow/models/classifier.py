@@ -13,6 +13,9 @@ from kreinflow.artifacts import Sizes
 from kreinflow.errors import InputError
 from kreinflow.krein.double_centring import LandmarkCentring
 from kreinflow.learners.decisions import KINDS, Decision
+from kreinflow.models.asked import Ask
+from kreinflow.models.cascade import Answers, Cascade, starting_with
+from kreinflow.models.facing import Seen
 from kreinflow.numerics import TILE, FloatArray, IntArray
 from kreinflow.views.lift import SCORES, Lift
 from kreinflow.views.objects import Viewed
@@ -53,6 +56,8 @@ class LandmarkClassifier:
     inducing_rows, inducing_classes : ndarray of shape (p,) or None
         Of a lift: the distinct rows of its inducing points in the training data, and the codes of
         their classes.
+    cascade : Cascade or None
+        What asks training records where this first stage is unsure; see :meth:`answer`.
     """
 
     classes: tuple[str, ...]
@@ -68,6 +73,7 @@ class LandmarkClassifier:
     lift: Lift | None = None
     inducing_rows: IntArray | None = None
     inducing_classes: IntArray | None = None
+    cascade: Cascade | None = None
 
     @property
     def n_landmarks(self) -> int:
@@ -77,12 +83,18 @@ class LandmarkClassifier:
     @property
     def looks_at_objects(self) -> bool:
         """Whether it needs more of an object than its scores."""
-        return self.lift is not None and any(view != SCORES for view in self.lift.rates)
+        return any(view != SCORES for view in self._views)
 
     @property
     def looks_at_vectors(self) -> bool:
         """Whether it needs the vector of an object."""
-        return self.lift is not None and "vectors" in self.lift.rates
+        return "vectors" in self._views
+
+    @property
+    def _views(self) -> set[str]:
+        """The views of the lift, and of the index of records."""
+        lifts = (self.lift, None if self.cascade is None else self.cascade.records.index)
+        return {view for lift in lifts if lift is not None for view in lift.rates}
 
     def decision_function(
         self,
@@ -154,6 +166,45 @@ class LandmarkClassifier:
         probabilities: FloatArray = softmax(decisions / self.temperature, axis=1)
         return probabilities
 
+    def answer(
+        self,
+        scores: NDArray[Any],
+        self_scores: FloatArray,
+        lengths: FloatArray,
+        objects: Viewed | None = None,
+        ask: Ask | None = None,
+    ) -> Answers:
+        """Return what the model says, asking training records if it has a cascade.
+
+        Parameters
+        ----------
+        scores, self_scores, lengths, objects
+            See :meth:`decision_function`.
+        ask : callable, optional
+            Scores objects, by their places, with records. Without it the first stage answers.
+        """
+        if self.cascade is None or ask is None:
+            probabilities = self.predict_proba(scores, self_scores, lengths, objects)
+            return Answers.of_first(probabilities, self.reject_threshold)
+        return self.cascade.answer(self.seen(scores, self_scores, lengths, objects), ask)
+
+    def seen(
+        self,
+        scores: NDArray[Any],
+        self_scores: FloatArray,
+        lengths: FloatArray,
+        objects: Viewed | None = None,
+    ) -> Seen:
+        """Return what a cascade knows of objects when they have met the landmarks."""
+        return Seen(
+            self.decision_function(scores, self_scores, lengths, objects),
+            self.landmark_rows(scores, self_scores, lengths),
+            scores,
+            self_scores,
+            lengths,
+            objects,
+        )
+
     def to_parts(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         """Return a JSON header and arrays that :meth:`from_parts` reads."""
         header = {
@@ -179,6 +230,10 @@ class LandmarkClassifier:
             assert self.inducing_classes is not None, "inducing points without classes"
             arrays["inducing_rows"] = self.inducing_rows
             arrays["inducing_classes"] = self.inducing_classes
+        if self.cascade is not None:
+            cascade_header, cascade_arrays = self.cascade.to_parts()
+            header["cascade"] = cascade_header
+            arrays |= {f"cascade_{name}": array for name, array in cascade_arrays.items()}
         if self.centring is not None:
             arrays["centring_means"] = self.centring.landmark_means
             arrays["centring_grand_mean"] = np.array([self.centring.grand_mean])
@@ -207,6 +262,9 @@ class LandmarkClassifier:
             p = int(lift["inducing"])
             shapes |= {f"lift_{name}": size for name, size in Lift.sizes(lift, m).items()}
             shapes |= {"inducing_rows": ("i", (p,)), "inducing_classes": ("i", (p,))}
+        if (cascade := header.get("cascade")) is not None:
+            own = Cascade.sizes(cascade, m)
+            shapes |= {f"cascade_{name}": size for name, size in own.items()}
         most = {"m": p, "c": len(header["classes"]), "r": p, "s": n_records}
         for name, letters in KINDS[header["kind"]].shapes.items():
             shapes[name] = ("f", tuple(most[letter] for letter in letters))
@@ -247,15 +305,7 @@ class LandmarkClassifier:
                 raise ValueError(f"its kind {header['kind']!r} is unknown")
             lift, inducing = None, {}
             if header.get("lift") is not None:
-                lift = Lift.from_parts(
-                    header["lift"],
-                    {
-                        name.removeprefix("lift_"): array
-                        for name, array in arrays.items()
-                        if name.startswith("lift_")
-                    },
-                    m,
-                )
+                lift = Lift.from_parts(header["lift"], starting_with("lift_", arrays), m)
                 inducing = {key: arrays[key] for key in ("inducing_rows", "inducing_classes")}
                 for key, limit in zip(inducing, (np.inf, k), strict=True):
                     own = inducing[key]
@@ -263,6 +313,10 @@ class LandmarkClassifier:
                         raise ValueError(f"{key} is {own.dtype} {own.shape}, not ({len(lift)},)")
                     if own.min() < 0 or own.max() >= limit:
                         raise ValueError(f"{key} holds numbers that are out of range")
+            cascade = None
+            if header.get("cascade") is not None:
+                parts = starting_with("cascade_", arrays)
+                cascade = Cascade.from_parts(header["cascade"], parts, k, m)
             decision = KINDS[header["kind"]].from_arrays(arrays, len(lift) if lift else m, k)
             temperature, threshold = float(header["temperature"]), float(header["reject_threshold"])
             if not (0 < temperature < np.inf and 0 <= threshold < 2):
@@ -283,6 +337,7 @@ class LandmarkClassifier:
                 reject_threshold=threshold,
                 about=dict(header["about"]),
                 lift=lift,
+                cascade=cascade,
                 **inducing,
             )
         except (KeyError, IndexError, TypeError, ValueError, AttributeError) as error:

@@ -8,7 +8,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from kreinflow.numerics import PRODUCT_ROWS, FloatArray
+from kreinflow.numerics import PRODUCT_ROWS, FloatArray, IntArray
 from kreinflow.views.objects import Features, Points, Viewed, cut, joined
 from kreinflow.views.words import Words
 
@@ -121,6 +121,18 @@ class Lift:
 
         return by_rows(len(U), len(self), rows)
 
+    def nearest(self, U: FloatArray, objects: Viewed | None, q: int) -> IntArray:
+        """Return the places of the q nearest points of each object, the nearest first."""
+        total = np.zeros((len(U), len(self)))
+        for view, rate in self.rates.items():
+            X = (
+                np.asarray(U.astype(np.float32), dtype=np.float64)
+                if view == SCORES
+                else objects.features(view, self.words)  # type: ignore[union-attr]
+            )
+            total += rate * self._points[view].squared_distances(X)
+        return np.argsort(total, axis=1, kind="stable")[:, :q]
+
     def part(self, view: str, U: FloatArray, objects: Viewed | None) -> FloatArray:
         """Return what one view says: squared distances from the inducing points, or products."""
         if view == SCORES:
@@ -131,8 +143,14 @@ class Lift:
             raise TypeError(f"the view {view} needs what the objects are, not their scores alone")
         return compared(self.form, given, self._points[view])
 
-    def to_parts(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-        """Return a JSON header and arrays that :meth:`from_parts` reads."""
+    def to_parts(self, whole: bool = False) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+        """Return a JSON header and arrays that :meth:`from_parts` reads.
+
+        Parameters
+        ----------
+        whole : bool
+            Keep the residues of the inducing points even if no view looks at them.
+        """
         header: dict[str, Any] = {
             "kernel": self.form,
             "rates": dict(self.rates),
@@ -140,8 +158,10 @@ class Lift:
             "words": None,
         }
         arrays: dict[str, NDArray[Any]] = {"scores": self.scores}
-        if "words" in self.rates and self.words is not None and self.objects.sequences is not None:
+        of_words = "words" in self.rates and self.words is not None
+        if of_words and self.words is not None:
             header["words"] = {"lengths": list(self.words.lengths), "letters": self.words.letters}
+        if (of_words or whole) and self.objects.sequences is not None:
             header["residues"] = sum(map(len, self.objects.sequences))
             arrays |= joined(self.objects.sequences)
         if "vectors" in self.rates and self.objects.vectors is not None:
@@ -154,7 +174,7 @@ class Lift:
         """Return the arrays that :meth:`from_parts` takes, and the largest shape of each."""
         p = int(header["inducing"])
         found: dict[str, tuple[str, tuple[int, ...]]] = {"scores": ("f", (p, n_landmarks))}
-        if header["words"] is not None:
+        if "residues" in header:
             found |= {"residues": ("u", (int(header["residues"]),)), "ends": ("i", (p,))}
         if "vectors" in header:
             found["vectors"] = ("f", (p, int(header["vectors"])))
@@ -185,8 +205,10 @@ class Lift:
         if header["words"] is not None:
             given = header["words"]
             words = Words(tuple(int(k) for k in given["lengths"]), str(given["letters"]))
+        if "residues" in header:
             sequences = cut(arrays["residues"], arrays["ends"])
-            words.check(sequences)
+        if words is not None:
+            words.check(sequences or ())
         if "vectors" in header:
             vectors = arrays["vectors"]
             if vectors.dtype != np.float64 or vectors.shape != (p, int(header["vectors"])):

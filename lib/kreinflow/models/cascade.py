@@ -1,0 +1,369 @@
+r"""The cascade: what the first stage is unsure of is aligned with the records that decide.
+
+The first stage is a :class:`~kreinflow.models.classifier.LandmarkClassifier`. While the largest
+probability of an object is below a threshold, it goes up the levels of a cascade:
+
+* level 0: the first stage itself, :math:`p = softmax(w f(x))`;
+* ``nearest``, a level for each number q of steps: the q records that are nearest to the object in
+  the space of the first stage are aligned with it, and
+
+  .. math:: p_c = softmax_c(w_1 f_c(x) + w_2\, e_c(x) + w_3\, n_c(x) / q)
+
+  with the evidence :math:`e_c` of the best record of class c among them, log(1 - ln E), and their
+  number :math:`n_c`;
+* ``pairs``: the object is aligned with all members of its likeliest classes that some machine of
+  :mod:`kreinflow.models.pair_machines` tells apart, and
+
+  .. math:: p_c = softmax_c(w_1 \log p'_c + w_2 \sum_d \tanh g_{cd}(x))
+
+  with the probabilities p' of the level before and the decisions g of these machines.
+
+The weights of a level are shared by all classes: a conditional logit.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import softmax
+
+from kreinflow.alignment.transforms import ScoreTransform
+from kreinflow.artifacts import Sizes
+from kreinflow.models.asked import NOBODY, Ask
+from kreinflow.models.facing import (
+    NEAREST_WEIGHTS,
+    PAIR_WEIGHTS,
+    SMALLEST,
+    Facing,
+    Records,
+    Seen,
+    logit,
+    pair_features,
+)
+from kreinflow.models.pair_machines import PairMachines
+from kreinflow.numerics import FloatArray, IntArray
+from kreinflow.views.lift import Lift
+
+STAGES = ("first", "nearest", "pairs")
+"""What may answer, by the number that stands in :attr:`Answers.stage`."""
+
+FIRST, NEAREST, PAIRS = range(3)
+
+
+class Level(NamedTuple):
+    """A level: its stage, and the nearest records that are asked by then."""
+
+    stage: int
+    asks: int
+
+
+@dataclass(frozen=True, eq=False)
+class Answers:
+    """What a model says of n objects.
+
+    Parameters
+    ----------
+    probabilities : ndarray of shape (n, n_classes)
+        Calibrated.
+    rejected : ndarray of shape (n,), bool
+        Whether the largest one is below the reject threshold.
+    stage : ndarray of shape (n,)
+        See :data:`STAGES`.
+    alignments : ndarray of shape (n,)
+        Those beyond the landmarks.
+    nearest : ndarray of shape (n,)
+        The record of the most evidence for the predicted class among those aligned; -1 for none.
+    nearest_score : ndarray of shape (n,)
+        As aligned; NaN for none.
+    """
+
+    probabilities: FloatArray
+    rejected: NDArray[np.bool_]
+    stage: IntArray
+    alignments: IntArray
+    nearest: IntArray
+    nearest_score: FloatArray
+
+    @classmethod
+    def of_first(cls, probabilities: FloatArray, reject_threshold: float) -> "Answers":
+        """Return those of a model that has no cascade, or asks no records."""
+        n = len(probabilities)
+        return cls(
+            probabilities,
+            probabilities.max(axis=1) < reject_threshold,
+            np.full(n, FIRST),
+            np.zeros(n, dtype=np.int64),
+            np.full(n, NOBODY),
+            np.full(n, np.nan),
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Cascade:
+    """The levels above the first stage, and when an object goes up.
+
+    Parameters
+    ----------
+    records : Records
+    transform : ScoreTransform
+        What the machines see scores through: that of the first stage.
+    evidence : ScoreTransform
+        What the nearest records are weighed by; see
+        :meth:`~kreinflow.alignment.transforms.ScoreTransform.evidence`.
+    steps : tuple of int
+        Rising numbers of nearest records that are asked; empty for no such level.
+    weights : tuple of ndarray
+        Of each level: 1 of the first, :data:`NEAREST_WEIGHTS` of each step,
+        :data:`PAIR_WEIGHTS` of the pairs, if there are machines.
+    machines : PairMachines or None
+    likeliest : int
+        Classes at most whose members the level of pairs asks.
+    threshold : float
+        An object goes up while its largest probability is below it.
+    temperature, reject_threshold : float
+        Of the answers of all levels together.
+    about : dict
+        What was asked for, and what the inner folds said.
+    """
+
+    records: Records
+    transform: ScoreTransform
+    evidence: ScoreTransform
+    steps: tuple[int, ...]
+    weights: tuple[FloatArray, ...]
+    machines: PairMachines | None
+    likeliest: int
+    threshold: float
+    temperature: float
+    reject_threshold: float
+    about: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def levels(self) -> tuple[Level, ...]:
+        """Those above the first."""
+        nearest = tuple(Level(NEAREST, q) for q in self.steps)
+        most = max(self.steps, default=0)
+        return nearest + ((Level(PAIRS, most),) if self.machines is not None else ())
+
+    def answer(self, seen: Seen, ask: Ask) -> Answers:
+        """Answer for objects, asking records for those that are unsure.
+
+        What is said of an object depends on the object alone.
+
+        Parameters
+        ----------
+        seen : Seen
+        ask : callable
+            Scores objects, by their places in ``seen``, with records.
+        """
+        facing = Facing(self.records, self.transform, self.evidence, seen, ask)
+        said = self.climbed(facing, self.threshold)
+        raw, level, alignments = followed(said, self.threshold)
+        probabilities = softmax(np.log(np.maximum(raw, SMALLEST)) / self.temperature, axis=1)
+        labels = probabilities.argmax(axis=1)
+        asked = (Level(FIRST, 0), *self.levels)
+        stage = np.array([own.stage for own in asked], dtype=np.int64)[level]
+        nearest, score = np.full(len(level), NOBODY), np.full(len(level), np.nan)
+        for place in np.flatnonzero(stage > FIRST).tolist():
+            own = asked[level[place]]
+            nearest[place], score[place] = facing.best(
+                place, int(labels[place]), own.asks, own.stage == PAIRS
+            )
+        return Answers(
+            probabilities,
+            probabilities.max(axis=1) < self.reject_threshold,
+            stage,
+            alignments,
+            nearest,
+            score,
+        )
+
+    def climbed(self, facing: Facing, threshold: float = np.inf) -> list["Said"]:
+        """Return what each level says of the objects that get there, level 0 the first."""
+        n = len(facing.seen.decisions)
+        first = logit(facing.seen.decisions[:, :, None], self.weights[0])
+        found = [Said(first, np.zeros(n, dtype=np.int64), np.ones(n, dtype=bool))]
+        for level, weights in zip(self.levels, self.weights[1:], strict=True):
+            before = found[-1]
+            copies = before.probabilities.copy(), before.alignments.copy()
+            said = Said(*copies, np.zeros(n, dtype=bool))
+            found.append(said)
+            up = np.flatnonzero(before.probabilities.max(axis=1) < threshold)
+            if not up.size:
+                continue
+            if level.stage == NEAREST:
+                if len(found) == 2:
+                    facing.rank(up, max(self.steps))
+                features, alignments = facing.nearest(up, level.asks)
+                said.probabilities[up] = logit(features, weights)
+                said.alignments[up], said.reached[up] = alignments, True
+                continue
+            assert self.machines is not None, "a level of pairs without machines"
+            own = before.probabilities[up]
+            votes, alignments, voting = facing.votes(
+                up, own, self.machines, self.likeliest, level.asks
+            )
+            said.probabilities[up[voting]] = logit(pair_features(own, votes)[voting], weights)
+            said.alignments[up[voting]], said.reached[up[voting]] = alignments[voting], True
+        return found
+
+    def to_parts(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+        """Return a JSON header and arrays that :meth:`from_parts` reads."""
+        records, machines = self.records, self.machines
+        index, arrays = records.index.to_parts(whole=True)
+        header = {
+            "index": index,
+            "records": len(records),
+            "transform": self.transform.to_dict(),
+            "evidence": self.evidence.to_dict(),
+            "steps": list(self.steps),
+            "likeliest": self.likeliest,
+            "threshold": self.threshold,
+            "temperature": self.temperature,
+            "reject_threshold": self.reject_threshold,
+            "about": self.about,
+            "machines": None
+            if machines is None
+            else {"pairs": len(machines.pairs), "weights": len(machines.member_weights)},
+        }
+        arrays = {f"index_{name}": array for name, array in arrays.items()}
+        for name in _OF_RECORDS:
+            arrays[f"record_{name}"] = getattr(records, name)
+        arrays["landmark_records"] = records.landmarks
+        arrays["level_weights"] = np.concatenate(self.weights)
+        return header, arrays | ({} if machines is None else machines.to_arrays())
+
+    @staticmethod
+    def sizes(header: Mapping[str, Any], n_landmarks: int) -> Sizes:
+        """Return the arrays that :meth:`from_parts` takes, and the largest shape of each."""
+        n = int(header["records"])
+        index = Lift.sizes(header["index"], n_landmarks)
+        machines = header["machines"]
+        return {
+            **{f"index_{name}": size for name, size in index.items()},
+            **{f"record_{name}": (kind, (n,)) for name, kind in _OF_RECORDS.items()},
+            "landmark_records": ("i", (n_landmarks,)),
+            "level_weights": ("f", (_n_weights(header),)),
+            **(
+                PairMachines.sizes(int(machines["pairs"]), int(machines["weights"]), n_landmarks)
+                if machines
+                else {}
+            ),
+        }
+
+    @classmethod
+    def from_parts(
+        cls,
+        header: Mapping[str, Any],
+        arrays: Mapping[str, NDArray[Any]],
+        n_classes: int,
+        n_landmarks: int,
+    ) -> "Cascade":
+        """Build a cascade from a header and arrays, which may be anybody's.
+
+        Raises
+        ------
+        KeyError, TypeError, ValueError
+            If they do not fit together.
+        """
+        n, steps = int(header["records"]), tuple(int(q) for q in header["steps"])
+        index = Lift.from_parts(header["index"], starting_with("index_", arrays), n_landmarks)
+        own = {name: arrays[f"record_{name}"] for name in _OF_RECORDS}
+        landmarks = arrays["landmark_records"]
+        for name, kind in _OF_RECORDS.items():
+            array = own[name]
+            if array.shape != (n,) or array.dtype.kind != kind or not np.isfinite(array).all():
+                raise ValueError(f"record_{name} is {array.dtype} {array.shape}, not ({n},)")
+        codes = own["classes"]
+        if len(index) != n or n < 1 or codes.min() < 0 or codes.max() >= n_classes:
+            raise ValueError("its records and classes do not agree")
+        if landmarks.shape != (n_landmarks,) or landmarks.dtype.kind != "i":
+            raise ValueError("landmark_records does not fit the landmarks")
+        if landmarks.min() < NOBODY or landmarks.max() >= n:
+            raise ValueError("landmark_records holds numbers that are out of range")
+        if any(q < 1 for q in steps) or any(a >= b for a, b in pairwise(steps)):
+            raise ValueError("its steps do not rise")
+        machines = None
+        if header["machines"] is not None:
+            machines = PairMachines.from_arrays(arrays, codes, n_classes, n_landmarks)
+        numbers = arrays["level_weights"]
+        if numbers.shape != (_n_weights(header),) or not np.isfinite(numbers).all():
+            raise ValueError("the weights of its levels do not fit")
+        ends = np.cumsum([1, *([NEAREST_WEIGHTS] * len(steps))])
+        weights = tuple(np.split(numbers, ends if machines is not None else ends[:-1]))
+        threshold, temperature, reject = (
+            float(header[name]) for name in ("threshold", "temperature", "reject_threshold")
+        )
+        if not (0 <= threshold <= 2 and 0 < temperature < np.inf and 0 <= reject < 2):
+            raise ValueError("a threshold or the temperature of its cascade is out of range")
+        return cls(
+            Records(index, landmarks=landmarks, **own),
+            ScoreTransform.from_dict(header["transform"]),
+            ScoreTransform.from_dict(header["evidence"]),
+            steps,
+            weights,
+            machines,
+            int(header["likeliest"]),
+            threshold,
+            temperature,
+            reject,
+            dict(header["about"]),
+        )
+
+
+_OF_RECORDS = {"classes": "i", "rows": "i", "self_scores": "f", "lengths": "f"}
+
+
+def starting_with(prefix: str, arrays: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
+    """Return the arrays of a part, by their names in it."""
+    return {
+        name.removeprefix(prefix): array
+        for name, array in arrays.items()
+        if name.startswith(prefix)
+    }
+
+
+def _n_weights(header: Mapping[str, Any]) -> int:
+    pairs = PAIR_WEIGHTS if header["machines"] is not None else 0
+    return 1 + NEAREST_WEIGHTS * len(header["steps"]) + pairs
+
+
+class Said(NamedTuple):
+    """What a level says of n objects.
+
+    Parameters
+    ----------
+    probabilities : ndarray of shape (n, n_classes)
+        Of an object that does not get there, or has nobody to ask there: those of the level before.
+    alignments : ndarray of shape (n,)
+        So far, beyond the landmarks.
+    reached : ndarray of shape (n,), bool
+        Whether the object has asked somebody there.
+    """
+
+    probabilities: FloatArray
+    alignments: IntArray
+    reached: NDArray[np.bool_]
+
+
+def followed(levels: Sequence[Said], threshold: float) -> tuple[FloatArray, IntArray, IntArray]:
+    """Return what is said of objects that go up while their largest probability is too small.
+
+    Returns
+    -------
+    ndarray of shape (n, n_classes)
+    ndarray of shape (n,)
+        The number of the level that answers, 0 for the first stage.
+    ndarray of shape (n,)
+        Alignments beyond the landmarks.
+    """
+    probabilities, alignments = levels[0].probabilities.copy(), levels[0].alignments.copy()
+    answered = np.zeros(len(probabilities), dtype=np.int64)
+    for number, level in enumerate(levels[1:], start=1):
+        up = (probabilities.max(axis=1) < threshold) & level.reached
+        probabilities[up], alignments[up] = level.probabilities[up], level.alignments[up]
+        answered[up] = number
+    return probabilities, answered, alignments

@@ -1,0 +1,1 @@
+"""A cascade is learned: its levels, its weights and its threshold, on inner folds."""
