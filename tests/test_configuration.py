@@ -16,6 +16,7 @@ from kreinflow.configuration import (
     load_configuration,
     read_configuration,
 )
+from kreinflow.cross_references import LOSS
 from kreinflow.errors import InputError
 from kreinflow.kernels.generators import GENERATORS
 from kreinflow.kernels.registry import KERNELS
@@ -82,7 +83,7 @@ def test_recipes_that_are_commented_out_are_valid_without_the_comment_sign(conte
     block = text[text.index("\nrecipes:") : text.index("# New objects")]
     content["recipes"] = yaml.safe_load(re.sub(r"(?m)^  # ", "  ", block))["recipes"]
     *_, plain, summed, product = complete_configuration(content)["recipes"]
-    assert plain["lift"] is None
+    assert plain["lift"] is plain["cascade"] is None
     assert not any(plain["views"].values())
     assert summed["lift"] == product["lift"] | {"kernel": "linear"}
     assert summed["views"] == product["views"]
@@ -90,6 +91,7 @@ def test_recipes_that_are_commented_out_are_valid_without_the_comment_sign(conte
     assert product["lift"] == {
         key: part["default"] for key, part in recipe["lift"]["properties"].items()
     }
+    assert product["cascade"] == {"loss": LOSS, "records": "model"}
 
 
 def test_defaults_written_in_config_are_those_of_the_schema(content):

@@ -5,6 +5,7 @@ import pytest
 from kreinflow.configuration import complete_configuration
 from kreinflow.errors import InputError
 from registries import one_recipe
+from small_inputs import configuration, write_input
 
 
 @pytest.mark.parametrize(
@@ -21,9 +22,19 @@ from registries import one_recipe
         ({"views": {"words": []}}, r"words: \[\] is empty"),
         ({"views": {"word": [1]}}, "unknown key 'word'; did you mean 'words'"),
         ({"views": {"words": [1]}, "correction": "clip"}, "a lift has no negative eigenvalues"),
+        ({"cascade": {"loss": 1}}, "cascade.loss: 1 is not less than 1"),
+        ({"cascade": {"loss": None}}, "cascade.loss: None is not a number"),
+        ({"cascade": {"alignments": 0}}, "cascade.alignments: 0 is not at least 1"),
+        ({"cascade": {"records": "none"}}, "cascade.records: 'none' is none of model, apart"),
+        ({"cascade": {"losses": 0.1}}, "unknown key 'losses'; did you mean 'loss'"),
+        ({"cascade": True}, "cascade: True is not a set of keys or null"),
+        (
+            {"cascade": {"loss": 0.01, "alignments": 40}},
+            "'it': the cascade's loss and alignments are two ways to choose one threshold. Leave",
+        ),
     ],
 )
-def test_views_and_lifts_that_cannot_be_are_refused(more, message):
+def test_views_lifts_and_cascades_that_cannot_be_are_refused(more, message):
     content = one_recipe()
     content["recipes"][0] |= more
     with pytest.raises(InputError, match=message):
@@ -36,3 +47,32 @@ def test_a_lift_lets_learners_that_need_no_negative_eigenvalue_do_without_a_corr
         complete_configuration(content)
     content["recipes"][0] |= {"correction": "none", "lift": {"kernel": "gaussian"}}
     complete_configuration(content)
+
+
+@pytest.mark.parametrize(
+    ("given", "complete"),
+    [
+        ({}, {"cascade": None}),
+        ({"cascade": None}, {"cascade": None}),
+        ({"cascade": {}}, {"cascade": {"loss": 0.001, "records": "model"}}),
+        ({"cascade": {"loss": 0}}, {"cascade": {"loss": 0, "records": "model"}}),
+        (
+            {"cascade": {"alignments": 40, "records": "apart"}},
+            {"cascade": {"alignments": 40, "records": "apart"}},
+        ),
+    ],
+)
+def test_a_cascade_has_a_loss_unless_alignments_are_stated(given, complete):
+    content = one_recipe()
+    content["recipes"][0] |= given
+    config = complete_configuration(content)
+    (recipe,) = config["recipes"]
+    assert {"cascade": recipe["cascade"]} == complete
+    assert complete_configuration(config) == config  # as the report prints it
+
+
+@pytest.mark.parametrize("objects", ["similarity", "dissimilarity", {"name": "edit_distance"}])
+def test_only_sequences_have_a_cascade(tmp_path, objects):
+    config = configuration(write_input(tmp_path, objects), "raw", recipe={"cascade": {}})
+    with pytest.raises(InputError, match="recipe 'one' has a cascade, but only sequences are alig"):
+        complete_configuration(config)
