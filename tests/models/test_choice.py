@@ -45,21 +45,26 @@ def test_of_losses_that_differ_by_rounding_the_first_recipe_is_taken():
 
 
 def inner(recipe, right, alignments, loss=0.1):
-    """What inner folds say of a recipe that predicts some records right."""
+    """What inner folds say of a recipe that predicts some records right; of NaN they say nothing."""
+    right = np.asarray(right, dtype=np.float64)
+    known = ~np.isnan(right)
     return {
         "recipe": recipe,
-        "inner_accuracy": float(np.mean(right)),
+        "inner_accuracy": float(np.mean(right[known])),
         "inner_log_loss": loss,
         "alignments_per_query": alignments,
         "inner_records": len(right),
-        "inner_right": packed(np.asarray(right)),
+        "inner_right": packed(right == 1),
+        "inner_known": "" if known.all() else packed(known),
     }
 
 
 @pytest.mark.parametrize("n", [1, 7, 8, 9, 100])
 def test_the_records_that_are_right_are_read_back(n):
     right = np.random.default_rng(n).random(n) < 0.7
-    assert (unpacked(inner("a", right, 1)) == right).all()
+    np.testing.assert_array_equal(unpacked(inner("a", right, 1)), right)
+    some = np.where(np.arange(n) % 3 == 0, right, np.nan)
+    np.testing.assert_array_equal(unpacked(inner("a", some, 1)), some)
 
 
 def test_the_standard_error_of_a_difference_is_that_of_paired_records():
@@ -76,6 +81,30 @@ def test_the_standard_error_of_a_difference_is_that_of_paired_records():
     assert errors[:, 1].mean() == pytest.approx(errors[:, 0].std(), rel=0.05)
     unpaired = np.sqrt((np.var(pairs[0][0]) + np.var(pairs[0][1])) / n)
     assert errors[:, 1].max() < unpaired, "the pairs tell more"
+
+
+def test_recipes_are_compared_on_the_records_that_both_were_measured_on():
+    random = np.random.default_rng(2)
+    every = [random.random(200) < share for share in (0.8, 0.7, 0.75)]
+    known = random.random(200) < 0.4
+    sampled = [np.where(known, right, np.nan) for right in every]
+    for a, b in ((0, 1), (1, 2), (2, 0)):
+        expected = gained(every[a][known], every[b][known])
+        assert gained(every[a], sampled[b]) == gained(sampled[a], every[b]) == expected
+        assert gained(sampled[a], sampled[b]) == expected != gained(every[a], every[b])
+
+
+def test_a_recipe_of_a_sample_is_not_ahead_because_its_sample_is_easy():
+    """Nine of ten records of the sample are right by both, and half of the others by the first."""
+    hard, n = 100, 200
+    whole = np.r_[np.arange(hard) % 2 == 0, np.arange(n - hard) % 10 > 0]
+    sampled = np.r_[np.full(hard, np.nan), np.arange(n - hard) % 10 > 0]
+    sampled[-1] = 0
+    figures = [inner("many", whole, 900), inner("cascade", sampled, 30)]
+    assert figures[1]["inner_accuracy"] > figures[0]["inner_accuracy"]
+    for order in (["many", "cascade"], ["cascade", "many"]):
+        assert choose_recipe(figures, order) == "many"
+        assert choose_recipe(figures, order, prefer="cheap") == "cascade", "one record behind"
 
 
 def test_cheap_is_the_fewest_alignments_within_a_standard_error_of_the_best():
@@ -128,7 +157,7 @@ def write_figures(folder):
             place = {"repeat": repeat, "fold": number, "selector": selector}
             text = dict.fromkeys(TEXT_COLUMNS[2:], "NA")
             rows = [{"recipe": name} | place | text for name in recipes]
-            bits = {"inner_records": 4, "inner_right": "80"}
+            bits = {"inner_records": 4, "inner_right": "80", "inner_known": ""}
             table = pd.DataFrame(rows, columns=FIGURES_COLUMNS).assign(**bits).fillna(0.25)
             paths.append(folder / selector / f"{fold}.tsv")
             write_table(paths[-1], table.assign(converged=True))
@@ -160,6 +189,11 @@ def test_figures_of_all_folds_are_read_as_one_table(tmp_path):
         ("inner_right", "c0"),
         ("inner_right", "8g"),
         ("inner_right", ""),
+        ("inner_known", "e0"),
+        ("inner_known", "0"),
+        ("inner_known", "00"),
+        ("inner_known", "f0f0"),
+        ("cascade_pairs", ""),
     ],
 )
 def test_a_model_that_cannot_be_is_refused(tmp_path, column, value):

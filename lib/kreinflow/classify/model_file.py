@@ -249,7 +249,7 @@ def final_model(
             "training": {
                 key: value
                 for key, value in figures.items()
-                if key not in ("repeat", "fold", "inner_right")
+                if key not in ("repeat", "fold", "inner_right", "inner_known")
             },
             "factor": {
                 key: None if isinstance(value, float) and not np.isfinite(value) else value

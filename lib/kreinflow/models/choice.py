@@ -13,19 +13,21 @@ from numpy.typing import NDArray
 from kreinflow.artifacts import read_measures
 from kreinflow.errors import InputError
 from kreinflow.models.calibration import LOSS_DIGITS
+from kreinflow.numerics import FloatArray
 from kreinflow.sequences.partition import fold_numbers, is_fold_name
 
 TEXT_COLUMNS = (
     *("recipe", "selector", "transform", "correction", "learner"),
-    *("unlearned_names", "singular_names", "hyper_parameters", "views", "inner_right"),
+    *("unlearned_names", "singular_names", "hyper_parameters", "views", "cascade"),
+    *("inner_right", "inner_known"),
 )
 FIGURES_COLUMNS = (
     *("recipe", "repeat", "fold", "selector", "transform", "correction", "learner"),
     *("landmarks", "rank", "basis_used", "iterations", "converged", "unlearned_classes"),
     *("singular_classes", "unlearned_names", "singular_names", "hyper_parameters"),
-    *("views",),
+    *("views", "cascade", "cascade_pairs"),
     *("groups_held_out", "temperature", "reject_threshold", "inner_accuracy", "inner_log_loss"),
-    *("alignments_per_query", "inner_records", "inner_right"),
+    *("alignments_per_query", "inner_records", "inner_right", "inner_known"),
 )
 """Columns of the tables of models."""
 
@@ -44,17 +46,30 @@ def packed(right: NDArray[np.bool_]) -> str:
     return np.packbits(right).tobytes().hex()
 
 
-def unpacked(row: Mapping[Any, Any]) -> NDArray[np.bool_]:
-    """Return which inner records the recipe of a row predicts right; see :func:`packed`."""
-    bits = np.frombuffer(bytes.fromhex(str(row["inner_right"])), dtype=np.uint8)
-    return np.unpackbits(bits, count=int(row["inner_records"])).astype(bool)
+def unpacked(row: Mapping[Any, Any]) -> FloatArray:
+    """Return what the recipe of a row predicts of the inner records; see :func:`packed`.
+
+    Returns
+    -------
+    ndarray of shape (inner_records,)
+        1 for right, 0 for wrong, NaN for a record that it was not measured on: ``inner_known`` has
+        the others, or nothing, which stands for all.
+    """
+
+    def bits(name: str) -> NDArray[np.bool_]:
+        read = np.frombuffer(bytes.fromhex(str(row[name])), dtype=np.uint8)
+        return np.unpackbits(read, count=int(row["inner_records"])).astype(bool)
+
+    right = bits("inner_right")
+    known = bits("inner_known") if row.get("inner_known") else np.ones_like(right)
+    return np.where(known, right, np.nan)
 
 
-def gained(better: NDArray[np.bool_], other: NDArray[np.bool_]) -> tuple[float, float]:
+def gained(better: FloatArray, other: FloatArray) -> tuple[float, float]:
     r"""Return the difference of two inner accuracies, and its standard error.
 
-    Both are of the same n records, held out once each. With d_i = 1 where only the first is right
-    and -1 where only the second is,
+    Both are of the same n records, held out once each: those that both recipes were measured on.
+    With d_i = 1 where only the first is right and -1 where only the second is,
 
     .. math:: \bar d = \frac1n \sum_i d_i, \qquad
               \sqrt{\frac{1}{n (n-1)} \sum_i (d_i - \bar d)^2}
@@ -62,17 +77,25 @@ def gained(better: NDArray[np.bool_], other: NDArray[np.bool_]) -> tuple[float, 
     Records of one group are taken for independent, and fits of inner folds share records: it is a
     rule to choose by and no test.
 
+    Parameters
+    ----------
+    better, other : ndarray of shape (inner_records,)
+        See :func:`unpacked`.
+
     Examples
     --------
-    >>> gained(np.array([True, True, True, False]), np.array([True, False, True, False]))
+    >>> gained(np.array([1.0, 1.0, 1.0, 0.0]), np.array([1.0, 0.0, 1.0, 0.0]))
     (0.25, 0.25)
+    >>> gained(np.array([1.0, 1.0, 1.0, 0.0]), np.array([1.0, np.nan, 1.0, 0.0]))
+    (0.0, 0.0)
     """
-    d = better.astype(np.float64) - other
+    d = np.subtract(better, other, dtype=np.float64)
+    d = d[~np.isnan(d)]
     error = float(d.std(ddof=1)) / math.sqrt(len(d)) if len(d) > 1 else 0.0
     return float(d.mean()), error
 
 
-def close(better: NDArray[np.bool_], other: NDArray[np.bool_], errors: float = 1.0) -> bool:
+def close(better: FloatArray, other: FloatArray, errors: float = 1.0) -> bool:
     """Return whether one is ahead by so many standard errors at most; see :func:`gained`.
 
     A single record is exactly one standard error, whatever the rounding.
@@ -105,7 +128,7 @@ def read_figures(paths: Sequence[str | os.PathLike[str]], order: Sequence[str]) 
         numeric = table[
             [
                 *("repeat", "fold", "reject_threshold", "inner_accuracy", "inner_log_loss"),
-                *("alignments_per_query", "inner_records"),
+                *("cascade_pairs", "alignments_per_query", "inner_records"),
             ]
         ]
         sound = (
@@ -145,13 +168,18 @@ def _place(figures: pd.DataFrame) -> "pd.Series[int]":
 
 def _fits(row: Mapping[Any, Any]) -> bool:
     """Return whether the bits of a row are those of its inner accuracy."""
+    n = float(row["inner_records"])
+    whole = 2 * math.ceil(n / 8)
+    sizes = len(str(row["inner_right"])), len(str(row["inner_known"]))
+    if sizes not in ((whole, 0), (whole, whole)):
+        return False
     try:
         right = unpacked(row)
     except ValueError:
         return False
-    n, accuracy = float(row["inner_records"]), float(row["inner_accuracy"])
-    whole = len(str(row["inner_right"])) == 2 * math.ceil(n / 8)
-    return whole and len(right) == n > 0 and abs(float(right.mean()) - accuracy) < 1e-9
+    if len(right) != n or np.isnan(right).all():
+        return False
+    return abs(float(np.nanmean(right)) - float(row["inner_accuracy"])) < 1e-9
 
 
 def choose_recipe(
@@ -172,8 +200,9 @@ def choose_recipe(
         The recipes as the config lists them. Those without a row cannot be chosen.
     wanted : str or None
     prefer : {"accuracy", "cheap"}
-        cheap takes the recipe with the fewest alignments among those whose inner accuracy is
-        behind the highest by one standard error of the difference at most; see :func:`gained`.
+        accuracy takes the highest inner accuracy, on the records that all were measured on. cheap
+        takes the recipe with the fewest alignments among those that are behind it by one standard
+        error of the difference at most; see :func:`gained`.
 
     Returns
     -------
@@ -183,20 +212,29 @@ def choose_recipe(
     """
     if wanted is not None:
         return wanted
-    found = {str(row["recipe"]): row for row in figures}
+    found = {str(row["recipe"]): row for row in figures if row["recipe"] in order}
+    accuracies = _accuracies(found)
 
     def rank(name: str) -> tuple[float, float, int]:
-        row = found[name]
-        loss = round(float(row["inner_log_loss"]), LOSS_DIGITS)
-        return -float(row["inner_accuracy"]), loss, order.index(name)
+        loss = round(float(found[name]["inner_log_loss"]), LOSS_DIGITS)
+        return -accuracies[name], loss, order.index(name)
 
-    names = sorted((name for name in order if name in found), key=rank)
+    names = sorted(found, key=rank)
     if prefer == "accuracy":
         return names[0]
     best = unpacked(found[names[0]])
 
     near = [name for name in names if close(best, unpacked(found[name]))]
     return min(near, key=lambda name: float(found[name]["alignments_per_query"]))
+
+
+def _accuracies(found: Mapping[str, Mapping[str, Any]]) -> dict[str, float]:
+    """Return the inner accuracies of recipes, on the records that all were measured on."""
+    if not any(row.get("inner_known") for row in found.values()):
+        return {name: float(row["inner_accuracy"]) for name, row in found.items()}
+    right = np.stack([unpacked(row) for row in found.values()])
+    common = right[:, ~np.isnan(right).any(axis=0)]
+    return dict(zip(found, common.mean(axis=1).tolist(), strict=True))
 
 
 def other_choice(

@@ -33,7 +33,7 @@ def race_table(
 
     A recipe is out if it is behind the best by more than :data:`BEHIND` standard errors; see
     :func:`~kreinflow.models.choice.gained`. With ``prefer: cheap`` it also is if it needs more
-    alignments than others that go on, and is not ahead of the best of these by more than one
+    alignments for a query in the mean than others that go on, and is not ahead of the best of these by more than one
     standard error. The best recipe of the part and the one that it prefers go on in any case.
 
     Parameters
@@ -79,7 +79,8 @@ def race_table(
         behind, error = gained(right[best], right[name])
         table.append(
             (
-                *(name, rows[name]["landmarks"], int(cost[name]), rows[name]["inner_accuracy"]),
+                *(name, rows[name]["landmarks"], rows[name]["alignments_per_query"]),
+                rows[name]["inner_accuracy"],
                 *(behind, error, "no" if why[name] else "yes", why[name] or kept.get(name, "")),
             )
         )

@@ -119,6 +119,8 @@ class Training:
             **said(fitted, problem.n_landmarks / len(self.part.rows), self.part.classes),
             "hyper_parameters": shown(choice if lifted is None else {**choice, **lifted.widths}),
             "views": "" if lifted is None else shown(lifted.worth),
+            "cascade": "",
+            "cascade_pairs": 0,
             "groups_held_out": whole_groups(self.part.groups, self.fits.inner),
             "temperature": classifier.temperature,
             "reject_threshold": classifier.reject_threshold,
@@ -127,6 +129,7 @@ class Training:
             "alignments_per_query": m + int(needs_self_score),
             "inner_records": len(right),
             "inner_right": packed(right),
+            "inner_known": "",
         }
         return Trained(classifier, figures)
 
