@@ -45,7 +45,7 @@ def test_of_losses_that_differ_by_rounding_the_first_recipe_is_taken():
 
 
 def inner(recipe, right, alignments, loss=0.1):
-    """What inner folds say of a recipe that predicts some records right; of NaN they say nothing."""
+    """What inner folds say of a recipe that predicts some records right; NaN was not measured."""
     right = np.asarray(right, dtype=np.float64)
     known = ~np.isnan(right)
     return {

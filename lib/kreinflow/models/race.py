@@ -33,8 +33,9 @@ def race_table(
 
     A recipe is out if it is behind the best by more than :data:`BEHIND` standard errors; see
     :func:`~kreinflow.models.choice.gained`. With ``prefer: cheap`` it also is if it needs more
-    alignments for a query in the mean than others that go on, and is not ahead of the best of these by more than one
-    standard error. The best recipe of the part and the one that it prefers go on in any case.
+    alignments (the mean for a query) than others that go on, and is not ahead of the best of these
+    by more than one standard error. The best recipe of the part and the one that it prefers go on
+    in any case.
 
     Parameters
     ----------
