@@ -53,8 +53,8 @@ def inner(recipe, right, alignments, loss=0.1):
         "inner_accuracy": float(np.mean(right[known])),
         "inner_log_loss": loss,
         "alignments_per_query": alignments,
-        "inner_records": len(right),
-        "inner_right": packed(right == 1),
+        "inner_records": int(known.sum()),
+        "inner_right": packed(right[known] == 1),
         "inner_known": "" if known.all() else packed(known),
     }
 
@@ -62,9 +62,11 @@ def inner(recipe, right, alignments, loss=0.1):
 @pytest.mark.parametrize("n", [1, 7, 8, 9, 100])
 def test_the_records_that_are_right_are_read_back(n):
     right = np.random.default_rng(n).random(n) < 0.7
-    np.testing.assert_array_equal(unpacked(inner("a", right, 1)), right)
-    some = np.where(np.arange(n) % 3 == 0, right, np.nan)
-    np.testing.assert_array_equal(unpacked(inner("a", some, 1)), some)
+    for known in (np.ones(n, dtype=bool), np.arange(n) % 3 == 0):
+        some = np.where(known, right, np.nan)
+        found = unpacked(inner("a", some, 1))
+        np.testing.assert_array_equal(found[:n], some)
+        assert np.isnan(found[n:]).all()
 
 
 def test_the_standard_error_of_a_difference_is_that_of_paired_records():
@@ -190,6 +192,8 @@ def test_figures_of_all_folds_are_read_as_one_table(tmp_path):
         ("inner_right", "8g"),
         ("inner_right", ""),
         ("inner_known", "e0"),
+        ("inner_known", "f8"),
+        ("inner_known", "g0"),
         ("inner_known", "0"),
         ("inner_known", "00"),
         ("inner_known", "f0f0"),

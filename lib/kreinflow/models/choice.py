@@ -51,18 +51,21 @@ def unpacked(row: Mapping[Any, Any]) -> FloatArray:
 
     Returns
     -------
-    ndarray of shape (inner_records,)
-        1 for right, 0 for wrong, NaN for a record that it was not measured on: ``inner_known`` has
-        the others, or nothing, which stands for all.
+    ndarray
+        A number for each inner record, and more up to a multiple of 8: 1 for right, 0 for wrong,
+        NaN for a record that the recipe was not measured on. ``inner_known`` has the others, or
+        nothing, which stands for the first ``inner_records``.
     """
 
     def bits(name: str) -> NDArray[np.bool_]:
-        read = np.frombuffer(bytes.fromhex(str(row[name])), dtype=np.uint8)
-        return np.unpackbits(read, count=int(row["inner_records"])).astype(bool)
+        digits = bytes.fromhex(str(row[name]))
+        return np.unpackbits(np.frombuffer(digits, dtype=np.uint8)).astype(bool)
 
-    right = bits("inner_right")
-    known = bits("inner_known") if row.get("inner_known") else np.ones_like(right)
-    return np.where(known, right, np.nan)
+    right, n = bits("inner_right"), int(row["inner_records"])
+    known = bits("inner_known") if row.get("inner_known") else np.arange(len(right)) < n
+    found = np.full(len(known), np.nan)
+    found[known] = right[:n]
+    return found
 
 
 def gained(better: FloatArray, other: FloatArray) -> tuple[float, float]:
@@ -168,18 +171,14 @@ def _place(figures: pd.DataFrame) -> "pd.Series[int]":
 
 def _fits(row: Mapping[Any, Any]) -> bool:
     """Return whether the bits of a row are those of its inner accuracy."""
-    n = float(row["inner_records"])
-    whole = 2 * math.ceil(n / 8)
-    sizes = len(str(row["inner_right"])), len(str(row["inner_known"]))
-    if sizes not in ((whole, 0), (whole, whole)):
+    n, accuracy = float(row["inner_records"]), float(row["inner_accuracy"])
+    if n <= 0 or len(str(row["inner_right"])) != 2 * math.ceil(n / 8):
         return False
     try:
         right = unpacked(row)
-    except ValueError:
+    except ValueError:  # no digits, or not as many records as were measured
         return False
-    if len(right) != n or np.isnan(right).all():
-        return False
-    return abs(float(np.nanmean(right)) - float(row["inner_accuracy"])) < 1e-9
+    return abs(float(np.nanmean(right)) - accuracy) < 1e-9
 
 
 def choose_recipe(
