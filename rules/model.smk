@@ -1,6 +1,7 @@
 # Trains all recipes of a selector on the training part of a fold, and predicts the rest.
 # needs: data set, columns, factors, folds, landmarks, race
-# makes: models/SELECTOR/FOLD.safetensors, FOLD.tsv; predictions/SELECTOR/FOLD.tsv.gz
+# makes: models/SELECTOR/FOLD.safetensors, FOLD.tsv; predictions/SELECTOR/FOLD.tsv.gz;
+#        cascade/SELECTOR/FOLD.tsv (recipe, repeat, fold, threshold, alignments, records, right, chosen)
 
 
 rule train_models:
@@ -17,6 +18,7 @@ rule train_models:
         models=f"{HERE}/models/{{selector}}/{{fold}}.safetensors",
         table=f"{HERE}/models/{{selector}}/{{fold}}.tsv",
         predictions=f"{HERE}/predictions/{{selector}}/{{fold}}.tsv.gz",
+        curves=f"{HERE}/cascade/{{selector}}/{{fold}}.tsv",
     log:
         f"{HERE}/logs/model.{{selector}}.{{fold}}.log",
     benchmark:
@@ -38,6 +40,7 @@ rule train_models:
         transforms=CONFIG["transforms"],
         scoring=setting("scoring"),
         data=str(DATA),
+        backend=CONFIG["alignment"]["backend"],
         inner_folds=CONFIG["inner_folds"],
         reject_error=CONFIG["reject_error"],
         reject_coverage=CONFIG["reject_coverage"],

@@ -63,7 +63,7 @@ rule measure_unknown:
         f"{HERE}/times/unknown.tsv"
     conda:
         "../envs/learning.yaml"
-    threads: 1
+    threads: lambda wildcards: CONFIG["alignment"]["threads"] if plan(wildcards).cascades() else 1
     resources:
         mem_mb=scale(BASE_MB, 30),
         runtime=minutes("measure_unknown", seconds_a_mb(costs.EVALUATED_MB)),
@@ -71,6 +71,9 @@ rule measure_unknown:
         recipes=lambda wildcards: plan(wildcards).recipes(),
         unknown=setting("unknown"),
         prefer=CONFIG["prefer"],
+        scoring=setting("scoring"),
+        data=str(DATA),
+        backend=CONFIG["alignment"]["backend"],
         code=code("unknown.py"),
     script:
         "../scripts/unknown.py"

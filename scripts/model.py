@@ -11,15 +11,16 @@ from kreinflow.evaluation.metrics import PREDICTION_COLUMNS, PROBABILITY_PREFIX
 from kreinflow.landmarks.registry import make_selector
 from kreinflow.landmarks.stage import LandmarkStage
 from kreinflow.models.choice import FIGURES_COLUMNS
+from kreinflow.models.climbed import CURVE_COLUMNS
 from kreinflow.models.factor_file import load_embedding
 from kreinflow.models.fold_models import save_fold_models
 from kreinflow.models.inner_folds import InnerFits, inner_partition
 from kreinflow.models.race import going_on
 from kreinflow.models.reject_threshold import RejectRule
-from kreinflow.models.run import open_run, predict_fold, read_landmark_table
+from kreinflow.models.run import climb_fold, open_run, predict_fold, read_landmark_table
 from kreinflow.models.training import Training
 from kreinflow.numerics import limited
-from kreinflow.scores import read_scheme, transforms_of
+from kreinflow.scores import evidence_of, read_scheme, transforms_of
 from kreinflow.sequences.partition import fold_numbers
 
 memory_mb = snakemake.resources.learning_memory_mb
@@ -49,8 +50,18 @@ with logged(snakemake.log[0]) as console, limited(snakemake.threads, memory_mb):
     )
     reject = RejectRule(params.reject_error, params.reject_coverage, params.reject_confidence)
     letters = "" if scheme is None else scheme.matrix.alphabet
+    asked = None
+    if any(recipe["cascade"] for recipe in fitted):
+        asked = run.asking(scheme, params.backend, snakemake.threads)
     training = Training(
-        landmarks, part, fits, reject, params.seed, partial(run.lifting, part, letters, params.seed)
+        landmarks,
+        part,
+        fits,
+        reject,
+        params.seed,
+        partial(run.lifting, part, letters, params.seed),
+        asked,
+        evidence_of(params.transforms, scheme),
     )
     recipes = training.train_recipes(
         fitted,
@@ -62,7 +73,8 @@ with logged(snakemake.log[0]) as console, limited(snakemake.threads, memory_mb):
     classifiers, figures = {}, []
     probabilities = (f"{PROBABILITY_PREFIX}{label}" for label in run.dataset.classes)
     nothing = pd.DataFrame(columns=[*PREDICTION_COLUMNS, *probabilities])
-    predictions = []
+    predictions, curves = [], [pd.DataFrame(columns=list(CURVE_COLUMNS))]
+    truth = run.testing_part(fold).labels
     for recipe, trained in recipes:
         name = recipe["name"]
         console.say(f"{name}: {trained.figures}")
@@ -72,8 +84,17 @@ with logged(snakemake.log[0]) as console, limited(snakemake.threads, memory_mb):
         labels = {key: recipe[key] for key in ("selector", "transform", "correction", "learner")}
         place = {"recipe": name, "repeat": repeat, "fold": number}
         figures.append(place | labels | trained.figures)
-        predictions.append(predict_fold(run, landmarks, fold, name, trained.classifier))
+        climbed = None
+        if trained.classifier.cascade is not None and len(truth):
+            climbed = climb_fold(run, landmarks, fold, trained.classifier, asked)
+            curves.append(climbed.curve(truth).assign(**place))
+        predicted = predict_fold(run, landmarks, fold, name, trained.classifier, climbed)
+        predictions.append(predicted)
+    if asked is not None:
+        console.say(f"{asked.aligned:,} pairs were aligned because cascades asked for them")
     save_fold_models(snakemake.output.models, classifiers)
     write_table(snakemake.output.table, pd.DataFrame(figures, columns=list(FIGURES_COLUMNS)))
     made = pd.concat(predictions or [nothing], ignore_index=True)
     write_table(snakemake.output.predictions, made)
+    curve = pd.concat(curves[1:] or curves, ignore_index=True)
+    write_table(snakemake.output.curves, curve[list(CURVE_COLUMNS)])

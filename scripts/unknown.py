@@ -20,7 +20,8 @@ from kreinflow.evaluation.unknown import (
 from kreinflow.landmarks.stage import read_union
 from kreinflow.models.choice import read_figures
 from kreinflow.models.fold_models import load_fold_model
-from kreinflow.models.run import objects_of, predict_unknown, read_landmark_table
+from kreinflow.models.run import asking, objects_of, predict_unknown, read_landmark_table
+from kreinflow.scores import read_scheme
 from kreinflow.sequences.dataset import read_dataset
 from kreinflow.sequences.partition import fold_numbers
 from kreinflow.sequences.unknown import is_unknown
@@ -38,6 +39,11 @@ with logged(snakemake.log[0]) as console:
         raise InputError(f"{files.records}: not the rows of {files.scores}. Delete it, run again.")
     names, prefer = [recipe["name"] for recipe in order], snakemake.params.prefer
     models = read_figures([files.models], names)
+    scheme = read_scheme(dataset, snakemake.params.scoring, snakemake.params.data)
+    asked = None
+    if scheme is not None and any(recipe["cascade"] for recipe in order):
+        sequences = [*(whole.sequences[row] for row in held), *dataset.sequences]
+        asked = asking(sequences, scheme, snakemake.params.backend, snakemake.threads)
     predictions = []
     for path, landmarks in zip(files.fold_models, files.landmarks, strict=True):
         fold, selector = Path(path).stem, Path(path).parent.name
@@ -46,9 +52,8 @@ with logged(snakemake.log[0]) as console:
         fitted = models[(models["repeat"] == repeat) & (models["fold"] == number)]
         for recipe in fitted.loc[fitted["selector"] == selector, "recipe"]:
             classifier = load_fold_model(path, recipe)
-            predictions.append(
-                predict_unknown(records, scores, union, rows, fold, recipe, classifier, objects)
-            )
+            given = records, scores, union, rows, fold, recipe, classifier, objects, asked
+            predictions.append(predict_unknown(*given))
     unknown = with_inner_choice(pd.concat(predictions, ignore_index=True), models, names, prefer)
     text = ["recipe", "id", "true", "predicted"]
     known = known_confidences(read_table(files.predictions, text, text))

@@ -124,6 +124,10 @@ class DatasetPlan:
             if recipe["lift"]
         ]
 
+    def cascades(self, selector: str | None = None) -> list[Settings]:
+        """Return the recipes with a cascade, of the data set or of one selector."""
+        return [recipe for recipe in self.recipes(selector) if recipe["cascade"]]
+
     def _learner(self, recipe: Settings) -> Learner:
         return make_learner(self.config["learners"][recipe["learner"]])
 

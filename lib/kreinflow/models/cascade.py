@@ -162,7 +162,7 @@ class Cascade:
         facing = Facing(self.records, self.transform, self.evidence, seen, ask)
         said = self.climbed(facing, self.threshold)
         raw, level, alignments = followed(said, self.threshold)
-        probabilities = softmax(np.log(np.maximum(raw, SMALLEST)) / self.temperature, axis=1)
+        probabilities = self.calibrated(raw)
         labels = probabilities.argmax(axis=1)
         asked = (Level(FIRST, 0), *self.levels)
         stage = np.array([own.stage for own in asked], dtype=np.int64)[level]
@@ -180,6 +180,10 @@ class Cascade:
             nearest,
             score,
         )
+
+    def calibrated(self, raw: FloatArray) -> FloatArray:
+        """Return the probabilities of answers, of those that the levels give."""
+        return np.asarray(softmax(np.log(np.maximum(raw, SMALLEST)) / self.temperature, axis=1))
 
     def climbed(self, facing: Facing, threshold: float = np.inf) -> list["Said"]:
         """Return what each level says of the objects that get there, level 0 the first."""

@@ -1,6 +1,7 @@
 """The files of a run that learning reads and writes; see :mod:`kreinflow.scores`."""
 
-from collections.abc import Mapping
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -10,15 +11,23 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from kreinflow.alignment.asked import align_asked
+from kreinflow.alignment.backends import SAMPLE, Agreement, backend_named, drawn_pairs
+from kreinflow.alignment.engine import pack
+from kreinflow.alignment.scoring import ScoringScheme
 from kreinflow.artifacts import open_array
 from kreinflow.errors import InputError
 from kreinflow.krein.landmark_kernel import Landmarks, TrainingPart
 from kreinflow.landmarks.selector import Selector
 from kreinflow.landmarks.stage import LandmarkStage, read_union
+from kreinflow.models.asked import NOBODY, Ask, AskedScores
+from kreinflow.models.cascade import Answers, Said
 from kreinflow.models.classifier import LandmarkClassifier
+from kreinflow.models.climbed import Climbed
+from kreinflow.models.facing import Facing
 from kreinflow.models.inner_folds import ChooseAgain
 from kreinflow.models.lifting import Lifting
-from kreinflow.numerics import FloatArray, IntArray, tile_map
+from kreinflow.numerics import TILE, FloatArray, IntArray, single_threaded, tile_map
 from kreinflow.randomness import hash_keys
 from kreinflow.scores import Scores, reverse_scores
 from kreinflow.sequences.dataset import Dataset, read_dataset
@@ -157,6 +166,10 @@ class Run:
             letters,
         )
 
+    def asking(self, scheme: ScoringScheme, backend: str, threads: int) -> AskedScores:
+        """Return the scores of distinct rows with each other; see :func:`asking`."""
+        return asking(self.dataset.sequences, scheme, backend, threads)
+
     def training_part(self, fold: str) -> TrainingPart:
         """Return the records that a fold learns from."""
         return self._part(self.partition.training(fold))
@@ -181,6 +194,50 @@ def objects_of(dataset: Dataset) -> Viewed:
         payload.residues if isinstance(payload, Sequences) else None,
         dataset.vectors,
     )
+
+
+CHECKED = 0.01
+"""Share of the pairs of a call that parasail scores too, until it has scored 1,000 in the job."""
+
+_ASKING_ROWS = TILE // 4  # objects that go up together: each may ask thousands of records
+
+
+def asking(
+    sequences: Sequence[bytes], scheme: ScoringScheme, backend: str, threads: int
+) -> AskedScores:
+    """Return the scores of sequences with each other, which are aligned when they are asked for.
+
+    Parameters
+    ----------
+    sequences : sequence of bytes
+    scheme : ScoringScheme
+    backend : str
+        As in the config. Some pairs are held against parasail; see :data:`CHECKED`.
+    threads : int
+        Scores do not depend on it.
+
+    Raises
+    ------
+    KreinflowError
+        When it is asked, if a score is not that of parasail.
+    """
+    packed, aligner = pack(sequences), backend_named(backend)
+    left = 0 if backend == "parasail" else SAMPLE
+
+    def ask(rows: IntArray, others: IntArray) -> NDArray[np.int32]:
+        nonlocal left
+        scores = align_asked(packed, rows, others, scheme, threads, aligner)
+        wanted = others >= 0
+        if most := min(left, math.ceil(CHECKED * np.count_nonzero(wanted))):
+            [(r, c)] = drawn_pairs([wanted], 0, most)
+            pairs = rows[r], others[r, c]
+            advice = "Set the alignment backend parasail."
+            agreement = Agreement(packed, *pairs, scheme, threads, advice)
+            agreement.compare(np.arange(r.size), scores[r, c])
+            left -= r.size
+        return scores
+
+    return AskedScores(ask, len(sequences), symmetric=True)
 
 
 def open_run(files: Any) -> Run:
@@ -213,10 +270,72 @@ def read_landmark_table(path: Path, dataset: Dataset) -> pd.DataFrame:
     return read_rows(path, dataset, ["class", "weight", "radius", "reached"])
 
 
+def climb_fold(
+    run: Run, landmarks: Landmarks, fold: str, classifier: LandmarkClassifier, asked: AskedScores
+) -> Climbed:
+    """Return what all levels of a cascade say of the records that a fold tests.
+
+    Parameters
+    ----------
+    run : Run
+    landmarks : Landmarks
+    fold : str
+        That tests records.
+    classifier : LandmarkClassifier
+        With a cascade.
+    asked : AskedScores
+        Of the distinct rows.
+    """
+    cascade, rows = classifier.cascade, run.dataset.rows[run.partition.testing(fold)]
+    assert cascade is not None, "a model that asks nobody"
+    parts: list[list[Said]] = []
+    with single_threaded():
+        for start in range(0, len(rows), _ASKING_ROWS):
+            own = rows[start : start + _ASKING_ROWS]
+            seen = classifier.seen(
+                np.asarray(landmarks.scores[own]),
+                landmarks.self_scores[own],
+                landmarks.lengths[own],
+                run.objects.take(own) if classifier.looks_at_objects else None,
+            )
+            ask = _of_records(asked, own, cascade.records.rows)
+            facing = Facing(cascade.records, cascade.transform, cascade.evidence, seen, ask)
+            parts.append(cascade.climbed(facing))
+    said = [
+        Said(*map(np.concatenate, zip(*level, strict=True))) for level in zip(*parts, strict=True)
+    ]
+    base = classifier.n_landmarks + int(classifier.transform.name != "raw")
+    return Climbed(cascade, said, base)
+
+
+def _of_records(asked: AskedScores, rows: IntArray, records: IntArray) -> Ask:
+    """Return what asks records by their places, for objects by theirs, of which these are rows."""
+
+    def ask(queries: IntArray, others: IntArray) -> FloatArray:
+        return asked(rows[queries], np.where(others >= 0, records[others], NOBODY))
+
+    return ask
+
+
 def predict_fold(
-    run: Run, landmarks: Landmarks, fold: str, recipe: str, classifier: LandmarkClassifier
+    run: Run,
+    landmarks: Landmarks,
+    fold: str,
+    recipe: str,
+    classifier: LandmarkClassifier,
+    climbed: Climbed | None = None,
 ) -> pd.DataFrame:
-    """Return the predictions of one classifier for the records that a fold tests."""
+    """Return the predictions of one classifier for the records that a fold tests.
+
+    Parameters
+    ----------
+    run : Run
+    landmarks : Landmarks
+    fold, recipe : str
+    classifier : LandmarkClassifier
+    climbed : Climbed, optional
+        From :func:`climb_fold`. Without it the first stage predicts.
+    """
     tested = np.flatnonzero(run.partition.testing(fold))
     rows = run.dataset.rows[tested]
 
@@ -229,8 +348,11 @@ def predict_fold(
             run.objects.take(part) if classifier.looks_at_objects else None,
         )
 
-    parts = tile_map(predict, len(rows))
-    probabilities = np.concatenate([np.empty((0, len(run.dataset.classes))), *parts])
+    if climbed is None:
+        parts = tile_map(predict, len(rows))
+        probabilities = np.concatenate([np.empty((0, len(run.dataset.classes))), *parts])
+    else:
+        probabilities, _ = climbed.at(climbed.cascade.threshold)
     classes = np.array(run.dataset.classes, dtype=object)
     repeat, number = fold_numbers(fold)
     table = pd.DataFrame(
@@ -256,6 +378,7 @@ def predict_unknown(
     recipe: str,
     classifier: LandmarkClassifier,
     objects: Viewed | None = None,
+    asked: AskedScores | None = None,
 ) -> pd.DataFrame:
     """Return the predictions of one classifier for the records held out as unknown.
 
@@ -271,6 +394,9 @@ def predict_unknown(
     classifier : LandmarkClassifier
     objects : Viewed, optional
         The distinct rows of the records as views see them.
+    asked : AskedScores, optional
+        Scores of the distinct rows of the records, and behind them those of the data set, with each
+        other: for a classifier with a cascade.
 
     Returns
     -------
@@ -280,20 +406,26 @@ def predict_unknown(
     places = np.searchsorted(union, landmark_rows)
     rows = records["row"].to_numpy(np.int64)
     own, lengths = (records[name].to_numpy(np.float64) for name in ("self_score", "length"))
-    probabilities = np.concatenate(
-        [
-            *tile_map(
-                lambda tile: classifier.predict_proba(
-                    np.asarray(scores[rows[tile]])[:, places],
-                    own[tile],
-                    lengths[tile],
-                    None if objects is None else objects.take(rows[tile]),
-                ),
-                len(rows),
-            )
+
+    def answer(tile: slice) -> Answers:
+        part, ask = rows[tile], None
+        if classifier.cascade is not None and asked is not None:
+            ask = _of_records(asked, part, len(scores) + classifier.cascade.records.rows)
+        return classifier.answer(
+            np.asarray(scores[part])[:, places],
+            own[tile],
+            lengths[tile],
+            None if objects is None else objects.take(part),
+            ask,
+        )
+
+    with single_threaded():
+        answers = [
+            answer(slice(start, start + _ASKING_ROWS))
+            for start in range(0, len(rows), _ASKING_ROWS)
         ]
-    )
-    top = probabilities.max(axis=1)
+    probabilities = np.concatenate([answer.probabilities for answer in answers])
+    rejected = np.concatenate([answer.rejected for answer in answers])
     repeat, number = fold_numbers(fold)
     return pd.DataFrame(
         {
@@ -303,7 +435,7 @@ def predict_unknown(
             "id": records["id"],
             "true": records["label"],
             "predicted": np.array(classifier.classes, dtype=object)[probabilities.argmax(axis=1)],
-            "probability": top,
-            "reject": np.where(top < classifier.reject_threshold, "yes", "no"),
+            "probability": probabilities.max(axis=1),
+            "reject": np.where(rejected, "yes", "no"),
         }
     )
