@@ -21,7 +21,13 @@ from kreinflow.models.inner_folds import InnerFits, inner_partition
 from kreinflow.models.reject_threshold import RejectRule
 from kreinflow.models.run import Run, objects_of
 from kreinflow.models.training import Training
-from kreinflow.scores import MatrixScores, open_scores, read_scheme, transforms_of
+from kreinflow.scores import (
+    MatrixScores,
+    evidence_of,
+    open_scores,
+    read_scheme,
+    transforms_of,
+)
 from kreinflow.sequences.matrix_files import MATRIX_KINDS
 from kreinflow.sequences.partition import Partition
 from kreinflow.sequences.record_vectors import with_vectors
@@ -176,8 +182,11 @@ def configuration(
     }
 
 
-def training_on(table, stage, selector, partition, config, letters=PROTEIN):
-    """The training of a stage's fold with a table of landmarks that a selector chose."""
+def training_on(table, stage, selector, partition, config, letters=PROTEIN, scheme=None):
+    """The training of a stage's fold with a table of landmarks that a selector chose.
+
+    With a scheme sequences are aligned when a cascade asks for them.
+    """
     dataset, scores, fold = stage.dataset, stage.scores, stage.fold
     rows = table["row"].to_numpy(np.int64)
     columns = scores.rectangle(np.arange(len(dataset.digests)), rows)
@@ -189,7 +198,9 @@ def training_on(table, stage, selector, partition, config, letters=PROTEIN):
     )
     seed, reject = config["seed"], RejectRule(config["reject_error"])
     lifting = partial(run.lifting, part, letters, seed)
-    return Training(landmarks, part, fits, reject, seed, lifting)
+    asked = None if scheme is None else run.asking(scheme, "auto", 1)
+    evidence = evidence_of(config["transforms"], scheme)
+    return Training(landmarks, part, fits, reject, seed, lifting, asked, evidence)
 
 
 def trained_recipe(config, data):
@@ -216,7 +227,7 @@ def trained_recipe(config, data):
     landmark_rows = table["row"].to_numpy(np.int64)
     partition = Partition(dataset.rows, np.empty((0, len(dataset.ids)), dtype=np.int64))
     letters = "" if scheme is None else scheme.matrix.alphabet
-    training = training_on(table, stage, selector, partition, config, letters)
+    training = training_on(table, stage, selector, partition, config, letters, scheme)
     landmarks, part = training.landmarks, training.part
     (entry,) = make_factors(landmarks, part, transforms, [recipe | {"lift": None}])
     trained = training.train(

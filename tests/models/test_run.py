@@ -1,15 +1,26 @@
 """What learning reads of a run, and what the models of a fold predict of its records."""
 
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
 import pytest
 
+from kreinflow.alignment.asked import align_asked
+from kreinflow.alignment.backends import Agreement
 from kreinflow.artifacts import write_array, write_table
 from kreinflow.classify.classification import classify_file
-from kreinflow.errors import InputError
-from kreinflow.models.run import objects_of, open_run, predict_fold, predict_unknown
+from kreinflow.errors import InputError, KreinflowError
+from kreinflow.models import run as models_run
+from kreinflow.models.run import (
+    asking,
+    climb_fold,
+    objects_of,
+    open_run,
+    predict_fold,
+    predict_unknown,
+)
 from kreinflow.sequences.dataset import write_dataset
 from kreinflow.sequences.row_tables import write_rows
 from sequence_pairs import rectangle
@@ -20,6 +31,11 @@ from small_inputs import configuration, lifted_model, trained_recipe, write_inpu
 def kept(tmp_path):
     """A trained recipe, the files of its run, and all scores with the union of the landmarks."""
     it = trained_recipe(configuration(write_input(tmp_path)), tmp_path)
+    return it, *run_of(it, tmp_path)
+
+
+def run_of(it, tmp_path):
+    """The files of the run of a trained recipe, all scores, and the union of the landmarks."""
     n = len(it.dataset.digests)
     union = np.union1d(it.rows, [0, 7, n - 1])
     assert len(it.rows) < len(union) < n
@@ -34,7 +50,7 @@ def kept(tmp_path):
     folds = {"id": it.dataset.ids, "group": range(records), "repeat": 0}
     write_table(files["folds"], pd.DataFrame(folds | {"fold": np.arange(records) % 3}))
     files["records"] = tmp_path / "dataset" / "records.tsv"
-    return it, SimpleNamespace(**files), scores, union
+    return SimpleNamespace(**files), scores, union
 
 
 def landmark_table(it):
@@ -151,3 +167,166 @@ def test_a_lifted_model_sees_what_the_unknown_records_are(tmp_path):
     wanted = table.loc[records["id"]]
     assert found["predicted"].tolist() == wanted["label"].tolist()
     assert found["probability"].tolist() == wanted["probability"].tolist()
+
+
+@pytest.fixture(scope="module")
+def asks(tmp_path_factory):
+    """A recipe with a cascade that asks, the run of its folds, and all scores with the union."""
+    folder = tmp_path_factory.mktemp("asks")
+    source = write_input(folder, seed=7, changed=0.7)
+    few = {"meb": {"method": "uniform", "budget": 4}}
+    config = configuration(source, recipe={"cascade": {"loss": 0}}, selectors=few)
+    it = trained_recipe(config, folder)
+    it.classifier = it.model.classifier
+    files, *more = run_of(it, folder)
+    run = open_run(files)
+    climbed = climbed_by(it, run)
+    it.threshold = float(np.median(climbed.said[0].probabilities.max(axis=1)))
+    cascade = replace(it.classifier.cascade, threshold=it.threshold, reject_threshold=0.9)
+    it.classifier = replace(it.classifier, cascade=cascade)
+    return it, run, *more
+
+
+def climbed_by(it, run, backend="auto", threads=1):
+    """What all levels say of the second fold."""
+    asked = run.asking(it.model.scheme, backend, threads)
+    return climb_fold(run, run.landmarks(landmark_table(it)), "r0f1", it.classifier, asked)
+
+
+def answers(it, scores, rows, threshold=None):
+    """What the classifier says of distinct rows, by a table of all scores."""
+    cascade, landmarks = it.classifier.cascade, it.rows
+    if threshold is not None:
+        cascade = replace(cascade, threshold=threshold)
+
+    def ask(queries, records):
+        known = cascade.records.rows[records]
+        return np.where(records >= 0, scores[rows[queries][:, None], known], -1)
+
+    lengths = it.dataset.lengths.astype(float)[rows]
+    classifier = replace(it.classifier, cascade=cascade)
+    return classifier.answer(
+        scores[rows][:, landmarks], np.diag(scores)[rows].astype(float), lengths, ask=ask
+    )
+
+
+@pytest.mark.parametrize("backend", ["auto", "parasail"])
+def test_what_is_asked_is_aligned_once(asks, backend, monkeypatch):
+    it, run, scores, _ = asks
+    aligned = []
+
+    def counting(packed, rows, others, *more):
+        aligned.extend(zip(*np.nonzero(others >= 0), strict=True))
+        return align_asked(packed, rows, others, *more)
+
+    monkeypatch.setattr(models_run, "align_asked", counting)
+    asked = run.asking(it.model.scheme, backend, 2)
+    rows, others = np.array([3, 8, 3]), np.array([[8, 20, -1], [3, 3, 21], [20, 3, 5]])
+    for _ in range(2):
+        found = asked(rows, others)
+        expected = scores[rows[:, None], others].astype(float)
+        np.testing.assert_array_equal(found, np.where(others >= 0, expected, np.nan))
+    pairs = {tuple(sorted(p)) for p in [(3, 8), (3, 20), (8, 21), (3, 3), (3, 5)]}
+    assert asked.aligned == len(aligned) == len(pairs)
+
+
+def test_a_score_that_parasail_does_not_find_ends_the_job(asks, monkeypatch):
+    it, run, *_ = asks
+
+    def wrong(*arguments):
+        return align_asked(*arguments) + 1
+
+    monkeypatch.setattr(models_run, "align_asked", wrong)
+    asked = run.asking(it.model.scheme, "auto", 1)
+    with pytest.raises(KreinflowError, match="by parasail.*Set the alignment backend parasail"):
+        asked(np.arange(5), np.arange(5, 10)[:, None])
+
+
+def test_a_job_checks_a_thousand_pairs_at_most(asks, monkeypatch):
+    it, run, *_ = asks
+    checked = []
+
+    class Counting(Agreement):
+        def __init__(self, packed, left, right, *more):
+            checked.append(len(left))
+            super().__init__(packed, left, right, *more)
+
+    monkeypatch.setattr(models_run, "Agreement", Counting)
+    monkeypatch.setattr(models_run, "SAMPLE", 7)
+    monkeypatch.setattr(models_run, "CHECKED", 0.1)
+    asked = run.asking(it.model.scheme, "auto", 1)
+    for row in range(4):
+        asked(np.array([row]), np.arange(4, 30)[None, :])
+    assert checked == [3, 3, 1]
+
+
+def test_a_fold_answers_through_the_cascade(asks, monkeypatch):
+    it, run, scores, _ = asks
+    landmarks, fold = run.landmarks(landmark_table(it)), "r0f1"
+    climbed = climbed_by(it, run)
+    table = predict_fold(run, landmarks, fold, "one", it.classifier, climbed)
+    rows = it.dataset.rows[1::3]
+    expected = answers(it, scores, rows)
+    assert 0 < (expected.stage > 0).sum() < len(rows), "some ask, and others do not"
+    probabilities = table[[f"p_{label}" for label in it.dataset.classes]].to_numpy()
+    np.testing.assert_array_equal(probabilities, expected.probabilities)
+    first = predict_fold(run, landmarks, fold, "one", it.classifier)
+    assert not table.equals(first)
+    monkeypatch.setattr(models_run, "_ASKING_ROWS", 3)
+    in_parts = climbed_by(it, run, "parasail", 2)
+    for one, other in zip(climbed.said, in_parts.said, strict=True):
+        for a, b in zip(one, other, strict=True):
+            np.testing.assert_array_equal(a, b)
+
+
+def test_the_curve_of_a_fold_is_what_each_threshold_gives(asks):
+    it, run, scores, _ = asks
+    asked = run.asking(it.model.scheme, "auto", 1)
+    landmarks = run.landmarks(landmark_table(it))
+    climbed = climb_fold(run, landmarks, "r0f1", it.classifier, asked)
+    rows = it.dataset.rows[1::3]
+    truth = run.testing_part("r0f1").labels
+    before = asked.aligned
+    curve = climbed.curve(truth)
+    base = len(it.rows) + 1
+    for threshold, alignments, records, right, chosen in curve.itertuples(index=False):
+        found = answers(it, scores, rows, threshold)
+        probabilities, of_each = climbed.at(threshold)
+        np.testing.assert_array_equal(probabilities, found.probabilities)
+        np.testing.assert_array_equal(of_each, base + found.alignments)
+        assert alignments == pytest.approx(of_each.mean())
+        assert (records, right) == (len(rows), (probabilities.argmax(axis=1) == truth).sum())
+        assert chosen == ("yes" if threshold == it.threshold else "no")
+    assert curve["threshold"].is_monotonic_increasing
+    assert curve["alignments"].is_monotonic_increasing
+    assert curve["threshold"].iloc[[0, -1]].tolist() == [0, 2]
+    assert (curve["chosen"] == "yes").sum() == 1
+    assert curve["alignments"].iloc[0] == base
+    assert asked.aligned == before, "a curve asks for nothing more"
+
+
+def test_unknown_records_are_answered_through_the_cascade(asks, monkeypatch):
+    """Here they are some of the data set, and the records of the cascade all of it."""
+    it, _, scores, union = asks
+    held = np.array([2, 11, 25])
+    rows = np.array([1, 0, 1, 2])
+    records = pd.DataFrame(
+        {
+            "id": list("pqrs"),
+            "label": "new",
+            "row": rows,
+            "length": it.dataset.lengths[held][rows],
+            "self_score": np.diag(scores)[held][rows],
+        }
+    )
+    sequences = [*(it.dataset.sequences[row] for row in held), *it.dataset.sequences]
+    expected = answers(it, scores, held[rows])
+    assert (expected.stage > 0).any()
+    given = records, scores[held][:, union], union, it.rows, "r0f2", "one", it.classifier, None
+    for size in (1000, 3):
+        monkeypatch.setattr(models_run, "_ASKING_ROWS", size)
+        asked = asking(sequences, it.model.scheme, "auto", 1)
+        table = predict_unknown(*given, asked)
+        np.testing.assert_array_equal(table["probability"], expected.probabilities.max(axis=1))
+        assert table["reject"].tolist() == np.where(expected.rejected, "yes", "no").tolist()
+    assert asked.aligned > 0
