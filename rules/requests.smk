@@ -10,6 +10,12 @@ import safetensors
 from kreinflow import costs
 from kreinflow.alignment.scoring import by_parasail
 from kreinflow.artifacts import read_json
+from kreinflow.cascade_costs import (
+    asked_pairs,
+    cascade_mb,
+    cascade_seconds,
+    unknown_asked_pairs,
+)
 from kreinflow.competitors.words import INNER_FOLDS, LEARNER, LIFT, WordsAlone
 from kreinflow.costs import BASE_MB, Seconds
 from kreinflow.errors import InputError
@@ -260,20 +266,41 @@ def factor_seconds(wildcards, input):
     return costs.dataset_seconds(statistics) + len(factors) * one
 
 
+def cascades_mb(wildcards, input):
+    own, inner = plan(wildcards).cascades(wildcards.selector), CONFIG["inner_folds"]
+    given = statistics_of(input), landmarks_of(input), inner, tested_share(wildcards)
+    return len(own) * cascade_mb(*given) if own else 0
+
+
+def cascades_seconds(wildcards, input):
+    statistics, tested = statistics_of(input), tested_share(wildcards)
+    seconds, own = Seconds(), plan(wildcards).cascades(wildcards.selector)
+    for recipe in own:
+        lengths = len(recipe["views"]["words"] or ())
+        given = landmarks_of(input), lengths, CONFIG["inner_folds"], tested
+        seconds += cascade_seconds(statistics, *given)
+    pairs = len(own) * asked_pairs(statistics, tested)
+    return seconds + aligned_seconds(wildcards, input, pairs)
+
+
 def training_mb(wildcards, input):
     learners, most = plan(wildcards).learners(wildcards.selector), CONFIG["learning"]["memory_mb"]
-    return costs.learning_mb(
-        statistics_of(input),
-        landmarks_of(input),
-        most if all(learner.by_tiles for learner in learners) else None,
-        learners,
-        tested_share(wildcards),
-    ) + max(
-        (
-            lifted_mb(statistics_of(input), recipe, most if recipe.learner.by_tiles else None)
-            for recipe in plan(wildcards).lifted(wildcards.selector)
-        ),
-        default=0,
+    return (
+        costs.learning_mb(
+            statistics_of(input),
+            landmarks_of(input),
+            most if all(learner.by_tiles for learner in learners) else None,
+            learners,
+            tested_share(wildcards),
+        )
+        + cascades_mb(wildcards, input)
+        + max(
+            (
+                lifted_mb(statistics_of(input), recipe, most if recipe.learner.by_tiles else None)
+                for recipe in plan(wildcards).lifted(wildcards.selector)
+            ),
+            default=0,
+        )
     )
 
 
@@ -282,7 +309,7 @@ def training_seconds(wildcards, input):
         lifted_seconds(statistics_of(input), landmarks_of(input), recipe, CONFIG["inner_folds"])
         for recipe in plan(wildcards).lifted(wildcards.selector)
     ]
-    return sum(lifted, Seconds()) + costs.training_seconds(
+    return sum(lifted, cascades_seconds(wildcards, input)) + costs.training_seconds(
         statistics_of(input),
         landmarks_of(input),
         plan(wildcards).learners(wildcards.selector),
@@ -300,6 +327,23 @@ def unknown_seconds(wildcards, input):
 def unknown_mb(wildcards, input):
     most = CONFIG["alignment"]["memory_mb"]
     return reading_memory(wildcards, input) + costs.scores_mb(unknown_pairs(input), most)
+
+
+def unknown_asked(wildcards, input):
+    """Pairs of records held out as unknown with those that they ask."""
+    models = len(plan(wildcards).cascades()) * (len(plan(wildcards).folds) - 1)
+    return unknown_asked_pairs(statistics_of(input), models) if models else 0
+
+
+def measuring_seconds(wildcards, input):
+    evaluated = Seconds(costs.EVALUATED_MB * present_mb(input))
+    pairs = unknown_asked(wildcards, input)
+    return evaluated + (aligned_seconds(wildcards, input, pairs) if pairs else Seconds())
+
+
+def measuring_mb(wildcards, input):
+    pairs = unknown_asked(wildcards, input)
+    return BASE_MB + 30 * present_mb(input) + costs.PAIR_BYTES * pairs / 1e6
 
 
 def map_seconds(wildcards, input):

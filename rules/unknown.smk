@@ -45,7 +45,7 @@ rule measure_unknown:
         unpack(unknown_files),
         records=f"{HERE}/unknown/records.tsv",
         scores=f"{HERE}/unknown/scores.npy",
-        dataset=f"{HERE}/dataset/summary.json",
+        summary=f"{HERE}/dataset/summary.json",
         union=f"{HERE}/columns/landmarks.tsv",
         predictions=f"{HERE}/evaluation/predictions.tsv.gz",
         models=f"{HERE}/evaluation/models.tsv",
@@ -65,8 +65,8 @@ rule measure_unknown:
         "../envs/learning.yaml"
     threads: lambda wildcards: CONFIG["alignment"]["threads"] if plan(wildcards).cascades() else 1
     resources:
-        mem_mb=scale(BASE_MB, 30),
-        runtime=minutes("measure_unknown", seconds_a_mb(costs.EVALUATED_MB)),
+        mem_mb=megabytes(measuring_mb),
+        runtime=minutes("measure_unknown", measuring_seconds),
     params:
         recipes=lambda wildcards: plan(wildcards).recipes(),
         unknown=setting("unknown"),

@@ -31,7 +31,7 @@ with logged(snakemake.log[0]) as console:
     whole = read_dataset(Path(files.unknown_records).parent)
     held = np.unique(whole.rows[is_unknown(whole, snakemake.params.unknown)])
     objects = objects_of(whole).take(held)
-    dataset = read_dataset(Path(files.dataset).parent)
+    dataset = read_dataset(Path(files.summary).parent)
     text = ["id", "label"]
     records = read_table(files.records, text, text, ["row", "length"], ["self_score"])
     scores, union = open_array(files.scores, 2), read_union([files.union], dataset)

@@ -61,21 +61,31 @@ def lifted_seconds(
     columns: that of all is counted 1 + F s and 1 + F s^3 times, s = 1 - 1/F.
     """
     n, classes = records(statistics), len(statistics["class_sizes"])
-    p, length = min(recipe.inducing, n), float(statistics["lengths"].get("mean", 0))
+    p = min(recipe.inducing, n)
     seen = 1 - 1 / inner_folds
     kernels, fits = 1 + inner_folds * seen, 1 + inner_folds * seen**3
     choices = len(recipe.learner.choices(p))
     tried = TRY * TRIES[min(recipe.views, 2)] * (min(TRIED, n) / TRIED) ** 3
     cubes = LIFTED_CUBE * p**3 * (1 + (fits - 1) * choices)
-    shared = recipe.lengths * WORDS_RESIDUE * n * length
-    if recipe.lengths:
-        shared += n * p * (WORDS_PAIR + WORDS_CELL * length**2) * kernels
-    shared += n * p * (LIFTED_ENTRY + LIFTED_SCORE * landmarks) * kernels
+    words = words_seconds(statistics, recipe.lengths, n, n * p * kernels)
+    shared = n * p * (LIFTED_ENTRY + LIFTED_SCORE * landmarks) * kernels
     shared += LIFTED_PRODUCT * n * p**2 * fits
-    seconds = Seconds(tried + cubes, shared) + (choices + 1) * decision_seconds(n, p, classes)
+    seconds = Seconds(tried + cubes, shared) + words
+    seconds += (choices + 1) * decision_seconds(n, p, classes)
     if recipe.learner.needs_factor:
         seconds += fits * (factor_seconds(n, p) + fit_seconds(recipe.learner, n, p, classes))
     return seconds
+
+
+def words_seconds(statistics: Statistics, lengths: int, n: float, pairs: float) -> Seconds:
+    """Return the seconds of the words of n records, and of some pairs that are compared by them.
+
+    ``lengths`` is the number of the lengths of words, 0 for none.
+    """
+    length = float(statistics["lengths"].get("mean", 0))
+    found = lengths * WORDS_RESIDUE * n * length
+    compared = pairs * (WORDS_PAIR + WORDS_CELL * length**2)
+    return Seconds(shared=found + compared if lengths else 0.0)
 
 
 def lifted_mb(statistics: Statistics, recipe: Lifted, tiled_mb: float | None) -> float:

@@ -98,6 +98,8 @@ class AskedScores:
         return np.asarray(self._keys[places] == keys)
 
     def _add(self, keys: IntArray, scores: FloatArray) -> None:
-        every = np.concatenate([self._keys, keys])
-        self._keys, first = np.unique(every, return_index=True)
-        self._scores = np.concatenate([self._scores, scores])[first]
+        keys, first = np.unique(keys, return_index=True)
+        new = ~self._known(keys)
+        places = np.searchsorted(self._keys, keys[new])
+        self._keys = np.insert(self._keys, places, keys[new])
+        self._scores = np.insert(self._scores, places, scores[first][new])

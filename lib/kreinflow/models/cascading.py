@@ -41,12 +41,19 @@ _FEATURES = 2_000_000  # numbers of one feature of them: with many classes there
 BLOCKS = 200
 """Alignments at most for the machines of pairs, for each record of the training part."""
 
-_MEMBERS = 2000  # of the two classes of a machine, at most
+MEMBERS = 2000
+"""Records of the two classes of a machine, at most."""
+
 _CONFUSED = 0.5  # records of a pair of classes that change places, as the first stage expects
 _SHRINKAGE = 1e-3  # of the squared weights of a level, against the mean log loss
 
 THRESHOLDS = (0.0, *(1 / (1 + np.exp(-np.linspace(-1, 12, 157)))).tolist(), 2.0)
 """That are tried: from the first stage alone to everything asked."""
+
+
+def sample_size(n_records: int, n_classes: int) -> int:
+    """Return how many records a cascade is learned and measured on, at most."""
+    return min(n_records, SAMPLE, max(300, _FEATURES // n_classes))
 
 
 @dataclass(frozen=True)
@@ -293,7 +300,7 @@ class _HeldOut:
     def __init__(self, fit: CascadeFit) -> None:
         self._of = fit
         part, fits = fit.part, fit.fits
-        most = min(SAMPLE, max(300, _FEATURES // len(part.classes)))
+        most = sample_size(len(part.rows), len(part.classes))
         order = np.argsort(fit.lifting.keys[part.rows[fits.measured]], kind="stable")
         chosen = np.sort(order[:most])
         usable = {fold: len(fits.landmarks(fit.landmarks, part, fold).rows) > 1 for fold in fits}
@@ -391,7 +398,7 @@ class _HeldOut:
         pairs = np.array([*combinations(range(len(sizes)), 2)], dtype=np.int64).reshape(-1, 2)
         low, high = pairs.T
         use = np.round(mass[low, high] / np.maximum(1, sizes[low] * sizes[high]), 12)
-        fits = (mass[low, high] >= _CONFUSED) & (sizes[low] + sizes[high] <= _MEMBERS)
+        fits = (mass[low, high] >= _CONFUSED) & (sizes[low] + sizes[high] <= MEMBERS)
         for number in np.argsort(-use, kind="stable").tolist():
             if not fits[number]:
                 continue
