@@ -387,7 +387,7 @@ def ours_seconds(wildcards, input):
 
 
 def classification_seconds(wildcards, input):
-    """By the landmarks in the model, whose header alone is read."""
+    """By the alignments of a query, of which the header of the model tells: all that is read."""
     Path(input.model).stat()  # as in summary_of
     new = Path(input.new)
     mb = new.stat().st_size / 1e6 * (costs.UNPACKED if new.suffix == ".gz" else 1)
@@ -395,6 +395,7 @@ def classification_seconds(wildcards, input):
         with safetensors.safe_open(input.model, framework="numpy") as file:
             header = json.loads(file.metadata()["kreinflow"])["header"]
             kernel, scheme = header["kernel"], header["scheme"]
+            needed = float(header["about"]["training"].get("alignments_per_query", 0))
             shapes = {name: file.get_slice(name).get_shape() for name in file.keys()}
     except (safetensors.SafetensorError, OSError, ValueError, KeyError, TypeError):
         return Seconds()  # the job will say what is wrong with it
@@ -408,7 +409,10 @@ def classification_seconds(wildcards, input):
     both = CONFIG["classify"].get(wildcards.name, {}).get("strand") == "both"
     # Without a scheme it is the model of a matrix, and has no residues.
     alone = bool(scheme) and by_parasail(CONFIG["alignment"]["backend"], scheme["mode"])
-    return costs.classification_seconds(2 * mb if both else mb, landmarks, residues, alone)
+    # A cascade aligns more than landmarks.
+    more = max(1, needed / landmarks) if landmarks else 1
+    aligned = more * landmarks, more * residues
+    return costs.classification_seconds(2 * mb if both else mb, *aligned, alone)
 
 
 def of_all_methods(ending):

@@ -381,7 +381,7 @@ def training_seconds(
 
 
 def classification_seconds(
-    text_mb: float, landmarks: int, residues: int, by_parasail: bool = False
+    text_mb: float, landmarks: float, residues: float, by_parasail: bool = False
 ) -> Seconds:
     """Return the seconds of classifying new sequences.
 
@@ -389,9 +389,10 @@ def classification_seconds(
     ----------
     text_mb : float
         Megabytes of them, unpacked; twice if both strands are aligned.
-    landmarks : int
-    residues : int
-        Of all landmarks together.
+    landmarks : float
+        Alignments of one of them, in the mean.
+    residues : float
+        Of all that it is aligned with.
     by_parasail : bool
         See :func:`alignment_seconds`.
     """

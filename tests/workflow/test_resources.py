@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import yaml
 
-from kreinflow import costs
+from kreinflow import cascade_costs, costs
 from kreinflow.artifacts import write_array, write_arrays, write_json
 from kreinflow.competitors.words import INNER_FOLDS, LEARNER, LIFT
 from kreinflow.configuration import complete_configuration
@@ -74,7 +74,12 @@ print(json.dumps([scripts, answers, groups]))
 
 CONFIG = SMALL | {
     # Of the learners with the selector uniform one needs all rows at once.
-    "recipes": [*SMALL["recipes"], {"name": "svc", "selector": "uniform", "learner": "svc"}],
+    "selectors": SMALL["selectors"] | {"asking": {"method": "uniform", "budget": 9}},
+    "recipes": [
+        *SMALL["recipes"],
+        {"name": "svc", "selector": "uniform", "learner": "svc"},
+        {"name": "asks", "selector": "asking", "learner": "nearest", "cascade": {}},
+    ],
 }
 STATISTICS = {
     "distinct": 100_000,
@@ -93,6 +98,7 @@ COMPONENTS = {k: int(v) for k, v in (line.split("=") for line in PROFILE["group-
 FOLD = {"fold": "r0f0"}
 BLAST, WORDS = FOLD | {"competitor": "blast"}, FOLD | {"competitor": "words"}
 MEB, UNIFORM = FOLD | {"selector": "meb"}, FOLD | {"selector": "uniform"}
+ASKING = FOLD | {"selector": "asking"}
 MEGABYTES = 150  # of the inputs
 
 QUESTIONS = {
@@ -121,12 +127,17 @@ QUESTIONS = {
     "training_by_tiles": ("train_models", "mem_mb", MEB, "table"),
     "training_with_all_rows": ("train_models", "mem_mb", UNIFORM, "table"),
     "training_in_a_group_that_chooses": ("train_models", "mem_mb", UNIFORM, "unchosen"),
+    "training_that_asks": ("train_models", "runtime", ASKING, "table"),
+    "training_that_asks_memory": ("train_models", "mem_mb", ASKING, "table"),
+    "unknown_that_ask": ("measure_unknown", "runtime", {}, "table", 1, 2),
+    "unknown_that_ask_memory": ("measure_unknown", "mem_mb", {}, "table"),
     "gathering_vectors": ("gather_columns", "runtime", {}, "vectors"),
     "gathering_strings": ("gather_columns", "runtime", {}, "strings"),
     "selection_vectors": ("select_landmarks", "runtime", UNIFORM, "vectors"),
     "unknown_strings": ("score_unknown", "runtime", {}, "strings"),
     "new": ("classify_new", "runtime", {"name": "x"}, "new", 1, 4),
     "new_turned": ("classify_new", "runtime", {"name": "turned"}, "new", 1, 4),
+    "new_asking": ("classify_new", "runtime", {"name": "x"}, "new_asking", 1, 4),
     "new_packed": ("classify_new", "runtime", {"name": "x"}, "new_packed", 1, 4),
     "new_vectors": ("classify_new", "runtime", {"name": "x"}, "new_vectors", 1, 4),
     "evaluation": ("evaluate", "runtime", {}, "table", 3),
@@ -134,9 +145,11 @@ QUESTIONS = {
 }
 
 
-def write_model(path, kernel, **arrays):
+def write_model(path, kernel, alignments=None, **arrays):
     """Write what is read of a model to know how long it takes."""
-    write_arrays(path, "kreinflow model 2", {"kernel": kernel, "scheme": None}, arrays)
+    training = {} if alignments is None else {"alignments_per_query": alignments}
+    header = {"kernel": kernel, "scheme": None, "about": {"training": training}}
+    write_arrays(path, "kreinflow model 2", header, arrays)
 
 
 @pytest.fixture(scope="module")
@@ -153,7 +166,9 @@ def ask(tmp_path_factory):
         file.truncate(LETTERS * MEASURED["distinct"])
     residues = np.zeros(MANY * 350, np.uint8)
     ends = np.arange(1, MANY + 1, dtype=np.int64) * 350
-    write_model(folder / "aligned.model", None, landmark_residues=residues, landmark_ends=ends)
+    landmarks = {"landmark_residues": residues, "landmark_ends": ends}
+    write_model(folder / "aligned.model", None, **landmarks)
+    write_model(folder / "asking.model", None, MANY + 1 + MANY / 2, **landmarks)
     write_model(
         folder / "vectors.model",
         {"name": KERNELS["vectors"]},
@@ -182,6 +197,7 @@ def ask(tmp_path_factory):
         kinds[name] = summary | {"landmarks": [few, many]}
     for name, model, new in (
         ("new", "aligned", "new.fasta"),
+        ("new_asking", "asking", "new.fasta"),
         ("new_packed", "aligned", "new.fasta.gz"),
         ("new_vectors", "vectors", "new.fasta"),
     ):
@@ -285,13 +301,15 @@ def test_scores_of_a_kernel_are_asked_for_where_they_are_computed(asked):
 
 
 def test_classification_is_asked_for_by_the_landmarks_of_the_model(asked):
-    """100 MB are 10^8 residues; packed ones are four times as many."""
+    """100 MB are 10^8 residues; packed ones are four times as many. Cascades align more."""
     aligned = 1e8 / 350 * MANY * (3e-8 + 4e-11 * 350**2)
     one, both, packed = (
         costs.minutes(Seconds(times * 50, times * aligned), threads=4) for times in (1, 2, 4)
     )
     assert [asked[f"new{x}"] for x in ("", "_turned", "_packed")] == [one, both, packed]
     assert one > 30
+    more = (MANY + 1 + MANY / 2) / MANY
+    assert asked["new_asking"] == costs.minutes(Seconds(50, more * aligned), threads=4) > one
     kernel = {"name": KERNELS["vectors"]}
     seconds = costs.comparison_seconds(100, MANY, FEATURES, kernel)
     assert asked["new_vectors"] == costs.minutes(seconds, threads=4)
@@ -307,6 +325,23 @@ def test_training_is_asked_for_by_its_own_landmarks_recipes_and_fits(asked):
     names = ("training", "training_of_few", "training_of_all")
     assert [asked[name] for name in names] == [costs.minutes(s) for s in seconds]
     assert asked["training_of_few"] < asked["training"] / 2
+
+
+def test_what_cascades_ask_is_aligned_where_models_are_trained_and_the_unknown_are_measured(asked):
+    learners, tested = [make_learner({"method": "nearest_landmark"})], 1 / 2
+    pairs = cascade_costs.asked_pairs(STATISTICS, tested)
+    seconds = costs.training_seconds(STATISTICS, MANY, learners, 3, tested)
+    seconds += cascade_costs.cascade_seconds(STATISTICS, MANY, 0, 3, tested)
+    seconds += costs.alignment_seconds(STATISTICS, pairs)
+    assert asked["training_that_asks"] == costs.minutes(seconds)
+    mb = costs.learning_mb(STATISTICS, MANY, 2048, learners, tested)
+    mb += cascade_costs.cascade_mb(STATISTICS, MANY, 3, tested)
+    assert asked["training_that_asks_memory"] == int(mb)
+    pairs = cascade_costs.unknown_asked_pairs(STATISTICS, 2)
+    seconds = Seconds(costs.EVALUATED_MB * MEGABYTES) + costs.alignment_seconds(STATISTICS, pairs)
+    assert asked["unknown_that_ask"] == costs.minutes(seconds, threads=2)
+    mb = costs.BASE_MB + 30 * MEGABYTES + costs.PAIR_BYTES * pairs / 1e6
+    assert asked["unknown_that_ask_memory"] == int(mb)
 
 
 def test_memory_follows_the_data_and_the_attempt(asked):
