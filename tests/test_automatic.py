@@ -1,6 +1,7 @@
 """The automatic choice: what it may cost, and that it looks at no record that is tested."""
 
 from dataclasses import replace
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ from kreinflow.landmarks.budgets import landmarks_wanted, pairs_with
 from kreinflow.landmarks.registry import make_selector
 from kreinflow.landmarks.stage import LandmarkStage, training_parts
 from kreinflow.learners.registry import LEARNERS
+from kreinflow.models.asked import AskedScores
 from kreinflow.models.choice import choose_recipe
 from kreinflow.scores import MatrixScores, transforms_of
 from kreinflow.sequences.partition import Partition
@@ -44,7 +46,7 @@ def inner_figures(K, codes, fold):
     dataset = replace(dataset_of(codes, Sequences((b"M" * 80,) * N)), classes=("a", "b", "c", "d"))
     scores = MatrixScores(K)
     transforms = transforms_of(
-        ["log", "sqrt", "normalised", "evalue"],
+        ["log", "normalised", "evalue"],
         {**CONFIG["transforms"], "evalue": {"lambda": 0.267, "K": 0.041}},
         None,
     )
@@ -57,6 +59,8 @@ def inner_figures(K, codes, fold):
     figures = []
     for name, table in tables.items():
         training = training_on(table, stage, CONFIG["selectors"][name], PARTITION, CONFIG)
+        asked = AskedScores(lambda rows, others: K[rows[:, None], others], N, symmetric=True)
+        training = replace(training, asked=asked, evidence=transforms["evalue"])
         own = [recipe for recipe in CONFIG["recipes"] if recipe["selector"] == name]
         recipes = training.train_recipes(own, CONFIG["learners"], transforms, factorless)
         figures += [{"recipe": r["name"], **trained.figures} for r, trained in recipes]
@@ -111,9 +115,9 @@ def test_there_are_landmarks_for_every_size_within_the_alignments(n, k):
         name: landmarks_wanted(selector["budget"], training, classes=50, objects=n, parts=parts)
         for name, selector in CONFIG["selectors"].items()
     }
-    assert list(wanted) == ["few", "some", "many"]
+    assert list(wanted) == ["fewer", "few", "some", "many"]
     assert min(wanted.values()) >= min(50, training)
-    assert wanted["few"] <= wanted["some"] <= wanted["many"] <= training
+    assert wanted["fewer"] <= wanted["few"] <= wanted["some"] <= wanted["many"] <= training
     limit = 0.9 * CONFIG["auto"]["alignments"]
     assert pairs_with(min(wanted["many"] * parts, n), n) <= limit, "few and some are among them"
     if n * (n - 1) / 2 <= limit:
@@ -126,7 +130,7 @@ def test_there_are_landmarks_for_every_size_within_the_alignments(n, k):
     ids=lambda kind: kind.prefix,
 )
 @pytest.mark.parametrize("seed", range(4))
-def test_few_landmarks_are_among_some_and_these_among_many(kind, seed):
+def test_landmarks_of_each_set_are_among_those_of_the_next(kind, seed):
     """In each training part; the candidates that they are chosen by are the same for all."""
     K, codes = made_up(seed)
     if kind is automatic.ASYMMETRIC:
@@ -138,10 +142,27 @@ def test_few_landmarks_are_among_some_and_these_among_many(kind, seed):
     for fold in [*PARTITION.names, "all"]:
         training, parts = PARTITION.training(fold), training_parts(PARTITION)
         stage = LandmarkStage(dataset, MatrixScores(K), transforms, seed, training, fold, parts)
-        few, some, many = (
+        sets = [
             set(stage.select(make_selector(settings))["row"]) for settings in selectors.values()
-        )
-        assert few < some < many <= set(np.flatnonzero(training))
+        ]
+        assert all(smaller < larger for smaller, larger in pairwise(sets))
+        assert sets[-1] <= set(np.flatnonzero(training))
+        assert len(sets) == (4 if kind.lines is automatic.OF_SEQUENCES else 3)
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [automatic.SEQUENCES, automatic.NUCLEOTIDES, automatic.GLOBAL, automatic.GIVEN],
+    ids=lambda kind: kind.prefix,
+)
+def test_cascades_are_tried_where_sequences_are_aligned(kind):
+    recipes = automatic.comparison([kind], 10_000)["recipes"]
+    asking = [recipe["selector"] for recipe in recipes if "cascade" in recipe]
+    aligned = kind is not automatic.GIVEN
+    assert asking == [
+        f"{kind.prefix}{name}" for name in (("fewer", "few", "some") if aligned else ())
+    ]
+    assert len({recipe["name"] for recipe in recipes}) == len(recipes) == len(kind.lines)
 
 
 def test_many_diverse_members_of_two_classes_have_more_landmarks_than_enclosing_balls_find():

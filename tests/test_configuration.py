@@ -516,7 +516,7 @@ def test_the_alignments_of_an_automatic_choice_are_those_of_its_largest_set_of_l
     bare = {"datasets": {"mine": {"source": FASTA}}, "auto": {"alignments": 1_000_000}}
     selectors = complete_configuration(bare)["selectors"]
     paid = [selector["budget"]["alignments"] for selector in selectors.values()]
-    assert paid == [900_000] * 3
+    assert paid == [900_000] * 4
 
 
 def test_nucleotides_have_scores_of_their_own():

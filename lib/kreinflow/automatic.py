@@ -1,8 +1,9 @@
 """The comparison that is made when a config names no recipes: what ``auto`` stands for.
 
-Everything is chosen by the inner folds, as between any recipes. A few score transforms and
-learners share three sets of landmarks, each of which holds the one before; what was never ahead on
-simulated families is not among them (``docs/own-fasta.md`` has the figures).
+Everything is chosen by the inner folds, as between any recipes. A few recipes share sets of
+landmarks, each of which holds the one before; what was never ahead on simulated families is not
+among them (``docs/own-fasta.md`` has the figures). Of sequences cascades over few landmarks are
+tried beside more landmarks.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -17,6 +18,7 @@ SHARE = 0.9
 """Part of the alignments that is for landmarks; what is left is for the candidates."""
 
 LANDMARKS: Mapping[str, Mapping[str, float]] = {
+    "fewer": {"share": 0.05, "most": 60},
     "few": {"share": 0.1, "most": 120},
     "some": {"share": 0.25, "most": 500},
     "many": {"most": 4000},
@@ -38,8 +40,53 @@ LEARNERS: Mapping[str, Mapping[str, Any]] = {
 """SF-LSM gives each class the same weight: with that of its records small classes are lost. Neither
 needs a factor, so no eigenvalues are computed."""
 
-LIFTED = "lifted"
-"""SF-LSM on a Gaussian kernel of the scores and the views together."""
+LIFTED, CASCADE = "lifted", "cascade"
+"""SF-LSM on a Gaussian kernel of the scores and the views together, and a cascade above that."""
+
+LOSS = 0.001
+"""What a cascade may lose of accuracy."""
+
+
+class Line(NamedTuple):
+    """A recipe of the comparison.
+
+    Parameters
+    ----------
+    landmarks : str
+        A name of :data:`LANDMARKS`.
+    how : str
+        A name of :data:`LEARNERS`, :data:`LIFTED` or :data:`CASCADE`.
+    transform : str
+        The first of the kind, if it is left out. A kind that lacks it has no such recipe.
+    """
+
+    landmarks: str
+    how: str
+    transform: str = ""
+
+
+OF_SEQUENCES = (
+    Line("fewer", CASCADE),
+    Line("few", LIFTED),
+    Line("few", CASCADE),
+    Line("some", LIFTED),
+    Line("some", CASCADE),
+    Line("many", LIFTED),
+    Line("many", "sf-lsm"),
+    Line("many", "nearest", "normalised"),
+)
+"""What is tried where sequences are aligned."""
+
+OF_OTHERS = (
+    Line("few", LIFTED),
+    Line("few", "sf-lsm"),
+    Line("some", LIFTED),
+    Line("some", "sf-lsm"),
+    Line("many", LIFTED),
+    Line("many", "sf-lsm"),
+    Line("many", "nearest"),
+)
+"""What is tried elsewhere: nobody can be asked."""
 
 
 class Kind(NamedTuple):
@@ -52,7 +99,9 @@ class Kind(NamedTuple):
     selection : str
         The transform that landmarks are chosen by.
     transforms : tuple of str
-        Those that are compared, the one that is compared most first.
+        Those that may be compared, the one that is compared most first.
+    lines : tuple of Line
+        The recipes.
     symmetric : bool
         Whether scores have no direction. If they have one, landmarks are drawn uniformly, as in
         schleif2015epcvm: other ways need a symmetric kernel.
@@ -65,22 +114,21 @@ class Kind(NamedTuple):
     prefix: str
     selection: str
     transforms: tuple[str, ...]
+    lines: tuple[Line, ...] = OF_SEQUENCES
     symmetric: bool = True
     words: tuple[int, ...] = ()
     vectors: bool = False
 
 
 WORDS = (1, 2, 3)
-SEQUENCES = Kind("", "log", ("log", "sqrt", "normalised", "evalue"), words=WORDS)
-OWN_MATRIX = Kind("own-", "log", ("log", "sqrt", "normalised"), words=WORDS)
-"""Some substitution matrices of users' own have no expected values."""
+SEQUENCES = Kind("", "log", ("log", "normalised"), words=WORDS)
 NUCLEOTIDES = Kind("nucleotide-", *SEQUENCES[1:3], words=(1, 2, 3, 4))
 """Four letters make few words, so longer ones are looked at too."""
 GLOBAL = Kind("global-", "normalised", ("normalised",), words=WORDS)
 """Scores of global and semiglobal alignments can be negative, which others do not take."""
-GIVEN = Kind("given-", "raw", ("raw",))
+GIVEN = Kind("given-", "raw", ("raw",), OF_OTHERS)
 """A matrix, or a kernel of vectors."""
-ASYMMETRIC = Kind("asymmetric-", "raw", ("raw",), symmetric=False)
+ASYMMETRIC = Kind("asymmetric-", "raw", ("raw",), OF_OTHERS, symmetric=False)
 """A matrix whose scores have a direction."""
 
 
@@ -105,8 +153,10 @@ def comparison(kinds: Iterable[Kind], alignments: int) -> dict[str, Any]:
     for kind in dict.fromkeys(kinds):
         chosen = {"transform": kind.selection, "candidates": CANDIDATES}
         way = {"method": "kmeans++", **chosen} if kind.symmetric else {"method": "uniform"}
+        wanted = {line.landmarks for line in kind.lines}
         for name, budget in LANDMARKS.items():
-            selectors[kind.prefix + name] = {**way, "budget": {**budget, **paid}}
+            if name in wanted:
+                selectors[kind.prefix + name] = {**way, "budget": {**budget, **paid}}
         recipes += _recipes(kind)
     return {
         "selectors": selectors,
@@ -139,28 +189,25 @@ def fits(
 
 
 def _recipes(kind: Kind) -> list[dict[str, Any]]:
-    first, *others = kind.transforms
-    lines = [
-        *((first, "few", how) for how in (LIFTED, "sf-lsm")),
-        *((first, "some", how) for how in (LIFTED, "sf-lsm")),
-        *(("evalue", "some", LIFTED) for other in others if other == "evalue"),
-        (first, "many", LIFTED),
-        *((transform, "many", "sf-lsm") for transform in kind.transforms),
-        ("normalised" if "normalised" in others else first, "many", "nearest"),
-    ]
     views = {"words": list(kind.words) or None, "vectors": kind.vectors}
-    wanted = {name: view for name, view in views.items() if view}
-    return [
-        {
-            "name": kind.prefix + "-".join((selector, transform, how)),
-            "transform": transform,
-            "selector": f"{kind.prefix}{selector}",
-            "correction": "none",
-            **(
-                {"learner": "sf-lsm", "views": wanted, "lift": {"kernel": "gaussian"}}
-                if how == LIFTED
-                else {"learner": how}
-            ),
-        }
-        for transform, selector, how in lines
-    ]
+    lifted = {
+        "learner": "sf-lsm",
+        "views": {name: view for name, view in views.items() if view},
+        "lift": {"kernel": "gaussian"},
+    }
+    made = {LIFTED: lifted, CASCADE: {**lifted, "cascade": {"loss": LOSS}}}
+    recipes = []
+    for landmarks, how, wanted in kind.lines:
+        transform = wanted or kind.transforms[0]
+        if transform not in kind.transforms:
+            continue
+        recipes.append(
+            {
+                "name": kind.prefix + "-".join((landmarks, transform, how)),
+                "transform": transform,
+                "selector": f"{kind.prefix}{landmarks}",
+                "correction": "none",
+                **made.get(how, {"learner": how}),
+            }
+        )
+    return recipes

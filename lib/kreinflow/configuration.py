@@ -8,7 +8,6 @@ from typing import Any
 import yaml
 
 from kreinflow import automatic
-from kreinflow.alignment.scoring import is_built_in
 from kreinflow.cross_references import check_references
 from kreinflow.errors import InputError
 from kreinflow.paths import check_paths
@@ -210,11 +209,8 @@ def _kind(dataset: Mapping[str, Any]) -> automatic.Kind:
     source = make_source(dataset["source"])
     if not source.aligned:
         return automatic.ASYMMETRIC if source.kind == "asymmetric" else automatic.GIVEN
-    scoring = dataset["scoring"]
-    if scoring["mode"] != "local":
+    if dataset["scoring"]["mode"] != "local":
         return automatic.GLOBAL
-    if not is_built_in(scoring["matrix"]):
-        return automatic.OWN_MATRIX
     nucleotide = dataset["source"].get("molecule") == "nucleotide"
     return automatic.NUCLEOTIDES if nucleotide else automatic.SEQUENCES
 
