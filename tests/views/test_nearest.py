@@ -132,7 +132,7 @@ def test_a_row_has_the_same_nearest_among_others_alone_and_with_threads(monkeypa
     with limited(threads=2, memory_mb=0):  # the tiles are made again each time
         again = Lift(lift.form, lift.rates, lift.words, lift.scores, lift.objects)
         np.testing.assert_array_equal(again.nearest(U, objects, 9), together)
-        assert not again._search._kept
+        assert again._search.held == 0 < lift._search.held
     for width in (1, 64, 249):
         monkeypatch.setattr(nearest, "WIDTH", width)
         again = Lift(lift.form, lift.rates, lift.words, lift.scores, lift.objects)

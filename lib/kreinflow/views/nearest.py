@@ -129,6 +129,11 @@ class Search:
         self._n = parts[0] if parts else len(points.sequences or ())
         self._kept: dict[int, _Tile] = {}
 
+    @property
+    def held(self) -> int:
+        """Bytes of what was made of the points and is kept for the next search."""
+        return sum(tile.nbytes for tile in self._kept.values())
+
     @cached_property
     def _means(self) -> dict[str, FloatArray]:
         return {v: Y.mean(axis=0, dtype=np.float64) for v, Y in self._points.dense.items()}
@@ -194,8 +199,7 @@ class Search:
             other = scipy.sparse.csr_array((values, indices, indptr), shape=shape).T.tocsr()
             rest = other.indptr, other.indices.astype(np.uint16), other.data
         tile = _Tile(start, np.ascontiguousarray(rows.dense.T), rest, rows.norms)
-        held = sum(own.nbytes for own in self._kept.values())
-        if held + tile.nbytes <= current_limits().memory / 4:
+        if self.held + tile.nbytes <= current_limits().memory / 4:
             self._kept[start] = tile
         return tile
 
