@@ -122,6 +122,16 @@ def test_the_unit_of_a_view_does_not_matter(scale):
     )
 
 
+@pytest.mark.parametrize("far", [1e15, 1e25, 1e30])
+def test_one_point_or_row_far_away_hides_nobody(far):
+    lift, U, objects = case(("scores", "words"), 300, 30)
+    lift.scores[17] = far
+    U[3] = -far
+    near = np.arange(30) != 3
+    check(lift.nearest(U, objects, 20)[near], written_out(lift, U, objects)[near])
+    assert (lift.nearest(U, objects, 300)[:, -1] == 17).all()
+
+
 def test_a_row_has_the_same_nearest_among_others_alone_and_with_threads(monkeypatch):
     lift, U, objects = case(VIEWS[-1], 250, TILE + 30)
     together = lift.nearest(U, objects, 9)

@@ -21,7 +21,7 @@ from kreinflow.views.objects import square_norms
 from kreinflow.views.words import Words
 
 WIDTH = 2 * TILE
-"""Points of one tile: a row of its products stays in the nearest cache."""
+"""Points of one tile: a row of its products stays in the nearest cache, a place in 16 bits."""
 
 _SAMPLE = 4096  # points that tell which words are common
 _UNDERFLOW = 1e-30  # more than single precision loses below its range, for squared lengths of 1
@@ -162,31 +162,26 @@ class Search:
         assert self._points.sequences is not None
         return self._words.coded(self._points.sequences)
 
-    def _made(self, given: Given) -> tuple[FloatArray, scipy.sparse.csr_array | None]:
-        """Return the coordinates of rows: those of dense views, and those of words."""
+    def _rows(self, given: Given) -> _Rows:
+        n = len(next(iter(given.dense.values()), given.sequences or ()))
         parts = [
             np.sqrt(self._rates[view] * self._scale) * (own - self._means[view])
             for view, own in given.dense.items()
         ]
+        dense = np.hstack([np.empty((n, 0)), *parts])
+        norms, dense = square_norms(dense), dense.astype(np.float32)
         if self._words is None or given.sequences is None:
-            return np.hstack(parts), None
-        features = self._words.features(given.sequences)
-        features.data *= np.sqrt(self._rates["words"] * self._scale)
-        return np.hstack([*parts, np.empty((features.shape[0], 0))]), features
-
-    def _rows(self, given: Given) -> _Rows:
-        dense, words = self._made(given)
-        norms = square_norms(dense)
-        if words is None:
-            return _Rows(dense.astype(np.float32), None, norms)
+            return _Rows(dense, None, norms)
+        words = self._words.features(given.sequences)
+        words.data *= np.sqrt(self._rates["words"] * self._scale)
         norms += square_norms(words)
         words.data = words.data.astype(np.float32)
-        both = np.hstack([dense.astype(np.float32), words[:, self._common].toarray()])
+        dense = np.hstack([dense, words[:, self._common].toarray()])
         common = np.zeros(words.shape[1], dtype=bool)
         common[self._common] = True
         words.data[common[words.indices]] = 0.0
         words.eliminate_zeros()
-        return _Rows(both, (words.indptr, words.indices, words.data), norms)
+        return _Rows(dense, (words.indptr, words.indices, words.data), norms)
 
     def _tile(self, start: int) -> _Tile:
         if start in self._kept:
@@ -243,14 +238,16 @@ class Search:
         def ordered(row: int) -> IntArray:
             places, group, alone = pools[row].ordered()
             distances = np.zeros(len(places))
-            distances[~alone] = self.distances(given.some(slice(row, row + 1)), places[~alone])
+            if not alone.all():
+                own = given.some(slice(row, row + 1))
+                distances[~alone] = self._distances(own, places[~alone])
             return places[np.lexsort((places, distances, group))[:q]]
 
         return np.stack([*ordered_map(ordered, range(n))])
 
-    def distances(self, row: Given, places: IntArray) -> FloatArray:
+    def _distances(self, row: Given, places: IntArray) -> FloatArray:
         """Return the squared distances of one row and some points."""
-        from kreinflow.views.loops import add_distances, add_word_distances  # numba is slow
+        from kreinflow.views.loops import add_distances, add_word_distances
 
         out = np.zeros(len(places))
         for view, own in row.dense.items():
@@ -272,22 +269,24 @@ class Search:
 
 def _look(rows: _Rows, tile: _Tile, pools: Sequence[_Pool], q: int) -> None:
     """Add the points of a tile that may be among the nearest to the pools of rows."""
-    products = rows.dense @ tile.columns
-    terms = rows.dense.shape[1]
-    if rows.rest is not None and tile.rest is not None:
-        from kreinflow.views.loops import add_products  # numba is slow to import
-
-        add_products(*rows.rest, *tile.rest, products)
-        terms += int(np.diff(rows.rest[0]).max(initial=0))
+    terms = rows.dense.shape[1] + (0 if rows.rest is None else int(np.diff(rows.rest[0]).max()))
     error = 1.1 * (terms + 8) * 2.0**-24
-    products *= np.float32(-2)
-    products += ((1 - error) * tile.norms).astype(np.float32)
     own = (1 - error) * rows.norms
     limits = np.array([pool.limit for pool in pools]) - own
-    hits = products <= np.nextafter(limits.astype(np.float32), np.float32(np.inf))[:, None]
-    row_of, columns = np.nonzero(hits)
+    with np.errstate(over="ignore", invalid="ignore"):  # of points at a billion times the distance
+        products = rows.dense @ tile.columns
+        if rows.rest is not None and tile.rest is not None:
+            from kreinflow.views.loops import add_products  # numba is slow to import
+
+            add_products(*rows.rest, *tile.rest, products)
+        products *= np.float32(-2)
+        products += ((1 - error) * tile.norms).astype(np.float32)
+        above = np.nextafter(limits.astype(np.float32), np.float32(np.inf))
+        row_of, columns = np.nonzero(~(products > above[:, None]))
     lower = products[row_of, columns] + own[row_of]
     upper = lower + 2 * error * (rows.norms[row_of] + tile.norms[columns])
+    unknown = ~np.isfinite(lower)
+    lower[unknown], upper[unknown] = -np.inf, np.inf
     ends = np.searchsorted(row_of, np.arange(len(pools) + 1))
     for row in np.flatnonzero(np.diff(ends)).tolist():
         part = slice(ends[row], ends[row + 1])
