@@ -303,6 +303,9 @@ def test_the_curve_of_a_fold_is_what_each_threshold_gives(asks):
     assert (curve["chosen"] == "yes").sum() == 1
     assert curve["alignments"].iloc[0] == base
     assert asked.aligned == before, "a curve asks for nothing more"
+    first = replace(climbed, said=climbed.said[:1]).curve(truth)
+    assert first["threshold"].tolist() == [0, it.threshold, 2], "there is nothing to choose"
+    assert set(first["alignments"]) == {base}
 
 
 def test_unknown_records_are_answered_through_the_cascade(asks, monkeypatch):

@@ -39,6 +39,12 @@ SMALL = configuration({}) | {
         {"name": "ikfd-flip", "selector": "meb", "correction": "flip", "learner": "ikfd"},
         {"name": "pcvm", "selector": "meb", "learner": "pcvm"},
         {"name": "nearest-uniform", "selector": "uniform", "learner": "nearest"},
+        {
+            "name": "asks",
+            "selector": "uniform",
+            "learner": "nearest",
+            "cascade": {"alignments": 40},
+        },
     ],
 }
 

@@ -76,7 +76,7 @@ CONFIG = SMALL | {
     # Of the learners with the selector uniform one needs all rows at once.
     "selectors": SMALL["selectors"] | {"asking": {"method": "uniform", "budget": 9}},
     "recipes": [
-        *SMALL["recipes"],
+        *(recipe for recipe in SMALL["recipes"] if "cascade" not in recipe),
         {"name": "svc", "selector": "uniform", "learner": "svc"},
         {"name": "asks", "selector": "asking", "learner": "nearest", "cascade": {}},
     ],

@@ -19,7 +19,7 @@ is ``yes`` at the threshold of the model."""
 
 POINTS = 25
 """Of a curve, beside that of the model: 0, the first stage alone, 2, everything asked, and
-quantiles of the largest probabilities."""
+quantiles of the largest probabilities at the levels that go on."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,10 +60,9 @@ class Climbed:
         truth : ndarray of shape (n,)
             Codes of the classes; n is not 0.
         """
-        top = np.concatenate(
-            [said.probabilities.max(axis=1) for said in self.said[:-1] or self.said]
-        )
-        between = np.quantile(top, np.arange(1, POINTS - 1) / (POINTS - 1), method="higher")
+        asking = [said.probabilities.max(axis=1) for said in self.said[:-1]]
+        shares = np.arange(1, POINTS - 1) / (POINTS - 1)
+        between = np.quantile(np.concatenate(asking), shares, method="higher") if asking else []
         own = self.cascade.threshold
         rows = []
         for threshold in np.unique([0.0, *between, 2.0, own]).tolist():
