@@ -54,6 +54,8 @@ with logged(snakemake.log[0]) as console:
             classifier = load_fold_model(path, recipe)
             given = records, scores, union, rows, fold, recipe, classifier, objects, asked
             predictions.append(predict_unknown(*given))
+    if asked is not None:
+        console.say(f"{asked.aligned:,} pairs were aligned because cascades asked for them")
     unknown = with_inner_choice(pd.concat(predictions, ignore_index=True), models, names, prefer)
     text = ["recipe", "id", "true", "predicted"]
     known = known_confidences(read_table(files.predictions, text, text))

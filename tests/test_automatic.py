@@ -41,6 +41,12 @@ def factorless(recipe):
     raise AssertionError(f"{recipe['name']} asks for a factor")
 
 
+def bytes_of(classifier):
+    """All that is learned, the records that a cascade may ask among it."""
+    header, arrays = classifier.to_parts()
+    return repr(header), {name: array.tobytes() for name, array in arrays.items()}
+
+
 def inner_figures(K, codes, fold):
     """What the training part of a fold says of each recipe, and the landmarks of all."""
     dataset = replace(dataset_of(codes, Sequences((b"M" * 80,) * N)), classes=("a", "b", "c", "d"))
@@ -63,13 +69,16 @@ def inner_figures(K, codes, fold):
         training = replace(training, asked=asked, evidence=transforms["evalue"])
         own = [recipe for recipe in CONFIG["recipes"] if recipe["selector"] == name]
         recipes = training.train_recipes(own, CONFIG["learners"], transforms, factorless)
-        figures += [{"recipe": r["name"], **trained.figures} for r, trained in recipes]
+        figures += [
+            {"recipe": r["name"], **trained.figures, "model": bytes_of(trained.classifier)}
+            for r, trained in recipes
+        ]
     order = [recipe["name"] for recipe in CONFIG["recipes"]]
     return tables, figures, choose_recipe(figures, order)
 
 
 def test_the_choice_is_the_same_when_the_tested_records_are_scrambled():
-    """Their scores and labels are others; landmarks, inner figures and recipe stay."""
+    """Their scores and labels are others; landmarks, inner figures, models and recipe stay."""
     K, codes = made_up(1)
     random = np.random.default_rng(3)
     tested = PARTITION.testing("r0f1")
@@ -86,6 +95,9 @@ def test_the_choice_is_the_same_when_the_tested_records_are_scrambled():
         assert table.equals(again[0][name])
         assert not tested[table["row"]].any()
     assert plain[1:] == again[1:]
+    asking = [figures for figures in plain[1] if figures["cascade"] not in ("", "first stage")]
+    assert asking
+    assert all("cascade_record_rows" in figures["model"][1] for figures in asking)
     assert len(plain[1]) == len(automatic.names(automatic.SEQUENCES))
     assert len({figures["landmarks"] for figures in plain[1]}) > 1, "budgets differ"
 

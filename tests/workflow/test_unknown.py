@@ -1,5 +1,7 @@
 """Classes held out as unknown: nothing that is learned depends on them."""
 
+import re
+
 import numpy as np
 import pytest
 
@@ -41,6 +43,7 @@ def learned(kind):
                 ("models", "safetensors"),
                 ("models", "tsv"),
                 ("predictions", "tsv.gz"),
+                ("cascade", "tsv"),
             )
         ),
     ]
@@ -98,7 +101,9 @@ def write_inputs(data):
                 "method": "table",
                 "table": f"{kind}.{'lacking' if version == 'lacking' else 'plain'}.tsv",
             },
-            "recipes": ["log", "log-sketched", "lifted"] if kind == "sequences" else ["raw"],
+            "recipes": ["log", "log-sketched", "lifted", "asks"]
+            if kind == "sequences"
+            else ["raw"],
             **({"vectors": f"{version}.tsv"} if kind == "sequences" else {}),
             **({} if version == "lacking" else {"unknown": UNKNOWN}),
         }
@@ -124,6 +129,8 @@ def run(tmp_path_factory):
         {"name": "raw", "selector": "meb", "transform": "raw", "learner": "ikfd"},
         {"name": "lifted", "selector": "meb", "transform": "log", "learner": "ikfd"}
         | {"views": {"words": [1, 2], "vectors": True}, "lift": {"inducing": 12}},
+        {"name": "asks", "selector": "meb", "transform": "log", "learner": "ikfd"}
+        | {"cascade": {"alignments": 40}},
     ]
     workflow = Workflow(folder, config)
     assert main(["check", str(folder / "config.yaml")]) == 0
@@ -158,7 +165,7 @@ def test_what_is_learned_is_the_same_without_them(run, kind):
     assert changed.mean() > 0.5
 
 
-def test_they_are_aligned_with_the_landmarks_alone(run):
+def test_they_are_aligned_with_the_landmarks_and_with_records_that_are_asked(run):
     folder = run.folder / "results" / "sequences-plain"
     records = read(folder / "unknown" / "records.tsv")
     assert sorted(records["label"].unique()) == sorted(UNKNOWN)
@@ -166,9 +173,12 @@ def test_they_are_aligned_with_the_landmarks_alone(run):
     assert np.load(folder / "unknown" / "scores.npy").shape == (16, len(landmarks))
     log = (folder / "logs" / "unknown_scores.log").read_text()
     assert f"aligned={16 * len(landmarks)}, self_scores=16, reused=0" in log
+    log = (folder / "logs" / "unknown.log").read_text()
+    (pairs,) = re.findall("([0-9,]+) pairs were aligned because cascades asked for them", log)
+    assert 0 < int(pairs.replace(",", "")) < 16 * 24, "24 records are not unknown"
 
 
-@pytest.mark.parametrize("recipe", ["log", "lifted"])
+@pytest.mark.parametrize("recipe", ["log", "lifted", "asks"])
 def test_the_predictions_are_those_of_classify(run, tmp_path, recipe):
     """The records held out, classified as new ones by the model of a fold."""
     folder, data = run.folder / "results" / "sequences-plain", run.folder / "data"
