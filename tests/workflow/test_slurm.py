@@ -45,7 +45,7 @@ def run_and_tell(run, slurm, *arguments):
 
 
 def test_the_demonstration_on_two_nodes_gives_the_bytes_of_a_local_run(workflow, slurm):
-    config = yaml.safe_load((ROOT / "config.yaml").read_text())
+    config = yaml.safe_load((ROOT / "config.yaml").read_text()) | {"data": str(ROOT)}
     local = workflow(config, "local")
     local.run()
     run = workflow(config)
