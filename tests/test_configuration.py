@@ -81,7 +81,8 @@ def test_recipes_that_are_commented_out_are_valid_without_the_comment_sign(conte
     text = (ROOT / "config.yaml").read_text()
     block = text[text.index("\nrecipes:") : text.index("# New objects")]
     content["recipes"] = yaml.safe_load(re.sub(r"(?m)^  # ", "  ", block))["recipes"]
-    *_, plain, product, summed = complete_configuration(content)["recipes"]
+    recipes = {part["name"]: part for part in complete_configuration(content)["recipes"]}
+    plain, product, summed = (recipes[n] for n in ("ikfd-meb", "lifted-kmeans", "sum-meb"))
     assert plain["lift"] is None
     assert not any(plain["views"].values())
     assert summed["lift"] == product["lift"] | {"kernel": "linear"}
@@ -114,7 +115,8 @@ def test_defaults_written_in_config_are_those_of_the_schema(content):
     bare["learners"]["pcvm"] = {"method": "ny_pcvm"}
     bare["learners"]["sf-lsm"] = {"method": "sf_lsm"}
     bare["learners"]["krein-svm"] = {"method": "svc"}
-    bare["recipes"][-1]["lift"] = {"kernel": "gaussian"}
+    (lifted,) = (part for part in bare["recipes"] if part["name"] == "lifted-kmeans")
+    lifted["lift"] = {"kernel": "gaussian"}
     bare["classify"]["new"] = {key: bare["classify"]["new"][key] for key in ("dataset", "input")}
     assert complete_configuration(bare) == explicit
 
