@@ -22,6 +22,7 @@ from kreinflow.errors import InputError
 from kreinflow.landmarks.selector import count_landmarks
 from kreinflow.learners.registry import make_learner
 from kreinflow.lift_costs import lifted_mb, lifted_seconds
+from kreinflow.models.cascading import Wanted
 from kreinflow.sequences.payload import DISTINCT_FILE, VECTORS_FILE
 
 
@@ -267,19 +268,21 @@ def factor_seconds(wildcards, input):
 
 
 def cascades_mb(wildcards, input):
-    own, inner = plan(wildcards).cascades(wildcards.selector), CONFIG["inner_folds"]
-    given = statistics_of(input), landmarks_of(input), inner, tested_share(wildcards)
-    return len(own) * cascade_mb(*given) if own else 0
+    given = landmarks_of(input), CONFIG["inner_folds"], tested_share(wildcards)
+    return sum(
+        cascade_mb(statistics_of(input), Wanted.of(recipe["cascade"]), *given)
+        for recipe in plan(wildcards).cascades(wildcards.selector)
+    )
 
 
 def cascades_seconds(wildcards, input):
     statistics, tested = statistics_of(input), tested_share(wildcards)
-    seconds, own = Seconds(), plan(wildcards).cascades(wildcards.selector)
-    for recipe in own:
-        lengths = len(recipe["views"]["words"] or ())
+    seconds, pairs = Seconds(), 0
+    for recipe in plan(wildcards).cascades(wildcards.selector):
+        wanted, lengths = Wanted.of(recipe["cascade"]), len(recipe["views"]["words"] or ())
         given = landmarks_of(input), lengths, CONFIG["inner_folds"], tested
-        seconds += cascade_seconds(statistics, *given)
-    pairs = len(own) * asked_pairs(statistics, tested)
+        seconds += cascade_seconds(statistics, wanted, *given)
+        pairs += asked_pairs(statistics, wanted, tested)
     return seconds + aligned_seconds(wildcards, input, pairs)
 
 
@@ -331,8 +334,9 @@ def unknown_mb(wildcards, input):
 
 def unknown_asked(wildcards, input):
     """Pairs of records held out as unknown with those that they ask."""
-    models = len(plan(wildcards).cascades()) * (len(plan(wildcards).folds) - 1)
-    return unknown_asked_pairs(statistics_of(input), models) if models else 0
+    wanted = [Wanted.of(recipe["cascade"]) for recipe in plan(wildcards).cascades()]
+    folds = len(plan(wildcards).folds) - 1
+    return unknown_asked_pairs(statistics_of(input), folds * wanted) if wanted else 0
 
 
 def measuring_seconds(wildcards, input):

@@ -3,7 +3,7 @@
 import numpy as np
 
 from kreinflow import cascade_costs
-from kreinflow.models.cascading import BLOCKS, STEPS
+from kreinflow.models.cascading import BLOCKS, NEAREST_AT_MOST, SAMPLE, Wanted
 
 
 def statistics(n=10_000, classes=20, length=300.0):
@@ -12,31 +12,40 @@ def statistics(n=10_000, classes=20, length=300.0):
     return {"distinct": n, "class_sizes": sizes, "lengths": lengths, "unknown": {"u": 50}}
 
 
-def both(m=120, lengths=3, inner=5, tested=0.2, **changed):
+LOSS = Wanted(loss=0.001)
+
+
+def both(m=120, lengths=3, inner=5, tested=0.2, wanted=LOSS, **changed):
     given = statistics(**changed)
-    seconds = cascade_costs.cascade_seconds(given, m, lengths, inner, tested).on(1)
-    return seconds, cascade_costs.cascade_mb(given, m, inner, tested)
+    seconds = cascade_costs.cascade_seconds(given, wanted, m, lengths, inner, tested).on(1)
+    return seconds, cascade_costs.cascade_mb(given, wanted, m, inner, tested)
 
 
 def test_what_is_asked_is_bounded_by_the_records_the_sample_and_all_pairs():
-    large = cascade_costs.asked_pairs(statistics(100_000, 1000), 0.0)
-    # With a thousand classes 2,000 records are held out; three classes have 300 members.
-    assert large == 2000 * (STEPS[-1] + 300) + BLOCKS * 100_000
-    tested = cascade_costs.asked_pairs(statistics(100_000, 1000), 0.2)
-    assert tested == large + 20_000 * (STEPS[-1] + 300)
-    assert cascade_costs.asked_pairs(statistics(100, 5), 0.2) == 100 * 101 / 2
+    def asked(n, classes, tested, wanted=LOSS):
+        return cascade_costs.asked_pairs(statistics(n, classes), wanted, tested)
+
+    # With a thousand classes 1,500 records are held out; three classes have 300 members.
+    large = asked(100_000, 1000, 0.0)
+    assert large == SAMPLE * (NEAREST_AT_MOST + 300) + BLOCKS * 100_000
+    assert asked(100_000, 1000, 0.2) == large + 20_000 * (NEAREST_AT_MOST + 300)
+    more = asked(100_000, 1000, 0.0, Wanted(alignments=600))
+    assert more == SAMPLE * (1200 + 300) + BLOCKS * 100_000
+    assert asked(100, 5, 0.2) == 100 * 101 / 2
 
 
 def test_what_is_asked_of_unknown_records_is_bounded_by_all_pairs():
-    one = cascade_costs.unknown_asked_pairs(statistics(100_000, 1000), 1)
-    assert one == 50 * (STEPS[-1] + 300)
-    assert cascade_costs.unknown_asked_pairs(statistics(100_000, 1000), 3) == 3 * one
-    assert cascade_costs.unknown_asked_pairs(statistics(100, 5), 30) == 50 * 100
+    large, small = statistics(100_000, 1000), statistics(100, 5)
+    one = cascade_costs.unknown_asked_pairs(large, [LOSS])
+    assert one == 50 * (NEAREST_AT_MOST + 300)
+    assert cascade_costs.unknown_asked_pairs(large, 3 * [LOSS]) == 3 * one
+    assert cascade_costs.unknown_asked_pairs(small, 30 * [LOSS]) == 50 * 100
 
 
 def test_what_makes_a_cascade_dearer_is_counted():
     seconds, mb = both()
-    for more in ({"n": 20_000}, {"inner": 10}, {"tested": 0.5}, {"m": 500}):
+    dear = {"wanted": Wanted(alignments=900)}
+    for more in (dear, {"n": 20_000}, {"inner": 10}, {"tested": 0.5}, {"m": 500}):
         assert both(**more)[0] > seconds, more
         assert both(**more)[1] > mb, more
     for more in ({"length": 600.0}, {"lengths": 4}):

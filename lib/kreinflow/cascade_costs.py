@@ -4,9 +4,11 @@ Of n records in k classes, m landmarks, and F inner folds. Constants are a quart
 measured. What is asked is an upper bound: which of the levels a cascade has, nobody knows before.
 """
 
+from collections.abc import Iterable
+
 from kreinflow.costs import Seconds, Statistics, records
 from kreinflow.lift_costs import LIFTED_CUBE, LIFTED_ENTRY, LIFTED_SCORE, words_seconds
-from kreinflow.models.cascading import BLOCKS, LIKELIEST, MEMBERS, STEPS, sample_size
+from kreinflow.models.cascading import BLOCKS, LIKELIEST, MEMBERS, STEPS, Wanted, sample_size
 
 ASKED_PAIR = 1.5e-6
 """Of a pair that is asked, beside its alignment: 1e-6 for 5,000,000 of them."""
@@ -23,44 +25,51 @@ ASKED_TOGETHER, FACED_BYTES = 1024, 60
 _LEVELS = 2 * (len(STEPS) + 1)  # the first stage, all steps, and pairs behind each of these
 
 
-def _asks(statistics: Statistics) -> float:
+def _asks(statistics: Statistics, wanted: Wanted) -> float:
     """Return the records that one query asks at most."""
     n, classes = records(statistics), len(statistics["class_sizes"])
     members = min(LIKELIEST * n / classes, LIKELIEST * MEMBERS / 2)
-    return min(n, STEPS[-1] + members)
+    return min(n, wanted.most_nearest(0) + members)
 
 
-def asked_pairs(statistics: Statistics, tested: float) -> float:
+def asked_pairs(statistics: Statistics, wanted: Wanted, tested: float) -> float:
     """Return the pairs at most that a cascade has aligned on one training part.
 
     Parameters
     ----------
     statistics : mapping
+    wanted : Wanted
     tested : float
         The share of the records that the fold tests: all levels are asked for these.
     """
     n, classes = records(statistics), len(statistics["class_sizes"])
     queries = sample_size(n, classes) + tested * n
-    return float(min(queries * _asks(statistics) + BLOCKS * n, n * (n + 1) / 2))
+    return float(min(queries * _asks(statistics, wanted) + BLOCKS * n, n * (n + 1) / 2))
 
 
-def unknown_asked_pairs(statistics: Statistics, models: int) -> float:
+def unknown_asked_pairs(statistics: Statistics, wanted: Iterable[Wanted]) -> float:
     """Return the pairs at most that models with a cascade ask of the records held out as unknown.
 
     Those of all outer folds have most of their records in common.
     """
-    unknown = sum(statistics["unknown"].values())
-    return float(unknown * min(models * _asks(statistics), records(statistics)))
+    asked = sum(_asks(statistics, own) for own in wanted)
+    return float(sum(statistics["unknown"].values()) * min(asked, records(statistics)))
 
 
 def cascade_seconds(
-    statistics: Statistics, landmarks: int, lengths: int, inner_folds: int, tested: float
+    statistics: Statistics,
+    wanted: Wanted,
+    landmarks: int,
+    lengths: int,
+    inner_folds: int,
+    tested: float,
 ) -> Seconds:
     """Return the seconds of a cascade on one training part, beside those of its alignments.
 
     Parameters
     ----------
     statistics : mapping
+    wanted : Wanted
     landmarks : int
     lengths : int
         Lengths of the words by which the nearest records are found, 0 without words.
@@ -77,15 +86,17 @@ def cascade_seconds(
     size = min(MEMBERS, 2 * n / classes)
     machines = LIFTED_CUBE * (inner_folds + 1) * BLOCKS * n * size
     logits = LOGIT * (inner_folds + 1) * _LEVELS * sample * classes
-    asked = ASKED_PAIR * asked_pairs(statistics, tested)
+    asked = ASKED_PAIR * asked_pairs(statistics, wanted, tested)
     return Seconds(machines + logits + asked, searched) + kept + found
 
 
-def cascade_mb(statistics: Statistics, landmarks: int, inner_folds: int, tested: float) -> float:
+def cascade_mb(
+    statistics: Statistics, wanted: Wanted, landmarks: int, inner_folds: int, tested: float
+) -> float:
     """Return megabytes of a cascade: what is asked, what the levels say, and its records."""
     n, classes = records(statistics), len(statistics["class_sizes"])
-    asked = ASKED_PAIR_BYTES * asked_pairs(statistics, tested)
-    faced = FACED_BYTES * ASKED_TOGETHER * _asks(statistics)
+    asked = ASKED_PAIR_BYTES * asked_pairs(statistics, wanted, tested)
+    faced = FACED_BYTES * ASKED_TOGETHER * _asks(statistics, wanted)
     said = 8 * (1.5 * _LEVELS * sample_size(n, classes) + _LEVELS * tested * n) * classes
     index = 12 * n * landmarks * (inner_folds + 1)
     return (asked + faced + said + index) / 1e6

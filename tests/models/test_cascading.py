@@ -287,10 +287,10 @@ def test_fewer_alignments_than_landmarks_are_refused(families):
 
 def test_machines_are_for_classes_that_are_confused_and_not_too_large(families, monkeypatch):
     with_machines = families.trained({"alignments": 150})
-    monkeypatch.setattr(cascading, "_MEMBERS", 10)
+    monkeypatch.setattr(cascading, "MEMBERS", 10)
     none = families.trained({"alignments": 150}).classifier.cascade
     assert none.machines is None
-    monkeypatch.setattr(cascading, "_MEMBERS", 2000)
+    monkeypatch.setattr(cascading, "MEMBERS", 2000)
     monkeypatch.setattr(cascading, "BLOCKS", 0)
     assert families.trained({"alignments": 150}).classifier.cascade.machines is None
     assert with_machines.figures["cascade_pairs"] > 0

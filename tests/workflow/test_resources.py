@@ -14,6 +14,7 @@ from kreinflow.competitors.words import INNER_FOLDS, LEARNER, LIFT
 from kreinflow.configuration import complete_configuration
 from kreinflow.costs import Seconds
 from kreinflow.learners.registry import make_learner
+from kreinflow.models.cascading import Wanted
 from kreinflow.papers.experiments import load_experiments
 from workflow.conftest import ROOT, SMALL
 
@@ -88,6 +89,7 @@ STATISTICS = {
     "unknown": {"c": 50_000, "d": 20_000},
 }
 FEW, MANY = 1000, 2000
+LOSS = Wanted(loss=0.001)
 MEASURED = STATISTICS | {"distinct": 2000, "lengths": {}}
 KERNELS = {"vectors": "dynamic_time_warping", "strings": "edit_distance"}
 FEATURES, LETTERS = 500, 2000
@@ -329,15 +331,15 @@ def test_training_is_asked_for_by_its_own_landmarks_recipes_and_fits(asked):
 
 def test_what_cascades_ask_is_aligned_where_models_are_trained_and_the_unknown_are_measured(asked):
     learners, tested = [make_learner({"method": "nearest_landmark"})], 1 / 2
-    pairs = cascade_costs.asked_pairs(STATISTICS, tested)
+    pairs = cascade_costs.asked_pairs(STATISTICS, LOSS, tested)
     seconds = costs.training_seconds(STATISTICS, MANY, learners, 3, tested)
-    seconds += cascade_costs.cascade_seconds(STATISTICS, MANY, 0, 3, tested)
+    seconds += cascade_costs.cascade_seconds(STATISTICS, LOSS, MANY, 0, 3, tested)
     seconds += costs.alignment_seconds(STATISTICS, pairs)
     assert asked["training_that_asks"] == costs.minutes(seconds)
     mb = costs.learning_mb(STATISTICS, MANY, 2048, learners, tested)
-    mb += cascade_costs.cascade_mb(STATISTICS, MANY, 3, tested)
+    mb += cascade_costs.cascade_mb(STATISTICS, LOSS, MANY, 3, tested)
     assert asked["training_that_asks_memory"] == int(mb)
-    pairs = cascade_costs.unknown_asked_pairs(STATISTICS, 2)
+    pairs = cascade_costs.unknown_asked_pairs(STATISTICS, 2 * [LOSS])
     seconds = Seconds(costs.EVALUATED_MB * MEGABYTES) + costs.alignment_seconds(STATISTICS, pairs)
     assert asked["unknown_that_ask"] == costs.minutes(seconds, threads=2)
     mb = costs.BASE_MB + 30 * MEGABYTES + costs.PAIR_BYTES * pairs / 1e6

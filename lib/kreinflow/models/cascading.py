@@ -27,13 +27,16 @@ from kreinflow.models.pair_machines import PairMachines, fit_machine
 from kreinflow.models.reject_threshold import RejectRule
 from kreinflow.numerics import FloatArray, IntArray, single_threaded
 
-STEPS = (10, 20, 50, 100, 200)
+STEPS = (10, 20, 50, 100, 200, 500, 1000)
 """Nearest records that are asked, step by step; no more than an inner fold has."""
+
+NEAREST_AT_MOST = 200
+"""The last step, unless twice the mean number that is wanted is more."""
 
 LIKELIEST = 3
 """Classes whose members the level of pairs asks."""
 
-SAMPLE = 2500
+SAMPLE = 1500
 """Records at most that a cascade is learned and measured on."""
 
 _FEATURES = 2_000_000  # numbers of one feature of them: with many classes there are fewer records
@@ -44,7 +47,7 @@ BLOCKS = 200
 MEMBERS = 2000
 """Records of the two classes of a machine, at most."""
 
-_CONFUSED = 0.5  # records of a pair of classes that change places, as the first stage expects
+_CONFUSED = 0.5, 5e-4  # records of a pair that change places at least; and as a share of all
 _SHRINKAGE = 1e-3  # of the squared weights of a level, against the mean log loss
 
 THRESHOLDS = (0.0, *(1 / (1 + np.exp(-np.linspace(-1, 12, 157)))).tolist(), 2.0)
@@ -75,6 +78,12 @@ class Wanted:
     def of(cls, settings: Mapping[str, Any]) -> "Wanted":
         """Return what the config says."""
         return cls(settings.get("loss"), settings.get("alignments"))
+
+    def most_nearest(self, base: int) -> int:
+        """Return the nearest records at most, beyond the alignments of the first stage."""
+        if self.alignments is None:
+            return NEAREST_AT_MOST
+        return max(NEAREST_AT_MOST, int(2 * (self.alignments - base)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -185,7 +194,7 @@ class CascadeFit:
             )
         everything = np.arange(len(self.part.rows))
         records = self.records(self.landmarks, self.kernel, everything, None)
-        held = _HeldOut(self)
+        held = _HeldOut(self, wanted.most_nearest(base))
         plans = held.plans()
         plan, threshold = _chosen(plans, held.truth, wanted, base)
         raw, _, alignments = followed(plan.levels, threshold)
@@ -297,7 +306,7 @@ class _Inner:
 class _HeldOut:
     """The records that are held out once, and what the levels say of them."""
 
-    def __init__(self, fit: CascadeFit) -> None:
+    def __init__(self, fit: CascadeFit, most_nearest: int) -> None:
         self._of = fit
         part, fits = fit.part, fit.fits
         most = sample_size(len(part.rows), len(part.classes))
@@ -310,7 +319,7 @@ class _HeldOut:
         self._folds = fits.inner[self.places]
         self._decisions = fit.decisions[chosen]
         fewest = min((int((fits.inner != fold).sum()) for fold in fits), default=0)
-        self.steps = tuple(q for q in STEPS if q <= fewest)
+        self.steps = tuple(q for q in STEPS if q <= min(fewest, most_nearest))
         self._inner = [self._of_fold(fold) for fold in np.unique(self._folds).tolist()]
 
     def _of_fold(self, fold: int) -> _Inner:
@@ -398,7 +407,8 @@ class _HeldOut:
         pairs = np.array([*combinations(range(len(sizes)), 2)], dtype=np.int64).reshape(-1, 2)
         low, high = pairs.T
         use = np.round(mass[low, high] / np.maximum(1, sizes[low] * sizes[high]), 12)
-        fits = (mass[low, high] >= _CONFUSED) & (sizes[low] + sizes[high] <= MEMBERS)
+        least = max(_CONFUSED[0], _CONFUSED[1] * len(part.rows))
+        fits = (mass[low, high] >= least) & (sizes[low] + sizes[high] <= MEMBERS)
         for number in np.argsort(-use, kind="stable").tolist():
             if not fits[number]:
                 continue
