@@ -28,9 +28,12 @@ with logged(snakemake.log[0]) as console, limited(snakemake.threads):
     selector = chosen["selector"]
     (landmarks,) = (p for p in files.landmarks if Path(p).parent.name == selector)
     (fitted,) = (p for p in files.fold_models if Path(p).parent.name == selector)
+    classifier = load_fold_model(fitted, recipe)
+    if cascade := classifier.about["recipe"]["cascade"]:
+        cascade["records"] = "model"  # queries are to ask them, wherever users keep theirs
     model = final_model(
         dataset,
-        load_fold_model(fitted, recipe),
+        classifier,
         read_scheme(dataset, params.scoring, params.data),
         params.source,
         {},

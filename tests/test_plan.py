@@ -70,6 +70,15 @@ def test_recipes_are_those_of_the_data_set_in_its_order():
     assert found.selectors.keys() == {"balls"}
 
 
+def test_recipes_with_a_cascade_are_told_by_their_selector():
+    asking = {"cascade": {"alignments": 40}}
+    found = plan(
+        recipe("one", "balls"), recipe("two", "drawn") | asking, recipe("three", "balls") | asking
+    )
+    assert [r["name"] for r in found.cascades()] == ["two", "three"]
+    assert [r["name"] for r in found.cascades("balls")] == ["three"]
+
+
 @pytest.mark.parametrize(
     ("selectors", "candidates", "sketch"),
     [(["balls", "drawn"], 12, 0), (["sketched"], 0, 40), (["balls", "sketched"], 7, 40)],
