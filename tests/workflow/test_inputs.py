@@ -371,6 +371,9 @@ def test_test_records_change_nothing_that_is_learned(workflow, tmp_path):
         for selector in ("meb", "sampled", "sketched")
         for learner in ("ikfd", "pcvm", "svc")
     ]
+    config["recipes"].append(
+        {"name": "asks", "selector": "sampled", "learner": "ikfd", "cascade": {"alignments": 30}}
+    )
     run = workflow(config)
     run.run(
         "--",
