@@ -92,7 +92,7 @@ def made_up_cascade(
 def with_cascade(model, dataset, apart=False, **settings):
     """The model with a made-up cascade, as a final model has it."""
     cascade = made_up_cascade(model, dataset, **settings)
-    first = {row: id for row, id in reversed(list(zip(dataset.rows.tolist(), dataset.ids)))}
+    first = {row: id for row, id in zip(reversed(dataset.rows.tolist()), reversed(dataset.ids), strict=True)}
     return replace(
         model,
         classifier=replace(model.classifier, cascade=cascade),
