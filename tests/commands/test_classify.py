@@ -140,7 +140,7 @@ def test_records_that_are_apart_are_given_beside_the_model(run, apart):
     assert "first stage alone" not in err
     stages = [set(pd.read_csv(io.StringIO(text), sep="\t")["stage"]) for text in (first, table)]
     assert stages == [{"first"}, {"nearest", "pairs"}]
-    code, out, err = run("explain", model, new, "--id", "b3", "--records", records)
+    code, _, err = run("explain", model, new, "--id", "b3", "--records", records)
     assert code == 0
     assert "first stage alone" not in err
     assert "first stage alone" in run("explain", model, new, "--id", "b3")[2]
