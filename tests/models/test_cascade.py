@@ -164,7 +164,7 @@ RECORDS = ("record_classes", "record_rows", "record_self_scores", "record_length
 DAMAGE = [
     *(_header("records", to) for to in (0, -1, 39, 41, "many", None)),
     *(_header(name, {"name": "magic", "constants": {}}) for name in ("transform", "evidence")),
-    *(_header("steps", to) for to in ([6, 2], [2, 2], [0, 6], [-1, 6], [2], [2, 6, 9], [], "ab")),
+    *(_header("steps", to) for to in ([6, 2], [2, 2], [0, 6], [2, 41], [2], [2, 6, 9], [], "ab")),
     *(_header("likeliest", to) for to in (0, 1, -3, "two", None)),
     *(_header("threshold", to) for to in (-0.1, 2.5, float("nan"), float("inf"), None)),
     *(_header("temperature", to) for to in (0, -1, float("nan"), float("inf"), "warm")),

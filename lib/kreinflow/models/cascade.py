@@ -306,8 +306,8 @@ class Cascade:
             raise ValueError("landmark_records does not fit the landmarks")
         if landmarks.min() < NOBODY or landmarks.max() >= n:
             raise ValueError("landmark_records holds numbers that are out of range")
-        if any(q < 1 for q in steps) or any(a >= b for a, b in pairwise(steps)):
-            raise ValueError("its steps do not rise")
+        if any(not 1 <= q <= n for q in steps) or any(a >= b for a, b in pairwise(steps)):
+            raise ValueError("its steps do not rise, or ask more records than there are")
         machines = None
         if header["machines"] is not None:
             machines = PairMachines.from_arrays(arrays, codes, n_classes, n_landmarks)
