@@ -11,7 +11,7 @@ import safetensors.numpy
 from flipped_bits import each_flip
 from kreinflow.checksums import UNSET, seal
 from kreinflow.classify.classification import classify_file
-from kreinflow.classify.model_file import Model
+from kreinflow.classify.model_file import Model, final_model
 from kreinflow.classify.new_objects import score_new
 from kreinflow.errors import InputError
 from models.cascades import cascade_model
@@ -160,6 +160,28 @@ def test_records_may_be_apart(tmp_path):
     assert (tmp_path / "again").read_bytes() == path.read_bytes()
     assert (tmp_path / "alone").read_bytes() == path.read_bytes()
     assert classify_file(alone.with_records(dataset.sequences, "dataset"), new).equals(expected)
+
+
+@pytest.mark.parametrize("where", ["model", "apart", None])
+def test_a_final_model_knows_the_records_of_its_cascade(tmp_path, where):
+    """Their ids and digests are those of the data set; the recipe says where they are kept."""
+    model, dataset = cascade_model(tmp_path)
+    records = model.classifier.cascade.records
+    order = np.random.default_rng(0).permutation(30)
+    recipe = {"name": "one", "cascade": {"records": where} if where else {}}
+    classifier = replace(model.classifier, about={"recipe": recipe})
+    shuffled = replace(records, rows=order)  # as those of a training part are
+    cascade = replace(classifier.cascade, records=shuffled)
+    rows = records.landmarks.tolist()
+    made = final_model(
+        dataset, replace(classifier, cascade=cascade), model.scheme, {}, {}, {}, rows
+    )
+    assert made.record_ids == tuple(dataset.ids[row] for row in order)
+    digests = tuple(dataset.digests[row] for row in order)
+    assert made.record_digests == (digests if where == "apart" else ())
+    without = replace(classifier, cascade=None)
+    plain = final_model(dataset, without, model.scheme, {}, {}, {}, rows)
+    assert (plain.record_ids, plain.record_digests) == ((), ())
 
 
 def test_records_that_do_not_fit_the_model(saved, tmp_path):

@@ -41,11 +41,10 @@ COLUMNS = (
 )
 """Columns of the table: ``reject`` is ``yes`` where the probability is below the threshold,
 ``margin`` is what the runner-up lacks to it, ``landmark_score`` is that of
-:func:`nearest_landmarks`, ``stage`` is what answered, one of
-:data:`~kreinflow.models.cascade.STAGES`, ``alignments`` are those with landmarks, with itself and
-with training records, and the three that follow tell of the training record of the label that is
-nearest among those aligned; see :func:`nearest_records`. Of a record with a ``problem`` all others
-but the id are empty. With both strands aligned, ``strand`` stands before it."""
+:func:`nearest_landmarks`, ``stage`` is what answered, ``alignments`` are those with landmarks, with
+itself and with training records, and the three that follow tell of the training record of the label
+that is nearest among those aligned; see :func:`nearest_records`. Of a record with a ``problem`` all
+others but the id are empty. With both strands aligned, ``strand`` stands before it."""
 
 LARGEST_TRACE = 100_000_000
 """Cells of an alignment that is traced back: it takes a byte and more for each."""
