@@ -18,6 +18,7 @@ from kreinflow.classify.model_file import Model
 from kreinflow.classify.new_objects import score_new
 from kreinflow.configuration import load_configuration
 from kreinflow.sequences.sources.registry import make_source
+from models.cascades import cascade_model
 from small_inputs import configuration, families, model_of, write_fasta
 
 WRONG_NUMBERS = ("x", "", "nan", "-inf", "1_0", "8.5\u0663", "\u0661", "1;5", "0x1", "1e999", "--1")
@@ -302,7 +303,7 @@ def config(random: Random) -> Case:
 
 @cache
 def _models():
-    """Models of sequences, of a matrix and of vectors, and the sequences of the first."""
+    """Models of sequences, of a matrix, of vectors, with cascades; and sequences of the first."""
     made = {}
     with tempfile.TemporaryDirectory() as folder:
         for name, objects in (
@@ -313,6 +314,11 @@ def _models():
             path = Path(folder) / name
             path.mkdir()
             model_of(path, objects)[0].save(path / "m")
+            made[name] = (path / "m").read_bytes()
+        for name, apart in (("cascade", False), ("apart", True)):
+            path = Path(folder) / name
+            path.mkdir()
+            cascade_model(path, apart=apart)[0].save(path / "m")
             made[name] = (path / "m").read_bytes()
         write_fasta(Path(folder) / "q.fasta", families(9, each=4, length=40))
         model = Model.load(Path(folder) / "sequences" / "m")

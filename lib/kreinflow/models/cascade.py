@@ -52,6 +52,8 @@ STAGES = ("first", "nearest", "pairs")
 
 FIRST, NEAREST, PAIRS = range(3)
 
+_MOST_PAIRS = 1 << 21  # of objects with the records that they may ask, at once
+
 
 class Level(NamedTuple):
     """A level: its stage, and the nearest records that are asked by then."""
@@ -159,27 +161,41 @@ class Cascade:
         ask : callable
             Scores objects, by their places in ``seen``, with records.
         """
-        facing = Facing(self.records, self.transform, self.evidence, seen, ask)
-        said = self.climbed(facing, self.threshold)
-        raw, level, alignments = followed(said, self.threshold)
-        probabilities = self.calibrated(raw)
-        labels = probabilities.argmax(axis=1)
-        asked = (Level(FIRST, 0), *self.levels)
-        stage = np.array([own.stage for own in asked], dtype=np.int64)[level]
-        nearest, score = np.full(len(level), NOBODY), np.full(len(level), np.nan)
-        for place in np.flatnonzero(stage > FIRST).tolist():
-            own = asked[level[place]]
-            nearest[place], score[place] = facing.best(
-                place, int(labels[place]), own.asks, own.stage == PAIRS
+        raw = logit(seen.decisions[:, :, None], self.weights[0])
+        n, k = raw.shape
+        stage, alignments = np.full(n, FIRST), np.zeros(n, dtype=np.int64)
+        nearest, score = np.full(n, NOBODY), np.full(n, np.nan)
+        up = np.flatnonzero(raw.max(axis=1) < self.threshold)
+        step = max(1, _MOST_PAIRS // max(1, self._most_asked(k)))
+        for part in (up[start : start + step] for start in range(0, len(up), step)):
+
+            def asked(
+                queries: IntArray, records: IntArray, part: IntArray = part
+            ) -> NDArray[np.integer]:
+                return ask(part[queries], records)
+
+            facing = Facing(self.records, self.transform, self.evidence, seen.take(part), asked)
+            raw[part], number, alignments[part] = followed(
+                self.climbed(facing, self.threshold), self.threshold
             )
-        return Answers(
-            probabilities,
-            probabilities.max(axis=1) < self.reject_threshold,
-            stage,
-            alignments,
-            nearest,
-            score,
-        )
+            labels = self.calibrated(raw[part]).argmax(axis=1)
+            for place, level in enumerate(self.levels, start=1):
+                rows = np.flatnonzero(number == place)
+                stage[part[rows]] = level.stage
+                nearest[part[rows]], score[part[rows]] = facing.best(
+                    rows, labels[rows], level.asks, level.stage == PAIRS
+                )
+        probabilities = self.calibrated(raw)
+        rejected = probabilities.max(axis=1) < self.reject_threshold
+        return Answers(probabilities, rejected, stage, alignments, nearest, score)
+
+    def _most_asked(self, n_classes: int) -> int:
+        """Return the records that an object asks at most."""
+        members = 0
+        if self.machines is not None:
+            sizes = np.bincount(self.records.classes, minlength=n_classes)
+            members = int(np.sort(sizes)[::-1][: self.likeliest].sum())
+        return max(self.steps, default=0) + members
 
     def calibrated(self, raw: FloatArray) -> FloatArray:
         """Return the probabilities of answers, of those that the levels give."""
@@ -284,17 +300,20 @@ class Cascade:
         codes = own["classes"]
         if len(index) != n or n < 1 or codes.min() < 0 or codes.max() >= n_classes:
             raise ValueError("its records and classes do not agree")
+        if own["rows"].min() < 0 or own["lengths"].min() < 1:
+            raise ValueError("the rows or lengths of its records are out of range")
         if landmarks.shape != (n_landmarks,) or landmarks.dtype.kind != "i":
             raise ValueError("landmark_records does not fit the landmarks")
         if landmarks.min() < NOBODY or landmarks.max() >= n:
             raise ValueError("landmark_records holds numbers that are out of range")
-        if any(q < 1 for q in steps) or any(a >= b for a, b in pairwise(steps)):
-            raise ValueError("its steps do not rise")
+        if any(not 1 <= q <= n for q in steps) or any(a >= b for a, b in pairwise(steps)):
+            raise ValueError("its steps do not rise, or ask more records than there are")
         machines = None
         if header["machines"] is not None:
             machines = PairMachines.from_arrays(arrays, codes, n_classes, n_landmarks)
-        numbers = arrays["level_weights"]
-        if numbers.shape != (_n_weights(header),) or not np.isfinite(numbers).all():
+        numbers, count = arrays["level_weights"], _n_weights(header)
+        fits = numbers.dtype == np.float64 and numbers.shape == (count,)
+        if not fits or not np.isfinite(numbers).all():
             raise ValueError("the weights of its levels do not fit")
         ends = np.cumsum([1, *([NEAREST_WEIGHTS] * len(steps))])
         weights = tuple(np.split(numbers, ends if machines is not None else ends[:-1]))
@@ -303,6 +322,8 @@ class Cascade:
         )
         if not (0 <= threshold <= 2 and 0 < temperature < np.inf and 0 <= reject < 2):
             raise ValueError("a threshold or the temperature of its cascade is out of range")
+        if (likeliest := int(header["likeliest"])) < 2:
+            raise ValueError("its pairs of classes are of fewer than two")
         return cls(
             Records(index, landmarks=landmarks, **own),
             ScoreTransform.from_dict(header["transform"]),
@@ -310,7 +331,7 @@ class Cascade:
             steps,
             weights,
             machines,
-            int(header["likeliest"]),
+            likeliest,
             threshold,
             temperature,
             reject,
