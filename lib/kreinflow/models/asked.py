@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from kreinflow.numerics import FloatArray, IntArray
 
-Ask = Callable[[IntArray, IntArray], NDArray[np.integer]]
+Ask = Callable[[IntArray, IntArray], NDArray[np.number]]
 """Takes k queries by their numbers and a (k, q) array of records, -1 for none; returns (k, q)
 scores as aligned."""
 
