@@ -4,17 +4,21 @@ import itertools
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
 from kreinflow.alignment.backends import Backend
+from kreinflow.alignment.engine import in_threads
+from kreinflow.alignment.traceback import trace
 from kreinflow.artifacts import table_text
 from kreinflow.classify.model_file import Model
-from kreinflow.classify.new_objects import Batch, normalised_scores, score_new
+from kreinflow.classify.new_objects import Batch, asking, normalised_scores, score_new
 from kreinflow.errors import InputError
 from kreinflow.kernels.registry import make_kernel
+from kreinflow.models.cascade import STAGES, Answers
 from kreinflow.numerics import FloatArray
 from kreinflow.sequences.matrix_files import DISSIMILARITIES
 
@@ -28,12 +32,23 @@ COLUMNS = (
     "margin",
     "nearest_landmark",
     "landmark_score",
+    "stage",
+    "alignments",
+    "nearest_record",
+    "record_evalue",
+    "record_identity",
     "problem",
 )
 """Columns of the table: ``reject`` is ``yes`` where the probability is below the threshold,
 ``margin`` is what the runner-up lacks to it, ``landmark_score`` is that of
-:func:`nearest_landmarks`. Of a record with a ``problem`` all others but the id are empty. With both
-strands aligned, ``strand`` stands before it."""
+:func:`nearest_landmarks`, ``stage`` is what answered, one of
+:data:`~kreinflow.models.cascade.STAGES`, ``alignments`` are those with landmarks, with itself and
+with training records, and the three that follow tell of the training record of the label that is
+nearest among those aligned; see :func:`nearest_records`. Of a record with a ``problem`` all others
+but the id are empty. With both strands aligned, ``strand`` stands before it."""
+
+LARGEST_TRACE = 100_000_000
+"""Cells of an alignment that is traced back: it takes a byte and more for each."""
 
 
 def classify_file(
@@ -85,6 +100,10 @@ def classify_batches(
     vectors : Path, optional
         See :func:`~kreinflow.classify.new_objects.score_new`.
 
+    Notes
+    -----
+    Of a model with a cascade whose records are apart and were not given the first stage answers.
+
     Raises
     ------
     InputError
@@ -92,7 +111,7 @@ def classify_batches(
     """
     with np.errstate(over="ignore", invalid="ignore"):  # what is not finite is told by its name
         for batch in score_new(model, path, threads, both_strands, backend, vectors):
-            table = _table(model, batch)
+            table = _table(model, batch, threads, backend)
             for place, fault in sorted(batch.faults.items()):
                 message = f"{batch.place(place)}: {fault}"
                 if on_fault is None:
@@ -188,12 +207,61 @@ def nearest_landmarks(model: Model, batch: Batch) -> tuple[NDArray[np.int64], Fl
     return nearest, np.sqrt(score) if kind == "dissimilarity" else score
 
 
-def _table(model: Model, batch: Batch) -> pd.DataFrame:
+def nearest_records(
+    model: Model, batch: Batch, answers: Answers, threads: int
+) -> dict[str, NDArray[Any]]:
+    r"""Return the three columns of the training record that an answer rests on.
+
+    It is the one with the most evidence for the label among those that were aligned with the
+    object. Its E-value is :math:`K n m e^{-\lambda s}`, of the two lengths n and m, if the evidence
+    is an E-value. Its identity is the share of equal residues in the columns of the alignment; NaN
+    if that has more than :data:`LARGEST_TRACE` cells.
+
+    Parameters
+    ----------
+    model : Model
+    batch : Batch
+    answers : Answers
+        Of the objects that are scored.
+    threads : int
+    """
+    nearest = answers.nearest
+    rows = np.flatnonzero(nearest >= 0)
+    ids = np.full(len(nearest), "", dtype=object)
+    evalue, identity = np.full((2, len(nearest)), np.nan)
+    cascade, sequences = model.classifier.cascade, batch.sequences
+    residues, scheme = model.record_residues, model.scheme
+    if cascade is not None and residues is not None and scheme is not None and sequences:
+        own = nearest[rows]
+        ids[rows] = np.array(model.record_ids, dtype=object)[own]
+        if cascade.evidence.name == "evalue":
+            constants = cascade.evidence.constants
+            space = constants["K"] * batch.lengths[rows] * cascade.records.lengths[own]
+            evalue[rows] = space * np.exp(-constants["lambda"] * answers.nearest_score[rows])
+
+        def share(row: int) -> float:
+            pair = sequences[row], residues[nearest[row]]
+            if len(pair[0]) * len(pair[1]) > LARGEST_TRACE:
+                return np.nan
+            alignment = trace(*pair, scheme)
+            columns = len(alignment.marks)
+            return alignment.identical / columns if columns else np.nan
+
+        identity[rows] = in_threads(share, rows.tolist(), threads)
+    return {"nearest_record": ids, "record_evalue": evalue, "record_identity": identity}
+
+
+def _table(model: Model, batch: Batch, threads: int, backend: Backend | None) -> pd.DataFrame:
     """Return the rows of a batch, adding to its faults the decisions that are not finite."""
     n, scored = len(batch.ids), batch.scored
-    probabilities = model.classifier.predict_proba(
-        batch.scores, batch.self_scores, batch.lengths, batch.objects
+    answers = model.classifier.answer(
+        batch.scores,
+        batch.self_scores,
+        batch.lengths,
+        batch.objects,
+        asking(model, batch.sequences, threads, backend),
     )
+    probabilities = answers.probabilities
     finite = np.isfinite(probabilities).all(axis=1)
     for place in scored[~finite].tolist():
         batch.faults[place] = (
@@ -207,15 +275,22 @@ def _table(model: Model, batch: Batch) -> pd.DataFrame:
     probabilities[rows, first] = -np.inf
     second = probabilities.argmax(axis=1)
     runner_up = probabilities[rows, second]
-    found = {
+    with_itself = model.scheme is not None and model.classifier.transform.name != "raw"
+    alignments = len(model.landmark_ids) + int(with_itself) + answers.alignments
+    if batch.strands is not None:  # both met the landmarks
+        alignments += len(model.landmark_ids) + int(with_itself)
+    found: dict[str, NDArray[Any]] = {
         "label": classes[first],
         "probability": top,
         "runner_up": classes[second],
         "runner_up_probability": runner_up,
-        "reject": np.where(top < model.classifier.reject_threshold, "yes", "no"),
+        "reject": np.where(answers.rejected, "yes", "no"),
         "margin": top - runner_up,
         "nearest_landmark": np.array(model.landmark_ids, dtype=object)[landmarks],
         "landmark_score": landmark_scores,
+        "stage": np.array(STAGES, dtype=object)[answers.stage],
+        "alignments": alignments.astype(object),
+        **nearest_records(model, batch, answers, threads),
     }
     if batch.strands is not None:
         found["strand"] = batch.strands

@@ -5,8 +5,9 @@ is code.
 """
 
 import os
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -18,19 +19,21 @@ from kreinflow.artifacts import Sizes, read_arrays, write_arrays
 from kreinflow.errors import InputError
 from kreinflow.kernels.kernel import Kernel, Objects
 from kreinflow.kernels.registry import known_kernel
+from kreinflow.models.cascade import Cascade
 from kreinflow.models.classifier import LandmarkClassifier
 from kreinflow.numerics import FloatArray
 from kreinflow.provenance import package_versions
 from kreinflow.sequences.dataset import Dataset
-from kreinflow.sequences.fasta import LONGEST
-from kreinflow.sequences.files import has_control
+from kreinflow.sequences.fasta import LONGEST, read_fasta
+from kreinflow.sequences.files import first_few, has_control
 from kreinflow.sequences.matrix_files import MATRIX_KINDS
-from kreinflow.sequences.payload import Compared, Sequences
-from kreinflow.views.objects import cut, joined
+from kreinflow.sequences.payload import Compared, Sequences, digest
+from kreinflow.views.objects import Viewed, cut, joined
 
 KIND = "kreinflow model 2"
 _UNSEALED = "kreinflow model 1"  # of versions up to 0.3.0, without a checksum
 _ADVICE = "Give a model file that kreinflow wrote. Copy or train a damaged one again."
+_DIGEST = 16  # bytes of the digest of a record
 _MOST = 1 << 20  # numbers of a vector, bytes of a string, records where it is not said
 
 
@@ -57,6 +60,11 @@ class Model:
         Training figures, versions: for people.
     inducing_ids : tuple of str
         An id of each inducing point of a lift in the training data.
+    record_ids : tuple of str
+        An id of each training record that a cascade may ask.
+    record_digests : tuple of str
+        Of records that are apart: the digest of each by
+        :func:`~kreinflow.sequences.payload.digest`. Their residues are not in the model file.
     """
 
     classifier: LandmarkClassifier
@@ -68,6 +76,19 @@ class Model:
     molecule: str | None
     about: dict[str, Any]
     inducing_ids: tuple[str, ...] = ()
+    record_ids: tuple[str, ...] = ()
+    record_digests: tuple[str, ...] = ()
+
+    @property
+    def record_residues(self) -> Sequence[bytes] | None:
+        """The residues of the records that a cascade may ask; None if nobody can be asked."""
+        cascade = self.classifier.cascade
+        return None if cascade is None else cascade.records.index.objects.sequences
+
+    @property
+    def lacks_records(self) -> bool:
+        """Whether it has a cascade, and nobody to ask: its records are apart."""
+        return self.classifier.cascade is not None and self.record_residues is None
 
     @property
     def landmark_labels(self) -> NDArray[Any]:
@@ -82,7 +103,14 @@ class Model:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the model file, atomically and always to the same bytes."""
-        header, arrays = self.classifier.to_parts()
+        classifier, apart = self.classifier, self.record_digests
+        if apart:
+            classifier = _with_residues(classifier, None)
+        header, arrays = classifier.to_parts()
+        if apart:
+            arrays["record_digests"] = np.frombuffer(
+                bytes.fromhex("".join(apart)), dtype=np.uint8
+            ).reshape(-1, _DIGEST)
         if isinstance(self.landmarks, tuple):
             arrays |= _joined(self.landmarks)
         elif self.landmarks is not None and self.landmarks.ndim == 1:
@@ -100,17 +128,80 @@ class Model:
         }
         if self.classifier.lift is not None:
             content["inducing_ids"] = list(self.inducing_ids)
+        if self.classifier.cascade is not None:
+            content["record_ids"] = list(self.record_ids)
         write_arrays(path, KIND, content, arrays)
 
     @classmethod
-    def load(cls, path: str | os.PathLike[str]) -> "Model":
+    def load(
+        cls, path: str | os.PathLike[str], records: Sequence[str | os.PathLike[str]] = ()
+    ) -> "Model":
         """Read a model file.
+
+        Parameters
+        ----------
+        path : path
+        records : sequence of paths, optional
+            FASTA files that have the training records of a model whose records are apart. Others
+            may be among them; ids do not matter. Without them the first stage answers.
 
         Raises
         ------
         InputError
-            If it is damaged, of another kind, or its parts do not fit together.
+            If it is damaged, of another kind, or its parts do not fit together; or if the records
+            are not those that it needs.
         """
+        model = cls._read(path)
+        if not records:
+            return model
+        if model.scheme is None:
+            raise model._needs_no_records()
+        alphabet = ResidueAlphabet(model.scheme.matrix.alphabet, model.molecule or "protein")
+        found = (
+            alphabet.clean(record.residues) for file in records for record in read_fasta(Path(file))
+        )
+        return model.with_records(found, ", ".join(map(str, records)))
+
+    def with_records(self, sequences: Iterable[bytes], name: str) -> "Model":
+        """Return the model with the residues of its records, which are apart.
+
+        Parameters
+        ----------
+        sequences : iterable of bytes
+            Cleaned, in any order, with others among them.
+        name : str
+            What messages call them.
+
+        Raises
+        ------
+        InputError
+            If one is missing, or the model needs none.
+        """
+        if not self.record_digests:
+            raise self._needs_no_records()
+        wanted, found = set(self.record_digests), {}
+        for sequence in sequences:
+            if (own := digest(sequence)) in wanted:
+                found[own] = sequence
+        missing = [
+            id
+            for id, own in zip(self.record_ids, self.record_digests, strict=True)
+            if own not in found
+        ]
+        if missing:
+            raise InputError(
+                f"{name}: lacks {len(missing)} of the {len(self.record_ids)} training records of "
+                f"the model: {first_few(missing)}. Give the sequences that it was trained on."
+            )
+        residues = tuple(found[own] for own in self.record_digests)
+        return replace(self, classifier=_with_residues(self.classifier, residues))
+
+    def _needs_no_records(self) -> InputError:
+        why = "its file has those that it asks" if self.record_ids else "it asks no records"
+        return InputError(f"--records: the model needs none, {why}. Leave it out.")
+
+    @classmethod
+    def _read(cls, path: str | os.PathLike[str]) -> "Model":
         header, arrays = read_arrays(path, KIND, _ADVICE, _UNSEALED, _sizes)
         try:
             return _of_parts(header, arrays, str(path))
@@ -124,6 +215,18 @@ class Model:
             raise InputError(f"{path}: {error}") from error
 
 
+def _with_residues(
+    classifier: LandmarkClassifier, residues: Sequence[bytes] | None
+) -> LandmarkClassifier:
+    """Return a classifier whose cascade has these residues of its records."""
+    cascade = classifier.cascade
+    assert cascade is not None, "records of a model that asks none"
+    index = cascade.records.index
+    objects = Viewed(residues, index.objects.vectors)
+    records = replace(cascade.records, index=replace(index, objects=objects))
+    return replace(classifier, cascade=replace(cascade, records=records))
+
+
 def _sizes(header: Mapping[str, Any]) -> Sizes:
     """Return the arrays that a model may have, as its header says."""
     m = len(header["landmark_ids"])
@@ -135,6 +238,8 @@ def _sizes(header: Mapping[str, Any]) -> Sizes:
         sizes["landmark_ends"] = ("i", (m,))
     if header["kernel"] is not None:
         sizes["landmark_vectors"] = ("f", (m, _MOST))
+    if (cascade := header["classifier"].get("cascade")) is not None:
+        sizes["record_digests"] = ("u", (int(cascade["records"]), _DIGEST))
     return sizes
 
 
@@ -149,7 +254,8 @@ def _of_parts(header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]], nam
     if len(inducing_ids) != (0 if lift is None else len(lift)):
         raise _refusal("ids and inducing points differ in number")
     words = None if lift is None else lift.words
-    if any(map(has_control, (*ids, *inducing_ids, *classifier.classes))):
+    record_ids = tuple(str(i) for i in header.get("record_ids", ()))
+    if any(map(has_control, (*ids, *inducing_ids, *record_ids, *classifier.classes))):
         raise _refusal("an id or a class has a control character, or one that is not shown")
     landmarks: tuple[bytes, ...] | Objects | None = None
     scheme, kernel = None, header["kernel"]
@@ -167,6 +273,15 @@ def _of_parts(header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]], nam
         raise _refusal(f"its kind of matrix, {header['matrix_kind']!r}, is unknown")
     if words is not None and (scheme is None or words.letters != scheme.matrix.alphabet):
         raise _refusal("the words of its lift are not of the letters of its sequences")
+    if lift is not None and words is not None and lift.objects.sequences is None:
+        raise _refusal("its inducing points lack the residues that words are made of")
+    digests: tuple[str, ...] = ()
+    if classifier.cascade is not None:
+        if scheme is None:
+            raise _refusal("it asks training records, but does not say how they are aligned")
+        digests = _checked_records(classifier.cascade, scheme, record_ids, arrays)
+    elif record_ids:
+        raise _refusal("it has records, and nothing that asks them")
     return Model(
         classifier=classifier,
         landmark_ids=ids,
@@ -177,7 +292,34 @@ def _of_parts(header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]], nam
         molecule=header["molecule"],
         about=dict(header["about"]),
         inducing_ids=inducing_ids,
+        record_ids=record_ids,
+        record_digests=digests,
     )
+
+
+def _checked_records(
+    cascade: Cascade,
+    scheme: ScoringScheme,
+    ids: Sequence[str],
+    arrays: Mapping[str, NDArray[Any]],
+) -> tuple[str, ...]:
+    """Refuse records that do not fit; return their digests if they are apart."""
+    records = cascade.records
+    index, sequences = records.index, records.index.objects.sequences
+    if len(ids) != len(records):
+        raise _refusal("ids and records differ in number")
+    if index.words is not None and index.words.letters != scheme.matrix.alphabet:
+        raise _refusal("the words of its records are not of the letters of its sequences")
+    if sequences is not None:
+        if [len(sequence) for sequence in sequences] != records.lengths.tolist():
+            raise _refusal("the residues of its records are damaged")
+        if any(sequence.translate(None, scheme.matrix.alphabet.encode()) for sequence in sequences):
+            raise _refusal("a record has residues that its substitution matrix lacks")
+        return ()
+    digests = arrays["record_digests"]
+    if digests.dtype != np.uint8 or digests.shape != (len(ids), _DIGEST):
+        raise _refusal("the digests of its records are damaged")
+    return tuple(row.tobytes().hex() for row in digests)
 
 
 def _refusal(why: str) -> InputError:
@@ -230,7 +372,10 @@ def final_model(
     :func:`~kreinflow.models.factor_file.factor_table`.
     """
     first = {row: place for place, row in reversed(list(enumerate(dataset.rows.tolist())))}
-    inducing = classifier.inducing_rows
+    inducing, cascade = classifier.inducing_rows, classifier.cascade
+    asked = [] if cascade is None else cascade.records.rows.tolist()
+    recipe = classifier.about.get("recipe") or {}
+    apart = (recipe.get("cascade") or {}).get("records") == "apart"
     landmarks: tuple[bytes, ...] | Objects | None = None
     match dataset.payload.take(landmark_rows):
         case Sequences(residues=sequences):
@@ -249,7 +394,7 @@ def final_model(
             "training": {
                 key: value
                 for key, value in figures.items()
-                if key not in ("repeat", "fold", "inner_right")
+                if key not in ("repeat", "fold", "inner_right", "inner_known")
             },
             "factor": {
                 key: None if isinstance(value, float) and not np.isfinite(value) else value
@@ -262,4 +407,6 @@ def final_model(
         inducing_ids=tuple(dataset.ids[first[row]] for row in inducing.tolist())
         if inducing is not None
         else (),
+        record_ids=tuple(dataset.ids[first[row]] for row in asked),
+        record_digests=tuple(dataset.digests[row] for row in asked) if apart else (),
     )

@@ -11,14 +11,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kreinflow.alignment.alphabet import ResidueAlphabet
-from kreinflow.alignment.backends import Backend, backend_named, checked
-from kreinflow.alignment.engine import pack, self_scores
+from kreinflow.alignment.asked import align_asked
+from kreinflow.alignment.backends import (
+    SAMPLE,
+    Agreement,
+    Backend,
+    backend_named,
+    checked,
+    drawn_pairs,
+)
+from kreinflow.alignment.engine import align_rectangle, pack, self_scores
 from kreinflow.alignment.scoring import ScoringScheme
 from kreinflow.classify.model_file import Model
 from kreinflow.errors import InputError
 from kreinflow.kernels.kernel import Kernel, Objects
 from kreinflow.kernels.registry import make_kernel
-from kreinflow.numerics import TILE, FloatArray, tiles
+from kreinflow.models.asked import NOBODY, Ask
+from kreinflow.numerics import TILE, FloatArray, IntArray, tiles
 from kreinflow.sequences.fasta import LONGEST, FastaRecord, read_any_fasta
 from kreinflow.sequences.files import STANDARD_INPUT, counted, first_few
 from kreinflow.sequences.matrix_files import DISSIMILARITIES, read_matrix
@@ -165,10 +174,7 @@ def _scored(
             landmarks,
             threads,
             both_strands,
-            checked(
-                backend or backend_named("auto"),
-                advice="Use the alignment backend parasail." if backend else "",
-            ),
+            checked(backend or backend_named("auto"), advice=_advice(backend)),
         )
         yield from map(aligner.align, aligner.batches(path))
         return
@@ -296,6 +302,53 @@ class _Aligner:
         scores = self.backend(packed, own, np.arange(m), self.scheme, self.threads)
         alone = self_scores(packed, own, self.scheme, self.threads)
         return scores, alone.astype(np.float64)
+
+
+def _advice(backend: Backend | None) -> str:
+    """Return what to do if a score differs from that of parasail: nobody named what aligned it."""
+    return "Use the alignment backend parasail." if backend else ""
+
+
+def asking(
+    model: Model, sequences: Sequence[bytes] | None, threads: int, backend: Backend | None = None
+) -> Ask | None:
+    """Return what aligns sequences with the training records of a model.
+
+    Parameters
+    ----------
+    model : Model
+    sequences : sequence of bytes or None
+        The objects, as they are scored.
+    threads : int
+        Scores do not depend on it.
+    backend : callable, optional
+        What aligns, "auto" if it is left out. 1,000 pairs of each call are held against parasail.
+
+    Returns
+    -------
+    callable or None
+        Takes places in ``sequences``, and records; None if the model has nobody to ask.
+    """
+    residues, scheme = model.record_residues, model.scheme
+    if residues is None or scheme is None or sequences is None:
+        return None
+    aligner = backend or backend_named("auto")
+
+    def ask(queries: IntArray, records: IntArray) -> NDArray[np.int32]:
+        wanted = records >= 0
+        others = np.unique(records[wanted])
+        packed = pack([residues[i] for i in others] + [sequences[i] for i in queries])
+        rows = len(others) + np.arange(len(queries))
+        asked = np.where(wanted, np.searchsorted(others, records), NOBODY)
+        scores = align_asked(packed, rows, asked, scheme, threads, aligner)
+        if aligner is not align_rectangle:
+            [(r, c)] = drawn_pairs([wanted], 0, SAMPLE)
+            left, right = rows[r], asked[r, c]
+            agreement = Agreement(packed, left, right, scheme, threads, _advice(backend))
+            agreement.compare(np.arange(r.size), scores[r, c])
+        return scores
+
+    return ask
 
 
 def _unusable(
