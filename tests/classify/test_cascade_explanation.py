@@ -5,75 +5,38 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from kreinflow.alignment.engine import align_pairs, pack
-from kreinflow.alignment.transforms import make_transform
 from kreinflow.classify.cascade_explanation import FEATURES, INTERCEPT, LANDMARKS
+from kreinflow.classify.classification import classify_file
 from kreinflow.classify.explanation import alignments, explain, explanation_text
+from kreinflow.classify.model_file import Model
 from kreinflow.classify.new_objects import score_new
 from kreinflow.models.asked import NOBODY
-from kreinflow.models.cascade import STAGES, Cascade
-from kreinflow.models.facing import Records
-from kreinflow.models.pair_machines import PairMachines, fit_machine
-from kreinflow.views.lift import Lift
-from kreinflow.views.objects import Viewed
-from small_inputs import model_of
+from kreinflow.models.cascade import STAGES
+from kreinflow.sequences.payload import digest
+from models.cascades import cascade_model
+from sequence_pairs import rectangle
 
-WEIGHTS = {"first": (0.8,), "nearest": (0.7, 0.9, 1.3), "pairs": (0.6, 1.7)}
+PAIRS = [(0, 1), (0, 2), (1, 2)]
 
 
-def with_cascade(folder, threshold=2.0, steps=(3, 7), pairs=((0, 1), (0, 2), (1, 2)), **more):
-    """A model with a cascade over all its training records, and the data that it learned from."""
-    model, dataset, _ = model_of(folder, seed=5, changed=0.55, **more)
-    classifier, scheme = model.classifier, model.scheme
-    sequences, n = list(dataset.sequences), len(dataset.sequences)
-    left, right = np.divmod(np.arange(n * n, dtype=np.int32), np.int32(n))
-    S = align_pairs(pack(sequences), left, right, scheme, 1).reshape(n, n)
-    own, lengths = np.diagonal(S).astype(float), np.array([len(s) for s in sequences], float)
-    first = {id: row for id, row in zip(dataset.ids, dataset.rows.tolist(), strict=True)}
-    landmarks = np.array([first[id] for id in model.landmark_ids])
-    rows = classifier.landmark_rows(S[:, landmarks], own, lengths)
-    y, transform = dataset.labels, make_transform("log", scheme)
-    K = transform.apply(S, own, own, lengths, lengths)
-    machines = [np.flatnonzero(np.isin(y, pair)) for pair in pairs]
-    fits = [
-        fit_machine(np.hstack([K[np.ix_(some, some)], rows[some]]), y[some] == pair[0])
-        for some, pair in zip(machines, pairs, strict=True)
-    ]
-    made = PairMachines(
-        np.array(pairs, dtype=np.int64),
-        np.concatenate([w[: len(some)] for (w, _), some in zip(fits, machines, strict=True)]),
-        np.stack([w[len(some) :] for (w, _), some in zip(fits, machines, strict=True)]),
-        np.array([intercept for _, intercept in fits]),
-    )
-    stages = ["first", *["nearest"] * len(steps), "pairs"]
-    cascade = Cascade(
-        Records(
-            Lift("gaussian", {"scores": 1.0}, None, rows.astype(np.float32), Viewed(sequences)),
-            y.astype(np.int64),
-            np.arange(n),
-            own,
-            lengths,
-            landmarks,
-        ),
-        transform,
-        make_transform("evalue", scheme),
-        steps,
-        tuple(np.array(WEIGHTS[stage]) for stage in stages),
-        made,
-        3,
-        threshold,
-        1.4,
-        0.5,
-    )
-    model = replace(model, classifier=replace(classifier, cascade=cascade))
-    object.__setattr__(model, "record_ids", tuple(dataset.first_id(row) for row in range(n)))
-    return model, S, folder / "x.fasta"
+def asking_model(folder, threshold=2.0, pairs=PAIRS):
+    """A model with a cascade over all its training records, all scores, and the records' file."""
+    more = {"steps": (3, 7), "pairs": pairs, "threshold": threshold}
+    model, dataset = cascade_model(folder, seed=5, changed=0.55, **more)
+    rows = np.arange(len(dataset.sequences))
+    return model, rectangle(dataset.sequences, rows, rows, model.scheme), folder / "x.fasta"
+
+
+def with_other(model, **changes):
+    """The model with another cascade."""
+    cascade = replace(model.classifier.cascade, **changes)
+    return replace(model, classifier=replace(model.classifier, cascade=cascade))
 
 
 @pytest.fixture(scope="module")
 def asking(tmp_path_factory):
     """A model that asks at all levels, all scores, and the file of its records."""
-    return with_cascade(tmp_path_factory.mktemp("asking"))
+    return asking_model(tmp_path_factory.mktemp("asking"))
 
 
 def answered(model, S, path):
@@ -91,9 +54,9 @@ def answered(model, S, path):
 @pytest.mark.parametrize("threshold", [0.0, 0.45, 0.6, 0.8, 0.95, 2.0])
 def test_the_terms_of_each_level_add_up_to_its_log_odds(asking, threshold):
     model, S, path = asking
-    cascade = replace(model.classifier.cascade, threshold=threshold)
-    model = replace_cascade(model, cascade)
+    model = with_other(model, threshold=threshold)
     batch, answers = answered(model, S, path)
+    weights = model.classifier.cascade.weights
     for row in (0, 12, 13, 25):
         found = explain(model, path, batch.ids[row])
         order = np.argsort(-answers.probabilities[row], kind="stable")
@@ -112,7 +75,7 @@ def test_the_terms_of_each_level_add_up_to_its_log_odds(asking, threshold):
             own = own.head(len(FEATURES[STAGES.index(level.stage)]))
             log_odds = np.log(level.probability / level.runner_up_probability)
             assert own["contribution"].sum() == pytest.approx(log_odds, rel=1e-9, abs=1e-12)
-            assert own["weight"].tolist() == list(WEIGHTS[level.stage])
+            assert own["weight"].tolist() == list(weights[level.Index])
             np.testing.assert_allclose(
                 own["contribution"],
                 own["weight"] * (own["value"] - own["runner_up_value"]),
@@ -126,12 +89,6 @@ def test_the_terms_of_each_level_add_up_to_its_log_odds(asking, threshold):
         assert total / it.temperature == pytest.approx(said, rel=1e-9, abs=1e-12)
 
 
-def replace_cascade(model, cascade):
-    changed = replace(model, classifier=replace(model.classifier, cascade=cascade))
-    object.__setattr__(changed, "record_ids", model.record_ids)
-    return changed
-
-
 def test_the_records_are_the_nearest_and_say_what_was_aligned(asking):
     model, S, path = asking
     records = model.classifier.cascade.records
@@ -140,7 +97,9 @@ def test_the_records_are_the_nearest_and_say_what_was_aligned(asking):
     whole = explain(model, path, "b3")
     found = whole.cascade
     u = model.classifier.landmark_rows(batch.scores, batch.self_scores, batch.lengths)
-    distances = ((u[row] - records.index.scores) ** 2).sum(axis=1)
+    words = records.index.words.features(records.index.objects.sequences).toarray()
+    distances = 3.0 * ((u[row].astype(np.float32) - records.index.scores) ** 2).sum(axis=1)
+    distances += ((words[row] - words) ** 2).sum(axis=1)
     near = np.argsort(distances, kind="stable")[:7]
     table = found.records
     assert table["rank"].tolist() == list(range(1, 8))
@@ -199,14 +158,19 @@ def test_the_nearest_record_is_that_of_the_answer_and_is_shown(asking):
     found = explain(model, path, "a7")
     relative = found.cascade.relative
     assert relative.id == model.record_ids[answers.nearest[row]] == "a7"  # it is a record itself
-    assert (relative.label, relative.alignment.score) == (found.labels[0], S[row, row])
-    assert relative.alignment.identical == 60
+    assert (relative.label, relative.score) == (found.labels[0], S[row, row])
+    named = classify_file(model, path).set_index("id").loc["a7"]
+    assert relative.identity == named["record_identity"] == 1
+    assert relative.evalue == named["record_evalue"]
+    assert relative.id == named["nearest_record"]
     shown = alignments(model, found, 2)
-    assert shown[0] == ("a7", relative.alignment)
-    assert len(shown) in (2, 3)
+    assert shown[0][0] == "a7"
+    assert shown[0][1].score == S[row, row]
+    first = found.table["landmark"].tolist()[:2]
+    assert {id for id, _ in shown} == {"a7", *first}
     text = explanation_text(found, 2)
     assert f"nearest record of a: a7, score {S[row, row]}, E-value " in text
-    assert "60 of 60 columns identical" in text
+    assert ", 100 % identical" in text
 
 
 def test_a_text_tells_all_stages(asking):
@@ -225,7 +189,7 @@ def test_a_text_tells_all_stages(asking):
 
 def test_a_sure_object_asks_nobody(asking):
     model, _, path = asking
-    model = replace_cascade(model, replace(model.classifier.cascade, threshold=0.0))
+    model = with_other(model, threshold=0.0)
     found = explain(model, path, "b3").cascade
     assert len(found.levels) == 1
     assert (found.alignments, found.records, found.machines) == (0, None, None)
@@ -235,9 +199,8 @@ def test_a_sure_object_asks_nobody(asking):
 
 
 def test_where_no_machine_votes_the_level_before_answers(tmp_path):
-    model, _, path = with_cascade(tmp_path, pairs=((0, 1),))
-    likeliest = replace(model.classifier.cascade, likeliest=2)
-    model = replace_cascade(model, likeliest)
+    model, _, path = asking_model(tmp_path, pairs=[(0, 1)])
+    model = with_other(model, likeliest=2)
     stages = {id: explain(model, path, id) for id in ("a1", "c1", "c4")}
     without = [it for it in stages.values() if "c" in it.labels]
     assert without
@@ -247,12 +210,13 @@ def test_where_no_machine_votes_the_level_before_answers(tmp_path):
         assert "answered by the stage nearest 7" in explanation_text(it, 2)
 
 
-def test_a_model_without_the_residues_of_its_records_answers_by_its_first_stage(asking):
+def test_a_model_whose_records_are_apart_answers_by_its_first_stage(asking, tmp_path):
     model, _, path = asking
-    cascade = model.classifier.cascade
-    index = replace(cascade.records.index, objects=Viewed())
-    apart = replace(cascade, records=replace(cascade.records, index=index))
-    found = explain(replace_cascade(model, apart), path, "b3")
-    alone = explain(replace_cascade(model, None), path, "b3")
+    digests = [digest(residues) for residues in model.record_residues]
+    replace(model, record_digests=tuple(digests)).save(tmp_path / "apart.safetensors")
+    found = explain(Model.load(tmp_path / "apart.safetensors"), path, "b3")
+    alone = replace(model, classifier=replace(model.classifier, cascade=None))
     assert found.cascade is None
-    assert found.probabilities == alone.probabilities
+    assert explanation_text(found, 2) == explanation_text(explain(alone, path, "b3"), 2)
+    whole = explain(Model.load(tmp_path / "apart.safetensors", [path]), path, "b3")
+    assert explanation_text(whole, 2) == explanation_text(explain(model, path, "b3"), 2)

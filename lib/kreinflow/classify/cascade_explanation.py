@@ -1,12 +1,13 @@
 """Which training records carried the answer of a cascade for one object."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
-from kreinflow.alignment.traceback import Alignment, trace
 from kreinflow.classify.model_file import Model
 from kreinflow.models.asked import AskedScores
 from kreinflow.models.cascade import FIRST, NEAREST, PAIRS, STAGES, Answers, Cascade, Level, Said
@@ -34,15 +35,19 @@ class Relative:
     Attributes
     ----------
     id, label : str
-    evalue : float
-        NaN where scores have none.
-    alignment : Alignment
+    score : float
+        As aligned.
+    evalue, identity : float
+        See :func:`~kreinflow.classify.classification.nearest_records`.
+    residues : bytes
     """
 
     id: str
     label: str
+    score: float
     evalue: float
-    alignment: Alignment
+    identity: float
+    residues: bytes
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,28 +102,28 @@ class CascadeExplanation:
 
 def explain_cascade(
     model: Model,
-    cascade: Cascade,
     seen: Seen,
     ask: AskedScores,
     answer: Answers,
-    sequence: bytes,
+    nearest: Mapping[str, NDArray[Any]],
 ) -> CascadeExplanation:
     """Explain the answer of a cascade for one object.
 
     Parameters
     ----------
     model : Model
-    cascade : Cascade
-        That of the model.
+        With a cascade, and the residues of its records.
     seen : Seen
         Of one object.
     ask : AskedScores
         Nothing is aligned again that it has.
     answer : Answers
         For the object.
-    sequence : bytes
-        Its residues.
+    nearest : mapping
+        What :func:`~kreinflow.classify.classification.nearest_records` tells of it.
     """
+    cascade = model.classifier.cascade
+    assert cascade is not None, "nobody was asked"
     known = np.flatnonzero(cascade.records.landmarks >= 0)
     ask.know(_ONE, cascade.records.landmarks[known], seen.scores[:, known])
     facing = Facing(cascade.records, cascade.transform, cascade.evidence, seen, ask)
@@ -144,7 +149,7 @@ def explain_cascade(
         records,
         machines,
         members,
-        own.relative(answer, sequence),
+        own.relative(answer, nearest),
     )
 
 
@@ -287,17 +292,18 @@ class _Object:
         last = {"record": [LANDMARKS, INTERCEPT], "class": "", "contribution": rest}
         return pd.concat([table, pd.DataFrame(last)], ignore_index=True)
 
-    def relative(self, answer: Answers, sequence: bytes) -> Relative | None:
+    def relative(self, answer: Answers, nearest: Mapping[str, NDArray[Any]]) -> Relative | None:
         """Return the record that the answer names."""
-        place = answer.nearest[:1]
-        residues, scheme = self.cascade.records.index.objects.sequences, self.model.scheme
-        if place[0] < 0 or residues is None or scheme is None:
+        place, residues = int(answer.nearest[0]), self.model.record_residues
+        if place < 0 or residues is None:
             return None
         return Relative(
-            self._ids(place)[0],
-            self._names(self.cascade.records.classes[place])[0],
-            float(self._evalues(place, answer.nearest_score[:1])[0]),
-            trace(sequence, residues[int(place[0])], scheme),
+            str(nearest["nearest_record"][0]),
+            self._names(self.cascade.records.classes[[place]])[0],
+            float(answer.nearest_score[0]),
+            float(nearest["record_evalue"][0]),
+            float(nearest["record_identity"][0]),
+            residues[place],
         )
 
     def _scores(self, places: IntArray) -> FloatArray:
@@ -347,15 +353,11 @@ def cascade_text(found: CascadeExplanation, labels: tuple[str, str], shown: int)
         f"log odds of the answer: {odds:.6g} / {found.temperature:.6g} (temperature) = "
         f"{odds / found.temperature:.6g}"
     )
-    if found.relative is not None:
-        relative, alignment = found.relative, found.relative.alignment
-        columns = len(alignment.first)
-        evalue = "" if np.isnan(relative.evalue) else f"E-value {relative.evalue:.3g}, "
-        out += [
-            "",
-            f"nearest record of {relative.label}: {relative.id}, score {alignment.score}, {evalue}"
-            f"{alignment.identical} of {counted(columns, 'column')} identical",
-        ]
+    if (near := found.relative) is not None:
+        line = f"nearest record of {near.label}: {near.id}, score {near.score:.6g}"
+        line += "" if np.isnan(near.evalue) else f", E-value {near.evalue:.3g}"
+        line += "" if np.isnan(near.identity) else f", {100 * near.identity:.0f} % identical"
+        out += ["", line]
     for title, table in (
         ("nearest records that were asked", found.records),
         ("machines that voted", found.machines),

@@ -1,15 +1,12 @@
 """Which landmarks, or which training records, carried the decision for one object."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
-from kreinflow.alignment.backends import backend_named, checked
-from kreinflow.alignment.engine import pack
 from kreinflow.alignment.traceback import Alignment, trace
 from kreinflow.classify.cascade_explanation import (
     CascadeExplanation,
@@ -17,12 +14,14 @@ from kreinflow.classify.cascade_explanation import (
     cascade_text,
     explain_cascade,
 )
+from kreinflow.classify.classification import nearest_records
 from kreinflow.classify.model_file import Model
-from kreinflow.classify.new_objects import Batch, normalised_scores, score_new
+from kreinflow.classify.new_objects import Batch, asking, normalised_scores, score_new
 from kreinflow.errors import InputError
 from kreinflow.learners.decisions import LinearDecision
 from kreinflow.models.asked import AskedScores
-from kreinflow.numerics import FloatArray, IntArray
+from kreinflow.models.cascade import Answers
+from kreinflow.numerics import FloatArray
 from kreinflow.sequences.files import counted, shown_name
 from kreinflow.views.lift import Lift, combined
 from kreinflow.views.objects import Viewed
@@ -126,8 +125,7 @@ def explain(
     decisions = classifier.decision_function(*given, objects)[0]
     if not np.isfinite(decisions / classifier.temperature).all():
         raise InputError(f"{place}: the model's decision for it is not finite.")
-    ask = _asking(model, batch.sequences[row], threads) if batch.sequences is not None else None
-    answer = classifier.answer(*given, objects, ask)
+    answer, climbed = _answered(model, batch, part, threads)
     probabilities = answer.probabilities[0]
     first, second = np.argsort(-probabilities, kind="stable")[:2].tolist()
     columns: dict[str, object] = {
@@ -167,32 +165,26 @@ def explain(
         of_views,
         batch.sequences[row] if batch.sequences is not None else None,
         str(batch.strands[row]) if batch.strands is not None else None,
-        explain_cascade(
-            model,
-            classifier.cascade,
-            classifier.seen(*given, objects),
-            ask,
-            answer,
-            batch.sequences[row],
-        )
-        if classifier.cascade is not None and ask is not None and batch.sequences is not None
-        else None,
+        climbed,
     )
 
 
-def _asking(model: Model, sequence: bytes, threads: int) -> AskedScores | None:
-    """Return what aligns a sequence with the records of a model; None if it has none."""
-    cascade, scheme = model.classifier.cascade, model.scheme
-    if cascade is None or scheme is None or cascade.records.index.objects.sequences is None:
-        return None
-    sequences, align = cascade.records.index.objects.sequences, checked(backend_named("auto"))
-
-    def ask(_: IntArray, records: IntArray) -> NDArray[np.int32]:
-        packed = pack([sequence, *(sequences[place] for place in records[0].tolist())])
-        places = np.arange(1, packed.lengths.size)
-        return align(packed, np.zeros(1, dtype=np.int64), places, scheme, threads)
-
-    return AskedScores(ask, len(cascade.records))
+def _answered(
+    model: Model, batch: Batch, part: slice, threads: int
+) -> tuple[Answers, CascadeExplanation | None]:
+    """Return the answer for one object of those that are scored, and what a cascade said of it."""
+    classifier = model.classifier
+    given = batch.scores[part], batch.self_scores[part], batch.lengths[part]
+    sequences = None if batch.sequences is None else batch.sequences[part]
+    vectors = None if batch.vectors is None else batch.vectors[part]
+    one = replace(batch, lengths=given[2], sequences=sequences, vectors=vectors)
+    if (ask := asking(model, sequences, threads)) is None:
+        return classifier.answer(*given, one.objects), None
+    asked = AskedScores(ask, len(model.record_ids))  # nothing is aligned twice
+    seen = classifier.seen(*given, one.objects)
+    answer = classifier.answer(*given, one.objects, asked)
+    told = nearest_records(model, one, answer, threads)
+    return answer, explain_cascade(model, seen, asked, answer, told)
 
 
 def near_by_view(lift: Lift, scores: FloatArray, objects: Viewed | None) -> dict[str, FloatArray]:
@@ -327,6 +319,6 @@ def alignments(model: Model, found: Explanation, shown: int) -> list[tuple[str, 
     table = found.table if found.landmarks is None else found.landmarks
     wanted = [id for id in table["landmark"] if id != INTERCEPT][:shown]
     relative = None if found.cascade is None else found.cascade.relative
-    nearest = {} if relative is None else {relative.id: relative.alignment}
-    others = {id: trace(found.sequence, sequences[id], model.scheme) for id in wanted}
-    return list((nearest | others).items())
+    nearest = {} if relative is None else {relative.id: relative.residues}
+    shown_first = nearest | {id: sequences[id] for id in wanted}
+    return [(id, trace(found.sequence, own, model.scheme)) for id, own in shown_first.items()]
