@@ -55,6 +55,17 @@ def lift_of(views: Mapping[str, Any], lift: dict[str, Any] | None) -> dict[str, 
     return {**_LIFT_DEFAULTS, "kernel": "linear"} if summed else lift
 
 
+LOSS = 0.001
+"""What a cascade may lose of accuracy, unless the config says it, or a number of alignments."""
+
+
+def cascade_of(cascade: Mapping[str, Any] | None) -> dict[str, Any] | None:
+    """Return the cascade of a recipe: with a loss, unless a number of alignments is stated."""
+    if cascade is None:
+        return None
+    return {**({} if "alignments" in cascade else {"loss": LOSS}), **cascade}
+
+
 Refuse = Callable[[str, str], InputError]
 """Makes an error of a place in the configuration, and why it is wrong."""
 
@@ -106,6 +117,13 @@ def _check_recipes(config: Mapping[str, Any], refuse: Refuse) -> None:
             raise refuse(place, fault)
         if recipe["lift"] is not None and recipe["rank"] != "misfit":
             raise refuse(place, "a lift keeps all of its inducing points. Leave out rank.")
+        recipe["cascade"] = cascade_of(recipe["cascade"])
+        if recipe["cascade"] is not None and {"loss", "alignments"} <= recipe["cascade"].keys():
+            raise refuse(
+                place,
+                "the cascade's loss and alignments are two ways to choose one threshold. Leave out "
+                "the one or the other.",
+            )
 
 
 def _undefined(what: str, name: str, known: Iterable[str]) -> str:
@@ -207,7 +225,7 @@ def _check_dataset(plan: DatasetPlan, place: str, refuse: Refuse) -> None:
 
 
 def _check_views(plan: DatasetPlan, place: str, refuse: Refuse) -> None:
-    """Refuse recipes with views of what the data set does not have."""
+    """Refuse recipes with views of what the data set does not have, or with a cascade."""
     for recipe in plan.recipes():
         owner = f"recipe {recipe['name']!r}"
         if recipe["views"]["words"] and not plan.source.aligned:
@@ -215,6 +233,12 @@ def _check_views(plan: DatasetPlan, place: str, refuse: Refuse) -> None:
                 f"{place}.recipes",
                 f"{owner} has a view of words, but only sequences have words. For "
                 f"{plan.source.noun} leave it out.",
+            )
+        if recipe["cascade"] is not None and not plan.source.aligned:
+            raise refuse(
+                f"{place}.recipes",
+                f"{owner} has a cascade, but only sequences are aligned. For {plan.source.noun} "
+                "leave it out.",
             )
         if recipe["views"]["vectors"] and not plan.settings["vectors"]:
             raise refuse(

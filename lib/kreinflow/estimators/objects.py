@@ -1,7 +1,7 @@
 """Estimators that choose their landmarks: from a matrix, vectors with a kernel, or sequences."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
@@ -15,31 +15,39 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
-from kreinflow.alignment.transforms import make_transform
-from kreinflow.cross_references import asymmetry_fault
+from kreinflow.alignment.transforms import ScoreTransform, make_transform
+from kreinflow.cross_references import asymmetry_fault, cascade_of
 from kreinflow.errors import InputError
-from kreinflow.estimators.alignment_kernel import AlignmentKernel
-from kreinflow.estimators.base import SYMMETRY, LandmarkDecisions, LandmarkFactor
+from kreinflow.estimators.alignment_kernel import (
+    AlignedScores,
+    AlignmentKernel,
+    array_of,
+    lengths,
+)
+from kreinflow.estimators.base import SYMMETRY, LandmarkDecisions, LandmarkFactor, Scored
 from kreinflow.kernels.kernel import Kernel, Objects
 from kreinflow.kernels.registry import KERNELS
 from kreinflow.krein.landmark_kernel import Landmarks, TrainingPart
 from kreinflow.landmarks.given import Given
 from kreinflow.landmarks.registry import SELECTORS
 from kreinflow.landmarks.stage import LandmarkStage
+from kreinflow.models.cascade import Answers
 from kreinflow.models.inner_folds import ChooseAgain
 from kreinflow.models.run import Run
-from kreinflow.numerics import FloatArray, tiles
-from kreinflow.schema import complete_method, nearest
+from kreinflow.numerics import FloatArray, IntArray, tiles
+from kreinflow.schema import complete, complete_method, nearest, schema
 from kreinflow.scores import open_scores
 from kreinflow.sequences.dataset import Dataset
 from kreinflow.sequences.matrix_files import MATRIX_KINDS, check_matrix
 from kreinflow.sequences.objects import refuse_unfit
 from kreinflow.sequences.partition import ALL, Partition
-from kreinflow.sequences.payload import Compared, Matrix, digest
+from kreinflow.sequences.payload import Compared, Matrix, Payload, Sequences, digest
 from kreinflow.sequences.sources.measured import numbers
 from kreinflow.views.objects import Viewed
 
 PRECOMPUTED = "precomputed"
+
+_ASKING = 1024  # objects that ask at once: each may ask thousands of records
 
 COMPARED: Mapping[str, type[Kernel]] = {**KERNELS, AlignmentKernel.name: AlignmentKernel}
 """The kernels that estimators can compute, by name."""
@@ -66,6 +74,11 @@ class LandmarkChoice(LandmarkFactor):
         tags.input_tags.two_d_array = not strings
         return tags
 
+    @property
+    def _transform(self) -> ScoreTransform:
+        """Of the scores with the landmarks; those of other kernels are what they are."""
+        return make_transform("raw") if self._aligned_by is None else self._aligned_by.transform
+
     def _make_kernel(self) -> Kernel | None:
         """Return the kernel, None if its values are given."""
         if self.kernel == PRECOMPUTED:
@@ -82,7 +95,7 @@ class LandmarkChoice(LandmarkFactor):
             complete_method(COMPARED, content, "kernel", type(self).__name__)
         )
 
-    def _selector_settings(self) -> dict[str, Any]:
+    def _selector_settings(self, transform: str) -> dict[str, Any]:
         """Return the settings of the selector, checked and complete."""
         params = dict(self.selector_params or {})
         for key, why in (
@@ -94,7 +107,7 @@ class LandmarkChoice(LandmarkFactor):
         known = CHOSEN[self.selector].settings_schema if self.selector in CHOSEN else {}
         content = {**params, "method": self.selector}
         if "transform" in known:
-            content["transform"] = "raw"
+            content["transform"] = transform
         if self.n_landmarks is not None:
             content["budget"] = self.n_landmarks
         elif "budget" in known and "default" not in known["budget"]:
@@ -133,10 +146,11 @@ class LandmarkChoice(LandmarkFactor):
 
     def _choose(
         self, X: Any, codes: NDArray[np.int64], classes: tuple[str, ...]
-    ) -> tuple[Landmarks, TrainingPart, Dataset, ChooseAgain | None]:
+    ) -> tuple[Landmarks, TrainingPart, Dataset, ChooseAgain | None, AlignedScores | None]:
         """Choose the landmarks, and return them with the scores of all training objects.
 
-        The last is :meth:`kreinflow.models.run.Run.choose_again`.
+        The last but one is :meth:`kreinflow.models.run.Run.choose_again`. The last has the scores
+        of sequences.
 
         Parameters
         ----------
@@ -152,15 +166,18 @@ class LandmarkChoice(LandmarkFactor):
             dataset = _matrix_dataset(X, kind, codes, classes)
         else:
             dataset = _objects_dataset(X, kernel, codes, classes)
-        scores = open_scores(dataset)
-        settings = self._selector_settings()
+        self._aligned_by = kernel if isinstance(kernel, AlignmentKernel) else None
+        aligned, transform = None, self._transform
+        if self._aligned_by is not None:
+            aligned = AlignedScores(self._aligned_by, array_of(dataset.sequences))
+        scores = open_scores(dataset) if aligned is None else aligned
+        settings = self._selector_settings(transform.name)
         if dataset.kind == "asymmetric":
             learner = self.learner if isinstance(self, LandmarkDecisions) else None
             if fault := asymmetry_fault(settings["method"], learner, self.correction):
                 raise self._wrong(fault)
-        stage = LandmarkStage(
-            dataset, scores, {"raw": make_transform("raw")}, self._checked_number("random_state", 0)
-        )
+        seed = self._checked_number("random_state", 0)
+        stage = LandmarkStage(dataset, scores, {transform.name: transform}, seed)
         selector = CHOSEN[settings["method"]](settings)
         table = stage.select(selector)
         rows = table["row"].to_numpy(np.int64)
@@ -172,15 +189,20 @@ class LandmarkChoice(LandmarkFactor):
         self.landmark_indices_ = first[rows]
         self._landmarks = dataset.payload.take(rows)
         again = run.choose_again(stage, selector, len(table))
-        return run.landmarks(table), run.training_part(ALL), dataset, again
+        return run.landmarks(table), run.training_part(ALL), dataset, again, aligned
 
-    def _landmark_scores(self, X: Any) -> FloatArray:
-        """Return the scores of new objects with the landmarks, dissimilarities squared."""
+    def _seen(self, X: Any) -> Scored:
+        """See :meth:`LandmarkFactor._seen`."""
         objects, _ = self._read(X, reset=False)
-        landmarks = self._landmarks
+        landmarks, kernel = self._landmarks, self._aligned_by
+        if kernel is not None and isinstance(landmarks, Sequences):
+            read, others = kernel.read(objects), array_of(landmarks.residues)
+            scores = [kernel.scores(read[part], others) for part in tiles(len(read))]
+            own = kernel.self_scores(read), lengths(read)
+            return Scored(np.concatenate(scores), *own, Viewed(list(read)))
         if not isinstance(landmarks, Compared):
             columns = np.ascontiguousarray(objects[:, self.landmark_indices_])
-            return self._squared("X", columns, self.landmark_indices_.tolist())
+            return Scored.measured(self._squared("X", columns, self.landmark_indices_.tolist()))
         objects = _compared(objects, landmarks.kernel)
         out = np.empty((len(objects), len(self.landmark_indices_)))
         with np.errstate(over="ignore", invalid="ignore"):  # what is not finite is refused
@@ -192,7 +214,7 @@ class LandmarkChoice(LandmarkFactor):
                 f"X, row {int(wrong.argmax())}: {landmarks.kernel.describe()} "
                 "is not finite for it. Its numbers are too large."
             )
-        return out
+        return Scored.measured(out)
 
 
 def _strings(X: Any) -> Objects:
@@ -250,13 +272,16 @@ def _objects_dataset(
         row_of.setdefault(key, len(row_of)) for key in zip(contents, codes.tolist(), strict=True)
     ]
     first = np.unique(rows, return_index=True)[1]
+    payload: Payload = Compared(objects[first], kernel, kind=kernel.kind)
+    if isinstance(kernel, AlignmentKernel):
+        payload = Sequences(tuple(objects[first]))
     return Dataset(
         ids=tuple(str(i) for i in range(1, len(objects) + 1)),
         labels=codes,
         classes=classes,
         rows=np.array(rows, dtype=np.int64),
         digests=tuple(digest(content) for content, _ in row_of),
-        payload=Compared(objects[first], kernel, kind=kernel.kind),
+        payload=payload,
     )
 
 
@@ -331,6 +356,7 @@ class KreinClassifier(LandmarkDecisions, LandmarkChoice):
     """
 
     views: Mapping[str, Any] | None = None
+    cascade: Mapping[str, Any] | None = None
 
     def fit(self, X: Any, y: ArrayLike) -> "KreinClassifier":
         """Choose the landmarks, and fit the factor and the learner.
@@ -356,11 +382,10 @@ class KreinClassifier(LandmarkDecisions, LandmarkChoice):
         objects, labels = self._read(X, y, reset=True)
         codes = self._encode(labels)
         self._lifted()  # what is wrong is said before anything is aligned
-        landmarks, part, dataset, again = self._choose(objects, codes, self._class_names())
-        payload, viewed, letters = dataset.payload, None, ""
-        if isinstance(payload, Compared) and isinstance(payload.kernel, AlignmentKernel):
-            viewed, letters = Viewed(list(payload.objects)), payload.kernel.letters
-        self._train(landmarks, part, dataset.digests, again, viewed, letters)
+        cascade = self._checked_cascade()
+        landmarks, part, dataset, again, aligned = self._choose(objects, codes, self._class_names())
+        self._train(landmarks, part, dataset.digests, again, aligned, cascade)
+        self.cascade_ = self.landmark_classifier_.cascade
         return self
 
     def _lifted(
@@ -380,12 +405,80 @@ class KreinClassifier(LandmarkDecisions, LandmarkChoice):
             )
         return known, lift
 
-    def _viewed(self, X: Any) -> Viewed:
-        """See :meth:`LandmarkDecisions._viewed`."""
-        objects, _ = self._read(X, reset=False)
-        landmarks = self._landmarks
-        assert isinstance(landmarks, Compared)
-        return Viewed(list(_compared(objects, landmarks.kernel)))
+    def _checked_cascade(self) -> dict[str, Any] | None:
+        """Return the cascade, checked and complete as that of a recipe of the config."""
+        part = {"properties": {"cascade": schema()["$defs"]["recipe"]["properties"]["cascade"]}}
+        content = {"cascade": self.cascade}
+        cascade = cascade_of(complete(content, part, type(self).__name__)["cascade"])
+        if cascade is None:
+            return None
+        if self.kernel != AlignmentKernel.name:
+            raise self._wrong(
+                f"cascade: only sequences are aligned, and the kernel {self.kernel!r} compares "
+                f"others. Leave it out, or use {AlignmentKernel.name!r}."
+            )
+        if {"loss", "alignments"} <= cascade.keys():
+            raise self._wrong(
+                "cascade: loss and alignments are two ways to choose one threshold. Leave out the "
+                "one or the other."
+            )
+        if cascade.pop("records") != "model":
+            raise self._wrong(
+                "cascade: the training sequences are always kept with the estimator. Leave out "
+                "records."
+            )
+        return cascade
+
+    def answer(self, X: Any) -> Answers:
+        """Return what is said of objects, by which stage, and what it cost.
+
+        Parameters
+        ----------
+        X : array-like
+            As for :meth:`fit`; of a precomputed matrix, of shape (n, n_training).
+
+        Returns
+        -------
+        Answers
+            Its ``nearest`` are places in the training objects.
+        """
+        check_is_fitted(self)
+        given, kernel, cascade = self._seen(X), self._aligned_by, self.cascade_
+        if cascade is None or kernel is None or given.objects is None:
+            return self.landmark_classifier_.answer(*given)
+        records = array_of(cascade.records.index.objects.sequences or ())
+        asking = array_of(given.objects.sequences or ())
+        found = []
+        for start in range(0, len(asking), _ASKING):
+            part = slice(start, start + _ASKING)
+            own = asking[part]
+
+            def ask(queries: IntArray, asked: IntArray, own: Objects = own) -> NDArray[np.int32]:
+                return kernel.pairs(own[queries], records, asked)
+
+            seen = given.scores[part], given.self_scores[part], given.lengths[part]
+            answers = self.landmark_classifier_.answer(*seen, Viewed(list(own)), ask)
+            found.append([getattr(answers, field.name) for field in fields(answers)])
+        return Answers(*map(np.concatenate, zip(*found, strict=True)))
+
+    def predict_proba(self, X: Any) -> FloatArray:
+        """Return the calibrated probabilities, of shape (n, n_classes).
+
+        Without a cascade they are those of :meth:`LandmarkDecisions.predict_proba`. With one they
+        are those of the stage that answers.
+        """
+        return self.answer(X).probabilities
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Return the class of the largest decision, of shape (n,).
+
+        With a cascade it is the class of the largest probability.
+        """
+        check_is_fitted(self)
+        if self.cascade_ is None:
+            return super().predict(X)
+        labels: NDArray[Any] = self.classes_[self.predict_proba(X).argmax(axis=1)]
+        return labels
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -464,8 +557,12 @@ class KreinNystroem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, LandmarkC
             labels = np.zeros(len(objects), dtype=np.int64)
         classes, codes = np.unique(labels, return_inverse=True)
         landmarks, part, *_ = self._choose(objects, codes, tuple(map(str, classes)))
-        kernel, pairs, self._embedding = self._fit_factor(landmarks, part)
+        kernel, pairs, self._embedding = self._fit_factor(landmarks, part, self._transform)
         self._centring = kernel.centring
+        self._own = (
+            landmarks.self_scores[landmarks.rows],
+            landmarks.lengths[landmarks.rows],
+        )
         self.eigenvalues_, self.signs_ = pairs.values, self._embedding.signs
         self._n_features_out = self._embedding.rank
         return self
@@ -479,7 +576,10 @@ class KreinNystroem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, LandmarkC
             As for :meth:`fit`; of a precomputed matrix, of shape (n, n_training).
         """
         check_is_fitted(self)
-        scores = self._landmark_scores(X)
+        given, (self_scores, lengths) = self._seen(X), self._own
+        scores = self._transform.apply(
+            given.scores, given.self_scores, self_scores, given.lengths, lengths
+        )
         return self._embedding.transform(
             scores if self._centring is None else self._centring.columns(scores)
         )
