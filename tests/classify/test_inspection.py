@@ -13,6 +13,7 @@ from kreinflow.kernels.registry import make_kernel
 from kreinflow.models.reject_threshold import NOTHING_ACCEPTED
 from kreinflow.sequences.fasta import read_fasta
 from kreinflow.sequences.objects import read_objects
+from models.cascades import WEIGHTS, cascade_model
 from small_inputs import lifted_model, model_of
 
 OBJECTS = {
@@ -85,6 +86,43 @@ def test_a_lifted_model_says_its_views_and_what_they_are_worth(tmp_path):
         f"  accuracy lost without: {lift['accuracy_lost_without']}",
         "  word lengths: 1, 2",
         "  vector numbers: 4",
+    ):
+        assert line in lines
+
+
+@pytest.mark.parametrize("apart", [False, True])
+def test_a_model_with_a_cascade_says_its_levels_and_whom_it_asks(tmp_path, apart):
+    model, dataset = cascade_model(tmp_path, apart=apart)
+    path = tmp_path / "model.safetensors"
+    model.save(path)
+    without = replace(model, classifier=replace(model.classifier, cascade=None), record_ids=())
+    replace(without, record_digests=()).save(tmp_path / "without")
+    more = path.stat().st_size - (tmp_path / "without").stat().st_size
+    content = describe_model(Model.load(path))
+    assert json.loads(json.dumps(content, allow_nan=False)) == content
+    found = content["cascade"]
+    assert 0.3 * more < found.pop("bytes") < more
+    assert found.pop("evidence")["name"] == "evalue"
+    names = ["first", "nearest 2", "nearest 5", "pairs of 3"]
+    assert found == {
+        "asked_for": {"loss": 0.001},
+        "levels": names[1:],
+        "weights": {name: list(own) for name, own in zip(names, WEIGHTS, strict=True)},
+        "threshold": 0.9,
+        "temperature": 1.1,
+        "reject_threshold": 0.6,
+        "machines": 2,
+        "records": 30,
+        "residues": "apart" if apart else sum(map(len, dataset.sequences)),
+    }
+    lines = description_text(content).splitlines()
+    for line in (
+        "  asked for: loss 0.001",
+        "  levels: nearest 2, nearest 5, pairs of 3",
+        "  weights: first (3), nearest 2 (1, 0.7, 1.5), nearest 5 (0.9, 0.9, 1.2), "
+        "pairs of 3 (0.8, 0.6)",
+        "  threshold: 0.9",
+        f"  residues: {found['residues']}",
     ):
         assert line in lines
 

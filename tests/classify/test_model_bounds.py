@@ -7,6 +7,7 @@ import pytest
 from kreinflow.checksums import seal
 from kreinflow.classify.model_file import Model
 from memory_peaks import peak_of
+from models.cascades import with_cascade
 from small_inputs import lifted_model
 
 MOST = 60
@@ -16,7 +17,7 @@ MOST = 60
 @pytest.fixture(scope="module")
 def saved(tmp_path_factory):
     folder = tmp_path_factory.mktemp("saved")
-    lifted_model(folder)[0].save(folder / "model.safetensors")
+    with_cascade(*lifted_model(folder)).save(folder / "model.safetensors")
     return folder / "model.safetensors"
 
 
@@ -60,6 +61,12 @@ def with_hole(path, target, name, dtype, shape, size):
         ("lift_ends", "I64", [50_000_000], 400_000_000),
         ("inducing_rows", "I64", [50_000_000], 400_000_000),
         ("inducing_classes", "I64", [6, 8_000_000], 384_000_000),
+        ("cascade_index_scores", "F32", [6, 16_000_000], 384_000_000),
+        ("cascade_index_residues", "U8", [400_000_000], 400_000_000),
+        ("cascade_record_rows", "I64", [50_000_000], 400_000_000),
+        ("cascade_level_weights", "F64", [50_000_000], 400_000_000),
+        ("cascade_pair_landmark_weights", "F64", [2, 25_000_000], 400_000_000),
+        ("record_digests", "U8", [30, 13_000_000], 390_000_000),
     ],
 )
 def test_an_array_that_nobody_asked_for_is_refused_before_it_is_read(

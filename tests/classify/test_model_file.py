@@ -14,6 +14,7 @@ from kreinflow.classify.classification import classify_file
 from kreinflow.classify.model_file import Model
 from kreinflow.classify.new_objects import score_new
 from kreinflow.errors import InputError
+from models.cascades import cascade_model
 from small_inputs import (
     DNA,
     KINDS,
@@ -74,6 +75,10 @@ def saved(tmp_path_factory):
         paths[name] = folder / "model.safetensors"
         model, *_ = model_of(folder, objects) if objects else lifted_model(folder)
         model.save(paths[name])
+    for name, apart in (("cascade", False), ("apart", True)):
+        folder = tmp_path_factory.mktemp(name)
+        paths[name] = folder / "model.safetensors"
+        cascade_model(folder, apart=apart)[0].save(paths[name])
     return paths
 
 
@@ -109,6 +114,65 @@ def test_a_lift_of_the_scores_alone_is_for_any_matrix(tmp_path, kind):
     assert table["id"].tolist() == list(dataset.ids)
     right = table["label"] == [dataset.classes[code] for code in dataset.labels]
     assert right.mean() > 0.8
+
+
+@pytest.mark.parametrize("words", [True, False])
+def test_a_model_with_a_cascade_is_the_same_bytes_and_answers_the_same(tmp_path, words):
+    model, _ = cascade_model(tmp_path, words=words)
+    model.save(tmp_path / "one")
+    again = Model.load(tmp_path / "one")
+    again.save(tmp_path / "two")
+    assert (tmp_path / "one").read_bytes() == (tmp_path / "two").read_bytes()
+    new = write_fasta(tmp_path / "new.fasta", families(7, each=20, changed=0.6))
+    table = classify_file(model, new)
+    assert set(table["stage"]) == {"first", "nearest", "pairs"}
+    assert classify_file(again, new).equals(table)
+    assert again.record_ids == model.record_ids
+    assert again.record_residues == model.record_residues
+    assert not again.lacks_records
+
+
+def test_records_may_be_apart(tmp_path):
+    """They are found again by what they are, whatever file they come in."""
+    whole, dataset = cascade_model(tmp_path)
+    new = write_fasta(tmp_path / "new.fasta", families(7, each=20, changed=0.6))
+    expected = classify_file(whole, new)
+    (tmp_path / "apart").mkdir()
+    apart, _ = cascade_model(tmp_path / "apart", apart=True)
+    path = tmp_path / "model.safetensors"
+    apart.save(path)
+    arrays, _ = parts_of(path)
+    assert "cascade_index_residues" not in arrays
+    assert dataset.sequences[0] not in path.read_bytes()
+    alone = Model.load(path)
+    assert alone.lacks_records
+    assert set(classify_file(alone, new)["stage"]) == {"first"}
+    # In two files, in another order, in small letters, under other ids, with strangers.
+    records = [(f"x{id}", label, s.lower() + "*") for id, label, s in families(7, changed=0.5)]
+    records = [*records[::-1], ("stranger", "a", "MKV")]
+    one = write_fasta(tmp_path / "one.fasta", records[::2])
+    two = write_fasta(tmp_path / "two.fasta.gz", records[1::2])
+    given = Model.load(path, records=[one, two])
+    assert classify_file(given, new).equals(expected)
+    assert given.record_ids == whole.record_ids
+    given.save(tmp_path / "again")
+    alone.save(tmp_path / "alone")
+    assert (tmp_path / "again").read_bytes() == path.read_bytes()
+    assert (tmp_path / "alone").read_bytes() == path.read_bytes()
+    assert classify_file(alone.with_records(dataset.sequences, "dataset"), new).equals(expected)
+
+
+def test_records_that_do_not_fit_the_model(saved, tmp_path):
+    records = families(7, changed=0.5)
+    some = write_fasta(tmp_path / "some.fasta", [*records[:10], *records[13:]])
+    with pytest.raises(InputError, match=r"some.fasta: lacks 3 of the 30 .* b0, b1, b2. Give the"):
+        Model.load(saved["apart"], records=[some])
+    every = write_fasta(tmp_path / "all.fasta", records)
+    for name in ("sequences", "lifted", "matrix", "vectors", "cascade"):
+        with pytest.raises(InputError, match=r"--records: the model needs none, .* Leave it out."):
+            Model.load(saved[name], records=[every])
+    with pytest.raises(InputError, match="none.fasta"):
+        Model.load(saved["apart"], records=[tmp_path / "none.fasta"])
 
 
 def test_what_no_view_looks_at_is_not_in_the_file(tmp_path):
@@ -223,6 +287,10 @@ def _lift(*keys, to):
     return _set("header", "classifier", "lift", *keys, to=to)
 
 
+def _cascade(*keys, to):
+    return _set("header", "classifier", "cascade", *keys, to=to)
+
+
 def _without(name):
     return lambda content, arrays: arrays.pop(name)
 
@@ -321,6 +389,44 @@ TAMPERED = {
                 "inducing_classes",
             )
         ),
+        lambda content, arrays: content["header"]["classifier"]["lift"].pop("residues"),
+    ],
+    # What is refused of a cascade alone is tested with it.
+    "cascade": [
+        *(_cascade(to=to) for to in ([], 7, {}, None)),
+        *(_cascade("records", to=to) for to in (0, 29, 31, 10**12, "many")),
+        *(_cascade("threshold", to=to) for to in (-1, 3, None)),
+        _cascade("transform", to={"name": "exp", "constants": {}}),
+        _cascade("evidence", to={"name": "evalue", "constants": {"K": 1.0}}),
+        _cascade("machines", "pairs", to=0),
+        _cascade("machines", "weights", to=1),
+        _cascade("index", "words", "letters", to=PROTEIN),
+        _cascade("index", "residues", to=10),
+        _set("header", "record_ids", to=["a1"]),
+        _set("header", "record_ids", to=["\x1b[31m"] * 30),
+        _set("header", "record_ids", to=None),
+        _set("header", "scheme", to=None),
+        lambda content, arrays: content["header"].pop("record_ids"),
+        lambda content, arrays: content["header"]["classifier"].pop("cascade"),
+        lambda content, arrays: content["header"]["classifier"]["cascade"]["index"].pop("residues"),
+        _array("cascade_record_lengths", lambda n: n + 1),
+        _array("cascade_record_classes", lambda c: c + 9),
+        _array("cascade_index_residues", lambda r: r * 0 + ord("1")),
+        _array("cascade_index_ends", lambda e: e[::-1]),
+        _array("cascade_index_scores", lambda s: s[:, :-1]),
+        _array("cascade_landmark_records", lambda p: p + 30),
+        _array("cascade_level_weights", lambda w: w[:-1]),
+        _array("cascade_pair_intercepts", lambda b: b * np.inf),
+        *(
+            _without(f"cascade_{name}")
+            for name in ("index_ends", "record_rows", "landmark_records", "pairs")
+        ),
+    ],
+    "apart": [
+        _array("record_digests", lambda d: d[:-1]),
+        _array("record_digests", lambda d: d[:, :-1]),
+        _array("record_digests", lambda d: d.astype(np.uint16)),
+        _without("record_digests"),
     ],
 }
 

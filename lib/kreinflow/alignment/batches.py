@@ -6,6 +6,7 @@ What would leave most lanes empty, and what no lane can hold, is left to parasai
 """
 
 import itertools
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -47,6 +48,9 @@ _FEWEST_STEPS = 1_000_000.0
 
 _LEAST_STEPS = 1_000_000
 """Of a piece of work, 1 or 2 ms: short against any run, long against what it costs to hand out."""
+
+_SAMPLED = 8
+"""One of so many landmarks is aligned first, to see which members have relatives."""
 
 _PENDING, _OVERFLOWED = -1, -2  # no local alignment scores below 0
 
@@ -105,6 +109,17 @@ class _Batches:
     member_ranges: IntArray
     landmarks: IntArray
     landmark_ranges: IntArray
+
+    def some(self, which: NDArray[np.bool_]) -> "_Batches":
+        """Return the batches that are marked."""
+        sizes = np.diff(self.member_ranges).ravel()
+        members = self.members[np.repeat(which, sizes)]
+        ranges = self.landmark_ranges[which]
+        return _Batches(members, _ranges(sizes[which]), self.landmarks, ranges)
+
+
+_Some = NDArray[np.bool_]
+_LayOut = Callable[[_Rectangle, int, int, _Some], _Batches]
 
 
 def working_bytes(lengths: IntArray) -> int:
@@ -175,6 +190,7 @@ def align_in_batches(
     if max(rows.size, columns.size) <= lanes // 2 and lanes > FEWEST_LANES:
         lanes //= 2
     aligners = _aligners(sequences, scheme, lanes)
+    narrower = _aligners(sequences, scheme, max(lanes // 2, FEWEST_LANES))
     if not aligners:
         return engine.align_rectangle(sequences, rows, columns, scheme, threads, mask)
     if mask is None or mask.all():
@@ -186,20 +202,48 @@ def align_in_batches(
     first = aligners[0].kernel
     rectangle = _cheaper_side(sequences, rows, columns, scores, mask is None, first)
     left = {_PENDING: scores.size if mask is None else np.count_nonzero(mask), _OVERFLOWED: 0}
-    stages = zip((_PENDING, *left), (aligners[0], *aligners), strict=False)
-    for stage, (state, aligner) in enumerate(stages):
+    widths = list(zip(aligners, narrower, strict=True))
+    everyone = rectangle.possible
+    sample = everyone & (np.arange(everyone.size) % _SAMPLED == 0)
+
+    def align(state: int, width: tuple[_Aligner, _Aligner], lay_out: _LayOut, among: _Some) -> None:
         if not left[state]:  # to look for them takes time on one thread
-            continue
-        lay_out = _batches_anew if stage else _shared_batches
-        batches = lay_out(rectangle, state, aligner.kernel.lanes)
-        scored, overflowed = _align(aligner, rectangle, batches, threads)
-        left[state] -= scored + overflowed
-        left[_OVERFLOWED] += overflowed
+            return
+        batches = lay_out(rectangle, state, width[0].kernel.lanes, among)
+        few = np.diff(batches.member_ranges).ravel() <= width[1].kernel.lanes
+        for aligner, part in zip(width, (~few, few), strict=True):
+            scored, overflowed = _align(aligner, rectangle, batches.some(part), threads)
+            left[state] -= scored + overflowed
+            left[_OVERFLOWED] += overflowed
+
+    for among in (everyone,) if mask is None else (sample, everyone):
+        for lay_out in (_shared_batches, _batches_anew):
+            align(_PENDING, widths[0], lay_out, among)
+        if among is sample and left[_OVERFLOWED] and len(widths) > 1:
+            foreseen = _foresee(rectangle, sample)
+            left[_PENDING] -= foreseen
+            left[_OVERFLOWED] += foreseen
+    for width in widths[1:]:
+        align(_OVERFLOWED, width, _batches_anew, everyone)
     if any(left.values()):
         rest = (scores == _PENDING) | (scores == _OVERFLOWED)
         found = engine.align_rectangle(sequences, rows, columns, scheme, threads, rest)
         scores[rest] = found[rest]
     return scores
+
+
+def _foresee(rectangle: _Rectangle, sample: NDArray[np.bool_]) -> int:
+    """Mark pairs as overflowed whose member did so with most of a sample of landmarks; count them.
+
+    Relatives score beyond 8 bits. A pair is aligned in 8 bits for nothing, or in 16, which takes
+    twice the time, so half is where they cost the same.
+    """
+    seen = rectangle.scores[:, sample]
+    beyond = np.count_nonzero(seen == _OVERFLOWED, axis=1)
+    likely = 2 * beyond > beyond + np.count_nonzero(seen >= 0, axis=1)
+    marked = (rectangle.scores == _PENDING) & likely[:, None]
+    rectangle.scores[marked] = _OVERFLOWED
+    return int(np.count_nonzero(marked))
 
 
 def _steps_of_parasail(
@@ -237,7 +281,7 @@ def _cheaper_side(
     return ways[int(np.argmin(costs))]
 
 
-def _shared_batches(rectangle: _Rectangle, state: int, lanes: int) -> _Batches:
+def _shared_batches(rectangle: _Rectangle, state: int, lanes: int, among: _Some) -> _Batches:
     """Return batches for many landmarks at once, of those whose scores with most are wanted.
 
     A landmark for which a share w of the members is wanted costs its length here. Batches of its
@@ -248,7 +292,7 @@ def _shared_batches(rectangle: _Rectangle, state: int, lanes: int) -> _Batches:
     ends = np.minimum(starts + lanes, order.size)
     letters = rectangle.sequences.lengths[rectangle.landmarks]
     share = letters / (letters + _PROFILE_STEPS)
-    shared = np.tile(rectangle.possible, (starts.size, 1))
+    shared = np.tile(among, (starts.size, 1))
     if not rectangle.whole:
         wanted = rectangle.scores == state
         for batch, (start, end) in enumerate(zip(starts, ends, strict=True)):
@@ -259,10 +303,10 @@ def _shared_batches(rectangle: _Rectangle, state: int, lanes: int) -> _Batches:
     return _Batches(order, np.stack([starts, ends], axis=1), landmarks, _ranges(shared.sum(axis=1)))
 
 
-def _batches_anew(rectangle: _Rectangle, state: int, lanes: int) -> _Batches:
+def _batches_anew(rectangle: _Rectangle, state: int, lanes: int, among: _Some) -> _Batches:
     """Return batches for each landmark, of the members whose scores are in this state."""
     order = rectangle.order
-    asked = (rectangle.scores == state) & rectangle.possible
+    asked = (rectangle.scores == state) & among
     landmarks, ranks = map(np.ascontiguousarray, np.nonzero(asked[order].T))
     first = np.flatnonzero(np.diff(landmarks, prepend=-1))  # of each landmark
     sizes = np.diff(first, append=landmarks.size)

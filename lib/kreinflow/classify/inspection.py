@@ -11,6 +11,7 @@ import pandas as pd
 from kreinflow.artifacts import table_text
 from kreinflow.classify.model_file import Model
 from kreinflow.errors import InputError
+from kreinflow.models.cascade import NEAREST, STAGES
 from kreinflow.models.choice import PREFERENCES
 from kreinflow.models.reject_threshold import NOTHING_ACCEPTED
 from kreinflow.sequences.files import counted, name_endings
@@ -52,6 +53,7 @@ def describe_model(model: Model) -> dict[str, Any]:
         "matrix_kind": model.matrix_kind,
         "transform": classifier.transform.to_dict(),
         "lift": _describe_lift(classifier.lift, worth),
+        "cascade": _describe_cascade(model),
         "recipe": _describe_recipe(classifier.about.get("recipe")),
         "choice": choice,
         "learner": classifier.about.get("learner"),
@@ -106,6 +108,35 @@ def _describe_lift(lift: Lift | None, worth: str) -> dict[str, Any] | None:
     return found
 
 
+def _describe_cascade(model: Model) -> dict[str, Any] | None:
+    """Return the levels above the first stage, when objects go up, and whom they ask."""
+    cascade = model.classifier.cascade
+    if cascade is None:
+        return None
+    names = [
+        f"{STAGES[NEAREST]} {level.asks}"
+        if level.stage == NEAREST
+        else f"{STAGES[level.stage]} of {cascade.likeliest}"
+        for level in cascade.levels
+    ]
+    weights = zip([STAGES[0], *names], cascade.weights, strict=True)
+    _, arrays = cascade.to_parts()
+    residues = model.record_residues
+    return {
+        "asked_for": dict(cascade.about) or None,
+        "levels": names,
+        "weights": {name: own.tolist() for name, own in weights},
+        "threshold": cascade.threshold,
+        "temperature": cascade.temperature,
+        "reject_threshold": cascade.reject_threshold,
+        "evidence": cascade.evidence.to_dict(),
+        "machines": 0 if cascade.machines is None else len(cascade.machines.pairs),
+        "records": len(cascade.records),
+        "residues": "apart" if model.record_digests else sum(map(len, residues or ())),
+        "bytes": sum(array.nbytes for array in arrays.values()),
+    }
+
+
 def description_text(description: Mapping[str, Any]) -> str:
     """Return :func:`describe_model` as plain text; what a model lacks is left out."""
     lines = []
@@ -119,7 +150,7 @@ def description_text(description: Mapping[str, Any]) -> str:
             lines += [f"  {label:<{width}}  {count}" for label, count in value.items()]
         elif isinstance(value, Mapping):
             lines.append(f"{name}:")
-            spaced = key in ("lift", "choice")
+            spaced = key in ("lift", "choice", "cascade")
             lines += [
                 f"  {inner.replace('_', ' ') if spaced else inner}: {_shown(entry)}"
                 for inner, entry in value.items()
@@ -135,7 +166,11 @@ def _shown(value: Any) -> str:
         return f"{value:.6g}"
     if isinstance(value, Mapping):
         given = {key: entry for key, entry in value.items() if entry is not None}
-        return ", ".join(f"{key} {_shown(entry)}" for key, entry in given.items()) or "none"
+        shown = {
+            key: f"({_shown(entry)})" if isinstance(entry, list) else _shown(entry)
+            for key, entry in given.items()
+        }
+        return ", ".join(f"{key} {entry}" for key, entry in shown.items()) or "none"
     if isinstance(value, list):
         return ", ".join(map(_shown, value))
     return str(value)

@@ -2,17 +2,29 @@
 
 import argparse
 import os
+import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from kreinflow.errors import InputError
 
+if TYPE_CHECKING:
+    from kreinflow.classify.model_file import Model
+
 
 def add_scoring_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add how new objects are scored: ``--vectors``, ``--threads`` and ``--strand``."""
+    """Add how new objects are scored: vectors, records that are asked, threads and strand."""
     parser.add_argument(
         "--vectors",
         metavar="TABLE",
         help="TSV or CSV of ids and numbers, for a model that looks at vectors",
+    )
+    parser.add_argument(
+        "--records",
+        metavar="FASTA",
+        nargs="+",
+        default=[],
+        help="FASTA with the training records, for a model that asks them and has them apart",
     )
     parser.add_argument(
         "--threads",
@@ -31,6 +43,20 @@ def add_scoring_arguments(parser: argparse.ArgumentParser) -> None:
 def vectors_of(options: argparse.Namespace) -> Path | None:
     """Return the table of vectors that the options name, if they name one."""
     return None if options.vectors is None else Path(options.vectors)
+
+
+def model_to_ask(options: argparse.Namespace) -> "Model":
+    """Read the model with the records that the options name, and say so if it lacks some."""
+    from kreinflow.classify.model_file import Model  # slow to import
+
+    model = Model.load(options.model, options.records)
+    if model.lacks_records:
+        print(
+            "kreinflow: the model's training records are apart, so its first stage alone answers. "
+            "Give them with --records.",
+            file=sys.stderr,
+        )
+    return model
 
 
 def check_at_least_one(option: str, value: int) -> None:

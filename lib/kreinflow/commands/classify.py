@@ -5,7 +5,12 @@ import sys
 import time
 from pathlib import Path
 
-from kreinflow.commands.arguments import add_scoring_arguments, check_at_least_one, vectors_of
+from kreinflow.commands.arguments import (
+    add_scoring_arguments,
+    check_at_least_one,
+    model_to_ask,
+    vectors_of,
+)
 from kreinflow.commands.outputs import output
 from kreinflow.errors import InputError
 
@@ -68,7 +73,6 @@ def _list_landmarks(options: argparse.Namespace) -> None:
 def _classify(options: argparse.Namespace) -> None:
     from kreinflow.alignment.backends import backend_named
     from kreinflow.classify.classification import classify_batches, first_faults, write_tables
-    from kreinflow.classify.model_file import Model
     from kreinflow.sequences.files import counted
 
     if options.input is None:
@@ -83,8 +87,9 @@ def _classify(options: argparse.Namespace) -> None:
             rate = done / max(time.monotonic() - start, 1e-9)
             print(f"{done} records, {rate:.0f} a second", end="\r", file=sys.stderr, flush=True)
 
-    with output("-o", options.output, options.model, options.input, options.vectors) as write:
-        model = Model.load(options.model)
+    inputs = options.model, options.input, options.vectors, *options.records
+    with output("-o", options.output, *inputs) as write:
+        model = model_to_ask(options)
         tables = classify_batches(
             model,
             Path(options.input),

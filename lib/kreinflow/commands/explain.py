@@ -4,7 +4,12 @@ import argparse
 import sys
 from pathlib import Path
 
-from kreinflow.commands.arguments import add_scoring_arguments, check_at_least_one, vectors_of
+from kreinflow.commands.arguments import (
+    add_scoring_arguments,
+    check_at_least_one,
+    model_to_ask,
+    vectors_of,
+)
 from kreinflow.commands.outputs import is_standard_output, output
 
 HELP = "tell which landmarks or training records carried one decision"
@@ -44,7 +49,8 @@ def run(options: argparse.Namespace) -> None:
         _, text = _explained(options)
         print(text, end="")
         return
-    with output("-o", options.output, options.model, options.input, options.vectors) as write:
+    inputs = options.model, options.input, options.vectors, *options.records
+    with output("-o", options.output, *inputs) as write:
         table, text = _explained(options)
         write(table)
     # The table stays one where both would go to standard output.
@@ -55,9 +61,8 @@ def _explained(options: argparse.Namespace) -> tuple[str, str]:
     """Return the table of all landmarks or records, and the explanation."""
     from kreinflow.artifacts import table_text
     from kreinflow.classify.explanation import alignments, explain, explanation_text
-    from kreinflow.classify.model_file import Model
 
-    model = Model.load(options.model)
+    model = model_to_ask(options)
     path, both = Path(options.input), options.strand == "both"
     found = explain(model, path, options.id, options.threads, both, vectors_of(options))
     text = explanation_text(found, options.show)

@@ -280,6 +280,8 @@ class Cascade:
         codes = own["classes"]
         if len(index) != n or n < 1 or codes.min() < 0 or codes.max() >= n_classes:
             raise ValueError("its records and classes do not agree")
+        if own["rows"].min() < 0 or own["lengths"].min() < 1:
+            raise ValueError("the rows or lengths of its records are out of range")
         if landmarks.shape != (n_landmarks,) or landmarks.dtype.kind != "i":
             raise ValueError("landmark_records does not fit the landmarks")
         if landmarks.min() < NOBODY or landmarks.max() >= n:
@@ -289,8 +291,9 @@ class Cascade:
         machines = None
         if header["machines"] is not None:
             machines = PairMachines.from_arrays(arrays, codes, n_classes, n_landmarks)
-        numbers = arrays["level_weights"]
-        if numbers.shape != (_n_weights(header),) or not np.isfinite(numbers).all():
+        numbers, count = arrays["level_weights"], _n_weights(header)
+        fits = numbers.dtype == np.float64 and numbers.shape == (count,)
+        if not fits or not np.isfinite(numbers).all():
             raise ValueError("the weights of its levels do not fit")
         ends = np.cumsum([1, *([NEAREST_WEIGHTS] * len(steps))])
         weights = tuple(np.split(numbers, ends if machines is not None else ends[:-1]))
@@ -299,6 +302,8 @@ class Cascade:
         )
         if not (0 <= threshold <= 2 and 0 < temperature < np.inf and 0 <= reject < 2):
             raise ValueError("a threshold or the temperature of its cascade is out of range")
+        if (likeliest := int(header["likeliest"])) < 2:
+            raise ValueError("its pairs of classes are of fewer than two")
         return cls(
             Records(index, landmarks=landmarks, **own),
             ScoreTransform.from_dict(header["transform"]),
@@ -306,7 +311,7 @@ class Cascade:
             steps,
             weights,
             machines,
-            int(header["likeliest"]),
+            likeliest,
             threshold,
             temperature,
             reject,

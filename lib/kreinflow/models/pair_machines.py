@@ -110,9 +110,9 @@ class PairMachines:
         landmarks : ndarray of shape (n, n_landmarks)
         """
         own = self.member_weights[ends[pair] : ends[pair + 1]]
-        # Not by BLAS, whose sums depend on how many rows there are.
-        decisions = np.einsum("ij,j->i", members, own)
-        decisions += np.einsum("ij,j->i", landmarks, self.landmark_weights[pair])
+        # Row by row: the sums of BLAS and of einsum depend on how many rows there are.
+        decisions = (np.ascontiguousarray(members) * own).sum(axis=1)
+        decisions += (np.ascontiguousarray(landmarks) * self.landmark_weights[pair]).sum(axis=1)
         return np.asarray(decisions + self.intercepts[pair])
 
     def to_arrays(self) -> dict[str, NDArray[Any]]:
