@@ -115,7 +115,9 @@ def test_the_records_are_the_nearest_and_say_what_was_aligned(asking):
     for label, column in zip(whole.labels, ("value", "runner_up_value"), strict=True):
         own = table[table["class"] == label]
         assert terms.loc["share", column] == len(own) / 7
-        assert terms.loc["evidence", column] == own["evidence"].max()
+        assert terms.loc["best_evidence", column] == max(own["evidence"], default=0)
+        mean = own["evidence"].sum() / max(1, len(own))
+        assert terms.loc["mean_evidence", column] == pytest.approx(mean, rel=1e-12)
 
 
 def test_the_machines_that_voted_and_the_members_of_one(asking):

@@ -18,7 +18,7 @@ from kreinflow.views.words import Words
 from sequence_pairs import rectangle, scheme_of
 from small_inputs import model_of
 
-WEIGHTS = [3.0], [1.0, 0.7, 1.5], [0.9, 0.9, 1.2], [0.8, 0.6]
+WEIGHTS = [3.0], [1.0, 0.7, 0.4, 1.5], [0.9, 0.9, 0.3, 1.2], [0.8, 0.6]
 
 
 def machines_of(codes, scores, landmarks, pairs):

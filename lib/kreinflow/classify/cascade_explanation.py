@@ -17,7 +17,7 @@ from kreinflow.sequences.files import counted
 
 FEATURES = {
     FIRST: ("decision",),
-    NEAREST: ("decision", "evidence", "share"),
+    NEAREST: ("decision", "best_evidence", "mean_evidence", "share"),
     PAIRS: ("log_probability", "votes"),
 }
 """What the conditional logit of each stage looks at."""
