@@ -318,6 +318,13 @@ class KreinClassifier(LandmarkDecisions, LandmarkChoice):
         What is known of sequences beside their scores: ``{"words": [1, 2, 3]}`` are the words of
         these lengths; see :mod:`kreinflow.views.words`. Without ``lift`` they are added to the
         scores.
+    cascade : mapping, optional
+        Of sequences with the kernel "alignment": those that the scores with the landmarks leave
+        unsure are aligned with the training sequences that decide. ``{"loss": 0.001}`` is the
+        accuracy that may be lost against asking for all of them, ``{"alignments": 40}`` the mean
+        number of alignments for a sequence, and ``{}`` is the former; see
+        :mod:`kreinflow.models.cascade`. :meth:`predict`, :meth:`predict_proba` and :meth:`answer`
+        go through it, and :meth:`decision_function` stays that of the landmarks alone.
     rank, correction, learner, learner_params, lift, inner_folds
         See :class:`~kreinflow.estimators.NystroemClassifier`.
     random_state : int
@@ -332,8 +339,11 @@ class KreinClassifier(LandmarkDecisions, LandmarkChoice):
         Places of the landmarks among the training objects.
     landmark_classifier_ : LandmarkClassifier
         The trained function of the scores with the landmarks.
+    cascade_ : Cascade or None
+        With the training sequences.
     training_ : dict
-        What the training said: rank, hyper_parameters, inner_accuracy, converged and more.
+        What the training said: rank, hyper_parameters, inner_accuracy, converged and more. With a
+        cascade the inner accuracy and the alignments for a sequence are those of its answers.
 
     References
     ----------
