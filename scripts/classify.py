@@ -14,10 +14,14 @@ from kreinflow.classify.classification import (
 )
 from kreinflow.classify.model_file import Model
 from kreinflow.console import logged
+from kreinflow.sequences.dataset import read_dataset
 
 with logged(snakemake.log[0]) as console, replacing(snakemake.output[0]) as part:
     new, params = Path(snakemake.input.new), snakemake.params
     model = Model.load(snakemake.input.model)
+    if model.lacks_records:
+        dataset = read_dataset(Path(snakemake.input.records).parent)
+        model = model.with_records(dataset.sequences, str(Path(snakemake.input.records).parent))
     (vectors,) = snakemake.input.vectors or [None]
     if vectors is not None and not model.classifier.looks_at_vectors:
         console.say("the model does without the vectors: they were worth nothing in training")

@@ -48,7 +48,7 @@ with logged(snakemake.log[0]) as console, limited(snakemake.threads):
         vectors = dict(zip(dataset.sequences, dataset.vectors, strict=True))
     with TemporaryDirectory() as folder:
         figures, predictions = run_ours(
-            Ours(model, float(chosen["alignments_per_query"]), vectors),
+            Ours(model, vectors),
             dataset,
             read_partition(files.folds, dataset),
             fold,
@@ -56,6 +56,7 @@ with logged(snakemake.log[0]) as console, limited(snakemake.threads):
             snakemake.threads,
             dict(zip(own["id"], own["predicted"], strict=True)),
             params.selectors[selector],
+            int(chosen["cascade_pairs"]),
             seconds,
         )
     console.say(f"{figures}")

@@ -71,10 +71,11 @@ def test_m_alignments_a_sequence_and_one_with_itself(tmp_path, monkeypatch):
         model, *_ = model_of(tmp_path, transform=transform, seed=5)
         counting = Counting()
         monkeypatch.setattr(new_objects, "self_scores", counting.self_scores)
-        classify_file(model, new, backend=counting)
+        table = classify_file(model, new, backend=counting)
         m = len(model.landmark_ids)
         assert (counting.others, counting.alone, counting.most) == (7 * m, 7, 1)
         assert model.about["training"]["alignments_per_query"] == m + needed
+        assert table["alignments"].tolist() == [m + needed] * 7
 
 
 def test_scores_of_a_backend_are_held_against_parasail(tmp_path):
@@ -133,8 +134,8 @@ def test_each_record_of_a_batch_has_its_own_fault(tmp_path):
         assert problem.startswith(expected) if expected else not problem
     places = [f"{new}, record {n} (line {2 * n - 1}), {id}: " for n, id in enumerate(records, 1)]
     assert messages == [p + f for p, f in zip(places, table["problem"], strict=True) if f]
-    first, last = table.drop(columns="id").iloc[[0, -1]].to_numpy()
-    assert first.tolist() == last.tolist()
+    first, last = (table.drop(columns="id").iloc[place] for place in (0, -1))
+    assert first.equals(last)
 
 
 def test_a_batch_holds_no_more_headers_than_residues(tmp_path, monkeypatch):
@@ -286,6 +287,7 @@ def test_the_better_strand(nucleotides, tmp_path):
     assert tuple(table.columns) == (*COLUMNS[:-1], "strand", "problem")
     assert table["strand"].tolist() == ["-" if n % 3 == 0 else "+" for n in range(len(records))]
     plain = classify_file(model, tmp_path / "x.fasta")
+    assert (table.pop("alignments") == 2 * plain.pop("alignments")).all()
     pd.testing.assert_frame_equal(table.drop(columns="strand"), plain, check_exact=True)
     # Without being asked to turn it, the other strand is a stranger.
     assert (classify_file(model, new)["landmark_score"] < plain["landmark_score"]).sum() == 10

@@ -119,7 +119,7 @@ def test_a_model_with_a_cascade_says_its_levels_and_whom_it_asks(tmp_path, apart
     for line in (
         "  asked for: loss 0.001",
         "  levels: nearest 2, nearest 5, pairs of 3",
-        "  weights: first (3), nearest 2 (1, 0.7, 1.5), nearest 5 (0.9, 0.9, 1.2), "
+        "  weights: first (3), nearest 2 (1, 0.7, 0.3, 1.5), nearest 5 (0.9, 0.9, 0.4, 1.2), "
         "pairs of 3 (0.8, 0.6)",
         "  threshold: 0.9",
         f"  residues: {found['residues']}",

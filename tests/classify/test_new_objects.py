@@ -124,7 +124,7 @@ def test_what_a_kernel_compares(tmp_path, name):
         one = tmp_path / "one.csv"
         one.write_text(",x,y\nq," + ",".join(map(repr, np.load(path)[17].tolist())))
     alone = classify_file(model, one)
-    assert alone.iloc[0].tolist()[1:] == table.iloc[17].tolist()[1:]
+    assert alone.iloc[0, 1:].equals(table.iloc[17, 1:])
 
 
 @pytest.mark.parametrize(
@@ -168,7 +168,7 @@ def test_a_row_of_a_lifted_model_does_not_depend_on_its_batch(lifted, tmp_path, 
         alone = write_fasta(tmp_path / "one.fasta", [record])
         (tmp_path / "one.tsv").write_text(lines[0] + lines[place + 1])
         row = classify_file(model, alone, vectors=tmp_path / "one.tsv")
-        assert row.iloc[0].tolist() == whole.iloc[place].tolist()
+        assert row.iloc[0].equals(whole.iloc[place])
     monkeypatch.setattr("kreinflow.classify.new_objects._LETTERS", 200)
     batches = list(score_new(model, folder / "x.fasta", vectors=folder / "v.tsv"))
     assert len(batches) > 5

@@ -10,13 +10,15 @@ from kreinflow.alignment import backends
 from kreinflow.classify.classification import COLUMNS, classify_file
 from kreinflow.commands.classify import BACKENDS
 from kreinflow.schema import schema
-from small_inputs import write_fasta
+from models.cascades import cascade_model
+from small_inputs import families, write_fasta
 
 
 def test_the_table_is_that_of_the_library(classified, trained, tmp_path):
     assert classified(trained.path, trained.fasta, "-o", tmp_path / "out.tsv") == ""
     table = pd.read_csv(tmp_path / "out.tsv", sep="\t", keep_default_na=False)
     expected = classify_file(trained.model, trained.fasta)
+    expected = expected.astype(object).where(expected.notna(), "")
     pd.testing.assert_frame_equal(table, expected, check_exact=True, check_dtype=False)
 
 
@@ -115,6 +117,44 @@ def test_what_classify_needs(refused, trained):
         ("--strand", "both", "the model is not one of nucleotides"),
     ):
         assert message in refused("classify", trained.path, trained.fasta, option, value)
+
+
+@pytest.fixture
+def apart(tmp_path):
+    """A model file whose records are apart, the FASTA that has them, and new sequences."""
+    model, _ = cascade_model(tmp_path, apart=True)
+    model.save(tmp_path / "model.safetensors")
+    new = write_fasta(tmp_path / "new.fasta", families(7, each=5, changed=0.6))
+    return tmp_path / "model.safetensors", tmp_path / "x.fasta", new
+
+
+def test_records_that_are_apart_are_given_beside_the_model(run, apart):
+    model, records, new = apart
+    code, first, err = run("classify", model, new)
+    assert code == 0
+    said = [line for line in err.splitlines() if "first stage alone answers" in line]
+    assert len(said) == 1
+    assert said[0].endswith("Give them with --records.")
+    code, table, err = run("classify", model, new, "--records", records)
+    assert code == 0
+    assert "first stage alone" not in err
+    stages = [set(pd.read_csv(io.StringIO(text), sep="\t")["stage"]) for text in (first, table)]
+    assert stages == [{"first"}, {"nearest", "pairs"}]
+    code, _, err = run("explain", model, new, "--id", "b3", "--records", records)
+    assert code == 0
+    assert "first stage alone" not in err
+    assert "first stage alone" in run("explain", model, new, "--id", "b3")[2]
+
+
+def test_records_that_are_not_those_of_the_model(refused, trained, apart, tmp_path):
+    model, records, new = apart
+    some = write_fasta(tmp_path / "some.fasta", families(7, changed=0.5)[2:])
+    said = refused("classify", model, new, "--records", some)
+    assert f"{some}: lacks 2 of the 30 training records of the model: a0, a1." in said
+    said = refused("classify", trained.path, new, "--records", records)
+    assert "--records: the model needs none, it asks no records. Leave it out." in said
+    said = refused("classify", model, new, "--records", records, "-o", records)
+    assert "is what is read" in said
 
 
 def test_vectors_are_given_beside_the_objects(run, classified, refused, lifted):

@@ -126,7 +126,7 @@ def test_a_fold_that_tests_nothing_is_a_row_with_that_reason(dataset, partition,
     # `count_folds` knows how many folds are wanted, not which clusters there are.
     place = (dataset, partition, "r0f2", tmp_path, 1)
     competitor = run_competitor(Constant(SCHEME, "protein"), *place)
-    ours = run_ours(Ours(None, 2.0), *place, {}, {}, 1.0)
+    ours = run_ours(Ours(None), *place, {}, {}, 0, 1.0)
     for method, (figures, predictions) in {"blast": competitor, OURS: ours}.items():
         assert list(figures) == list(FOLD_COLUMNS)
         assert (figures["method"], figures["fold"], figures["records"]) == (method, 2, 0)

@@ -18,7 +18,7 @@ from kreinflow.views.words import Words
 from sequence_pairs import rectangle, scheme_of
 from small_inputs import model_of
 
-WEIGHTS = [3.0], [1.0, 0.7, 0.4, 1.5], [0.9, 0.9, 0.3, 1.2], [0.8, 0.6]
+WEIGHTS = [3.0], [1.0, 0.7, 0.3, 1.5], [0.9, 0.9, 0.4, 1.2], [0.8, 0.6]
 
 
 def machines_of(codes, scores, landmarks, pairs):
@@ -233,7 +233,8 @@ class Problem:
             total = []
             for c in range(self.n_classes):
                 own = [said[j] for j in asked if codes[j] == c]
-                features = f[c], max(own, default=0), len(own) / len(asked)
+                mean = sum(own) / max(1, len(own))
+                features = f[c], max(own, default=0), mean, len(own) / len(asked)
                 total.append(np.dot(weights, features))
             found.append((softmax(total), set(asked), True))
         if cascade.machines is not None:

@@ -15,13 +15,15 @@ def test_the_features_of_nearest_records():
     classes, evidence = rng.integers(-1, 4, (30, 6)), rng.random((30, 6))
     classes[3] = NOBODY
     found = nearest_features(decisions, classes, evidence)
-    assert found.shape == (30, 4, 3)
+    assert found.shape == (30, 4, 4)
     for i in range(30):
         asked = classes[i] >= 0
         for c in range(4):
             own = evidence[i][classes[i] == c]
             share = len(own) / max(1, asked.sum())
-            assert found[i, c].tolist() == [decisions[i, c], max(own, default=0.0), share]
+            mean = own.mean() if len(own) else 0.0
+            expected = [decisions[i, c], max(own, default=0.0), mean, share]
+            np.testing.assert_allclose(found[i, c], expected, rtol=1e-12)
 
 
 def test_the_features_of_pairs_have_no_infinite_logarithm():
@@ -52,8 +54,9 @@ def test_the_nearest_are_asked(evidence):
             assert alignments[row] == len(set(asked) - landmarks)
             for c in range(5):
                 own = [said[j] for j in asked if codes[j] == c]
-                expected = [problem.seen.decisions[place, c], max(own, default=0), len(own) / q]
-                np.testing.assert_allclose(features[row, c], expected, rtol=1e-12)
+                mean = np.mean(own) if own else 0.0
+                expected = [problem.seen.decisions[place, c], max(own, default=0), mean]
+                np.testing.assert_allclose(features[row, c], [*expected, len(own) / q], rtol=1e-12)
     assert table.asked.max() == 1, "the second step asks what the first did not"
     assert not table.asked[:, problem.landmarks[:-1]].any(), "these scores are known"
     assert table.asked[places].sum() == table.asked.sum() == alignments.sum()
@@ -65,7 +68,7 @@ def test_there_may_be_fewer_records_than_are_asked_for():
     facing.rank(np.arange(5), 99)
     features, alignments = facing.nearest(np.arange(5), 99)
     assert alignments.tolist() == [35] * 5
-    np.testing.assert_allclose(features[:, :, 2], np.tile(0.2, (5, 5)), rtol=1e-12)
+    np.testing.assert_allclose(features[:, :, 3], np.tile(0.2, (5, 5)), rtol=1e-12)
 
 
 def test_members_vote():

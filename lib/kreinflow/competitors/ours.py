@@ -26,19 +26,15 @@ class Ours(Competitor):
     ----------
     model : Model
         Of the recipe that was chosen for the fold.
-    alignments : float
-        Per query.
     vectors : mapping of bytes to ndarray, optional
         The user's vector of each sequence, for a model that looks at them.
     """
 
     name = OURS
 
-    def __init__(
-        self, model: Model, alignments: float, vectors: Mapping[bytes, FloatArray] | None = None
-    ) -> None:
+    def __init__(self, model: Model, vectors: Mapping[bytes, FloatArray] | None = None) -> None:
         self.model = model
-        self.alignments = alignments
+        self.alignments = float("nan")
         self.vectors = vectors or {}
 
     @classmethod
@@ -49,8 +45,11 @@ class Ours(Competitor):
     def fit(self, train: Records, folder: Path, threads: int) -> None:
         """Write the model file, and load the engine, which a first query would be charged for."""
         self._folder, self._threads = folder, threads
-        self._path = folder / "model.safetensors"
+        self._path, self._records = folder / "model.safetensors", []
         self.model.save(self._path)
+        if self.model.record_digests:  # apart from the model file
+            self._records = [folder / "records.fasta"]
+            write_fasta(self._records[0], train.sequences)
         self.predict(train.sequences[:1])
 
     def predict(self, queries: Sequence[bytes]) -> list[str | None]:
@@ -58,9 +57,10 @@ class Ours(Competitor):
         path = self._folder / "query.fasta"
         write_fasta(path, queries)
         vectors = self._write_vectors(queries) if self.model.classifier.looks_at_vectors else None
-        model = Model.load(self._path)
-        labels = classify_file(model, path, self._threads, vectors=vectors)["label"]
-        return [str(label) for label in labels]
+        model = Model.load(self._path, self._records)
+        table = classify_file(model, path, self._threads, vectors=vectors)
+        self.alignments = float(table["alignments"].astype(float).mean())
+        return [str(label) for label in table["label"]]
 
     def _write_vectors(self, queries: Sequence[bytes]) -> Path:
         """Write the vectors of the queries, by the ids of :func:`write_fasta`."""
@@ -72,24 +72,30 @@ class Ours(Competitor):
         return path
 
     def model_bytes(self) -> int:
-        """Return the size of the model file."""
-        return size_of([self._path])
+        """Return the size of the model file, and of records that are apart."""
+        return size_of([self._path, *self._records])
 
     def alignments_per_query(self) -> float:
-        """Return the number of landmarks, and what else the recipe aligns."""
+        """Return the mean number that the queries took, those with landmarks among them."""
         return self.alignments
 
 
 def training_alignments(
-    dataset: Dataset, partition: Partition, fold: str, selector: Mapping[str, Any], landmarks: int
+    dataset: Dataset,
+    partition: Partition,
+    fold: str,
+    selector: Mapping[str, Any],
+    landmarks: int,
+    asked: int = 0,
 ) -> int:
     """Return how many pairs a fold has to align to be trained with one selector.
 
     All with the landmarks; for selectors that look at scores also the members of each class with
-    its candidates, or all with the sketch. Pairs that are asked for twice count twice.
+    its candidates, or all with the sketch; and ``asked``, those that a cascade was fitted on.
+    Pairs that are asked for twice count twice.
     """
     rows = np.unique(dataset.rows[partition.training(fold)])
-    pairs = len(rows) * landmarks
+    pairs = len(rows) * landmarks + asked
     if "candidates" in selector:
         labels = np.array(dataset.row_labels)[rows]
         for size in np.unique(labels, return_counts=True)[1].tolist():
@@ -110,6 +116,7 @@ def run_ours(
     threads: int,
     predicted: Mapping[str, str],
     selector: Mapping[str, Any],
+    asked: int,
     learning_seconds: float,
 ) -> tuple[dict[str, Any], pd.DataFrame]:
     """Measure the run's classifier of a fold, by classifying the tested sequences once more.
@@ -123,6 +130,8 @@ def run_ours(
         What the run predicted for each tested record. The same must come out again.
     selector : mapping
         The settings of the recipe's landmark selector.
+    asked : int
+        Pairs that were aligned to fit its cascade.
     learning_seconds : float
         Of the jobs that chose the landmarks and trained.
 
@@ -145,7 +154,7 @@ def run_ours(
     if dict(zip(predictions["id"], predictions["predicted"], strict=True)) != dict(predicted):
         raise KreinflowError(f"fold {fold}: the model file predicts otherwise than the run did.")
     landmarks = len(ours.model.landmark_ids)
-    pairs = training_alignments(dataset, partition, fold, selector, landmarks)
+    pairs = training_alignments(dataset, partition, fold, selector, landmarks, asked)
     per_pair = figures["query_seconds"] / 1000 / max(ours.alignments, 1)
     return figures | {
         "train_seconds": learning_seconds + per_pair * pairs,

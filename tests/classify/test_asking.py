@@ -1,0 +1,230 @@
+"""Classifying with a cascade: who is asked, and what the table says of it."""
+
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import parasail
+import pytest
+
+from kreinflow.alignment.backends import SAMPLE, backend_named
+from kreinflow.alignment.statistics import local_statistics
+from kreinflow.classify import new_objects
+from kreinflow.classify.classification import classify_file, nearest_records
+from kreinflow.classify.new_objects import asking, score_new
+from kreinflow.errors import KreinflowError
+from kreinflow.models.asked import NOBODY
+from models.cascades import cascade_model, with_cascade
+from sequence_pairs import Counting, rectangle, too_large
+from small_inputs import (
+    DNA,
+    configuration,
+    families,
+    fasta_source,
+    lifted_model,
+    trained_model,
+    turned,
+    write_fasta,
+)
+
+NEW = families(7, each=20, changed=0.6)
+
+
+@pytest.fixture(scope="module")
+def asked(tmp_path_factory):
+    """A model with a cascade, its data set, and a file of new sequences."""
+    folder = tmp_path_factory.mktemp("asked")
+    return *cascade_model(folder), write_fasta(folder / "new.fasta", NEW)
+
+
+def score(a, b):
+    return parasail.sw_striped_32(a.decode(), b.decode(), 11, 1, parasail.blosum62).score
+
+
+def test_the_table_says_who_answered_and_what_it_cost(asked):
+    model, dataset, new = asked
+    table = classify_file(model, new, threads=2)
+    (batch,) = score_new(model, new)
+    m, sequences = len(model.landmark_ids), [s.encode() for *_, s in NEW]
+    everyone = np.arange(len(sequences))
+    S = rectangle(
+        [*sequences, *dataset.sequences],
+        everyone,
+        np.arange(len(NEW), len(NEW) + len(dataset.sequences)),
+        model.scheme,
+    )
+    answers = model.classifier.answer(
+        batch.scores, batch.self_scores, batch.lengths, batch.objects, lambda i, j: S[i[:, None], j]
+    )
+    names = np.array(["first", "nearest", "pairs"])
+    assert table["stage"].tolist() == names[answers.stage].tolist()
+    assert set(table["stage"]) == set(names)
+    assert table["alignments"].tolist() == (m + 1 + answers.alignments).tolist()
+    top = answers.probabilities.max(axis=1)
+    assert table["probability"].tolist() == top.tolist()
+    assert table["reject"].tolist() == np.where(answers.rejected, "yes", "no").tolist()
+    assert set(table["reject"]) == {"yes", "no"}
+    lam, K, _ = local_statistics(model.scheme)
+    labels = dict(zip(dataset.ids, dataset.labels, strict=True))
+    for row, place in zip(table.itertuples(), answers.nearest.tolist(), strict=True):
+        if place == NOBODY:
+            assert row.stage == "first"
+            assert row.nearest_record == ""
+            assert np.isnan([row.record_evalue, row.record_identity]).all()
+            continue
+        record = dataset.sequences[place]
+        query = sequences[row.Index]
+        assert row.nearest_record == model.record_ids[place]
+        assert dataset.classes[labels[row.nearest_record]] == row.label
+        expected = K * len(query) * len(record) * np.exp(-lam * score(query, record))
+        assert row.record_evalue == pytest.approx(expected, rel=1e-12)
+        stats = parasail.sw_stats_striped_32(
+            query.decode(), record.decode(), 11, 1, parasail.blosum62
+        )
+        # Of several best alignments the two may take different ones.
+        assert row.record_identity == pytest.approx(stats.matches / stats.length, abs=0.1)
+
+
+def test_a_record_itself_is_its_nearest(asked):
+    model, dataset, _ = asked
+    cascade = replace(model.classifier.cascade, threshold=2.0)
+    sure = replace(model, classifier=replace(model.classifier, cascade=cascade))
+    path = asked[2].parent / "x.fasta"
+    table = classify_file(sure, path)
+    own = table[table["label"] == [dataset.classes[code] for code in dataset.labels]]
+    assert len(own) > 20
+    assert own["nearest_record"].tolist() == own["id"].tolist()
+    assert (own["record_identity"] == 1.0).all()
+
+
+def test_evidence_that_is_no_evalue_has_none(tmp_path):
+    model, _ = cascade_model(tmp_path, evidence="normalised", threshold=2.0)
+    table = classify_file(model, write_fasta(tmp_path / "new.fasta", NEW[:5]))
+    assert (table["nearest_record"] != "").all()
+    assert table["record_evalue"].isna().all()
+    assert table["record_identity"].notna().all()
+
+
+def test_batches_threads_and_backends_do_not_matter(asked, tmp_path, monkeypatch):
+    model, _, new = asked
+    whole = classify_file(model, new)
+    for threads, backend in ((2, None), (1, "parasail"), (3, "auto")):
+        other = None if backend is None else backend_named(backend)
+        again = classify_file(model, new, threads=threads, backend=other)
+        pd.testing.assert_frame_equal(again, whole, check_exact=True)
+    order = np.random.default_rng(0).permutation(len(NEW))
+    shuffled = write_fasta(tmp_path / "shuffled.fasta", [NEW[i] for i in order])
+    pd.testing.assert_frame_equal(
+        classify_file(model, shuffled), whole.iloc[order].reset_index(drop=True), check_exact=True
+    )
+    for name, value in (("_RECORDS", 7), ("_LETTERS", 200), ("_LETTERS", 1)):
+        with monkeypatch.context() as patch:
+            patch.setattr(new_objects, name, value)
+            parts = classify_file(model, new)
+        pd.testing.assert_frame_equal(parts, whole, check_exact=True)
+
+
+def test_each_pair_is_aligned_once_and_counted(asked, tmp_path, monkeypatch):
+    """Landmarks are records as well, and what is known of them is not asked again."""
+    model, _, _ = asked
+    new = write_fasta(tmp_path / "new.fasta", NEW[:25])
+    counting = Counting()
+    monkeypatch.setattr(new_objects, "self_scores", counting.self_scores)
+    table = classify_file(model, new, backend=counting)
+    assert counting.most == 1
+    assert counting.pairs.total() == table["alignments"].sum()
+    assert len(set(table["alignments"])) > 2
+
+
+class Wrong:
+    """A backend that is wrong after some calls: of landmarks it is right."""
+
+    def __init__(self, calls):
+        self.calls = calls
+
+    def __call__(self, *given):
+        self.calls -= 1
+        return (backend_named("auto") if self.calls >= 0 else too_large)(*given)
+
+
+def test_scores_of_records_are_held_against_parasail(asked):
+    model, _, new = asked
+    assert SAMPLE == 1000
+    with pytest.raises(KreinflowError, match=r"score \d+, by parasail \d+. This .* Use the align"):
+        classify_file(model, new, backend=Wrong(1))
+
+
+def test_a_fault_of_one_record_loses_no_other(asked, tmp_path):
+    model, _, new = asked
+    records = [NEW[0], ("bad", "a", "M1"), NEW[1], ("poor", "a", "XX"), *NEW[2:]]
+    told = []
+    table = classify_file(model, write_fasta(tmp_path / "new.fasta", records), on_fault=told.append)
+    assert len(told) == 2
+    fine = table["problem"] == ""
+    assert fine.tolist() == [id not in ("bad", "poor") for id, *_ in records]
+    assert (table.loc[~fine, ["stage", "alignments", "nearest_record"]] == "").all(axis=None)
+    expected = classify_file(model, new)
+    for name in expected.columns:
+        assert table.loc[fine, name].astype(str).tolist() == expected[name].astype(str).tolist()
+
+
+def test_models_that_ask_nobody_have_empty_columns(tmp_path):
+    model, _ = cascade_model(tmp_path, apart=True)
+    model.save(tmp_path / "m")
+    model = type(model).load(tmp_path / "m")
+    plain = replace(model.classifier, cascade=None)
+    new = write_fasta(tmp_path / "new.fasta", NEW[:9])
+    table = classify_file(model, new)
+    assert classify_file(
+        replace(model, classifier=plain, record_ids=(), record_digests=()), new
+    ).equals(table)
+    assert set(table["stage"]) == {"first"}
+    assert set(table["alignments"]) == {len(model.landmark_ids) + 1}
+    assert set(table["nearest_record"]) == {""}
+    assert asking(model, [b"MKV"], 1) is None
+
+
+def test_words_and_vectors_of_the_index(tmp_path):
+    """Those without a vector leave the others what they are."""
+    model = with_cascade(*lifted_model(tmp_path, inducing=20, changed=0.6), threshold=2.0)
+    new, vectors = tmp_path / "x.fasta", tmp_path / "v.tsv"
+    whole = classify_file(model, new, vectors=vectors)
+    lines = vectors.read_text().splitlines(keepends=True)
+    (tmp_path / "fewer.tsv").write_text("".join(lines[:3] + lines[4:]))
+    table = classify_file(model, new, vectors=tmp_path / "fewer.tsv", on_fault=lambda message: None)
+    kept = np.arange(len(table)) != 2
+    pd.testing.assert_frame_equal(table[kept], whole[kept], check_exact=True, check_dtype=False)
+    assert (whole["stage"] != "first").all()
+
+
+def test_the_chosen_strand_is_asked(tmp_path):
+    records = families(5, letters=DNA, changed=0.5)
+    write_fasta(tmp_path / "x.fasta", records)
+    config = configuration(
+        fasta_source(molecule="nucleotide"), scoring={"matrix": "dnafull", "gap_open": 10}
+    )
+    model, dataset, _ = trained_model(config, tmp_path)
+    model = with_cascade(model, dataset, threshold=2.0, evidence="normalised")
+    mixed = [r if n % 3 else turned(r) for n, r in enumerate(records)]
+    new = write_fasta(tmp_path / "new.fasta", mixed)
+    table = classify_file(model, new, both_strands=True)
+    assert table["strand"].tolist() == ["-" if n % 3 == 0 else "+" for n in range(len(records))]
+    plain = classify_file(model, tmp_path / "x.fasta")
+    landmarks = len(model.landmark_ids) + 1
+    assert (table.pop("alignments") - plain.pop("alignments") == landmarks).all()
+    pd.testing.assert_frame_equal(table.drop(columns="strand"), plain, check_exact=True)
+
+
+def test_an_alignment_too_large_to_trace_has_no_identity(asked, monkeypatch):
+    model, _, new = asked
+    (batch,) = score_new(model, new)
+    ask = asking(model, batch.sequences, 1)
+    answers = model.classifier.answer(
+        batch.scores, batch.self_scores, batch.lengths, batch.objects, ask
+    )
+    found = nearest_records(model, batch, answers, 1)
+    monkeypatch.setattr("kreinflow.classify.classification.LARGEST_TRACE", 3599)
+    less = nearest_records(model, batch, answers, 1)
+    assert np.isnan(less["record_identity"]).all()
+    assert less["nearest_record"].tolist() == found["nearest_record"].tolist()
+    assert np.isfinite(found["record_identity"]).any()
