@@ -46,6 +46,21 @@ def transforms_of(
     return found
 
 
+def evidence_of(
+    constants: Mapping[str, Any], scheme: ScoringScheme | None
+) -> ScoreTransform | None:
+    """Return expected values as a score transform; None if the scoring scheme has none.
+
+    They are those of local alignments. Not every substitution matrix has the constants.
+    """
+    if scheme is None or scheme.mode != "local":
+        return None
+    try:
+        return transforms_of(["evalue"], constants, scheme)["evalue"]
+    except InputError:
+        return None
+
+
 class Scores(ABC):
     """Where scores come from: aligned ones from their store, others from a matrix or a kernel."""
 

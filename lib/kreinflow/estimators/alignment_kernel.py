@@ -95,16 +95,6 @@ class AlignmentKernel(Kernel):
         """All letters that sequences are made of, in the order of the substitution matrix."""
         return self.scheme.matrix.alphabet
 
-    @property
-    def evidence(self) -> ScoreTransform | None:
-        """Expected values as a transform, as the workflow has them; None if there are none."""
-        if self.scheme.mode != "local":
-            return None
-        try:
-            return make_transform("evalue", self.scheme)
-        except InputError:
-            return None
-
     def describe(self) -> str:
         """See :meth:`Kernel.describe`."""
         s = self.settings

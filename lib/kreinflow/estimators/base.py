@@ -32,6 +32,7 @@ from kreinflow.models.training import Training
 from kreinflow.numerics import FloatArray
 from kreinflow.randomness import hash_keys
 from kreinflow.schema import complete, complete_method, nearest, schema
+from kreinflow.scores import evidence_of
 from kreinflow.sequences.matrix_files import DISSIMILARITIES, MATRIX_KINDS
 from kreinflow.sequences.partition import ALL
 from kreinflow.views.objects import Viewed
@@ -228,7 +229,7 @@ class LandmarkDecisions(ClassifierMixin, LandmarkFactor):  # type: ignore[misc]
         asked, evidence = None, None
         if aligned is not None:
             asked = AskedScores(aligned.pairs, len(aligned.sequences), symmetric=True)
-            evidence = aligned.kernel.evidence
+            evidence = evidence_of({}, aligned.kernel.scheme)
         reject = RejectRule(REJECT_ERROR)
         training = Training(landmarks, part, fits, reject, seed, lifting, asked, evidence)
         trained = training.train(recipe, settings, embedding, kernel)
