@@ -106,6 +106,7 @@ def test_the_first_stage_is_what_it_is_without_a_cascade(plain, asking):
     assert answers.alignments.sum() == 0
     np.testing.assert_array_equal(answers.probabilities, plain.predict_proba(TEXTS[NEW]))
     assert (plain.training_["cascade"], plain.training_["cascade_pairs"]) == ("", 0)
+    assert plain.training_["alignments_per_query"] == LANDMARKS + 1  # and that with itself
 
 
 def test_more_are_right_than_by_the_first_stage(plain, asking):
@@ -171,6 +172,7 @@ def test_it_is_cloned_searched_and_pickled(asking):
         (estimator(0.1), "cascade: 0.1 is not a set of keys"),
         (estimator({"loss": 0.1, "alignments": 9}), "two ways to choose one threshold"),
         (estimator({"records": "apart"}), "the training sequences are always kept"),
+        (estimator(None, kernel_params={"mode": "global"}), "score of two sequences is negative"),
         (estimator({"alignments": 9}), "9 alignments for a query are asked for, and the first"),
     ],
 )
