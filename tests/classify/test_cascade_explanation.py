@@ -212,6 +212,17 @@ def test_where_no_machine_votes_the_level_before_answers(tmp_path):
         assert "answered by the stage nearest 7" in explanation_text(it, 2)
 
 
+def test_a_machine_between_other_classes_may_vote(tmp_path):
+    model, _, path = asking_model(tmp_path, pairs=[(0, 1)])
+    found = explain(model, path, "c4")
+    assert "c" in found.labels
+    assert found.cascade.machines[["class", "against"]].to_numpy().tolist() == [["a", "b"]]
+    assert found.cascade.members is None
+    assert f"no machine tells {found.labels[0]} from {found.labels[1]}" in explanation_text(
+        found, 2
+    )
+
+
 def test_a_model_whose_records_are_apart_answers_by_its_first_stage(asking, tmp_path):
     model, _, path = asking
     digests = [digest(residues) for residues in model.record_residues]

@@ -365,6 +365,8 @@ def cascade_text(found: CascadeExplanation, labels: tuple[str, str], shown: int)
     ):
         if table is not None:
             out += ["", title, *_first(table, shown)]
+    if found.machines is not None and found.members is None:
+        out += ["", f"no machine tells {one} from {other}"]
     return out
 
 
