@@ -218,9 +218,8 @@ def test_a_machine_between_other_classes_may_vote(tmp_path):
     assert "c" in found.labels
     assert found.cascade.machines[["class", "against"]].to_numpy().tolist() == [["a", "b"]]
     assert found.cascade.members is None
-    assert f"no machine tells {found.labels[0]} from {found.labels[1]}" in explanation_text(
-        found, 2
-    )
+    one, other = found.labels
+    assert f"no machine tells {one} from {other}" in explanation_text(found, 2)
 
 
 def test_a_model_whose_records_are_apart_answers_by_its_first_stage(asking, tmp_path):
