@@ -49,7 +49,9 @@ def align_asked(
     threads : int
         Scores do not depend on it.
     backend : Backend
-        What aligns rectangles.
+        What aligns rectangles, of 512 rows at most. Around it, as
+        :func:`~kreinflow.alignment.backends.checked` samples pairs of each call, ``share`` is 1,000
+        over the pairs that are asked: then about 1,000 are sampled of all rectangles together.
 
     Returns
     -------

@@ -40,6 +40,9 @@ _COLUMN_STEPS, _RESIDUE_STEPS = 10.0, 0.05
 """Of parasail for each column of a pair, and for each letter of the landmark in it, in steps of 64
 bytes. Steps of half the bytes take two thirds of the time."""
 
+_OF_HALF = 2 / 3
+"""Of a step that half the lanes take. They align batches that do not fill more."""
+
 _OF_WIDE = 4.0
 """Times that a pair takes by parasail whose score needs 16 bits: it tries 8 before."""
 
@@ -49,8 +52,11 @@ _FEWEST_STEPS = 1_000_000.0
 _LEAST_STEPS = 1_000_000
 """Of a piece of work, 1 or 2 ms: short against any run, long against what it costs to hand out."""
 
-_SAMPLED = 8
-"""One of so many landmarks is aligned first, to see which members have relatives."""
+_SAMPLED = 1 / 8
+"""Of the landmarks are aligned first, to see which members have relatives."""
+
+_GOLDEN = (5**0.5 - 1) / 2
+"""Its multiples are spread evenly between whole numbers, and have no period as classes may have."""
 
 _PENDING, _OVERFLOWED = -1, -2  # no local alignment scores below 0
 
@@ -176,8 +182,10 @@ def align_in_batches(
     Notes
     -----
     A batch costs a step for each column of its longest member and each letter of its landmarks,
-    whatever lanes are empty. So the cheaper side of the rectangle lies in the lanes, and the
-    longest members of a batch go to parasail where that saves more than it costs.
+    whatever lanes are empty. So the cheaper side of the rectangle lies in the lanes, batches that
+    fill half of them take half as many, and the longest members of a batch go to parasail where
+    that saves more than it costs. With a mask some landmarks go first: members whose scores with
+    most of them need 16 bits are relatives, and are not tried in 8 with the others.
 
     References
     ----------
@@ -190,7 +198,6 @@ def align_in_batches(
     if max(rows.size, columns.size) <= lanes // 2 and lanes > FEWEST_LANES:
         lanes //= 2
     aligners = _aligners(sequences, scheme, lanes)
-    narrower = _aligners(sequences, scheme, max(lanes // 2, FEWEST_LANES))
     if not aligners:
         return engine.align_rectangle(sequences, rows, columns, scheme, threads, mask)
     if mask is None or mask.all():
@@ -202,29 +209,32 @@ def align_in_batches(
     first = aligners[0].kernel
     rectangle = _cheaper_side(sequences, rows, columns, scores, mask is None, first)
     left = {_PENDING: scores.size if mask is None else np.count_nonzero(mask), _OVERFLOWED: 0}
-    widths = list(zip(aligners, narrower, strict=True))
     everyone = rectangle.possible
-    sample = everyone & (np.arange(everyone.size) % _SAMPLED == 0)
+    sample = everyone & (np.arange(everyone.size) * _GOLDEN % 1 < _SAMPLED)
 
-    def align(state: int, width: tuple[_Aligner, _Aligner], lay_out: _LayOut, among: _Some) -> None:
+    def align(state: int, number: int, lay_out: _LayOut, among: _Some) -> None:
         if not left[state]:  # to look for them takes time on one thread
             return
-        batches = lay_out(rectangle, state, width[0].kernel.lanes, among)
-        few = np.diff(batches.member_ranges).ravel() <= width[1].kernel.lanes
-        for aligner, part in zip(width, (~few, few), strict=True):
-            scored, overflowed = _align(aligner, rectangle, batches.some(part), threads)
-            left[state] -= scored + overflowed
-            left[_OVERFLOWED] += overflowed
+        of_kernel = aligners[number].kernel.lanes
+        batches = lay_out(rectangle, state, of_kernel, among)
+        sizes = np.diff(batches.member_ranges).ravel()
+        few = (sizes <= of_kernel // 2) & (lanes > FEWEST_LANES)
+        for half, part in ((False, ~few), (True, few)):
+            if part.any():
+                made = _aligners(sequences, scheme, lanes // 2) if half else aligners
+                scored, overflowed = _align(made[number], rectangle, batches.some(part), threads)
+                left[state] -= scored + overflowed
+                left[_OVERFLOWED] += overflowed
 
     for among in (everyone,) if mask is None else (sample, everyone):
         for lay_out in (_shared_batches, _batches_anew):
-            align(_PENDING, widths[0], lay_out, among)
-        if among is sample and left[_OVERFLOWED] and len(widths) > 1:
+            align(_PENDING, 0, lay_out, among)
+        if among is sample and left[_OVERFLOWED] and len(aligners) > 1:
             foreseen = _foresee(rectangle, sample)
             left[_PENDING] -= foreseen
             left[_OVERFLOWED] += foreseen
-    for width in widths[1:]:
-        align(_OVERFLOWED, width, _batches_anew, everyone)
+    for number in range(1, len(aligners)):
+        align(_OVERFLOWED, number, _batches_anew, everyone)
     if any(left.values()):
         rest = (scores == _PENDING) | (scores == _OVERFLOWED)
         found = engine.align_rectangle(sequences, rows, columns, scheme, threads, rest)
@@ -263,7 +273,10 @@ def _cheaper_side(
     whole: bool,
     kernel: Kernel,
 ) -> _Rectangle:
-    """Return the rectangle with the side in the lanes that costs less, if all pairs are wanted."""
+    """Return the rectangle with the side in the lanes that costs less.
+
+    Of a rectangle that is not whole each landmark is taken to have batches of its own.
+    """
     flat, width = scores.reshape(-1), columns.size
     rows, columns = rows.astype(np.int64), columns.astype(np.int64)
     ways = [
@@ -272,6 +285,9 @@ def _cheaper_side(
     ]
     costs = []
     for way in ways:
+        if not whole:
+            costs.append(_cost_anew(way, kernel.lanes))
+            continue
         starts = np.arange(0, way.order.size, kernel.lanes)
         ranges = np.stack([starts, np.minimum(starts + kernel.lanes, way.order.size)], axis=1)
         everyone = np.flatnonzero(way.possible)
@@ -279,6 +295,15 @@ def _cheaper_side(
         batches = _Batches(way.order, ranges, everyone, landmark_ranges)
         costs.append(_cut(way, batches, kernel)[1].sum())
     return ways[int(np.argmin(costs))]
+
+
+def _cost_anew(rectangle: _Rectangle, lanes: int) -> float:
+    """Return the steps of batches for each landmark, for a member of mean length."""
+    lengths, wanted = rectangle.sequences.lengths, rectangle.scores == _PENDING
+    full, rest = np.divmod(np.count_nonzero(wanted, axis=0), lanes)
+    passes = full + np.where(rest > lanes // 2, 1, _OF_HALF * (rest > 0))
+    of_members = lengths[rectangle.members] @ np.count_nonzero(wanted, axis=1)
+    return float(passes @ (lengths[rectangle.landmarks] + _PROFILE_STEPS) * of_members)
 
 
 def _shared_batches(rectangle: _Rectangle, state: int, lanes: int, among: _Some) -> _Batches:
