@@ -117,6 +117,13 @@ def test_a_level_that_is_not_reached_says_what_was_said_before():
     assert levels[0].probabilities is not found
 
 
+@pytest.mark.parametrize("most", [1, 40, 200])
+def test_answers_do_not_depend_on_how_many_ask_at_once(problem, monkeypatch, most):
+    whole = problem.cascade.answer(*problem.some(slice(None)))
+    monkeypatch.setattr("kreinflow.models.cascade._MOST_PAIRS", most)
+    same(problem.cascade.answer(*problem.some(slice(None))), whole)
+
+
 def test_levels_are_named_by_their_stage():
     assert Problem().cascade.levels == (Level(1, 2), Level(1, 6), Level(2, 6))
     assert Problem(steps=()).cascade.levels == (Level(2, 0),)

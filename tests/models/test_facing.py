@@ -104,9 +104,11 @@ def test_the_best_record_of_a_class():
     before = np.random.default_rng(0).dirichlet(np.ones(5), size=25)
     *_, voting = facing.votes(places, before, problem.cascade.machines, 3, 6)
     codes, none = problem.cascade.records.classes, 0
-    for i in range(25):
-        for label in range(5):
-            for members in (False, True):
+    for label in range(5):
+        for members in (False, True):
+            labels = np.full(25, label)
+            found = facing.best(places, labels, 6, members)
+            for i, (best, score) in enumerate(zip(*found, strict=True)):
                 asked = set(problem.order(i)[:6])
                 if members and voting[i]:
                     top = np.argsort(-before[i])[:3]
@@ -115,7 +117,6 @@ def test_the_best_record_of_a_class():
                             asked |= set(np.flatnonzero(np.isin(codes, pair)).tolist())
                 said = problem.evidence(i)
                 own = sorted(j for j in asked if codes[j] == label)
-                best, score = facing.best(i, label, 6, members)
                 if not own:
                     none += 1
                     assert best == NOBODY

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import parasail
 
 from kreinflow.alignment.engine import NativeMatrix, letter_codes, pack
@@ -93,11 +94,9 @@ def trace(first: bytes, second: bytes, scheme: ScoringScheme) -> Alignment:
         starts = [1 + leading - r[:leading].count("-") for r in rows]
         rows = [r[leading : max(leading, len(r) - trailing)] for r in rows]
 
-    def mark(a: str, b: str) -> str:
-        if "-" in (a, b):
-            return " "
-        score = scheme.matrix.scores[codes[ord(a)], codes[ord(b)]]
-        return "|" if a == b else "+" if score > 0 else " "
-
-    marks = "".join(mark(a, b) for a, b in zip(*rows, strict=True))
+    a, b = (np.frombuffer(row.encode(), dtype=np.uint8) for row in rows)
+    gaps = (a == ord("-")) | (b == ord("-"))
+    positive = scheme.matrix.scores[codes[a], codes[b]] > 0
+    signs = np.select([gaps, a == b, positive], [ord(" "), ord("|"), ord("+")], ord(" "))
+    marks = signs.astype(np.uint8).tobytes().decode()
     return Alignment(rows[0], rows[1], marks, starts[0], starts[1], int(result.score))

@@ -52,6 +52,8 @@ STAGES = ("first", "nearest", "pairs")
 
 FIRST, NEAREST, PAIRS = range(3)
 
+_MOST_PAIRS = 1 << 21  # of objects with the records that they may ask, at once
+
 
 class Level(NamedTuple):
     """A level: its stage, and the nearest records that are asked by then."""
@@ -159,27 +161,45 @@ class Cascade:
         ask : callable
             Scores objects, by their places in ``seen``, with records.
         """
-        facing = Facing(self.records, self.transform, self.evidence, seen, ask)
-        said = self.climbed(facing, self.threshold)
-        raw, level, alignments = followed(said, self.threshold)
-        probabilities = softmax(np.log(np.maximum(raw, SMALLEST)) / self.temperature, axis=1)
-        labels = probabilities.argmax(axis=1)
-        asked = (Level(FIRST, 0), *self.levels)
-        stage = np.array([own.stage for own in asked], dtype=np.int64)[level]
-        nearest, score = np.full(len(level), NOBODY), np.full(len(level), np.nan)
-        for place in np.flatnonzero(stage > FIRST).tolist():
-            own = asked[level[place]]
-            nearest[place], score[place] = facing.best(
-                place, int(labels[place]), own.asks, own.stage == PAIRS
+        raw = logit(seen.decisions[:, :, None], self.weights[0])
+        n, k = raw.shape
+        stage, alignments = np.full(n, FIRST), np.zeros(n, dtype=np.int64)
+        nearest, score = np.full(n, NOBODY), np.full(n, np.nan)
+        up = np.flatnonzero(raw.max(axis=1) < self.threshold)
+        step = max(1, _MOST_PAIRS // max(1, self._most_asked(k)))
+        for part in (up[start : start + step] for start in range(0, len(up), step)):
+
+            def asked(
+                queries: IntArray, records: IntArray, part: IntArray = part
+            ) -> NDArray[np.integer]:
+                return ask(part[queries], records)
+
+            facing = Facing(self.records, self.transform, self.evidence, seen.take(part), asked)
+            raw[part], number, alignments[part] = followed(
+                self.climbed(facing, self.threshold), self.threshold
             )
-        return Answers(
-            probabilities,
-            probabilities.max(axis=1) < self.reject_threshold,
-            stage,
-            alignments,
-            nearest,
-            score,
-        )
+            labels = self.calibrated(raw[part]).argmax(axis=1)
+            for place, level in enumerate(self.levels, start=1):
+                rows = np.flatnonzero(number == place)
+                stage[part[rows]] = level.stage
+                nearest[part[rows]], score[part[rows]] = facing.best(
+                    rows, labels[rows], level.asks, level.stage == PAIRS
+                )
+        probabilities = self.calibrated(raw)
+        rejected = probabilities.max(axis=1) < self.reject_threshold
+        return Answers(probabilities, rejected, stage, alignments, nearest, score)
+
+    def _most_asked(self, n_classes: int) -> int:
+        """Return the records that an object asks at most."""
+        members = 0
+        if self.machines is not None:
+            sizes = np.bincount(self.records.classes, minlength=n_classes)
+            members = int(np.sort(sizes)[::-1][: self.likeliest].sum())
+        return max(self.steps, default=0) + members
+
+    def calibrated(self, raw: FloatArray) -> FloatArray:
+        """Return the probabilities of answers, of those that the levels give."""
+        return np.asarray(softmax(np.log(np.maximum(raw, SMALLEST)) / self.temperature, axis=1))
 
     def climbed(self, facing: Facing, threshold: float = np.inf) -> list["Said"]:
         """Return what each level says of the objects that get there, level 0 the first."""

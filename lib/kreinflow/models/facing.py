@@ -73,6 +73,17 @@ class Seen:
     lengths: FloatArray
     objects: Viewed | None
 
+    def take(self, places: IntArray) -> "Seen":
+        """Return what was seen of some of the objects."""
+        return Seen(
+            self.decisions[places],
+            self.rows[places],
+            self.scores[places],
+            self.self_scores[places],
+            self.lengths[places],
+            None if self.objects is None else self.objects.take(places),
+        )
+
 
 def nearest_features(decisions: FloatArray, classes: IntArray, evidence: FloatArray) -> FloatArray:
     """Return what a nearest level looks at, of shape (n, n_classes, 4).
@@ -144,7 +155,8 @@ class Facing:
         self._asked.know(np.arange(n), records.landmarks[known], seen.scores[:, known])
         self._is_landmark = np.isin(np.arange(len(records)), records.landmarks)
         self._order = np.full((n, 0), NOBODY, dtype=np.int64)
-        self._members: dict[int, IntArray] = {}
+        self._members: list[IntArray] = []  # of sets of classes
+        self._set = np.full(n, NOBODY, dtype=np.int64)  # whose members an object has asked
 
     def rank(self, places: IntArray, most: int) -> None:
         """Find the nearest records of some objects, so many at most."""
@@ -200,13 +212,13 @@ class Facing:
         records, classes = self.records, self.records.classes
         contests = machines.contests(before, likeliest)
         voting = (contests >= 0).any(axis=1)
-        members = [
-            np.flatnonzero(np.isin(classes, machines.pairs[own[own >= 0]])) for own in contests
-        ]
+        sets, of_object = np.unique(contests, axis=0, return_inverse=True)
+        members = [np.flatnonzero(np.isin(classes, machines.pairs[own[own >= 0]])) for own in sets]
+        self._set[places] = len(self._members) + of_object
+        self._members += members
         asked = np.full((len(places), max(map(len, members), default=0)), NOBODY, dtype=np.int64)
-        for row, some in enumerate(members):
-            asked[row, : len(some)] = some
-            self._members[int(places[row])] = some
+        for number, some in enumerate(members):
+            asked[of_object == number, : len(some)] = some
         self._asked(places, asked)
         votes = np.zeros_like(before)
         ends = machines.ends(classes)
@@ -231,28 +243,46 @@ class Facing:
         fresh = self._fresh(near).sum(axis=1) + (self._fresh(asked) & ~twice).sum(axis=1)
         return votes, np.asarray(fresh), np.asarray(voting)
 
-    def best(self, place: int, label: int, q: int, members: bool) -> tuple[int, float]:
-        """Return the record of a class with the most evidence for an object, and its score.
+    def best(
+        self, places: IntArray, labels: IntArray, q: int, members: bool
+    ) -> tuple[IntArray, FloatArray]:
+        """Return the record of a class with the most evidence for each object, and its score.
 
         Parameters
         ----------
-        place, label : int
-            The object, and the code of the class.
+        places, labels : ndarray of shape (k,)
+            The objects, and the codes of the classes.
         q : int
             The nearest records that were asked.
         members : bool
             Whether members of classes were asked too.
+
+        Returns
+        -------
+        ndarray of shape (k,)
+            The first of equal ones; -1 if none was asked.
+        ndarray of shape (k,)
+            As aligned; NaN for none.
         """
-        asked = self._order[place, :q]
-        if members:
-            asked = np.concatenate([asked, self._members[place]])
-        asked = asked[asked >= 0]
-        own = np.unique(asked[self.records.classes[asked] == label])
-        if not own.size:
-            return NOBODY, np.nan
-        one = np.array([place])
-        first = own[int(self._said(one, own[None, :])[0].argmax())]
-        return int(first), float(self._asked(one, np.array([[first]]))[0, 0])
+        best, score = np.full(len(places), NOBODY), np.full(len(places), np.nan)
+        sets = self._set[places] if members else np.full(len(places), NOBODY)
+        for number in np.unique(sets).tolist():
+            rows = np.flatnonzero(sets == number)
+            own = places[rows]
+            asked = self._order[own, :q]
+            if number != NOBODY:
+                others = np.tile(self._members[number], (len(rows), 1))
+                asked = np.concatenate([asked, others], axis=1)
+            if not asked.shape[1]:
+                continue
+            fits = (asked >= 0) & (self.records.classes[asked] == labels[rows, None])
+            said = np.where(fits, self._said(own, np.where(fits, asked, NOBODY)), -np.inf)
+            most = fits & (said == said.max(axis=1, keepdims=True))
+            first = np.where(most, asked, len(self.records)).min(axis=1)
+            found = most.any(axis=1)
+            best[rows[found]] = first[found]
+            score[rows[found]] = self._asked(own[found], first[found, None])[:, 0]
+        return best, score
 
     def _said(self, places: IntArray, records: IntArray) -> FloatArray:
         """Return the evidence of records, of shape (k, q); 0 for none."""
