@@ -1,7 +1,7 @@
 """Estimators that choose their landmarks; see :mod:`kreinflow.estimators.choice`."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -13,13 +13,9 @@ from kreinflow.cross_references import cascade_of
 from kreinflow.estimators.alignment_kernel import AlignmentKernel, array_of
 from kreinflow.estimators.base import LandmarkDecisions
 from kreinflow.estimators.choice import LandmarkChoice
-from kreinflow.kernels.kernel import Objects
 from kreinflow.models.cascade import Answers
 from kreinflow.numerics import FloatArray, IntArray
 from kreinflow.schema import complete, schema
-from kreinflow.views.objects import Viewed
-
-_ASKING = 1024  # objects that ask at once: each may ask thousands of records
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -190,23 +186,16 @@ class KreinClassifier(LandmarkDecisions, LandmarkChoice):
             Its ``nearest`` are places in the training objects.
         """
         check_is_fitted(self)
-        given, kernel, cascade = self._seen(X), self._aligned_by, self.cascade_
-        if cascade is None or kernel is None or given.objects is None:
-            return self.landmark_classifier_.answer(*given)
+        seen, kernel, cascade = self._seen(X), self._aligned_by, self.cascade_
+        if cascade is None or kernel is None or seen.objects is None:
+            return self.landmark_classifier_.answer(*seen)
+        asking = array_of(seen.objects.sequences or ())
         records = array_of(cascade.records.index.objects.sequences or ())
-        asking = array_of(given.objects.sequences or ())
-        found = []
-        for start in range(0, len(asking), _ASKING):
-            part = slice(start, start + _ASKING)
-            own = asking[part]
 
-            def ask(queries: IntArray, asked: IntArray, own: Objects = own) -> NDArray[np.int32]:
-                return kernel.pairs(own[queries], records, asked)
+        def ask(queries: IntArray, asked: IntArray) -> NDArray[np.int32]:
+            return kernel.pairs(asking[queries], records, asked)
 
-            seen = given.scores[part], given.self_scores[part], given.lengths[part]
-            answers = self.landmark_classifier_.answer(*seen, Viewed(list(own)), ask)
-            found.append([getattr(answers, field.name) for field in fields(answers)])
-        return Answers(*map(np.concatenate, zip(*found, strict=True)))
+        return self.landmark_classifier_.answer(*seen, ask)
 
     def predict_proba(self, X: Any) -> FloatArray:
         """Return the calibrated probabilities, of shape (n, n_classes).
