@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 
 from kreinflow.estimators import KreinClassifier
-from kreinflow.estimators.objects import CHOSEN
+from kreinflow.estimators.choice import CHOSEN
 from kreinflow.learners.registry import LEARNERS
 
 POINTS, FEATURES, LANDMARKS = 240, 10, 110

@@ -3,6 +3,8 @@
 import pandas as pd
 import pytest
 
+from models.cascades import cascade_model
+
 
 def test_the_first_landmarks_and_their_alignments(run, trained, tmp_path):
     code, out, err = run(
@@ -45,3 +47,18 @@ def test_a_lifted_decision_names_training_records(run, lifted, tmp_path):
     assert views == ["near_scores", "near_words", "near_vectors"]
     assert f"from {len(table) - 1} training records + " in out
     assert out.count(" columns identical (") == 2
+
+
+def test_a_cascade_names_the_records_that_it_asked(run, tmp_path):
+    model, _ = cascade_model(tmp_path, threshold=2.0)
+    path, fasta = tmp_path / "model.safetensors", tmp_path / "x.fasta"
+    model.save(path)
+    code, out, err = run("explain", path, fasta, "--id", "b3", "--show", 1, "--alignment")
+    assert (code, err) == (0, "")
+    assert "\nanswered by the stage pairs, with " in out
+    assert "\nnearest record of b: b3, score " in out
+    assert "\nb3 and b3: score " in out
+    assert out.count(" columns identical (") in (1, 2)  # the first landmark may be the record
+    code, table, err = run("explain", path, fasta, "--id", "b3", "-o", "-")
+    assert (code, table.splitlines()[0].split("\t")[0]) == (0, "landmark")
+    assert "answered by the stage pairs" in err

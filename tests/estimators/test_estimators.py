@@ -26,7 +26,7 @@ from kreinflow.estimators import (
     NystroemClassifier,
     alignment_kernel,
 )
-from kreinflow.estimators.objects import CHOSEN
+from kreinflow.estimators.choice import CHOSEN
 from kreinflow.landmarks.registry import SELECTORS
 from kreinflow.learners.registry import LEARNERS as LEARNER_TYPES
 from kreinflow.models.inner_folds import inner_partition

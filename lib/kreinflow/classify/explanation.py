@@ -1,17 +1,26 @@
 """Which landmarks, or which training records, carried the decision for one object."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
 from kreinflow.alignment.traceback import Alignment, trace
+from kreinflow.classify.cascade_explanation import (
+    CascadeExplanation,
+    answered_by,
+    cascade_text,
+    explain_cascade,
+)
+from kreinflow.classify.classification import nearest_records
 from kreinflow.classify.model_file import Model
-from kreinflow.classify.new_objects import Batch, normalised_scores, score_new
+from kreinflow.classify.new_objects import Batch, asking, normalised_scores, score_new
 from kreinflow.errors import InputError
 from kreinflow.learners.decisions import LinearDecision
+from kreinflow.models.asked import AskedScores
+from kreinflow.models.cascade import Answers
 from kreinflow.numerics import FloatArray
 from kreinflow.sequences.files import counted, shown_name
 from kreinflow.views.lift import Lift, combined
@@ -57,6 +66,9 @@ class Explanation:
         The residues that were scored.
     strand : str or None
         ``+`` or ``-`` if both were aligned.
+    cascade : CascadeExplanation or None
+        What the levels above the first stage said. The classes and the probabilities are those of
+        the whole answer then, and all else is of the first stage.
     """
 
     id: str
@@ -70,6 +82,7 @@ class Explanation:
     view_decisions: Mapping[str, tuple[float, float]]
     sequence: bytes | None
     strand: str | None
+    cascade: CascadeExplanation | None = None
 
     @property
     def linear(self) -> bool:
@@ -110,9 +123,10 @@ def explain(
     objects = batch.objects.take(np.arange(row, row + 1))
     given = batch.scores[part], batch.self_scores[part], batch.lengths[part]
     decisions = classifier.decision_function(*given, objects)[0]
-    probabilities = classifier.predict_proba(*given, objects)[0]
-    if not np.isfinite(probabilities).all():
+    if not np.isfinite(decisions / classifier.temperature).all():
         raise InputError(f"{place}: the model's decision for it is not finite.")
+    answer, climbed = _answered(model, batch, part, threads)
+    probabilities = answer.probabilities[0]
     first, second = np.argsort(-probabilities, kind="stable")[:2].tolist()
     columns: dict[str, object] = {
         "landmark": model.landmark_ids,
@@ -144,14 +158,33 @@ def explain(
         (classifier.classes[first], classifier.classes[second]),
         (float(probabilities[first]), float(probabilities[second])),
         (float(decisions[first]), float(decisions[second])),
-        bool(probabilities[first] < classifier.reject_threshold),
+        bool(answer.rejected[0]),
         classifier.decision.kind,
         table.reset_index(drop=True),
         landmarks,
         of_views,
         batch.sequences[row] if batch.sequences is not None else None,
         str(batch.strands[row]) if batch.strands is not None else None,
+        climbed,
     )
+
+
+def _answered(
+    model: Model, batch: Batch, part: slice, threads: int
+) -> tuple[Answers, CascadeExplanation | None]:
+    """Return the answer for one object of those that are scored, and what a cascade said of it."""
+    classifier = model.classifier
+    given = batch.scores[part], batch.self_scores[part], batch.lengths[part]
+    sequences = None if batch.sequences is None else batch.sequences[part]
+    vectors = None if batch.vectors is None else batch.vectors[part]
+    one = replace(batch, lengths=given[2], sequences=sequences, vectors=vectors)
+    if (ask := asking(model, sequences, threads)) is None:
+        return classifier.answer(*given, one.objects), None
+    asked = AskedScores(ask, len(model.record_ids))  # nothing is aligned twice
+    seen = classifier.seen(*given, one.objects)
+    answer = classifier.answer(*given, one.objects, asked)
+    told = nearest_records(model, one, answer, threads)
+    return answer, explain_cascade(model, seen, asked, answer, told)
 
 
 def near_by_view(lift: Lift, scores: FloatArray, objects: Viewed | None) -> dict[str, FloatArray]:
@@ -234,9 +267,13 @@ def explanation_text(found: Explanation, shown: int) -> str:
         f"runner-up {found.labels[1]}, {found.probabilities[1]:.6g}; "
         f"{'flagged as doubtful' if found.rejected else 'not flagged'}"
     ]
+    stage = ""
+    if found.cascade is not None:
+        out.append(answered_by(found.cascade))
+        stage = "first stage: "
     columns = ("contribution", "runner_up_contribution")
     for label, decision, column in zip(found.labels, found.decisions, columns, strict=True):
-        line = f"decision for {label}: {decision:.6g}"
+        line = f"{stage}decision for {label}: {decision:.6g}"
         if found.linear:
             line += (
                 f" = {table[column].sum():.6g} from {counted(len(table), what)} + "
@@ -257,6 +294,8 @@ def explanation_text(found: Explanation, shown: int) -> str:
         if part is not None:
             out += ["", part.head(shown).to_string(index=False, float_format=_digits)]
             out += [f"... and {len(part) - shown} more"] if len(part) > shown else []
+    if found.cascade is not None:
+        out += ["", *cascade_text(found.cascade, found.labels, shown)]
     return "\n".join(out) + "\n"
 
 
@@ -266,6 +305,8 @@ def _digits(value: float) -> str:
 
 def alignments(model: Model, found: Explanation, shown: int) -> list[tuple[str, Alignment]]:
     """Return the alignments of an object with the first ``shown`` landmarks of its tables.
+
+    That with the nearest record that a cascade asked comes before them.
 
     Raises
     ------
@@ -277,4 +318,7 @@ def alignments(model: Model, found: Explanation, shown: int) -> list[tuple[str, 
     sequences = dict(zip(model.landmark_ids, model.landmarks, strict=True))
     table = found.table if found.landmarks is None else found.landmarks
     wanted = [id for id in table["landmark"] if id != INTERCEPT][:shown]
-    return [(id, trace(found.sequence, sequences[id], model.scheme)) for id in wanted]
+    relative = None if found.cascade is None else found.cascade.relative
+    nearest = {} if relative is None else {relative.id: relative.residues}
+    shown_first = nearest | {id: sequences[id] for id in wanted}
+    return [(id, trace(found.sequence, own, model.scheme)) for id, own in shown_first.items()]

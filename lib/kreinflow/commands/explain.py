@@ -28,7 +28,9 @@ def add(parser: argparse.ArgumentParser) -> None:
         help="landmarks or records to show (default: 10)",
     )
     parser.add_argument(
-        "--alignment", action="store_true", help="show the alignments with the first landmarks too"
+        "--alignment",
+        action="store_true",
+        help="show the alignments with the first landmarks and the nearest record too",
     )
     parser.add_argument(
         "-o",

@@ -4,18 +4,22 @@ The workflow keeps all scores it ever aligned in a store; this is for sequences 
 """
 
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from kreinflow.alignment.alphabet import ResidueAlphabet
-from kreinflow.alignment.backends import backend_named, checked
+from kreinflow.alignment.asked import align_asked
+from kreinflow.alignment.backends import Backend, backend_named, checked
 from kreinflow.alignment.engine import pack, self_scores
 from kreinflow.alignment.scoring import MODES, ScoringScheme, load_substitution_matrix
-from kreinflow.alignment.transforms import NAMES, make_transform
+from kreinflow.alignment.transforms import NAMES, ScoreTransform, make_transform
 from kreinflow.errors import InputError
 from kreinflow.kernels.kernel import Kernel, Objects
-from kreinflow.numerics import FloatArray
+from kreinflow.numerics import FloatArray, IntArray, tiles
+from kreinflow.scores import Scores
 from kreinflow.settings import SettingsSchema
 
 
@@ -82,20 +86,20 @@ class AlignmentKernel(Kernel):
         super().__init__(settings)
         s = self.settings
         matrix = load_substitution_matrix(s["matrix"])
-        self._scheme = ScoringScheme(matrix, s["gap_open"], s["gap_extend"], s["mode"])
-        self._transform = make_transform(s["transform"], self._scheme)
+        self.scheme = ScoringScheme(matrix, s["gap_open"], s["gap_extend"], s["mode"])
+        self.transform: ScoreTransform = make_transform(s["transform"], self.scheme)
         self._alphabet = ResidueAlphabet(matrix.alphabet, s["molecule"])
 
     @property
     def letters(self) -> str:
         """All letters that sequences are made of, in the order of the substitution matrix."""
-        return self._scheme.matrix.alphabet
+        return self.scheme.matrix.alphabet
 
     def describe(self) -> str:
         """See :meth:`Kernel.describe`."""
         s = self.settings
         return (
-            f"{s['mode']} alignment scores ({self._scheme.matrix.name}, gaps {s['gap_open']} and "
+            f"{s['mode']} alignment scores ({self.scheme.matrix.name}, gaps {s['gap_open']} and "
             f"{s['gap_extend']}), transform {s['transform']}"
         )
 
@@ -123,47 +127,132 @@ class AlignmentKernel(Kernel):
                 position, letter = found
                 raise InputError(
                     f"sequence {number}: residue {position} is {letter!r}, which the substitution "
-                    f"matrix {self._scheme.matrix.name} lacks. Correct or remove it."
+                    f"matrix {self.scheme.matrix.name} lacks. Correct or remove it."
                 )
             if not residues:
                 raise InputError(f"sequence {number}: has no residues. Leave it out.")
-        objects = np.empty(len(cleaned), dtype=object)
-        objects[:] = cleaned
-        for poor in self._transform.unusable(self._self_scores(objects), _lengths(objects)):
+        objects = array_of(cleaned)
+        for poor in self.transform.unusable(self.self_scores(objects), lengths(objects)):
             raise InputError(
                 f"sequence {poor + 1}: scores too little with itself to be compared (transform "
-                f"{self._transform.name}). Leave it out, or use raw."
+                f"{self.transform.name}). Leave it out, or use raw."
             )
         return objects
 
     def columns(self, X: Objects, Y: Objects) -> FloatArray:
         """See :meth:`Kernel.columns`; of what :meth:`read` returns."""
-        n, m = len(X), len(Y)
-        align = checked(backend_named("auto"), share=0.02)
-        scores = align(
-            pack([*Y, *X]),
-            np.arange(m, m + n),
-            np.arange(m),
-            self._scheme,
-            self.settings["threads"],
-        )
-        return self._transform.apply(
-            scores,
-            self._self_scores(X),
-            self._self_scores(Y),
-            _lengths(X),
-            _lengths(Y),
-        )
+        own = self.self_scores(X), self.self_scores(Y)
+        return self.transform.apply(self.scores(X, Y), *own, lengths(X), lengths(Y))
 
     def diagonal(self, X: Objects) -> FloatArray:
         """See :meth:`Kernel.diagonal`."""
-        return self._transform.self_similarity(self._self_scores(X), _lengths(X))
+        return self.transform.self_similarity(self.self_scores(X), lengths(X))
 
-    def _self_scores(self, X: Objects) -> FloatArray:
+    def scores(self, X: Objects, Y: Objects) -> NDArray[np.int32]:
+        """Return the scores of X with Y as aligned, of shape (n, m).
+
+        Raises
+        ------
+        InputError
+            If one is negative and the transform cannot take it.
+        """
+        n, m = len(X), len(Y)
+        rows, columns = np.arange(m, m + n), np.arange(m)
+        return self._taken(
+            self._aligner(pack([*Y, *X]), rows, columns, self.scheme, self.settings["threads"])
+        )
+
+    def pairs(self, X: Objects, Y: Objects, asked: IntArray) -> NDArray[np.int32]:
+        """Return the scores of each sequence of X with some of Y as aligned.
+
+        Parameters
+        ----------
+        X, Y : ndarray of shape (n,) and (m,)
+        asked : ndarray of shape (n, q)
+            Places in Y; -1 for none.
+
+        Returns
+        -------
+        ndarray of shape (n, q)
+            :data:`~kreinflow.alignment.engine.NOT_ALIGNED` for none.
+
+        Raises
+        ------
+        InputError
+            As :meth:`scores`.
+        """
+        wanted = asked >= 0
+        others = np.unique(asked[wanted])
+        places = np.where(wanted, np.searchsorted(others, asked), -1)
+        scores = align_asked(
+            pack([*Y[others], *X]),
+            len(others) + np.arange(len(X)),
+            places,
+            self.scheme,
+            self.settings["threads"],
+            self._aligner,
+        )
+        self._taken(scores[wanted])
+        return scores
+
+    def self_scores(self, X: Objects) -> FloatArray:
+        """Return the score of each sequence with itself as aligned."""
         packed, everyone = pack(list(X)), np.arange(len(X))
-        scores = self_scores(packed, everyone, self._scheme, self.settings["threads"])
+        scores = self_scores(packed, everyone, self.scheme, self.settings["threads"])
         return scores.astype(np.float64)
 
+    @property
+    def _aligner(self) -> Backend:
+        return checked(backend_named("auto"), share=0.02)
 
-def _lengths(X: Objects) -> FloatArray:
+    def _taken(self, scores: NDArray[np.int32]) -> NDArray[np.int32]:
+        if not self.transform.takes_negative and scores.min(initial=0) < 0:
+            raise InputError(
+                f"transform {self.transform.name}: the score of two sequences is negative, as "
+                "those of global and semiglobal alignments can be. Use raw or normalised, or local "
+                "alignment."
+            )
+        return scores
+
+
+@dataclass(frozen=True, eq=False)
+class AlignedScores(Scores):
+    """Scores of sequences in memory as aligned, which no store keeps.
+
+    Parameters
+    ----------
+    kernel : AlignmentKernel
+    sequences : ndarray of shape (n,)
+        Distinct; see :meth:`AlignmentKernel.read`.
+    """
+
+    kernel: AlignmentKernel
+    sequences: Objects
+    dtype = np.dtype(np.int32)
+
+    def into(self, out: NDArray[Any], rows: IntArray, columns: IntArray) -> None:
+        """Write the scores of rows x columns into ``out``, a tile of rows at a time."""
+        others = self.sequences[columns]
+        for part in tiles(len(rows)):
+            out[part] = self.kernel.scores(self.sequences[rows[part]], others)
+
+    def self_scores(self) -> FloatArray:
+        """Return the score of each sequence with itself."""
+        return self.kernel.self_scores(self.sequences)
+
+    def pairs(self, rows: IntArray, asked: IntArray) -> NDArray[np.int32]:
+        """Return the scores of rows with others: an :data:`~kreinflow.models.asked.Ask`."""
+        return self.kernel.pairs(self.sequences[rows], self.sequences, asked)
+
+
+def lengths(X: Objects) -> FloatArray:
+    """Return the residues of each sequence."""
     return np.array([len(residues) for residues in X], dtype=np.float64)
+
+
+def array_of(sequences: Iterable[bytes]) -> Objects:
+    """Return sequences as an array of them."""
+    values = list(sequences)
+    objects = np.empty(len(values), dtype=object)
+    objects[:] = values
+    return objects

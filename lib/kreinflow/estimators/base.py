@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,9 +10,10 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
-from kreinflow.alignment.transforms import make_transform
+from kreinflow.alignment.transforms import ScoreTransform, make_transform
 from kreinflow.cross_references import correction_fault, lift_of
 from kreinflow.errors import InputError
+from kreinflow.estimators.alignment_kernel import AlignedScores
 from kreinflow.krein.correction import CORRECTIONS, LANDMARK_COORDINATES, CorrectedFactor, embed
 from kreinflow.krein.eigen import Eigenpairs
 from kreinflow.krein.landmark_kernel import (
@@ -23,6 +24,7 @@ from kreinflow.krein.landmark_kernel import (
     landmark_kernel,
 )
 from kreinflow.learners.registry import LEARNERS
+from kreinflow.models.asked import AskedScores
 from kreinflow.models.inner_folds import ChooseAgain, InnerFits, inner_partition
 from kreinflow.models.lifting import Lifting
 from kreinflow.models.reject_threshold import RejectRule
@@ -30,6 +32,7 @@ from kreinflow.models.training import Training
 from kreinflow.numerics import FloatArray
 from kreinflow.randomness import hash_keys
 from kreinflow.schema import complete, complete_method, nearest, schema
+from kreinflow.scores import evidence_of
 from kreinflow.sequences.matrix_files import DISSIMILARITIES, MATRIX_KINDS
 from kreinflow.sequences.partition import ALL
 from kreinflow.views.objects import Viewed
@@ -42,6 +45,31 @@ REJECT_ERROR = 0.05
 
 SYMMETRY = 1e-6
 """Largest difference of k_ij and k_ji, as a share of the largest entry, as in the config."""
+
+
+class Scored(NamedTuple):
+    """What is known of n new objects.
+
+    Parameters
+    ----------
+    scores : ndarray of shape (n, n_landmarks)
+        As aligned or measured, dissimilarities squared.
+    self_scores, lengths : ndarray of shape (n,)
+        Of sequences; zeros for others, which no transform asks for.
+    objects : Viewed or None
+        Sequences as views see them.
+    """
+
+    scores: NDArray[Any]
+    self_scores: FloatArray
+    lengths: FloatArray
+    objects: Viewed | None = None
+
+    @classmethod
+    def measured(cls, scores: FloatArray) -> "Scored":
+        """Return what is known of objects that are no sequences."""
+        nothing = np.zeros(len(scores))
+        return cls(scores, nothing, nothing)
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -80,11 +108,11 @@ class LandmarkFactor(BaseEstimator):  # type: ignore[misc] # scikit-learn has no
         return self.rank.item() if isinstance(self.rank, np.generic) else self.rank
 
     def _fit_factor(
-        self, landmarks: Landmarks, part: TrainingPart
+        self, landmarks: Landmarks, part: TrainingPart, transform: ScoreTransform
     ) -> tuple[LandmarkKernel, Eigenpairs, CorrectedFactor]:
         """Return the kernel of the training part, the eigenpairs of its factor, the correction."""
         correction = self._checked_name("correction", CORRECTIONS + LANDMARK_COORDINATES)
-        kernel = landmark_kernel(landmarks, part, make_transform("raw"))
+        kernel = landmark_kernel(landmarks, part, transform)
         factor, pairs = factor_of(kernel, self._rank())
         return kernel, pairs, embed(factor, pairs, correction)
 
@@ -112,8 +140,8 @@ class LandmarkFactor(BaseEstimator):  # type: ignore[misc] # scikit-learn has no
             )
         return scores * scores if self.kind == "dissimilarity" else scores
 
-    def _landmark_scores(self, X: Any) -> FloatArray:
-        """Return the scores of new objects with the landmarks, dissimilarities squared."""
+    def _seen(self, X: Any) -> "Scored":
+        """Return what is known of new objects."""
         raise NotImplementedError
 
 
@@ -150,8 +178,8 @@ class LandmarkDecisions(ClassifierMixin, LandmarkFactor):  # type: ignore[misc]
         part: TrainingPart,
         digests: Sequence[str],
         choose_again: ChooseAgain | None = None,
-        objects: Viewed | None = None,
-        letters: str = "",
+        aligned: AlignedScores | None = None,
+        cascade: Mapping[str, Any] | None = None,
     ) -> None:
         """Train the recipe that the parameters are, as the workflow trains a final model.
 
@@ -163,10 +191,10 @@ class LandmarkDecisions(ClassifierMixin, LandmarkFactor):  # type: ignore[misc]
             Names of the distinct rows.
         choose_again : callable, optional
             See :class:`~kreinflow.models.inner_folds.InnerFits`.
-        objects : Viewed, optional
-            The distinct rows as views see them.
-        letters : str
-            Of the sequences, for words.
+        aligned : AlignedScores, optional
+            Of the distinct rows, if they are sequences.
+        cascade : mapping, optional
+            As in the config, complete.
         """
         content = {**(self.learner_params or {}), "method": self.learner}
         settings = complete_method(LEARNERS, content, "learner", type(self).__name__)
@@ -175,27 +203,35 @@ class LandmarkDecisions(ClassifierMixin, LandmarkFactor):  # type: ignore[misc]
             raise self._wrong(fault)
         folds = self._checked_number("inner_folds", 2)
         seed = self._checked_number("random_state", 0)
+        transform = make_transform("raw") if aligned is None else aligned.kernel.transform
         embedding: CorrectedFactor | None = None
         if lift is None:
-            kernel, _, embedding = self._fit_factor(landmarks, part)
+            kernel, _, embedding = self._fit_factor(landmarks, part, transform)
         else:  # which has a factor of its own
-            kernel = landmark_kernel(landmarks, part, make_transform("raw"))
+            kernel = landmark_kernel(landmarks, part, transform)
         fits = InnerFits(inner_partition(part, folds, seed, ALL), choose_again)
         recipe = {
             "name": self.learner,
-            "transform": "raw",
+            "transform": transform.name,
             "correction": self.correction,
             "rank": self._rank(),
             "views": views,
             "lift": lift,
+            "cascade": cascade,
         }
 
         def lifting(recipe: Mapping[str, Any]) -> Lifting:
-            keys = hash_keys(seed, "inducing points", digests)
-            seen = Viewed() if objects is None else objects
+            keys, seen, letters = hash_keys(seed, "inducing points", digests), Viewed(), ""
+            if aligned is not None:
+                seen, letters = Viewed(list(aligned.sequences)), aligned.kernel.letters
             return Lifting(seen, part, recipe["views"], recipe["lift"], keys, letters)
 
-        training = Training(landmarks, part, fits, RejectRule(REJECT_ERROR), seed, lifting)
+        asked, evidence = None, None
+        if aligned is not None:
+            asked = AskedScores(aligned.pairs, len(aligned.sequences), symmetric=True)
+            evidence = evidence_of({}, aligned.kernel.scheme)
+        reject = RejectRule(REJECT_ERROR)
+        training = Training(landmarks, part, fits, reject, seed, lifting, asked, evidence)
         trained = training.train(recipe, settings, embedding, kernel)
         self.landmark_classifier_ = trained.classifier
         self.training_ = trained.figures
@@ -210,24 +246,9 @@ class LandmarkDecisions(ClassifierMixin, LandmarkFactor):  # type: ignore[misc]
         whole = complete(content, part, type(self).__name__)
         return whole["views"], lift_of(whole["views"], whole["lift"])
 
-    def _seen(self, X: Any) -> tuple[FloatArray, FloatArray, FloatArray, Viewed | None]:
-        """Return scores, self-scores, lengths and objects.
-
-        No raw score asks for the second and third, and only views for the last.
-        """
-        check_is_fitted(self)
-        scores = self._landmark_scores(X)
-        nothing = np.zeros(len(scores))
-        views = self.landmark_classifier_.looks_at_objects
-        return scores, nothing, nothing, self._viewed(X) if views else None
-
-    def _viewed(self, X: Any) -> Viewed:
-        """Return new objects as views see them."""
-        raise NotImplementedError
-
     def _decisions(self, X: Any) -> FloatArray:
-        scores = self._seen(X)
-        return self.landmark_classifier_.decision_function(*scores)
+        check_is_fitted(self)
+        return self.landmark_classifier_.decision_function(*self._seen(X))
 
     def decision_function(self, X: Any) -> FloatArray:
         """Return the decisions, not calibrated.
@@ -255,8 +276,8 @@ class LandmarkDecisions(ClassifierMixin, LandmarkFactor):  # type: ignore[misc]
         The temperature T suits the decisions for held-out records of the inner folds best; see
         :class:`~kreinflow.models.calibration.TemperatureCalibrator`.
         """
-        scores = self._seen(X)
-        return self.landmark_classifier_.predict_proba(*scores)
+        check_is_fitted(self)
+        return self.landmark_classifier_.predict_proba(*self._seen(X))
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the class of the largest decision, of shape (n,)."""

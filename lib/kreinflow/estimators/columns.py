@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_array, validate_data
 
-from kreinflow.estimators.base import KINDS, SYMMETRY, LandmarkDecisions
+from kreinflow.estimators.base import KINDS, SYMMETRY, LandmarkDecisions, Scored
 from kreinflow.krein.landmark_kernel import Landmarks, TrainingPart
 from kreinflow.numerics import FloatArray
 from kreinflow.sequences.matrix_files import MATRIX_KINDS, check_matrix
@@ -183,9 +183,9 @@ class NystroemClassifier(LandmarkDecisions):
             raise self._wrong(f"self_similarities: of shape {own.shape}, but C has {n} rows.")
         return own
 
-    def _landmark_scores(self, X: Any) -> FloatArray:
+    def _seen(self, X: Any) -> Scored:
         given = validate_data(self, X, dtype=np.float64, order="C", reset=False)
-        return self._squared("C", given, range(given.shape[1]))
+        return Scored.measured(self._squared("C", given, range(given.shape[1])))
 
 
 def _places(rows: FloatArray) -> dict[bytes, int]:

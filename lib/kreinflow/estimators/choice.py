@@ -1,0 +1,280 @@
+"""How estimators choose landmarks: from a matrix, vectors with a kernel, or sequences."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.validation import (
+    check_consistent_length,
+    column_or_1d,
+    validate_data,
+)
+
+from kreinflow.alignment.transforms import ScoreTransform, make_transform
+from kreinflow.cross_references import asymmetry_fault
+from kreinflow.errors import InputError
+from kreinflow.estimators.alignment_kernel import (
+    AlignedScores,
+    AlignmentKernel,
+    array_of,
+    lengths,
+)
+from kreinflow.estimators.base import SYMMETRY, LandmarkDecisions, LandmarkFactor, Scored
+from kreinflow.kernels.kernel import Kernel, Objects
+from kreinflow.kernels.registry import KERNELS
+from kreinflow.krein.landmark_kernel import Landmarks, TrainingPart
+from kreinflow.landmarks.given import Given
+from kreinflow.landmarks.registry import SELECTORS
+from kreinflow.landmarks.stage import LandmarkStage
+from kreinflow.models.inner_folds import ChooseAgain
+from kreinflow.models.run import Run
+from kreinflow.numerics import FloatArray, tiles
+from kreinflow.schema import complete_method, nearest
+from kreinflow.scores import open_scores
+from kreinflow.sequences.dataset import Dataset
+from kreinflow.sequences.matrix_files import MATRIX_KINDS, check_matrix
+from kreinflow.sequences.objects import refuse_unfit
+from kreinflow.sequences.partition import ALL, Partition
+from kreinflow.sequences.payload import Compared, Matrix, Payload, Sequences, digest
+from kreinflow.sequences.sources.measured import numbers
+from kreinflow.views.objects import Viewed
+
+PRECOMPUTED = "precomputed"
+
+COMPARED: Mapping[str, type[Kernel]] = {**KERNELS, AlignmentKernel.name: AlignmentKernel}
+"""The kernels that estimators can compute, by name."""
+
+CHOSEN = {name: kind for name, kind in SELECTORS.items() if kind is not Given}
+"""The selectors that choose, by name."""
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class LandmarkChoice(LandmarkFactor):
+    """The parameters by which landmarks are chosen, and the choice."""
+
+    kernel: str = field(default=PRECOMPUTED, kw_only=False)
+    kernel_params: Mapping[str, Any] | None = None
+    selector: str = "meb"
+    selector_params: Mapping[str, Any] | None = None
+    n_landmarks: int | None = None
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.pairwise = self.kernel == PRECOMPUTED
+        strings = self.kernel in COMPARED and COMPARED[self.kernel].strings
+        tags.input_tags.string = strings
+        tags.input_tags.two_d_array = not strings
+        return tags
+
+    @property
+    def _transform(self) -> ScoreTransform:
+        """Of the scores with the landmarks; those of other kernels are what they are."""
+        return make_transform("raw") if self._aligned_by is None else self._aligned_by.transform
+
+    def _make_kernel(self) -> Kernel | None:
+        """Return the kernel, None if its values are given."""
+        if self.kernel == PRECOMPUTED:
+            if self.kernel_params:
+                raise self._wrong("kernel_params: a precomputed matrix takes none.")
+            return None
+        if self.kernel not in COMPARED:
+            known = [PRECOMPUTED, *COMPARED]
+            raise self._wrong(
+                f"kernel: {self.kernel!r} is unknown{nearest(str(self.kernel), known)}"
+            )
+        content = {**(self.kernel_params or {}), "name": self.kernel}
+        return COMPARED[self.kernel](
+            complete_method(COMPARED, content, "kernel", type(self).__name__)
+        )
+
+    def _selector_settings(self, transform: str) -> dict[str, Any]:
+        """Return the settings of the selector, checked and complete."""
+        params = dict(self.selector_params or {})
+        for key, why in (
+            ("budget", "give n_landmarks"),
+            ("transform", "the kernel is what it is; of alignments give it in kernel_params"),
+        ):
+            if key in params:
+                raise self._wrong(f"selector_params: {key!r} is none of them: {why}.")
+        known = CHOSEN[self.selector].settings_schema if self.selector in CHOSEN else {}
+        content = {**params, "method": self.selector}
+        if "transform" in known:
+            content["transform"] = transform
+        if self.n_landmarks is not None:
+            content["budget"] = self.n_landmarks
+        elif "budget" in known and "default" not in known["budget"]:
+            raise self._wrong(
+                f"n_landmarks: the selector {self.selector!r} needs a number of landmarks."
+            )
+        return complete_method(CHOSEN, content, "selector", type(self).__name__)
+
+    def _read(self, X: Any, y: Any = None, *, reset: bool) -> tuple[Any, Any]:
+        """Return objects and labels as arrays, checked by scikit-learn.
+
+        Raises
+        ------
+        InputError
+            If they are no list of strings where the kernel compares strings.
+        ValueError
+            If scikit-learn refuses them, or a precomputed matrix to fit is not square.
+        """
+        if self.kernel in COMPARED and COMPARED[self.kernel].strings:
+            objects = _strings(X)
+            if y is not None:
+                y = column_or_1d(y, warn=True)
+                check_consistent_length(objects, y)
+            return objects, y
+        given = {"X": X} if y is None else {"X": X, "y": y}
+        read = validate_data(
+            self, **given, dtype=np.float64, order="C", reset=reset, ensure_min_samples=1 + reset
+        )
+        objects, labels = (read, None) if y is None else read
+        if reset and self.kernel == PRECOMPUTED and objects.shape[0] != objects.shape[1]:
+            raise ValueError(
+                f"X is of shape {objects.shape}. With kernel 'precomputed' it must be square, the "
+                "scores of the training objects with each other."
+            )
+        return objects, labels
+
+    def _choose(
+        self, X: Any, codes: NDArray[np.int64], classes: tuple[str, ...]
+    ) -> tuple[Landmarks, TrainingPart, Dataset, ChooseAgain | None, AlignedScores | None]:
+        """Choose the landmarks, and return them with the scores of all training objects.
+
+        The last but one is :meth:`kreinflow.models.run.Run.choose_again`. The last has the scores
+        of sequences.
+
+        Parameters
+        ----------
+        X : ndarray
+            See :meth:`_read`.
+        codes : ndarray of shape (n,)
+            Classes, for selectors that look at them.
+        classes : tuple of str
+        """
+        kernel = self._make_kernel()
+        if kernel is None:
+            kind = self._checked_name("kind", tuple(MATRIX_KINDS))
+            dataset = _matrix_dataset(X, kind, codes, classes)
+        else:
+            dataset = _objects_dataset(X, kernel, codes, classes)
+        self._aligned_by = kernel if isinstance(kernel, AlignmentKernel) else None
+        aligned, transform = None, self._transform
+        if self._aligned_by is not None:
+            aligned = AlignedScores(self._aligned_by, array_of(dataset.sequences))
+        scores = open_scores(dataset) if aligned is None else aligned
+        settings = self._selector_settings(transform.name)
+        if dataset.kind == "asymmetric":
+            learner = self.learner if isinstance(self, LandmarkDecisions) else None
+            if fault := asymmetry_fault(settings["method"], learner, self.correction):
+                raise self._wrong(fault)
+        seed = self._checked_number("random_state", 0)
+        stage = LandmarkStage(dataset, scores, {transform.name: transform}, seed)
+        selector = CHOSEN[settings["method"]](settings)
+        table = stage.select(selector)
+        rows = table["row"].to_numpy(np.int64)
+        columns = scores.rectangle(np.arange(len(dataset.digests)), rows)
+        groups = dataset.first_alike[dataset.rows]
+        partition = Partition(groups, np.empty((0, len(codes)), dtype=np.int64))
+        run = Run(dataset, partition, columns, rows, scores.self_scores())
+        first = np.unique(dataset.rows, return_index=True)[1]
+        self.landmark_indices_ = first[rows]
+        self._landmarks = dataset.payload.take(rows)
+        again = run.choose_again(stage, selector, len(table))
+        return run.landmarks(table), run.training_part(ALL), dataset, again, aligned
+
+    def _seen(self, X: Any) -> Scored:
+        """See :meth:`LandmarkFactor._seen`."""
+        objects, _ = self._read(X, reset=False)
+        landmarks, kernel = self._landmarks, self._aligned_by
+        if kernel is not None and isinstance(landmarks, Sequences):
+            read, others = kernel.read(objects), array_of(landmarks.residues)
+            scores = [kernel.scores(read[part], others) for part in tiles(len(read))]
+            own = kernel.self_scores(read), lengths(read)
+            return Scored(np.concatenate(scores), *own, Viewed(list(read)))
+        if not isinstance(landmarks, Compared):
+            columns = np.ascontiguousarray(objects[:, self.landmark_indices_])
+            return Scored.measured(self._squared("X", columns, self.landmark_indices_.tolist()))
+        objects = _compared(objects, landmarks.kernel)
+        out = np.empty((len(objects), len(self.landmark_indices_)))
+        with np.errstate(over="ignore", invalid="ignore"):  # what is not finite is refused
+            for part in tiles(len(objects)):
+                out[part] = landmarks.kernel.columns(objects[part], landmarks.objects)
+        wrong = ~np.isfinite(out).all(axis=1)
+        if wrong.any():
+            raise self._wrong(
+                f"X, row {int(wrong.argmax())}: {landmarks.kernel.describe()} "
+                "is not finite for it. Its numbers are too large."
+            )
+        return Scored.measured(out)
+
+
+def _strings(X: Any) -> Objects:
+    """Return a list of strings as an array of them."""
+    values = [X] if isinstance(X, str | bytes) else list(X)
+    wrong = [i for i, value in enumerate(values) if not isinstance(value, str | bytes)]
+    if isinstance(X, str | bytes) or not values or wrong:
+        found = repr(values[wrong[0]]) if wrong else repr(X)
+        raise InputError(f"X: {found[:60]} is no list of strings. Give one string an object.")
+    objects = np.empty(len(values), dtype=object)
+    objects[:] = values
+    return objects
+
+
+def _compared(X: Any, kernel: Kernel) -> Objects:
+    """Return vectors or strings as the kernel takes them."""
+    if isinstance(kernel, AlignmentKernel):
+        return kernel.read(X)
+    objects: Objects = X if kernel.strings else X + 0.0  # -0.0 is 0.0
+    refuse_unfit("X", kernel, objects)
+    return objects
+
+
+def _matrix_dataset(
+    X: FloatArray, kind: str, codes: NDArray[np.int64], classes: tuple[str, ...]
+) -> Dataset:
+    """Return the data set that the workflow makes of a matrix without ids."""
+    payload = Matrix(
+        check_matrix(Path("X"), X, kind, SYMMETRY)[0],
+        kind=MATRIX_KINDS[kind],
+        numbered=True,
+    )
+    ids = numbers(len(X))
+    return Dataset(
+        ids=tuple(ids),
+        labels=codes,
+        classes=classes,
+        rows=np.arange(len(X), dtype=np.int64),
+        digests=payload.digests(payload.contents(ids)),
+        payload=payload,
+    )
+
+
+def _objects_dataset(
+    X: Any, kernel: Kernel, codes: NDArray[np.int64], classes: tuple[str, ...]
+) -> Dataset:
+    """Return the data set of vectors or strings, identical ones of a class once.
+
+    Those of different classes stay apart, but share their random numbers and inner folds.
+    """
+    objects = _compared(X, kernel)
+    contents = [x.encode() if isinstance(x, str) else bytes(x) for x in objects]
+    row_of: dict[tuple[bytes, int], int] = {}
+    rows = [
+        row_of.setdefault(key, len(row_of)) for key in zip(contents, codes.tolist(), strict=True)
+    ]
+    first = np.unique(rows, return_index=True)[1]
+    payload: Payload = Compared(objects[first], kernel, kind=kernel.kind)
+    if isinstance(kernel, AlignmentKernel):
+        payload = Sequences(tuple(objects[first]))
+    return Dataset(
+        ids=tuple(str(i) for i in range(1, len(objects) + 1)),
+        labels=codes,
+        classes=classes,
+        rows=np.array(rows, dtype=np.int64),
+        digests=tuple(digest(content) for content, _ in row_of),
+        payload=payload,
+    )

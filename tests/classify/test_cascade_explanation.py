@@ -1,0 +1,234 @@
+"""Explanations of cascades: their terms are the log odds, their records those that were asked."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from kreinflow.classify.cascade_explanation import FEATURES, INTERCEPT, LANDMARKS
+from kreinflow.classify.classification import classify_file
+from kreinflow.classify.explanation import alignments, explain, explanation_text
+from kreinflow.classify.model_file import Model
+from kreinflow.classify.new_objects import score_new
+from kreinflow.models.asked import NOBODY
+from kreinflow.models.cascade import STAGES
+from kreinflow.sequences.payload import digest
+from models.cascades import cascade_model
+from sequence_pairs import rectangle
+
+PAIRS = [(0, 1), (0, 2), (1, 2)]
+
+
+def asking_model(folder, threshold=2.0, pairs=PAIRS):
+    """A model with a cascade over all its training records, all scores, and the records' file."""
+    more = {"steps": (3, 7), "pairs": pairs, "threshold": threshold}
+    model, dataset = cascade_model(folder, seed=5, changed=0.55, **more)
+    rows = np.arange(len(dataset.sequences))
+    return model, rectangle(dataset.sequences, rows, rows, model.scheme), folder / "x.fasta"
+
+
+def with_other(model, **changes):
+    """The model with another cascade."""
+    cascade = replace(model.classifier.cascade, **changes)
+    return replace(model, classifier=replace(model.classifier, cascade=cascade))
+
+
+@pytest.fixture(scope="module")
+def asking(tmp_path_factory):
+    """A model that asks at all levels, all scores, and the file of its records."""
+    return asking_model(tmp_path_factory.mktemp("asking"))
+
+
+def answered(model, S, path):
+    """The answers of a model for its own records."""
+    (batch,) = score_new(model, path)
+    places = np.arange(len(S))
+
+    def ask(queries, records):
+        return np.where(records >= 0, S[places[queries][:, None], records], NOBODY)
+
+    given = batch.scores, batch.self_scores, batch.lengths, batch.objects
+    return batch, model.classifier.answer(*given, ask)
+
+
+@pytest.mark.parametrize("threshold", [0.0, 0.45, 0.6, 0.8, 0.95, 2.0])
+def test_the_terms_of_each_level_add_up_to_its_log_odds(asking, threshold):
+    model, S, path = asking
+    model = with_other(model, threshold=threshold)
+    batch, answers = answered(model, S, path)
+    weights = model.classifier.cascade.weights
+    for row in (0, 12, 13, 25):
+        found = explain(model, path, batch.ids[row])
+        order = np.argsort(-answers.probabilities[row], kind="stable")
+        assert found.labels == tuple(model.classifier.classes[code] for code in order[:2])
+        assert found.probabilities == tuple(answers.probabilities[row, order[:2]])
+        assert found.rejected == answers.rejected[row]
+        it = found.cascade
+        assert it.alignments == answers.alignments[row] == it.levels["alignments"].iloc[-1]
+        assert it.levels["stage"].iloc[-1] == STAGES[answers.stage[row]]
+        # It went up where its largest probability was below the threshold, and nowhere else.
+        largest = it.levels["largest"].to_numpy()
+        assert (largest[:-1] < threshold).all()
+        assert largest[-1] >= threshold or len(largest) == 4
+        for level in it.levels.itertuples():
+            own = it.terms[(it.terms["stage"] == level.stage) & (it.terms["asked"] == level.asked)]
+            own = own.head(len(FEATURES[STAGES.index(level.stage)]))
+            log_odds = np.log(level.probability / level.runner_up_probability)
+            assert own["contribution"].sum() == pytest.approx(log_odds, rel=1e-9, abs=1e-12)
+            assert own["weight"].tolist() == list(weights[level.Index])
+            np.testing.assert_allclose(
+                own["contribution"],
+                own["weight"] * (own["value"] - own["runner_up_value"]),
+                rtol=1e-14,
+            )
+        # The features of a level are those of the one before, and the answer is the last one's.
+        first = it.terms.iloc[0]
+        assert (first["value"], first["runner_up_value"]) == found.decisions
+        total = np.log(level.probability / level.runner_up_probability)
+        said = np.log(found.probabilities[0] / found.probabilities[1])
+        assert total / it.temperature == pytest.approx(said, rel=1e-9, abs=1e-12)
+
+
+def test_the_records_are_the_nearest_and_say_what_was_aligned(asking):
+    model, S, path = asking
+    records = model.classifier.cascade.records
+    (batch,) = score_new(model, path)
+    row = batch.ids.index("b3")
+    whole = explain(model, path, "b3")
+    found = whole.cascade
+    u = model.classifier.landmark_rows(batch.scores, batch.self_scores, batch.lengths)
+    words = records.index.words.features(records.index.objects.sequences).toarray()
+    distances = 3.0 * ((u[row].astype(np.float32) - records.index.scores) ** 2).sum(axis=1)
+    distances += ((words[row] - words) ** 2).sum(axis=1)
+    near = np.argsort(distances, kind="stable")[:7]
+    table = found.records
+    assert table["rank"].tolist() == list(range(1, 8))
+    assert table["record"].tolist() == [batch.ids[place] for place in near]
+    assert table["class"].tolist() == [batch.ids[place][0] for place in near]
+    assert table["score"].tolist() == S[row, near].tolist()
+    constants = model.classifier.cascade.evidence.constants
+    E = constants["K"] * 60 * 60 * np.exp(-constants["lambda"] * S[row, near])
+    np.testing.assert_allclose(table["evalue"], E, rtol=1e-12)
+    np.testing.assert_allclose(table["evidence"], np.log1p(np.maximum(0, -np.log(E))), rtol=1e-9)
+    # What the logit sees of these records.
+    terms = found.terms[found.terms["asked"] == 7].set_index("feature")
+    for label, column in zip(whole.labels, ("value", "runner_up_value"), strict=True):
+        own = table[table["class"] == label]
+        assert terms.loc["share", column] == len(own) / 7
+        assert terms.loc["best_evidence", column] == max(own["evidence"], default=0)
+        mean = own["evidence"].sum() / max(1, len(own))
+        assert terms.loc["mean_evidence", column] == pytest.approx(mean, rel=1e-12)
+
+
+def test_the_machines_that_voted_and_the_members_of_one(asking):
+    model, S, path = asking
+    cascade = model.classifier.cascade
+    batch, _ = answered(model, S, path)
+    row = batch.ids.index("c4")
+    whole = explain(model, path, "c4")
+    found = whole.cascade
+    assert len(found.machines) == 3
+    np.testing.assert_allclose(found.machines["vote"], np.tanh(found.machines["decision"]))
+    votes = found.terms[found.terms["feature"] == "votes"].iloc[0]
+    for label, column in zip(whole.labels, ("value", "runner_up_value"), strict=True):
+        for_it = found.machines.loc[found.machines["class"] == label, "vote"].sum()
+        against = found.machines.loc[found.machines["against"] == label, "vote"].sum()
+        assert votes[column] == pytest.approx(for_it - against, rel=1e-12)
+    # The members and the rest add up to the decision of the machine, seen from the winner.
+    (own,) = [m for m in found.machines.itertuples() if {m[1], m[2]} == set(whole.labels)]
+    decision = own.decision if own[1] == whole.labels[0] else -own.decision
+    table = found.members
+    assert table["contribution"].sum() == pytest.approx(decision, rel=1e-12)
+    assert table["record"].tolist()[-2:] == [LANDMARKS, INTERCEPT]
+    members = table.iloc[:-2]
+    assert len(members) == 20
+    assert set(members["class"]) == set(whole.labels)
+    assert members["contribution"].abs().is_monotonic_decreasing
+    places = [model.record_ids.index(id) for id in members["record"]]
+    assert members["score"].tolist() == S[row, places].tolist()
+    # A member that scored nothing would change the decision by its contribution.
+    similar = cascade.transform.apply(
+        S[[row]], batch.self_scores[[row]], np.diagonal(S), [60.0], np.full(len(S), 60.0)
+    )
+    np.testing.assert_allclose(members["transformed"], similar[0, places], rtol=1e-14)
+
+
+def test_the_nearest_record_is_that_of_the_answer_and_is_shown(asking):
+    model, S, path = asking
+    batch, answers = answered(model, S, path)
+    row = batch.ids.index("a7")
+    found = explain(model, path, "a7")
+    relative = found.cascade.relative
+    assert relative.id == model.record_ids[answers.nearest[row]] == "a7"  # it is a record itself
+    assert (relative.label, relative.score) == (found.labels[0], S[row, row])
+    named = classify_file(model, path).set_index("id").loc["a7"]
+    assert relative.identity == named["record_identity"] == 1
+    assert relative.evalue == named["record_evalue"]
+    assert relative.id == named["nearest_record"]
+    shown = alignments(model, found, 2)
+    assert shown[0][0] == "a7"
+    assert shown[0][1].score == S[row, row]
+    first = found.table["landmark"].tolist()[:2]
+    assert {id for id, _ in shown} == {"a7", *first}
+    text = explanation_text(found, 2)
+    assert f"nearest record of a: a7, score {S[row, row]}, E-value " in text
+    assert ", 100 % identical" in text
+
+
+def test_a_text_tells_all_stages(asking):
+    model, _, path = asking
+    found = explain(model, path, "b3")
+    lines = explanation_text(found, 2).splitlines()
+    assert lines[1].startswith(f"answered by the stage pairs, with {found.cascade.alignments} al")
+    assert lines[2].startswith("first stage: decision for ")
+    for part in ("log odds at the stage nearest 3: ", "log odds at the stage pairs: "):
+        assert sum(line.startswith(part) for line in lines) == 1
+    assert "nearest records that were asked" in lines
+    assert "... and 5 more" in lines
+    assert "... and 18 more" in lines
+    assert any(line.split()[:1] == [INTERCEPT] for line in lines)
+
+
+def test_a_sure_object_asks_nobody(asking):
+    model, _, path = asking
+    model = with_other(model, threshold=0.0)
+    found = explain(model, path, "b3").cascade
+    assert len(found.levels) == 1
+    assert (found.alignments, found.records, found.machines) == (0, None, None)
+    assert (found.members, found.relative) == (None, None)
+    text = explanation_text(explain(model, path, "b3"), 2)
+    assert "answered by the stage first, with 0 alignments beyond those with the landmarks" in text
+
+
+def test_where_no_machine_votes_the_level_before_answers(tmp_path):
+    model, _, path = asking_model(tmp_path, pairs=[(0, 1)])
+    model = with_other(model, likeliest=2)
+    stages = {id: explain(model, path, id) for id in ("a1", "c1", "c4")}
+    without = [it for it in stages.values() if "c" in it.labels]
+    assert without
+    for it in without:
+        assert it.cascade.terms["stage"].iloc[-1] == "nearest"
+        assert it.cascade.machines is None
+        assert "answered by the stage nearest 7" in explanation_text(it, 2)
+
+
+def test_a_machine_between_other_classes_may_vote(tmp_path):
+    model, _, path = asking_model(tmp_path, pairs=[(0, 1)])
+    found = explain(model, path, "c4")
+    assert "c" in found.labels
+    assert found.cascade.machines[["class", "against"]].to_numpy().tolist() == [["a", "b"]]
+    assert found.cascade.members is None
+    one, other = found.labels
+    assert f"no machine tells {one} from {other}" in explanation_text(found, 2)
+
+
+def test_a_model_whose_records_are_apart_answers_by_its_first_stage(asking, tmp_path):
+    model, _, path = asking
+    digests = [digest(residues) for residues in model.record_residues]
+    replace(model, record_digests=tuple(digests)).save(tmp_path / "apart.safetensors")
+    found = explain(Model.load(tmp_path / "apart.safetensors"), path, "b3")
+    alone = replace(model, classifier=replace(model.classifier, cascade=None))
+    assert found.cascade is None
+    assert explanation_text(found, 2) == explanation_text(explain(alone, path, "b3"), 2)
+    whole = explain(Model.load(tmp_path / "apart.safetensors", [path]), path, "b3")
+    assert explanation_text(whole, 2) == explanation_text(explain(model, path, "b3"), 2)
