@@ -81,7 +81,7 @@ def test_the_table_holds_the_figures_of_the_curves():
     assert dict(zip(table.head, row, strict=True)) == {
         "recipe": "r",
         "levels": "nearest 10; nearest 10, 20, pairs of 3",
-        "threshold": "0.900",
+        "threshold": "0.9",
         "alignments per query": "35.0",
         "on inner folds": "33.0",
         "if all were asked": "62.0",
@@ -92,6 +92,10 @@ def test_the_table_holds_the_figures_of_the_curves():
         "asked for": "at most 0.1 points",
         "pairs to train": "2,200",
     }
+    other = TWO_FOLDS.replace({"threshold": {0.95: 0.9, 0.9: 0.95}})
+    assert cascades(other, models, recipes).rows[0][2] == "0.95"
+    other = TWO_FOLDS.assign(chosen=["no", "yes", "no", "no", "no", "yes", "no"])
+    assert cascades(other, models, recipes).rows[0][2] == "0.9 to 0.95"
     recipes[1]["cascade"] = {"loss": None, "alignments": 40}
     assert "40 alignments" in cascades(TWO_FOLDS, models, recipes).rows[0]
     assert cascades(TWO_FOLDS[:0], models, recipes) is None

@@ -28,26 +28,27 @@ class Lost(NamedTuple):
 
 
 def fold_means(rows: pd.DataFrame) -> pd.DataFrame:
-    """Return means over folds of threshold, alignments and accuracy, by recipe in its order."""
+    """Return means over folds of alignments and accuracy, by recipe in its order."""
     table = pd.DataFrame(
         {
             "recipe": rows["recipe"].astype(str),
-            "threshold": numbers(rows["threshold"]),
             "alignments": numbers(rows["alignments"]),
             "accuracy": numbers(rows["right"]) / numbers(rows["records"]),
         }
     )
-    return table.groupby("recipe", sort=False).mean()
+    means: pd.DataFrame = table.groupby("recipe", sort=False).mean()
+    return means
 
 
 def chosen(curves: pd.DataFrame) -> pd.DataFrame:
     """Return the rows of the thresholds of the models."""
-    return curves.loc[curves["chosen"] == "yes"]
+    return curves[curves["chosen"] == "yes"]
 
 
 def asking(curves: pd.DataFrame, threshold: float) -> pd.DataFrame:
     """Return the rows of a threshold."""
-    return curves[numbers(curves["threshold"]) == threshold]
+    rows: pd.DataFrame = curves[numbers(curves["threshold"]) == threshold]
+    return rows
 
 
 def mean_curve(curve: pd.DataFrame) -> pd.DataFrame:
@@ -87,7 +88,8 @@ def cascades(
     """Return what each cascade costs and loses; None without recipes with a cascade."""
     if curves.empty:
         return None
-    own, every = fold_means(chosen(curves)), fold_means(asking(curves, EVERYTHING))
+    at = chosen(curves)
+    own, every = fold_means(at), fold_means(asking(curves, EVERYTHING))
     first = fold_means(asking(curves, FIRST))
     names = own.index.tolist()
     every, first = every.loc[names], first.loc[names]
@@ -98,7 +100,7 @@ def cascades(
     columns = {
         "recipe": names,
         "levels": [_levels(models.loc[by_recipe == name, "cascade"]) for name in names],
-        "threshold": cells(own["threshold"], ".3f"),
+        "threshold": [_range(at[at["recipe"].astype(str) == name]) for name in names],
         "alignments per query": cells(own["alignments"], ",.1f"),
         "on inner folds": [f"{inner[name]:,.1f}" for name in names],
         "if all were asked": cells(every["alignments"], ",.1f"),
@@ -110,6 +112,11 @@ def cascades(
         "pairs to train": [f"{pairs[name]:,.0f}" for name in names],
     }
     return table_of(columns, {0, 1, 10})
+
+
+def _range(rows: pd.DataFrame) -> str:
+    low, high = (f"{end(numbers(rows['threshold'])):.3g}" for end in (np.min, np.max))
+    return low if low == high else f"{low} to {high}"
 
 
 def _levels(texts: Iterable[object]) -> str:
