@@ -37,12 +37,27 @@ TWO_FOLDS = pd.concat(
 )
 
 
-def test_means_over_folds_at_each_threshold():
+def test_a_mean_curve_is_that_of_its_folds_at_the_same_share_of_the_way():
+    """Thresholds differ from fold to fold, and so do the alignments at the ends."""
     found = mean_curve(TWO_FOLDS)
-    np.testing.assert_allclose(found["alignments"][[0, 1, 3]], [12, 35, 62])
-    np.testing.assert_allclose(found["accuracy"][[0, 1, 3]], [0.82, 0.89, 0.92])
-    between = 30 + (61 - 30) * (0.95 - 0.9) / (2.0 - 0.9)  # the first fold did not measure it
-    np.testing.assert_allclose(found["alignments"][2], (between + 50) / 2)
+    np.testing.assert_allclose(found.iloc[[0, -1]], [[12, 0.82], [62, 0.92]])
+    half = np.interp(37, found["alignments"], found["accuracy"])
+    # Half of the way is 36 alignments in the first fold, and 38 in the second.
+    first = 0.90 + 0.02 * (36 - 30) / (61 - 30)
+    second = 0.84 + 0.04 * (38 - 13) / (40 - 13)
+    np.testing.assert_allclose(half, (first + second) / 2, atol=2e-4)
+    # Where folds are alike, the curve is theirs, whatever the number of thresholds.
+    one = curve_of([(0.0, 11, 80), (0.7, 30, 90), (2.0, 61, 92)])
+    finer = curve_of([(0.0, 11, 80), (0.5, 20.5, 85), (0.9, 30, 90), (2.0, 61, 92)], fold=1)
+    for curve in (one, pd.concat([one, finer]), pd.concat([finer, one])):
+        found = mean_curve(curve)
+        expected = np.interp(found["alignments"], [11, 30, 61], [0.80, 0.90, 0.92])
+        np.testing.assert_allclose(found["accuracy"], expected)
+
+
+def test_a_cascade_that_asks_nobody_is_a_point():
+    found = mean_curve(curve_of([(0.0, 11, 80), (2.0, 11, 80)]))
+    np.testing.assert_allclose(found, [[11, 0.8]] * len(found))
 
 
 def test_the_cost_of_a_cascade_is_that_of_the_outer_folds():

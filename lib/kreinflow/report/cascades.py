@@ -16,6 +16,9 @@ from kreinflow.report.tables import Table, cells, mean_by, measured, numbers, ta
 FIRST, EVERYTHING = 0.0, 2.0
 """Thresholds of the ends of a curve."""
 
+POINTS = 100
+"""Of a curve that is drawn."""
+
 LEVEL = 0.05
 """Of the test of the stated losses, over all recipes together."""
 
@@ -52,18 +55,26 @@ def asking(curves: pd.DataFrame, threshold: float) -> pd.DataFrame:
 
 
 def mean_curve(curve: pd.DataFrame) -> pd.DataFrame:
-    """Return alignments and accuracy of a recipe as means over folds, at each threshold of any.
+    r"""Return alignments and accuracy of a recipe, from the first stage to everything asked.
 
-    What a fold did not measure is on the line between the thresholds beside it.
+    Folds have thresholds of their own. So what is averaged are their accuracies at the same share
+    u of the way from the alignments :math:`a_0` of the first stage to :math:`a_1` of all levels,
+
+    .. math:: u = (a - a_0) / (a_1 - a_0),
+
+    on straight lines between what was measured. Points are evenly spaced on a logarithmic axis.
     """
-    thresholds = np.unique(numbers(curve["threshold"]))
-    parts = []
+    ends, folds = [], []
     for _, fold in curve.groupby(["repeat", "fold"], sort=True):
         own = fold.iloc[np.argsort(numbers(fold["threshold"]), kind="stable")]
-        at = numbers(own["threshold"])
-        accuracy = numbers(own["right"]) / numbers(own["records"])
-        parts.append([np.interp(thresholds, at, y) for y in (numbers(own["alignments"]), accuracy)])
-    alignments, accuracy = np.mean(parts, axis=0)
+        asked = numbers(own["alignments"])
+        ends.append(asked[[0, -1]])
+        way = (asked - asked[0]) / max(asked[-1] - asked[0], 1e-9)
+        folds.append((way, numbers(own["right"]) / numbers(own["records"])))
+    low, high = np.mean(ends, axis=0)
+    alignments = np.geomspace(low, high, POINTS)
+    way = (alignments - low) / max(high - low, 1e-9)
+    accuracy = np.mean([np.interp(way, *fold) for fold in folds], axis=0)
     return pd.DataFrame({"alignments": alignments, "accuracy": accuracy})
 
 
