@@ -144,8 +144,9 @@ def test_whom_the_final_model_asks():
     text = asks("24", FINAL_CASCADE)
     assert text == (
         "A query is aligned with 24 landmarks. If its largest probability is below 0.93, it is "
-        "aligned with its 10 nearest training records, then with 20 of them, then with 50 of them, "
-        "then with members of its 3 likeliest classes, where these are often taken for each other. "
+        "aligned with its 10 nearest training records, then with its 20 nearest, then with its 50 "
+        "nearest, then with the members of its 3 likeliest classes, if these are often taken for "
+        "each other. "
         "It stops at the first level at which the probability is that large."
     )
     one = {"steps": [50], "likeliest": None, "threshold": 2.0}
@@ -154,7 +155,7 @@ def test_whom_the_final_model_asks():
         "training records."
     )
     pairs = {"steps": [], "likeliest": 2, "threshold": 0.5}
-    assert "it is aligned with members of its 2 likeliest classes" in asks("24", pairs)
+    assert "it is aligned with the members of its 2 likeliest classes" in asks("24", pairs)
     for nobody in ({**one, "threshold": 0.0}, {**one, "steps": []}):
         assert asks("24", nobody).endswith("landmarks. Training records are not asked.")
 

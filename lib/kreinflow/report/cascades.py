@@ -218,10 +218,10 @@ def asks(landmarks: str, cascade: Mapping[str, Any]) -> str:
     levels = []
     if least:
         levels.append(f"its {least:,} nearest training records")
-        levels += [f"{q:,} of them" for q in more]
+        levels += [f"its {q:,} nearest" for q in more]
     if cascade["likeliest"]:
         levels.append(
-            f"members of its {cascade['likeliest']} likeliest classes, where these are often "
+            f"the members of its {cascade['likeliest']} likeliest classes, if these are often "
             "taken for each other"
         )
     if not levels or threshold <= 0:
