@@ -1,5 +1,6 @@
 import pytest
 
+from kreinflow.models.cascading import LIKELIEST, SAMPLE, STEPS
 from kreinflow.references import REFERENCES
 from kreinflow.report.methods import cite, methods_text
 from report.made_up import RECIPES, config, settings
@@ -42,10 +43,10 @@ def test_it_tells_of_cascades():
     for part in (
         f"while its largest probability is below a threshold {cite('viola2001')}",
         f"weights that all classes share {cite('mcfadden1974')}",
-        "First come the nearest records, 10, 20, 50, 100 or 200 of them, by the scores",
-        "members of the 3 likeliest classes where the first stage confuses them",
-        "chosen on at most 2,500 records of the inner folds: of ikfd-meb and &lt;b&gt; the fewest "
-        "alignments whose accuracy is at most 0.1 points below",
+        f"First come the nearest records, {', '.join(map(str, STEPS[:-1]))} or {STEPS[-1]} of them",
+        f"members of the {LIKELIEST} likeliest classes where the first stage confuses them",
+        f"chosen on at most {SAMPLE:,} records of the inner folds: of ikfd-meb and &lt;b&gt; the "
+        "fewest alignments whose accuracy is at most 0.1 points below",
         f"of {RECIPES[2][0]} the best accuracy with at most 40 alignments of a query on average.",
     ):
         assert part in text
