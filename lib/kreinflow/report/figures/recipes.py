@@ -243,7 +243,7 @@ def _axis_of_costs(axes: Axes, low: float, high: float) -> None:
 
 
 def _stressed_places(
-    prices: FloatArray, accuracies: FloatArray, best: int, cascades: Sequence[int] = ()
+    prices: FloatArray, accuracies: FloatArray, best: int, cascades: Sequence[int]
 ) -> list[int]:
     """Return the places of the recipes with a name: some of each, the most accurate first."""
     by_accuracy = sorted(range(len(prices)), key=lambda i: (-accuracies[i], i != best))
