@@ -43,7 +43,7 @@ def test_it_tells_of_cascades():
     for part in (
         f"while its largest probability is below a threshold {cite('viola2001')}",
         f"weights that all classes share {cite('mcfadden1974')}",
-        f"First come the nearest records, {', '.join(map(str, STEPS[:-1]))} or {STEPS[-1]} of them",
+        f"First come the nearest records, {STEPS[0]} of them and then more and more, by the scores",
         f"members of the {LIKELIEST} likeliest classes where the first stage confuses them",
         f"chosen on at most {SAMPLE:,} records of the inner folds: of ikfd-meb and &lt;b&gt; the "
         "fewest alignments whose accuracy is at most 0.1 points below",

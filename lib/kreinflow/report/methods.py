@@ -291,7 +291,7 @@ def _cascade(recipes: Sequence[Mapping[str, Any]]) -> Markup:
         "These recipes have a cascade, whose levels align a query with more and more training "
         f"records while its largest probability is below a threshold {cite('viola2001')}. Each "
         f"level is a conditional logit, with weights that all classes share {cite('mcfadden1974')}"
-        f". First come the nearest records, {_join([f'{q}' for q in STEPS], 'or')} of them, by the "
+        f". First come the nearest records, {STEPS[0]} of them and then more and more, by the "
         "scores with the landmarks, and the views if there are any: features are the decision of "
         "the first stage, and of the records of the class the best evidence, the mean evidence and "
         f"their share. Then come the members of the {LIKELIEST} likeliest classes where the "
