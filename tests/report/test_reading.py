@@ -1,6 +1,7 @@
 """The report reads what its own run left, whatever else is in the folder."""
 
 import re
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -16,6 +17,7 @@ from kreinflow.report.reading import (
     CURVE_COLUMNS,
     LANDMARK_COLUMNS,
     POINT_COLUMNS,
+    _cascade,
     _trained,
     read_curves,
     read_dataset_report,
@@ -182,6 +184,18 @@ def test_a_damaged_curve_is_refused(asked, tmp_path, damage):
 def test_results_without_curves_say_which_file_is_missing(tmp_path):
     with pytest.raises(InputError, match=r"cascade/meb/r0f0.tsv: cannot be read"):
         read_curves([tmp_path / "cascade" / "meb" / "r0f0.tsv"])
+
+
+def test_whom_a_model_asks_is_read_from_it():
+    def model(cascade):
+        return SimpleNamespace(classifier=SimpleNamespace(cascade=cascade))
+
+    cascade = SimpleNamespace(steps=(10, 20), threshold=0.9, machines=None, likeliest=3)
+    found = {"steps": [10, 20], "threshold": 0.9, "likeliest": None}
+    assert _cascade(model(cascade)) == found
+    cascade.machines = "some"
+    assert _cascade(model(cascade)) == found | {"likeliest": 3}
+    assert _cascade(model(None)) is None
 
 
 @pytest.fixture

@@ -36,9 +36,8 @@ CAPTIONS: dict[str, str] = {
     "comparison": "Accuracy of each recipe on the outer folds: mean and standard deviation.",
     "confusion": "Confusion matrix of the best recipe, each row divided by its sum: right "
     "predictions blue, errors vermilion. Numbers are records (mean over repeats).",
-    "alignments": "Accuracy against what a new object costs on average (recipes of equal cost are "
-    "set side by side). A line leads from the first stage of a cascade to all of its levels, its "
-    "marker is the threshold of the models. The dashed line is the cost without landmarks.",
+    "alignments": "Accuracy against what a new object costs (recipes of equal cost are set side by "
+    "side). The dashed line is the cost without landmarks.",
     "reject": "Errors among the predictions that are kept when the least certain are set aside.",
     "calibration": "How often predictions of a given probability are right, above how many there "
     "are of the best recipe. The boxes hold 95 % of what perfect probabilities would show with so "
