@@ -70,6 +70,7 @@ rule draw_figures:
         alignments=f"{HERE}/columns/alignments.json",
         landmarks=landmark_tables,
         spectra=lambda wildcards: plan(wildcards).of_folds("factors", "spectrum.tsv"),
+        curves=lambda wildcards: plan(wildcards).of_folds("cascade", "tsv"),
         evaluation=expand(
             f"{RESULTS}/{{{{dataset}}}}/evaluation/{{table}}.tsv",
             table=["models", "summary", "comparison", "confusion", "reject_curve", "calibration"],
@@ -113,6 +114,7 @@ rule write_report:
             for path in PLANS[dataset].blocks(stage)
         ],
         factors=of_folds("factors", "tsv"),
+        curves=of_folds("cascade", "tsv"),
         figures=lambda wildcards: [
             f"{RESULTS}/{dataset}/figures/{name}.svg" for dataset in DATASETS for name in FIGURES
         ],

@@ -7,6 +7,7 @@ from kreinflow.console import logged
 from kreinflow.report.figures.dataset import dataset_figures
 from kreinflow.report.reading import (
     LANDMARK_COLUMNS,
+    read_curves,
     read_folds,
     read_points,
     read_spectra,
@@ -22,6 +23,7 @@ with logged(snakemake.log[0]):
         "statistics": dataset.statistics,
         "lengths": dataset.lengths.tolist(),
         "alignments": read_json(files.alignments),
+        "curves": read_curves(files.curves),
         "landmarks": read_folds(files.landmarks, LANDMARK_COLUMNS),
         "spectrum": read_spectra(files.spectra, read_json(files.map)),
         "points": read_points(files.points, dataset.classes),

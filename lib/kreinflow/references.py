@@ -67,6 +67,10 @@ _TEXTS = {
     "process regression. Journal of Machine Learning Research 6, 1939-1959 (2005).",
     "cawley2010": "Cawley, Talbot. On over-fitting in model selection and subsequent selection "
     "bias in performance evaluation. Journal of Machine Learning Research 11, 2079-2107 (2010).",
+    "mcfadden1974": "McFadden. Conditional logit analysis of qualitative choice behavior. In: "
+    "Zarembka (ed.), Frontiers in Econometrics, Academic Press, 105-142 (1974).",
+    "viola2001": "Viola, Jones. Rapid object detection using a boosted cascade of simple features. "
+    "CVPR 2001, volume 1, 511-518. doi:10.1109/CVPR.2001.990517",
     "daily2016": "Daily. Parasail: SIMD C library for global, semi-global, and local pairwise "
     "sequence alignments. BMC Bioinformatics 17, 81 (2016). doi:10.1186/s12859-016-0930-z",
     "rognes2011": "Rognes. Faster Smith-Waterman database searches with inter-sequence SIMD "

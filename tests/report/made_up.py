@@ -16,7 +16,7 @@ from kreinflow.evaluation.unknown import (
 )
 from kreinflow.models.choice import packed
 from kreinflow.report.page import render_report
-from kreinflow.report.reading import CAPTIONS, DatasetReport
+from kreinflow.report.reading import CAPTIONS, CURVE_COLUMNS, DatasetReport
 from kreinflow.report.times import COLUMNS
 
 SELECTORS = {"meb": "meb", "kmeans": "kmeans++", "uniform": "uniform"}
@@ -62,10 +62,11 @@ def class_labels(n_classes):
     return sorted(names)
 
 
-def run_tables(n_classes, n_folds, n, n_recipes=9, dropped=()):
+def run_tables(n_classes, n_folds, n, n_recipes=9, dropped=(), cascades=0):
     """Return the tables of a data set by name, and what the page needs beside them.
 
-    Recipes that are ``dropped`` have been measured on the first fold alone.
+    Recipes that are ``dropped`` have been measured on the first fold alone. The first
+    ``cascades`` recipes have a cascade.
     """
     rng = np.random.default_rng(0)
     classes = class_labels(n_classes)
@@ -81,6 +82,8 @@ def run_tables(n_classes, n_folds, n, n_recipes=9, dropped=()):
     budget = {selector: 8 * n_classes + 3 * i for i, selector in enumerate(SELECTORS)}
     models = made_up_models(places, recipes, budget)
     models = models[~models["recipe"].isin(dropped) | (models["fold"] == 0)]
+    asking = [name for name, *_ in recipes[:cascades]]
+    models.loc[models["recipe"].isin(asking), ["cascade", "cascade_pairs"]] = [LEVELS, 1500]
     factors, spectrum = made_up_factors(places, models, n, rng)
     lengths = rng.gamma(4, 60, n).astype(int) + 30
     points = made_up_points(true, classes, budget["meb"], rng)
@@ -101,6 +104,8 @@ def run_tables(n_classes, n_folds, n, n_recipes=9, dropped=()):
         "factors": factors,
         "spectrum": spectrum,
         "models": models,
+        "curves": made_up_curves(predictions[predictions["recipe"].isin(asking)], models),
+        "cascade": FINAL_CASCADE if cascades else None,
         **evaluation_tables(pd.concat([predictions, chosen], ignore_index=True), groups),
         "times": made_up_times(n_folds, rng),
         "points": points,
@@ -140,7 +145,31 @@ def made_up_models(places, recipes, budget):
         alignments_per_query=landmarks + 1,
         inner_records=20,
         inner_right=packed(np.arange(20) < 19),
+        inner_known="",
+        cascade="",
+        cascade_pairs=0,
     )
+
+
+LEVELS = "nearest 10, 20, 50, pairs of 3, threshold 0.93"
+FINAL_CASCADE = {"steps": [10, 20, 50], "likeliest": 3, "threshold": 0.93}
+THRESHOLDS = (0.0, 0.5, 0.8, 0.93, 0.99, 2.0)
+
+
+def made_up_curves(predictions, models):
+    """Curves of all that is predicted: the chosen rows have as many right as the predictions."""
+    cost = models.groupby("recipe", sort=False)["alignments_per_query"].first()
+    cost += np.arange(len(cost))
+    rows = []
+    for (recipe, repeat, fold), part in predictions.groupby(["recipe", "repeat", "fold"]):
+        n, right = len(part), int((part["true"] == part["predicted"]).sum())
+        for place, threshold in enumerate(THRESHOLDS):
+            asked = min(n, max(0, right + (place - 3) * (2 + fold)))
+            alignments = cost[recipe] * (1 + (place + fold / 4) * place**2 / 20)
+            chosen = "yes" if threshold == 0.93 else "no"
+            rows.append((recipe, repeat, fold, threshold, alignments, n, asked, chosen))
+    columns = [*CURVE_COLUMNS]
+    return pd.DataFrame(rows, columns=columns).assign(selector="meb")
 
 
 def made_up_landmarks(places, models, classes, rng):
@@ -218,7 +247,7 @@ def made_up_times(n_folds, rng):
     return pd.DataFrame(times, columns=list(COLUMNS))
 
 
-def config(n_recipes=9):
+def config(n_recipes=9, cascades=0):
     keys = ("name", "transform", "selector", "correction", "learner")
     return {
         "seed": 1,
@@ -237,7 +266,9 @@ def config(n_recipes=9):
         },
         "learners": LEARNERS,
         "recipes": [
-            dict(zip(keys, r, strict=True)) | {"rank": "misfit"} for r in many_recipes(n_recipes)
+            dict(zip(keys, r, strict=True))
+            | {"rank": "misfit", "cascade": {"loss": 0.001} if place < cascades else None}
+            for place, r in enumerate(many_recipes(n_recipes))
         ],
     }
 

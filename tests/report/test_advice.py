@@ -25,6 +25,7 @@ def sound():
         ),
         "selectors": {"meb": {"method": "meb"}, "kept": {"method": "given"}},
         "reject": RejectRule(0.01),
+        "lost": {},
     }
 
 

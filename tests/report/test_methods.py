@@ -1,8 +1,9 @@
 import pytest
 
+from kreinflow.models.cascading import LIKELIEST, SAMPLE, STEPS
 from kreinflow.references import REFERENCES
 from kreinflow.report.methods import cite, methods_text
-from report.made_up import config, settings
+from report.made_up import RECIPES, config, settings
 
 
 def text_of(data_set, whole=None):
@@ -31,6 +32,27 @@ def test_it_tells_what_ran():
         assert part in text
     assert "LG model" not in text
     assert "Dissimilarities" not in text
+
+
+def test_it_tells_of_cascades():
+    whole = config(cascades=2)
+    whole["recipes"][2]["cascade"] = {"loss": None, "alignments": 40, "records": "model"}
+    whole["recipes"][1]["name"] = "<b>"
+    data_set = settings() | {"recipes": ["ikfd-meb", "<b>", RECIPES[2][0], "pcvm-meb"]}
+    text = text_of(data_set, whole)
+    for part in (
+        f"while its largest probability is below a threshold {cite('viola2001')}",
+        f"weights that all classes share {cite('mcfadden1974')}",
+        f"First come the nearest records, {STEPS[0]} of them and then more and more, by the scores",
+        f"members of the {LIKELIEST} likeliest classes where the first stage confuses them",
+        f"chosen on at most {SAMPLE:,} records of the inner folds: of ikfd-meb and &lt;b&gt; the "
+        "fewest alignments whose accuracy is at most 0.1 points below",
+        f"of {RECIPES[2][0]} the best accuracy with at most 40 alignments of a query on average.",
+    ):
+        assert part in text
+    for part in ("cascade", cite("viola2001"), cite("mcfadden1974")):
+        assert part not in text_of(settings())
+    assert "cascade" not in text_of(settings() | {"recipes": ["pcvm-meb"]}, whole)
 
 
 def test_it_tells_how_the_recipe_was_chosen():

@@ -1,6 +1,7 @@
 """The report reads what its own run left, whatever else is in the folder."""
 
 import re
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -13,9 +14,12 @@ from kreinflow.models.factor_file import FACTOR_COLUMNS
 from kreinflow.report.reading import (
     _TEXT,
     CAPTIONS,
+    CURVE_COLUMNS,
     LANDMARK_COLUMNS,
     POINT_COLUMNS,
+    _cascade,
     _trained,
+    read_curves,
     read_dataset_report,
     read_folds,
     read_points,
@@ -23,7 +27,7 @@ from kreinflow.report.reading import (
     read_times,
     read_unlabelled,
 )
-from report.made_up import dataset_report, unknown_tables
+from report.made_up import dataset_report, run_tables, unknown_tables
 from small_inputs import model_of
 
 
@@ -73,6 +77,7 @@ def test_what_the_page_says_is_read_from_the_files_of_the_run(tables, tmp_path, 
         for (selector, repeat, fold), part in tables[name].groupby(keys):
             place = "all" if repeat < 0 else f"r{repeat}f{fold}"
             write_table(folder / name / selector / f"{place}.tsv", part.drop(columns=keys))
+    write_curves(folder / "cascade", tables)
     write_table(folder / "times.tsv", tables["times"])
     write_json(folder / "dataset" / "summary.json", {"statistics": tables["statistics"]})
     write_json(folder / "columns" / "alignments.json", tables["alignments"])
@@ -109,6 +114,8 @@ def test_what_the_page_says_is_read_from_the_files_of_the_run(tables, tmp_path, 
         rows = (sorted(t[keys].astype(str).itertuples(index=False)) for t in (one, other))
         assert next(rows) == next(rows)
         assert len(one) > 0
+    assert found.curves.empty
+    assert found.cascade is None
     assert set(found.figures) == set(CAPTIONS) - (set() if asked else {"unknown"})
     assert found.figures["alignments"] == "<svg>alignments</svg>"
     assert (found.unknown is not None) == (found.unlabelled is not None) == asked
@@ -119,8 +126,80 @@ def test_what_the_page_says_is_read_from_the_files_of_the_run(tables, tmp_path, 
         assert found.unlabelled["class"].tolist() == ["01"]
 
 
+def write_curves(folder, tables):
+    """Write the curves of each model, those of the final ones empty."""
+    keys = ["selector", "repeat", "fold"]
+    for selector, repeat, fold in tables["models"][keys].drop_duplicates().itertuples(index=False):
+        place = "all" if repeat < 0 else f"r{repeat}f{fold}"
+        curves = tables["curves"]
+        own = (curves["selector"] == selector) & (curves["repeat"] == repeat)
+        own &= curves["fold"] == fold
+        write_table(folder / selector / f"{place}.tsv", curves.loc[own, [*CURVE_COLUMNS]])
+
+
+@pytest.fixture(scope="module")
+def asked():
+    return run_tables(n_classes=3, n_folds=2, n=80, cascades=2)
+
+
+def test_curves_of_all_folds_are_read_as_they_were(asked, tmp_path):
+    write_curves(tmp_path, asked)
+    found = read_curves(sorted(tmp_path.glob("*/*.tsv")))
+    keys = ["recipe", "repeat", "fold", "threshold"]
+    one, other = (t.sort_values(keys, ignore_index=True) for t in (found, asked["curves"]))
+    assert len(one) == 2 * 2 * 6
+    pd.testing.assert_frame_equal(one[[*other]], other, check_dtype=False)
+    nothing = read_curves([tmp_path / "meb" / "all.tsv"])
+    assert nothing.empty
+    assert {*CURVE_COLUMNS, "selector"} <= {*nothing}
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda t: t[:-1],
+        lambda t: t[1:],
+        lambda t: t.assign(chosen="no"),
+        lambda t: t.assign(chosen="yes"),
+        lambda t: t.assign(chosen=t["chosen"].replace("no", "n")),
+        lambda t: t.assign(fold=1),
+        lambda t: t.assign(right=t["records"] + 1),
+        lambda t: t.assign(right=t["right"] + 0.5),
+        lambda t: t.assign(alignments=np.nan),
+        lambda t: t.assign(alignments=-t["alignments"]),
+        lambda t: t.assign(records=range(90, 90 + len(t))),
+        lambda t: t.assign(threshold=t["threshold"].replace(0.5, 3.0)),
+    ],
+)
+def test_a_damaged_curve_is_refused(asked, tmp_path, damage):
+    write_curves(tmp_path, asked)
+    path = tmp_path / "meb" / "r0f0.tsv"
+    table = pd.read_csv(path, sep="\t")
+    write_table(path, damage(table))
+    message = re.escape(f"{path}: damaged, or of another run. Delete it and run again.")
+    with pytest.raises(InputError, match=message):
+        read_curves([path])
+
+
+def test_results_without_curves_say_which_file_is_missing(tmp_path):
+    with pytest.raises(InputError, match=r"cascade/meb/r0f0.tsv: cannot be read"):
+        read_curves([tmp_path / "cascade" / "meb" / "r0f0.tsv"])
+
+
+def test_whom_a_model_asks_is_read_from_it():
+    def model(cascade):
+        return SimpleNamespace(classifier=SimpleNamespace(cascade=cascade))
+
+    cascade = SimpleNamespace(steps=(10, 20), threshold=0.9, machines=None, likeliest=3)
+    found = {"steps": [10, 20], "threshold": 0.9, "likeliest": None}
+    assert _cascade(model(cascade)) == found
+    cascade.machines = "some"
+    assert _cascade(model(cascade)) == found | {"likeliest": 3}
+    assert _cascade(model(None)) is None
+
+
 @pytest.fixture
-def readers(tables, tmp_path):
+def readers(tables, asked, tmp_path):
     """A path of each table that the page or a figure reads, and what reads it."""
     fold = {name: tables[name].drop(columns=["selector", "repeat", "fold"]) for name in FOLD_TABLES}
     points = [("a0", "NA", False, 0.5, -1.5), ("a1", "01", True, 1e-17, 2.0)]
@@ -134,6 +213,10 @@ def readers(tables, tmp_path):
             f"{name}/meb/r0f1": (fold[name][:9], lambda p, c=columns: read_folds([p], c))
             for name, columns in FOLD_TABLES.items()
         },
+        "cascade/meb/r0f1": (
+            asked["curves"].loc[asked["curves"]["fold"] == 1, [*CURVE_COLUMNS]],
+            lambda p: read_curves([p]),
+        ),
         "times": (tables["times"], read_times),
         "map": (
             pd.DataFrame(points, columns=POINT_COLUMNS),

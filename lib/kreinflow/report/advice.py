@@ -6,6 +6,7 @@ from typing import Any
 import pandas as pd
 
 from kreinflow.models.reject_threshold import NOTHING_ACCEPTED, RejectRule
+from kreinflow.report.cascades import LEVEL, Lost
 from kreinflow.report.tables import flags, measured, numbers
 from kreinflow.sequences.labels import differ_in_case
 from kreinflow.sequences.strands import strand_advice
@@ -47,6 +48,11 @@ _TORN_GROUPS = (
     "smaller groups, or more data."
 )
 _NOT_PROMISED = "Of {names}, in {places}, {unkept}."
+_LOST_MORE = (
+    "{name} lost {found:.2f} points of accuracy on the outer folds against asking all records of "
+    "its levels, and {stated:g} were stated (by more than chance: a one-sided exact test, p < "
+    "{level:g}). Its threshold was found on inner folds. State a smaller loss, or use more records."
+)
 _NOT_REACHED = (
     "The enclosing ball did not come to cover all members of {names}, in {places}: these classes "
     "may lack landmarks. Raise epsilon of the selector, or use more candidates."
@@ -60,6 +66,7 @@ def warnings_of(
     models: pd.DataFrame,
     selectors: Mapping[str, Mapping[str, Any]],
     reject: RejectRule,
+    lost: Mapping[str, Lost],
 ) -> list[str]:
     """Return one sentence or two for each kind of trouble, an empty list if there is none.
 
@@ -73,6 +80,8 @@ def warnings_of(
         Those of the config.
     reject : RejectRule
         That of the config.
+    lost : mapping of str to Lost
+        From :func:`~kreinflow.report.cascades.broken_losses`.
     """
     given = [name for name, settings in selectors.items() if settings["method"] == "given"]
     misfit = numbers(factors["misfit"])
@@ -101,6 +110,10 @@ def warnings_of(
         )
         for table, bad, names, text in trouble
         if bad.any()
+    ]
+    found += [
+        _LOST_MORE.format(name=name, found=100 * loss.found, stated=100 * loss.stated, level=LEVEL)
+        for name, loss in lost.items()
     ]
     found += [
         _small_classes(statistics["class_sizes"]),

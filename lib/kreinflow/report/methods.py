@@ -10,7 +10,9 @@ from markupsafe import Markup
 from kreinflow.alignment.scoring import by_parasail
 from kreinflow.landmarks.registry import make_selector
 from kreinflow.learners.registry import factored, make_learner
+from kreinflow.models.cascading import LIKELIEST, SAMPLE, STEPS
 from kreinflow.references import REFERENCES
+from kreinflow.report.cascades import stated_loss
 from kreinflow.sequences.sources.registry import make_source
 from kreinflow.sequences.sources.source import Source
 
@@ -70,12 +72,14 @@ def methods_text(
     recipes = _recipes(settings, config)
     source = make_source(settings["source"])
     lifted = [recipe for recipe in recipes if recipe.get("lift")]
+    asking = [recipe for recipe in recipes if recipe.get("cascade")]
     return [
         _data(source, settings, recipes, config),
         _landmarks(recipes, config, _unit(source)),
         _factor(factored(recipes, config["learners"]), source.kind),
         *([_lift(lifted)] if lifted else []),
         _learners(recipes, config),
+        *([_cascade(asking)] if asking else []),
         _evaluation(settings, config, len(recipes), final_recipe),
     ]
 
@@ -267,6 +271,35 @@ def _learners(recipes: Sequence[Mapping[str, Any]], config: Mapping[str, Any]) -
         learner = make_learner(config["learners"][name])
         texts.append(f"{_e(name)}: {_told(learner.describe(), learner.references)}")
     return Markup("Learners were " + "; ".join(texts) + ".")
+
+
+def _cascade(recipes: Sequence[Mapping[str, Any]]) -> Markup:
+    wanted: dict[str, list[str]] = {}
+    for recipe in recipes:
+        loss = stated_loss(recipe["cascade"])
+        if loss is None:
+            most = f"{float(recipe['cascade']['alignments']):g}"
+            rule = f"the best accuracy with at most {most} alignments of a query on average"
+        else:
+            rule = (
+                f"the fewest alignments whose accuracy is at most {100 * loss:g} points below that "
+                "of the best levels if all were asked"
+            )
+        wanted.setdefault(rule, []).append(_e(recipe["name"]))
+    rules = "; ".join(f"of {_join(names)} {rule}" for rule, names in wanted.items())
+    return Markup(
+        "These recipes have a cascade, whose levels align a query with more and more training "
+        f"records while its largest probability is below a threshold {cite('viola2001')}. Each "
+        f"level is a conditional logit, with weights that all classes share {cite('mcfadden1974')}"
+        f". First come the nearest records, {STEPS[0]} of them and then more and more, by the "
+        "scores with the landmarks, and the views if there are any: features are the decision of "
+        "the first stage, and of the records of the class the best evidence, the mean evidence and "
+        f"their share. Then come the members of the {LIKELIEST} likeliest classes where the "
+        "first stage confuses them, by linear machines of two classes each: features are the log "
+        "probability of the level before, and the sum of tanh of the decisions. Levels and "
+        f"threshold were chosen on at most {SAMPLE:,} records of the inner folds: {rules}. "
+        "Temperature and reject threshold are those of the answers of all levels together."
+    )
 
 
 def threshold_text(config: Mapping[str, Any]) -> str:

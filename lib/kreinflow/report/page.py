@@ -11,6 +11,7 @@ from kreinflow.models.reject_threshold import NOTHING_ACCEPTED, RejectRule
 from kreinflow.references import REFERENCES
 from kreinflow.report import sections
 from kreinflow.report.advice import warnings_of
+from kreinflow.report.cascades import asks, broken_losses, cascades, costs_of
 from kreinflow.report.html import drawing, image, page_environment
 from kreinflow.report.methods import chosen_by, methods_text, threshold_text
 from kreinflow.report.reading import CAPTIONS, DatasetReport
@@ -18,7 +19,6 @@ from kreinflow.report.tables import (
     Table,
     best_recipe,
     flags,
-    mean_by,
     measured,
     numbers,
     percent,
@@ -60,7 +60,7 @@ def render_report(
 def _view(number: int, data: DatasetReport, config: Mapping[str, Any]) -> dict[str, Any]:
     """Return all that the template prints of one data set."""
     best = best_recipe(data.comparison)
-    cost = mean_by(measured(data.models), "recipe", "alignments_per_query")
+    cost = costs_of(data.models, data.curves)
     accuracies = dict(
         zip(data.summary["recipe"].astype(str), shares(data.summary, "accuracy"), strict=True)
     )
@@ -78,6 +78,10 @@ def _view(number: int, data: DatasetReport, config: Mapping[str, Any]) -> dict[s
             RejectRule(
                 config["reject_error"], config.get("reject_coverage"), config["reject_confidence"]
             ),
+            # Records of a group tend to be right or wrong together.
+            {}
+            if data.settings["folds"]["method"] == "grouped"
+            else broken_losses(data.curves, config["recipes"], data.statistics["distinct"]),
         ),
         "best": best,
         "best_accuracy": accuracies[best],
@@ -94,6 +98,7 @@ def _view(number: int, data: DatasetReport, config: Mapping[str, Any]) -> dict[s
         "automatic": sections.automatic(data, config, accuracies, cost, unit)
         if "auto" in config
         else None,
+        "cascades": cascades(data.curves, data.models, config["recipes"]),
         "per_class": sections.per_class(data.per_class, best),
         "unknown": data.unknown
         and sections.unknown(data.unknown, data.statistics["unknown"], best),
@@ -127,8 +132,10 @@ def _final_model(data: DatasetReport, config: Mapping[str, Any]) -> dict[str, An
     if final.any():
         row = data.models[final].iloc[0]
         threshold = float(row["reject_threshold"])
+        landmarks = f"{int(row['landmarks']):,}"
         figures = {
-            "landmarks": f"{int(row['landmarks']):,}",
+            "landmarks": landmarks,
+            "asks": asks(landmarks, data.cascade) if data.cascade else "",
             "cost": f"{float(row['alignments_per_query']):,.0f}",
             "inner_accuracy": percent(float(row["inner_accuracy"])),
             "flagged": f"predictions with a probability below {threshold:.4g}"

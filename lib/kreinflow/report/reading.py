@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from kreinflow.artifacts import read_json, read_measures, read_table, read_text
@@ -19,7 +20,8 @@ from kreinflow.evaluation.unknown import (
 )
 from kreinflow.models.choice import FIGURES_COLUMNS, TEXT_COLUMNS
 from kreinflow.models.factor_file import FACTOR_COLUMNS, SPECTRUM_COLUMNS
-from kreinflow.report.tables import measured
+from kreinflow.report.cascades import EVERYTHING, FIRST
+from kreinflow.report.tables import measured, numbers
 from kreinflow.report.times import COLUMNS, MACHINE
 from kreinflow.sequences.partition import ALL, fold_name, fold_numbers
 
@@ -50,7 +52,7 @@ CAPTIONS: dict[str, str] = {
 
 _TEXT = (
     *(*TEXT_COLUMNS, "rank_wanted"),
-    *("class", "taken_for", "true", "predicted", "id", "digest", "stage", "job"),
+    *("class", "taken_for", "true", "predicted", "id", "digest", "stage", "job", "chosen"),
     *MACHINE,
 )
 """Columns that stay text whatever they hold: 01 and NA are labels."""
@@ -63,6 +65,9 @@ _COLUMNS = {f"evaluation/{name}": columns for name, columns in TABLE_COLUMNS.ite
 }
 LANDMARK_COLUMNS = ("class", "radius", "reached")
 POINT_COLUMNS = ("id", "class", "landmark", "x", "y")
+CURVE_COLUMNS = (
+    *("recipe", "repeat", "fold", "threshold", "alignments", "records", "right", "chosen"),
+)
 
 Paths = Iterable[str | os.PathLike[str]]
 
@@ -100,8 +105,12 @@ class DatasetReport:
         Of :mod:`kreinflow.evaluation`.
     times : DataFrame
         With the columns of :mod:`kreinflow.report.times`.
+    curves : DataFrame
+        From :func:`read_curves`.
     final_recipe : str
         The recipe of the final model.
+    cascade : mapping or None
+        Of the final model: its steps, threshold and likeliest (None without machines of pairs).
     landmark_map : mapping
         With distinct, landmarks (numbers of all), shown_objects, shown_landmarks; and selector,
         transform, rank_wanted and factor, a row of the table of factors.
@@ -126,7 +135,9 @@ class DatasetReport:
     comparison: pd.DataFrame
     per_class: pd.DataFrame
     times: pd.DataFrame
+    curves: pd.DataFrame
     final_recipe: str
+    cascade: Mapping[str, Any] | None
     landmark_map: Mapping[str, Any]
     figures: Mapping[str, str]
     unknown: Mapping[str, pd.DataFrame] | None = None
@@ -163,6 +174,45 @@ def read_folds(paths: Paths, columns: Sequence[str]) -> pd.DataFrame:
         table = read_measures(path, columns, _TEXT)
         parts.append(table.assign(selector=path.parent.name, repeat=repeat, fold=fold))
     return pd.concat([part for part in parts if len(part)] or parts[:1], ignore_index=True)
+
+
+def read_curves(paths: Paths) -> pd.DataFrame:
+    """Read what cascades gave on the outer folds at each threshold, of all recipes that have one.
+
+    Returns
+    -------
+    DataFrame
+        Columns :data:`CURVE_COLUMNS` and selector; see :mod:`kreinflow.report.cascades`.
+
+    Raises
+    ------
+    InputError
+        Also if a curve lacks an end or the threshold of its model, or does not fit its fold.
+    """
+    files = [Path(path) for path in paths]
+    for path in files:
+        table = read_measures(path, CURVE_COLUMNS, _TEXT)
+        repeat, fold = fold_numbers(path.name.split(".")[0])
+        of_fold = (numbers(table["repeat"]) == repeat) & (numbers(table["fold"]) == fold)
+        curves = table.groupby("recipe", sort=False)
+        if not (of_fold.all() and all(_is_curve(curve) for _, curve in curves)):
+            raise InputError(f"{path}: damaged, or of another run. Delete it and run again.")
+    return read_folds(files, CURVE_COLUMNS)
+
+
+def _is_curve(curve: pd.DataFrame) -> bool:
+    threshold, alignments, records, right = (
+        numbers(curve[name]) for name in ("threshold", "alignments", "records", "right")
+    )
+    return bool(
+        {FIRST, EVERYTHING} <= {*threshold}
+        and ((threshold >= FIRST) & (threshold <= EVERYTHING)).all()
+        and (np.isfinite(alignments) & (alignments >= 0)).all()
+        and (records == records[0]).all()
+        and ((right >= 0) & (right <= records) & (right % 1 == 0)).all()
+        and sorted({*curve["chosen"]} - {"yes"}) in ([], ["no"])
+        and (curve["chosen"] == "yes").sum() == 1
+    )
 
 
 def read_spectra(paths: Paths, landmark_map: Mapping[str, Any]) -> pd.DataFrame:
@@ -230,6 +280,8 @@ def read_dataset_report(
         factors=read_folds(factors, FACTOR_COLUMNS),
         **evaluation,
         times=read_times(folder / "times.tsv"),
+        curves=read_curves(folder / "cascade" / name for name in trained),
+        cascade=_cascade(model),
         final_recipe=str(model.about["training"]["recipe"]),
         landmark_map=read_json(folder / "map.json"),
         figures={
@@ -242,6 +294,17 @@ def read_dataset_report(
         if settings["source"].get("unmatched") == "classify"
         else None,
     )
+
+
+def _cascade(model: Model) -> dict[str, Any] | None:
+    cascade = model.classifier.cascade
+    if cascade is None:
+        return None
+    return {
+        "steps": list(cascade.steps),
+        "likeliest": cascade.likeliest if cascade.machines is not None else None,
+        "threshold": cascade.threshold,
+    }
 
 
 def _trained(models: pd.DataFrame) -> list[str]:

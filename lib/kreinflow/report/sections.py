@@ -11,6 +11,7 @@ from kreinflow.automatic import fits
 from kreinflow.evaluation.inner_choice import chosen_recipes
 from kreinflow.evaluation.metrics import INNER_CHOICE
 from kreinflow.models.choice import other_choice
+from kreinflow.report.cascades import pairs_asked
 from kreinflow.report.methods import beside_parasail
 from kreinflow.report.reading import DatasetReport
 from kreinflow.report.tables import (
@@ -72,13 +73,15 @@ def dropped(reasons: Mapping[str, Any]) -> Table:
 def alignments(data: DatasetReport, config: Mapping[str, Any]) -> dict[str, Any] | None:
     """Return how many pairs were aligned and by what, beside those of the full matrix.
 
-    ``agreed`` is None where nothing but parasail may have aligned.
+    ``agreed`` is None where nothing but parasail may have aligned, ``cascades`` without any.
     """
     done = data.alignments
     if not done["aligned"]:
         return None
+    asked = pairs_asked(data.models, data.curves)
     return {
         "aligned": f"{done['aligned']:,}",
+        "cascades": {name: f"{n:,}" for name, n in asked.items()} if any(asked.values()) else None,
         "full": f"{done['full_matrix']:,}",
         "share": f"{100 * done['aligned'] / max(done['full_matrix'], 1):.1f}",
         "self_scores": f"{done['self_scores']:,}",

@@ -1,7 +1,13 @@
 import numpy as np
 import pandas as pd
+import pytest
+from matplotlib.backends.backend_agg import FigureCanvasAgg
 
-from kreinflow.report.figures import recipes
+from kreinflow.report.cascades import asking, chosen, fold_means
+from kreinflow.report.figures import PALE, figure_svg, recipes
+from kreinflow.report.reading import CURVE_COLUMNS
+from kreinflow.report.tables import best_recipe
+from report.made_up import run_tables
 
 
 def test_confusion_shows_shares_of_the_true_class():
@@ -29,7 +35,8 @@ def test_of_many_recipes_those_are_named_that_nothing_as_cheap_exceeds():
     summary["folds"] = 3
     cost = [200.0] * 29 + [20.0]
     models = pd.DataFrame({"recipe": names, "repeat": 0, "alignments_per_query": cost})
-    (legend,) = recipes.alignments_figure(summary, models, "r00", 1000).legends
+    curves = pd.DataFrame(columns=[*CURVE_COLUMNS])
+    (legend,) = recipes.alignments_figure(summary, models, curves, "r00", 1000).legends
     texts = [text.get_text() for text in legend.get_texts()]
     assert "r29" in texts
     assert {"r00 (best)", *names[1:6]} <= set(texts)
@@ -40,3 +47,66 @@ def test_of_many_recipes_those_are_named_that_nothing_as_cheap_exceeds():
 def test_the_front_of_cost_and_accuracy():
     costs, accuracies = np.array([5.0, 5, 3, 2, 9]), np.array([0.9, 0.8, 0.9, 0.7, 0.6])
     assert recipes._best_for_their_cost(costs, accuracies) == [2, 3]
+
+
+def cost_figure(cascades, n_recipes=9):
+    tables = run_tables(n_classes=3, n_folds=3, n=300, n_recipes=n_recipes, cascades=cascades)
+    parts = [tables[name] for name in ("summary", "models", "curves")]
+    best = best_recipe(tables["comparison"])
+    return tables, recipes.alignments_figure(*parts, best, 280)
+
+
+@pytest.mark.parametrize("cascades", [1, 6])
+def test_each_cascade_has_a_line_from_its_first_stage_to_everything(cascades):
+    tables, figure = cost_figure(cascades)
+    (axes,) = figure.axes
+    lines = [line for line in axes.lines if line.get_marker() == "|"]
+    curves = tables["curves"]
+    names = curves["recipe"].unique()
+    assert len(lines) == len(names) == cascades
+    first, every = (fold_means(asking(curves, end)) for end in (0.0, 2.0))
+    own, summary = fold_means(chosen(curves)), tables["summary"].set_index("recipe")
+    markers = np.array([bars.lines[0].get_xydata()[0] for bars in axes.containers])
+    for name, line in zip(sorted(names), lines, strict=True):
+        shown = line.get_xydata()
+        for end, place in ((first, 0), (every, -1)):
+            np.testing.assert_allclose(shown[place], end.loc[name, ["alignments", "accuracy"]])
+        assert (np.diff(shown[:, 0]) > 0).all()
+        # The marker is at the mean cost and the accuracy of the outer folds, near the line.
+        cost, accuracy = own.loc[name, "alignments"], summary.loc[name, "accuracy_mean"]
+        assert np.isclose(markers, [cost, accuracy]).all(axis=1).sum() == 1
+        assert abs(np.interp(cost, *shown.T) - accuracy) < 0.003
+    low, high = axes.get_xlim()
+    assert low < curves["alignments"].min() < curves["alignments"].max() < high
+    assert figure_svg(figure) == figure_svg(cost_figure(cascades)[1])
+
+
+def test_the_cascade_of_a_recipe_without_a_name_is_pale():
+    figure = cost_figure(cascades=9)[1]
+    (axes,) = figure.axes
+    lines = [line for line in axes.lines if line.get_marker() == "|"]
+    assert len(lines) == 9
+    assert sum(line.get_color() == PALE for line in lines) == 2
+    assert axes.get_xlabel() == "alignments of a new object (mean)"
+    assert cost_figure(0)[1].axes[0].get_xlabel() == "alignments of a new object"
+
+
+@pytest.mark.parametrize("cascades", [1, 6])
+def test_no_words_of_the_cost_figure_lie_on_each_other(cascades):
+    _, figure = cost_figure(cascades, n_recipes=12)
+    canvas = FigureCanvasAgg(figure)
+    canvas.draw()  # lays it out
+    renderer = canvas.get_renderer()
+    (axes,), (legend,) = figure.axes, figure.legends
+    texts = [axes.xaxis.label, axes.yaxis.label, *legend.get_texts()]
+    for axis, (low, high) in ((axes.xaxis, axes.get_xlim()), (axes.yaxis, axes.get_ylim())):
+        labels = zip(axis.get_majorticklocs(), axis.get_majorticklabels(), strict=True)
+        texts += [label for at, label in labels if low <= at <= high]
+    boxes = [text.get_window_extent(renderer) for text in texts if text.get_text()]
+    assert len(boxes) > 15
+    whole = figure.get_window_extent(renderer)
+    for number, box in enumerate(boxes):
+        assert whole.x0 <= box.x0 < box.x1 <= whole.x1
+        assert whole.y0 <= box.y0 < box.y1 <= whole.y1
+        assert not any(box.overlaps(other) for other in boxes[:number])
+    assert not legend.get_window_extent(renderer).overlaps(axes.get_window_extent(renderer))

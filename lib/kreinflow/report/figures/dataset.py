@@ -16,8 +16,8 @@ def dataset_figures(tables: Mapping[str, Any]) -> dict[str, str]:
     tables : mapping
         ``statistics`` and ``alignments``, see :class:`kreinflow.report.reading.DatasetReport`;
         ``lengths`` of the distinct sequences; the DataFrames ``landmarks``, ``spectrum``,
-        ``models``, ``summary``, ``comparison``, ``confusion``, ``reject_curve``, ``calibration``,
-        ``times``; and ``points`` and ``landmark_map``, see
+        ``models``, ``curves``, ``summary``, ``comparison``, ``confusion``, ``reject_curve``,
+        ``calibration``, ``times``; and ``points`` and ``landmark_map``, see
         :func:`~kreinflow.report.figures.landmark_map.map_svg`.
     """
     comparison = tables["comparison"]
@@ -33,6 +33,7 @@ def dataset_figures(tables: Mapping[str, Any]) -> dict[str, str]:
         "alignments": recipes.alignments_figure(
             tables["summary"],
             tables["models"],
+            tables["curves"],
             best,
             tables["alignments"]["distinct"],
             "alignments" if tables["alignments"]["scheme"] else "measurements",

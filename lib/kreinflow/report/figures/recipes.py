@@ -14,7 +14,8 @@ from kreinflow.evaluation.comparison import SIGNIFICANCE
 from kreinflow.evaluation.metrics import INNER_CHOICE
 from kreinflow.numerics import FloatArray
 from kreinflow.report import figures as look
-from kreinflow.report.tables import flags, mean_by, measured, numbers
+from kreinflow.report.cascades import costs_of, mean_curve
+from kreinflow.report.tables import flags, numbers
 
 MARKED_CELLS = 150
 """Errors of a large confusion matrix are printed as numbers if they are no more cells than this."""
@@ -133,15 +134,24 @@ def _write_counts(axes: Axes, counts: FloatArray, shares: FloatArray) -> None:
 
 @look.drawing_style()
 def alignments_figure(
-    summary: pd.DataFrame, models: pd.DataFrame, best: str, distinct: int, unit: str = "alignments"
+    summary: pd.DataFrame,
+    models: pd.DataFrame,
+    curves: pd.DataFrame,
+    best: str,
+    distinct: int,
+    unit: str = "alignments",
 ) -> Figure:
     """Draw accuracy against what a new object costs, of the recipes measured on all folds.
+
+    Recipes with a cascade have a line, from the first stage to all levels asked.
 
     Parameters
     ----------
     summary : DataFrame
     models : DataFrame
         With columns recipe, repeat, alignments_per_query; one row a recipe and fold.
+    curves : DataFrame
+        From :func:`~kreinflow.report.reading.read_curves`.
     best : str
         The recipe to stress.
     distinct : int
@@ -149,7 +159,7 @@ def alignments_figure(
     unit : str
         What is counted: alignments, or scores for a matrix.
     """
-    cost = mean_by(measured(models), "recipe", "alignments_per_query")
+    cost = costs_of(models, curves)
     # A mean over some folds does not compare with one over all.
     whole = numbers(summary["folds"]) == numbers(summary["folds"]).max()
     table = summary[summary["recipe"].astype(str).isin(cost.keys()) & whole]
@@ -157,17 +167,37 @@ def alignments_figure(
     prices = np.array([cost[name] for name in names])
     x = np.log10(np.maximum(prices, 1.0))
     y, spread = numbers(table["accuracy_mean"]), numbers(table["accuracy_sd"])
-    limits = (x.min() - 0.15, max(math.log10(max(distinct, 1)), x.max()) + 0.15)
-    stressed = _stressed_places(prices, y, names.index(best))
+    lines = {
+        names.index(name): mean_curve(own)
+        for name, own in curves.groupby("recipe", sort=False)
+        if name in names
+    }
+    ends = [np.log10(line["alignments"].max()) for line in lines.values()]
+    limits = (
+        min([x.min(), *(np.log10(line["alignments"].min()) for line in lines.values())]) - 0.15,
+        max([math.log10(max(distinct, 1)), x.max(), *ends]) + 0.15,
+    )
+    stressed = _stressed_places(prices, y, names.index(best), [*lines])
     others = [i for i in range(len(names)) if i not in stressed]
     # Recipes with the same landmarks cost the same: set those with a name side by side.
     for value in np.unique(np.round(x[stressed], 2)):
-        same = [i for i in stressed if np.round(x[i], 2) == value]
+        same = [i for i in stressed if np.round(x[i], 2) == value and i not in lines]
         step = (limits[1] - limits[0]) * 0.016
         x[same] += (np.arange(len(same)) - (len(same) - 1) / 2) * step
     shown = [names[i] for i in stressed]
     figure = look.canvas(3.4 + 0.16 * math.ceil((len(shown) + 2) / 2))
     axes = figure.subplots()
+    colours = dict(zip(stressed, (s["color"] for s in look.styles(shown).values()), strict=True))
+    for i, line in lines.items():
+        axes.plot(
+            line["alignments"],
+            line["accuracy"],
+            color=colours.get(i, look.PALE),
+            linewidth=1.2,
+            marker="|",
+            markevery=[0, len(line) - 1],
+            zorder=2 if i in colours else 1,
+        )
     handles: list[Any] = []
     for i, style in zip(stressed, look.styles(shown).values(), strict=True):
         name = names[i]
@@ -198,7 +228,7 @@ def alignments_figure(
     everything = axes.axvline(distinct, color=look.GREY, linestyle="--", linewidth=1)
     everything.set_label(f"all {distinct:,} distinct objects")
     _axis_of_costs(axes, 10 ** (limits[0] - 0.05), 10 ** (limits[1] + 0.05))
-    axes.set_xlabel(f"{unit} of a new object")
+    axes.set_xlabel(f"{unit} of a new object{' (mean)' if lines else ''}")
     axes.set_ylabel("accuracy")
     figure.legend(handles=[*handles, everything], loc="outside lower center", ncols=2)
     return figure
@@ -212,11 +242,16 @@ def _axis_of_costs(axes: Axes, low: float, high: float) -> None:
     axes.set_xticks([], minor=True)
 
 
-def _stressed_places(prices: FloatArray, accuracies: FloatArray, best: int) -> list[int]:
+def _stressed_places(
+    prices: FloatArray, accuracies: FloatArray, best: int, cascades: Sequence[int]
+) -> list[int]:
     """Return the places of the recipes with a name: some of each, the most accurate first."""
     by_accuracy = sorted(range(len(prices)), key=lambda i: (-accuracies[i], i != best))
     front = _best_for_their_cost(prices, accuracies)[: look.STRESSED]
-    chosen = {*front, *[i for i in by_accuracy if i not in front][: look.STRESSED + 1 - len(front)]}
+    others = sorted(
+        (i for i in by_accuracy if i not in front), key=lambda i: (i != best, i not in cascades)
+    )
+    chosen = {*front, *others[: look.STRESSED + 1 - len(front)]}
     return [i for i in by_accuracy if i in chosen]
 
 

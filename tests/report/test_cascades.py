@@ -1,0 +1,221 @@
+"""What the report says of recipes with a cascade."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from kreinflow.report.cascades import (
+    asks,
+    broken_losses,
+    cascades,
+    costs_of,
+    loss_p_value,
+    mean_curve,
+    pairs_asked,
+)
+from report.made_up import FINAL_CASCADE, config, report_page, run_tables, settings
+
+
+@pytest.fixture(scope="module")
+def asked():
+    return run_tables(n_classes=4, n_folds=3, n=160, cascades=2)
+
+
+def curve_of(rows, recipe="r", fold=0):
+    """Rows of threshold, alignments, right; the third from the end of 100 records is chosen."""
+    table = pd.DataFrame(rows, columns=["threshold", "alignments", "right"])
+    marks = ["yes" if place == 1 else "no" for place in range(len(rows))]
+    return table.assign(recipe=recipe, repeat=0, fold=fold, records=100, chosen=marks)
+
+
+TWO_FOLDS = pd.concat(
+    [
+        curve_of([(0.0, 11, 80), (0.9, 30, 90), (2.0, 61, 92)]),
+        curve_of([(0.0, 13, 84), (0.9, 40, 88), (0.95, 50, 91), (2.0, 63, 92)], fold=1),
+    ],
+    ignore_index=True,
+)
+
+
+def test_a_mean_curve_is_that_of_its_folds_at_the_same_share_of_the_way():
+    """Thresholds differ from fold to fold, and so do the alignments at the ends."""
+    found = mean_curve(TWO_FOLDS)
+    np.testing.assert_allclose(found.iloc[[0, -1]], [[12, 0.82], [62, 0.92]])
+    half = np.interp(37, found["alignments"], found["accuracy"])
+    # Half of the way is 36 alignments in the first fold, and 38 in the second.
+    first = 0.90 + 0.02 * (36 - 30) / (61 - 30)
+    second = 0.84 + 0.04 * (38 - 13) / (40 - 13)
+    np.testing.assert_allclose(half, (first + second) / 2, atol=2e-4)
+    # Where folds are alike, the curve is theirs, whatever the number of thresholds.
+    one = curve_of([(0.0, 11, 80), (0.7, 30, 90), (2.0, 61, 92)])
+    finer = curve_of([(0.0, 11, 80), (0.5, 20.5, 85), (0.9, 30, 90), (2.0, 61, 92)], fold=1)
+    for curve in (one, pd.concat([one, finer]), pd.concat([finer, one])):
+        found = mean_curve(curve)
+        expected = np.interp(found["alignments"], [11, 30, 61], [0.80, 0.90, 0.92])
+        np.testing.assert_allclose(found["accuracy"], expected)
+
+
+def test_a_cascade_that_asks_nobody_is_a_point():
+    found = mean_curve(curve_of([(0.0, 11, 80), (2.0, 11, 80)]))
+    np.testing.assert_allclose(found, [[11, 0.8]] * len(found))
+
+
+def test_the_cost_of_a_cascade_is_that_of_the_outer_folds():
+    models = pd.DataFrame({"recipe": ["r", "r", "s"], "repeat": 0, "alignments_per_query": 20.0})
+    assert costs_of(models, TWO_FOLDS) == {"r": 35.0, "s": 20.0}
+    assert costs_of(models, TWO_FOLDS[:0]) == {"r": 20.0, "s": 20.0}
+
+
+def test_the_pairs_of_cascades_are_counted(asked):
+    models = pd.DataFrame({"cascade_pairs": [500, 700, 0]})
+    pairs = 100 * (61 - 11) + 100 * (63 - 13)
+    assert pairs_asked(models, TWO_FOLDS) == {"fitted": 1200, "tested": pairs}
+    text = report_page(asked, config(cascades=2))[1].all_text
+    found = pairs_asked(asked["models"], asked["curves"])
+    assert found["fitted"] == 2 * 4 * 1500  # three folds and the final model
+    assert "Cascades took 12,000 pairs more to be fitted, and " in text
+    assert f"{found['tested']:,} to be tested on the outer folds" in text
+
+
+def test_the_table_holds_the_figures_of_the_curves():
+    models = pd.DataFrame(
+        {
+            "recipe": ["r", "r", "r"],
+            "repeat": [0, 0, -1],
+            "alignments_per_query": [32.0, 34.0, 99.0],
+            "cascade": [
+                "nearest 10, threshold 0.9",
+                "nearest 10, 20, pairs of 3, threshold 0.9",
+                "nearest 10, threshold 0.8",
+            ],
+            "cascade_pairs": [500, 700, 1000],
+        }
+    )
+    recipes = [{"name": "s", "cascade": None}, {"name": "r", "cascade": {"loss": 0.001}}]
+    (row,) = (table := cascades(TWO_FOLDS, models, recipes)).rows
+    assert dict(zip(table.head, row, strict=True)) == {
+        "recipe": "r",
+        "levels": "nearest 10; nearest 10, 20, pairs of 3",
+        "threshold": "0.9",
+        "alignments per query": "35.0",
+        "on inner folds": "33.0",
+        "if all were asked": "62.0",
+        "accuracy": "89.00",
+        "of the first stage": "82.00",
+        "with all asked": "92.00",
+        "points lost": "3.00",
+        "asked for": "at most 0.1 points",
+        "pairs to train": "2,200",
+    }
+    other = TWO_FOLDS.replace({"threshold": {0.95: 0.9, 0.9: 0.95}})
+    assert cascades(other, models, recipes).rows[0][2] == "0.95"
+    other = TWO_FOLDS.assign(chosen=["no", "yes", "no", "no", "no", "yes", "no"])
+    assert cascades(other, models, recipes).rows[0][2] == "0.9 to 0.95"
+    recipes[1]["cascade"] = {"loss": None, "alignments": 40}
+    assert "40 alignments" in cascades(TWO_FOLDS, models, recipes).rows[0]
+    assert cascades(TWO_FOLDS[:0], models, recipes) is None
+
+
+def test_the_page_has_the_table_and_the_mean_cost(asked):
+    _, page = report_page(asked, config(cascades=2))
+    text = page.all_text
+    table = cascades(asked["curves"], asked["models"], config(cascades=2)["recipes"])
+    assert [row[0] for row in table.rows] == ["ikfd-meb", "ikfd-pooled-meb"]
+    for row in table.rows:
+        assert " ".join(row) in text
+    assert "compared with the landmarks first, and by a cascade with training records" in text
+    assert "alignments for a new object (the mean on inner folds), had 95.00 % accuracy" in text
+    assert "If its largest probability is below 0.93, it is aligned with its 10 nearest" in text
+    cost = costs_of(asked["models"], asked["curves"])
+    assert cost["ikfd-meb"] > 33
+    section = text[text.index("Recipes by accuracy: mean") :]
+    own = section[section.index("ikfd-meb ") :]
+    assert f" {cost['ikfd-meb']:,.0f} " in own[:200]
+
+
+def test_a_page_without_cascades_says_nothing_of_them(tables):
+    text = report_page(tables)[1].all_text
+    said = text[: text.index("Complete, with all defaults")]  # the configuration comes then
+    assert "Methods" in said
+    assert "ascade" not in said
+    assert "A new object is compared with the landmarks only." in text
+    assert "alignments for a new object, had 95.00 % accuracy" in text
+
+
+def test_whom_the_final_model_asks():
+    text = asks("24", FINAL_CASCADE)
+    assert text == (
+        "A query is aligned with 24 landmarks. If its largest probability is below 0.93, it is "
+        "aligned with its 10 nearest training records, then with its 20 nearest, then with its 50 "
+        "nearest, then with the members of its 3 likeliest classes, if these are often taken for "
+        "each other. "
+        "It stops at the first level at which the probability is that large."
+    )
+    one = {"steps": [50], "likeliest": None, "threshold": 2.0}
+    assert asks("24", one) == (
+        "A query is aligned with 24 landmarks. Then each query is aligned with its 50 nearest "
+        "training records."
+    )
+    pairs = {"steps": [], "likeliest": 2, "threshold": 0.5}
+    assert "it is aligned with the members of its 2 likeliest classes" in asks("24", pairs)
+    for nobody in ({**one, "threshold": 0.0}, {**one, "steps": []}):
+        assert asks("24", nobody).endswith("landmarks. Training records are not asked.")
+
+
+LOSING = [{"name": "r", "cascade": {"loss": 0.01}}, {"name": "t", "cascade": {"alignments": 9}}]
+
+
+def losing(right, every, records=1000):
+    rows = curve_of([(0.0, 11, right), (0.9, 30, right), (2.0, 61, every)])
+    return pd.concat([rows, rows.assign(recipe="t"), rows.assign(recipe="u")]).assign(
+        records=records
+    )
+
+
+def test_a_loss_beyond_chance_is_a_warning():
+    assert broken_losses(losing(930, 950), LOSING, 1000) == {}
+    (found,) = broken_losses(losing(880, 950), LOSING, 1000).items()
+    assert found == ("r", (pytest.approx(0.07), 0.01))
+    # The same records again, or records that are alike, tell no more.
+    assert broken_losses(losing(880, 950), LOSING, 60) == {}
+    assert broken_losses(losing(960, 950), LOSING, 1000) == {}
+
+
+def test_the_warning_says_what_was_stated_and_what_to_do(asked):
+    calm = report_page(asked, config(cascades=2))[1].all_text
+    assert "points of accuracy on the outer folds against asking all" not in calm
+    curves = asked["curves"].assign(right=asked["curves"]["records"])
+    curves.loc[curves["chosen"] == "yes", "right"] -= 20
+    said = (
+        f"ikfd-meb lost {100 * 60 / 160:.2f} points of accuracy on the outer folds against asking "
+        "all records of its levels, and 0.1 were stated"
+    )
+    text = report_page(asked, config(cascades=2), curves=curves)[1].all_text
+    assert said in text
+    assert "State a smaller loss, or use more records." in text
+    # Records of a group are not independent, and how many groups there are is not known here.
+    grouped = settings()
+    grouped["folds"] = {"method": "grouped", "k": 10, "column": "genus"}
+    text = report_page(asked, config(cascades=2), curves=curves, settings=grouped)[1].all_text
+    assert said not in text
+
+
+def test_with_nothing_to_lose_the_p_value_is_that_of_the_sign_test():
+    # 8 heads of 10: (45 + 10 + 1)/1024.
+    np.testing.assert_allclose(loss_p_value(8, 2, 0.0), 56 / 1024)
+    assert loss_p_value(8, 2, 10.0) == 1.0
+
+
+@pytest.mark.parametrize(("lost", "gained"), [(0.011, 0.001), (0.03, 0.02), (0.06, 0.05)])
+def test_a_loss_as_stated_is_seldom_a_warning(lost, gained):
+    """The stated loss is 1 point, and so is the true one; both ways err in some records too."""
+    rng = np.random.default_rng(0)
+    shares = [lost, gained, 0.02, 1 - lost - gained - 0.02]
+    drawn = rng.multinomial(1000, shares, size=1000)
+    warned = sum(
+        bool(broken_losses(losing(1000 - b - both, 1000 - c - both), LOSING, 1000))
+        for b, c, both, _ in drawn[:300]
+    )
+    assert warned <= 300 * 0.05
+    exact = np.mean([loss_p_value(b, c, 10.0) < 0.05 for b, c, *_ in drawn if b + c])
+    assert exact <= 0.065  # where b and c are known: three standard errors of 1,000 draws above
