@@ -23,7 +23,7 @@ def outside():
         before = set(sys.modules)
         spec.loader.exec_module(module)
         yield module
-        for name in ({"auto", "kinds"} & set(sys.modules)) - before:
+        for name in ({"aligned_folds", "auto", "kinds"} & set(sys.modules)) - before:
             del sys.modules[name]
 
 
