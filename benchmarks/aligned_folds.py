@@ -14,23 +14,29 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
+from scipy.special import softmax
 
 from kinds import KINDS, Labelled
 from kreinflow.alignment.engine import align_pairs, pack
 from kreinflow.alignment.scoring import ScoringScheme, load_substitution_matrix
-from kreinflow.alignment.transforms import ScoreTransform
+from kreinflow.alignment.transforms import ScoreTransform, make_transform
 from kreinflow.competitors.homology import homology_folds
 from kreinflow.configuration import complete_configuration
 from kreinflow.krein.landmark_kernel import Landmarks
 from kreinflow.landmarks.registry import make_selector
 from kreinflow.landmarks.stage import LandmarkStage, training_parts
 from kreinflow.learners.registry import factored
+from kreinflow.models.asked import AskedScores
+from kreinflow.models.cascade import Cascade, Said, followed
+from kreinflow.models.cascading import THRESHOLDS
+from kreinflow.models.classifier import LandmarkClassifier
+from kreinflow.models.facing import SMALLEST, Facing
 from kreinflow.models.factors import embedding_of, make_factors
 from kreinflow.models.inner_folds import InnerFits, inner_partition
 from kreinflow.models.reject_threshold import RejectRule
 from kreinflow.models.run import Run, predict_fold
 from kreinflow.models.training import Trained, Training
-from kreinflow.numerics import limited
+from kreinflow.numerics import FloatArray, IntArray, limited
 from kreinflow.scores import MatrixScores, Scores, transforms_of
 from kreinflow.sequences.dataset import Dataset
 from kreinflow.sequences.folds import assign_folds
@@ -51,9 +57,9 @@ class Aligned(Sequences):
     scores: NDArray[np.floating]
 
 
-def sequences_of(kind: str) -> tuple[Dataset, ScoringScheme]:
+def sequences_of(kind: str, seed: int = 1) -> tuple[Dataset, ScoringScheme]:
     """Return the distinct sequences of a kind with all their scores, and how they are aligned."""
-    pairs = KINDS[kind](np.random.default_rng([1, *kind.encode()]))
+    pairs = KINDS[kind](np.random.default_rng([seed, *kind.encode()]))
     return aligned(pairs, molecule_of(kind))
 
 
@@ -205,7 +211,14 @@ class Fold:
             RejectRule(config["reject_error"]),
             seed,
             partial(run.lifting, part, self.scheme.matrix.alphabet, seed),
+            self.asked(),
+            make_transform("evalue", self.scheme),
         )
+
+    def asked(self) -> AskedScores:
+        """Return what a cascade asks, of which nothing is known so far."""
+        scores = self.dataset.payload_as(Aligned).scores
+        return AskedScores(lambda rows, others: scores[rows[:, None], others], len(scores), True)
 
     def trained(
         self, training: Training, recipes: Sequence[Mapping[str, Any]]
@@ -231,3 +244,59 @@ def learned(fold: Fold) -> Iterator[tuple[dict[str, Any], pd.DataFrame]]:
                 run, landmarks, fold.name, recipe["name"], trained.classifier
             )
             yield {"recipe": recipe["name"], **trained.figures}, predictions
+
+
+@dataclass(frozen=True, eq=False)
+class Levels:
+    """What all levels of a cascade say of the records that a fold tests.
+
+    Parameters
+    ----------
+    cascade : Cascade
+    said : sequence of Said
+        Everything is asked.
+    base : int
+        The alignments of a query before it asks: with the landmarks, and with itself.
+    truth : ndarray of shape (n,)
+    """
+
+    cascade: Cascade
+    said: Sequence[Said]
+    base: int
+    truth: IntArray
+
+    @classmethod
+    def of(
+        cls, fold: Fold, run: Run, landmarks: Landmarks, classifier: LandmarkClassifier
+    ) -> "Levels":
+        """Ask all levels of a classifier."""
+        cascade, dataset = classifier.cascade, fold.dataset
+        assert cascade is not None, "a model that asks nobody"
+        tested = np.flatnonzero(fold.partition.testing(fold.name))
+        rows = dataset.rows[tested]
+        seen = classifier.seen(
+            np.asarray(landmarks.scores[rows]),
+            landmarks.self_scores[rows],
+            landmarks.lengths[rows],
+            run.objects.take(rows),
+        )
+        scores, known = dataset.payload_as(Aligned).scores, cascade.records.rows
+
+        def ask(queries: IntArray, records: IntArray) -> FloatArray:
+            return np.asarray(scores[rows[queries][:, None], known[records]])
+
+        facing = Facing(cascade.records, cascade.transform, cascade.evidence, seen, ask)
+        itself = int(classifier.transform.name != "raw")
+        base = classifier.n_landmarks + itself
+        return cls(cascade, cascade.climbed(facing), base, dataset.labels[tested])
+
+    def at(self, threshold: float) -> tuple[FloatArray, FloatArray]:
+        """Return the probabilities of the records at a threshold, and the alignments of each."""
+        raw, _, beyond = followed(self.said, threshold)
+        logs = np.log(np.maximum(raw, SMALLEST))
+        return np.asarray(softmax(logs / self.cascade.temperature, axis=1)), self.base + beyond
+
+    def within(self, most: float) -> float | None:
+        """Return the highest threshold that keeps to a mean number of alignments, if any does."""
+        kept = [t for t in THRESHOLDS if self.at(t)[1].mean() <= most]
+        return max(kept, default=None)

@@ -42,6 +42,7 @@ from aligned_folds import (
     figures_of_kinds,
     learned,
 )
+from cascades import figures_of_cascades, print_cascades
 from kinds import KINDS
 from kreinflow.competitors.best_hit import Blast
 from kreinflow.competitors.kmers import KmerSvm
@@ -120,6 +121,7 @@ def figures_of_fold(fold: Fold) -> list[dict[str, Any]]:
             )
         found = {key: row[key] for key in ("method", "accuracy", "macro_f1")}
         rows.append({"kind": "other", **found})
+    rows += figures_of_cascades(fold, molecule)
     return [{"fold": fold.name, **row} for row in rows]
 
 
@@ -196,11 +198,12 @@ def main() -> None:
     own = recipes_of(asked.config)
     warnings.simplefilter("ignore")  # of landmarks that are too few: what `few` is there to show
     print(f"| {' | '.join(HEADINGS)} |\n|{'---|' * len(HEADINGS)}", flush=True)
-    verdicts = {}
+    verdicts, kinds = {}, {}
     results = figures_of_kinds(
         asked.kinds, asked.folder, lambda molecule: configuration(molecule, own), figures_of_fold
     )
     for name, found in results:
+        kinds[name] = found
         cells, verdicts[name] = cells_of(found)
         print(f"| {' | '.join([name, *cells])} |", flush=True)
     close = [name for name, enough in verdicts.items() if enough]
@@ -208,6 +211,8 @@ def main() -> None:
         f"\nWith at most {SHARE:.0%} of the exhaustive alignments within {100 * BEHIND:.1f} points "
         f"of the exhaustive best: {len(close)} of {len(verdicts)} kinds: {', '.join(close)}."
     )
+    everything = {name: best(rows[rows["kind"] == "exhaustive"]) for name, rows in kinds.items()}
+    print_cascades(kinds, everything)
 
 
 if __name__ == "__main__":
