@@ -1,13 +1,14 @@
 """Scores of queries with training records, each pair asked for once."""
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kreinflow.numerics import FloatArray, IntArray
 
-Ask = Callable[[IntArray, IntArray], NDArray[np.integer]]
+Ask = Callable[[IntArray, IntArray], NDArray[Any]]
 """Takes k queries by their numbers and a (k, q) array of records, -1 for none; returns (k, q)
 scores as aligned."""
 

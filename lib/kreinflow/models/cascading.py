@@ -1,1 +1,500 @@
-"""A cascade is learned: its levels, its weights and its threshold, on inner folds."""
+"""A cascade is learned on inner folds: its levels, their weights, and its threshold.
+
+Nothing here looks at a record outside the training part of the fold. A record that is held out
+meets the records that its inner fold learns from, in the space of the landmarks that this fold
+knows. The weights that it is measured with were learned from the other folds.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import log_softmax
+
+from kreinflow.alignment.transforms import ScoreTransform
+from kreinflow.errors import InputError
+from kreinflow.krein.landmark_kernel import LandmarkKernel, Landmarks, TrainingPart
+from kreinflow.models.asked import NOBODY, AskedScores
+from kreinflow.models.calibration import TemperatureCalibrator
+from kreinflow.models.cascade import STAGES, Cascade, Said, followed
+from kreinflow.models.facing import SMALLEST, Facing, Records, Seen, logit, pair_features
+from kreinflow.models.inner_folds import InnerFits
+from kreinflow.models.lifting import Lifting, Widths
+from kreinflow.models.pair_machines import PairMachines, fit_machine
+from kreinflow.models.reject_threshold import RejectRule
+from kreinflow.numerics import FloatArray, IntArray, single_threaded
+
+STEPS = (10, 20, 50, 100, 200)
+"""Nearest records that are asked, step by step; no more than an inner fold has."""
+
+LIKELIEST = 3
+"""Classes whose members the level of pairs asks."""
+
+SAMPLE = 2500
+"""Records at most that a cascade is learned and measured on."""
+
+_FEATURES = 2_000_000  # numbers of one feature of them: with many classes there are fewer records
+
+BLOCKS = 200
+"""Alignments at most for the machines of pairs, for each record of the training part."""
+
+_MEMBERS = 2000  # of the two classes of a machine, at most
+_CONFUSED = 0.5  # records of a pair of classes that change places, as the first stage expects
+_SHRINKAGE = 1e-3  # of the squared weights of a level, against the mean log loss
+
+THRESHOLDS = (0.0, *(1 / (1 + np.exp(-np.linspace(-1, 12, 157)))).tolist(), 2.0)
+"""That are tried: from the first stage alone to everything asked."""
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What a cascade is to keep to.
+
+    Parameters
+    ----------
+    loss : float or None
+        Accuracy that may be lost against asking all.
+    alignments : float or None
+        Or the mean number of alignments for a query.
+    """
+
+    loss: float | None = None
+    alignments: float | None = None
+
+    @classmethod
+    def of(cls, settings: Mapping[str, Any]) -> "Wanted":
+        """Return what the config says."""
+        return cls(settings.get("loss"), settings.get("alignments"))
+
+
+@dataclass(frozen=True, eq=False)
+class FittedCascade:
+    """A cascade, and what it gave on the records that were held out.
+
+    Parameters
+    ----------
+    cascade : Cascade
+    places : ndarray of shape (n_sample,)
+        The records, by their places in the training part.
+    probabilities : ndarray of shape (n_sample, n_classes)
+    alignments : float
+        Mean for a query, beyond the landmarks.
+    aligned : int
+        Pairs that the fit had aligned.
+    """
+
+    cascade: Cascade
+    places: IntArray
+    probabilities: FloatArray
+    alignments: float
+    aligned: int
+
+
+def fit_logit(features: FloatArray, y: IntArray) -> FloatArray:
+    r"""Return the weights of a conditional logit, shared by all classes.
+
+    .. math:: \min_w -\frac1n \sum_i \log softmax_c(x_{ic}'w)_{y_i} + \rho \|w\|^2
+
+    Parameters
+    ----------
+    features : ndarray of shape (n, n_classes, n_features)
+    y : ndarray of shape (n,)
+
+    References
+    ----------
+    D. McFadden (1974), Conditional logit analysis of qualitative choice behavior, in Frontiers in
+    Econometrics, 105-142.
+    """
+    from scipy.optimize import minimize  # slow to import
+
+    n, _, p = features.shape
+    if not n:
+        return np.ones(p)
+    own = features[np.arange(n), y]
+
+    def loss(w: FloatArray) -> tuple[float, FloatArray]:
+        said = log_softmax(np.einsum("ncp,p->nc", features, w), axis=1)
+        value = -said[np.arange(n), y].mean() + _SHRINKAGE * float(w @ w)
+        expected = np.einsum("nc,ncp->p", np.exp(said), features)
+        return float(value), (expected - own.sum(axis=0)) / n + 2 * _SHRINKAGE * w
+
+    start = np.zeros(p)
+    return np.asarray(minimize(loss, start, jac=True, method="L-BFGS-B").x)
+
+
+@dataclass(frozen=True, eq=False)
+class CascadeFit:
+    """What the cascade of a first stage is learned from.
+
+    Parameters
+    ----------
+    part : TrainingPart
+    landmarks : Landmarks
+    kernel : LandmarkKernel
+        Of the transform of the first stage.
+    fits : InnerFits
+        Of the scores.
+    lifting : Lifting
+        Makes the space in which the nearest records are found.
+    widths : callable
+        Returns the widths of the views without an inner fold, or of all with None.
+    decisions : ndarray of shape (n_measured, n_classes)
+        Of the first stage, for the records that are held out once.
+    evidence : ScoreTransform
+    asked : AskedScores
+        Of the distinct rows of the data set.
+    """
+
+    part: TrainingPart
+    landmarks: Landmarks
+    kernel: LandmarkKernel
+    fits: InnerFits
+    lifting: Lifting
+    widths: Callable[[int | None], Widths]
+    decisions: FloatArray
+    evidence: ScoreTransform
+    asked: AskedScores
+
+    def fit(self, wanted: Wanted, reject: RejectRule) -> FittedCascade:
+        """Learn the cascade.
+
+        Raises
+        ------
+        InputError
+            If the landmarks alone are more alignments than are wanted.
+        """
+        with single_threaded():
+            return self._fit(wanted, reject)
+
+    def _fit(self, wanted: Wanted, reject: RejectRule) -> FittedCascade:
+        before, base = self.asked.aligned, self.base
+        if wanted.alignments is not None and base > wanted.alignments:
+            raise InputError(
+                f"cascade: {wanted.alignments:g} alignments for a query are asked for, and the "
+                f"first stage takes {base}. Give more, or its selector a smaller budget."
+            )
+        everything = np.arange(len(self.part.rows))
+        records = self.records(self.landmarks, self.kernel, everything, None)
+        held = _HeldOut(self)
+        plans = held.plans()
+        plan, threshold = _chosen(plans, held.truth, wanted, base)
+        raw, _, alignments = followed(plan.levels, threshold)
+        logs = np.log(np.maximum(raw, SMALLEST))
+        calibrator = TemperatureCalibrator().fit(logs, held.truth)
+        probabilities = calibrator.probabilities(logs)
+        machines = held.machines(records, everything) if plan.pairs else None
+        cascade = Cascade(
+            records=records,
+            transform=self.kernel.transform,
+            evidence=self.evidence,
+            steps=held.steps[: plan.steps],
+            weights=plan.weights,
+            machines=machines,
+            likeliest=LIKELIEST,
+            threshold=threshold,
+            temperature=float(calibrator.temperature_),
+            reject_threshold=reject.threshold(probabilities, held.truth),
+            about={
+                key: value
+                for key, value in (("loss", wanted.loss), ("alignments", wanted.alignments))
+                if value is not None
+            },
+        )
+        return FittedCascade(
+            cascade,
+            held.places,
+            probabilities,
+            float(alignments.mean()) if len(alignments) else 0.0,
+            self.asked.aligned - before,
+        )
+
+    @property
+    def base(self) -> int:
+        """The alignments of the first stage."""
+        return len(self.landmarks.rows) + int(self.kernel.transform.name != "raw")
+
+    def records(
+        self, landmarks: Landmarks, kernel: LandmarkKernel, seen: IntArray, fold: int | None
+    ) -> Records:
+        """Return the records that a fit knows, which a new object may ask."""
+        rows = self.part.rows[seen]
+        order = np.argsort(rows, kind="stable")
+        at = np.minimum(np.searchsorted(rows, landmarks.rows, sorter=order), len(rows) - 1)
+        found = order[at]
+        return Records(
+            index=self.lifting.lift_of(kernel, seen, self.widths(fold), seen),
+            classes=self.part.labels[seen],
+            rows=rows,
+            self_scores=landmarks.self_scores[rows],
+            lengths=landmarks.lengths[rows],
+            landmarks=np.where(rows[found] == landmarks.rows, found, NOBODY),
+        )
+
+    def facing(
+        self,
+        landmarks: Landmarks,
+        kernel: LandmarkKernel,
+        records: Records,
+        held: IntArray,
+        decisions: FloatArray,
+    ) -> Facing:
+        """Return records that were held out, in front of those that a fit knows."""
+        rows = self.part.rows[held]
+
+        def ask(queries: IntArray, others: IntArray) -> FloatArray:
+            return self.asked(rows[queries], np.where(others >= 0, records.rows[others], NOBODY))
+
+        seen = Seen(
+            decisions,
+            np.asarray(kernel.C[held]),
+            np.asarray(landmarks.scores[rows]),
+            landmarks.self_scores[rows],
+            landmarks.lengths[rows],
+            self.lifting.objects.take(rows),
+        )
+        return Facing(records, kernel.transform, self.evidence, seen, ask)
+
+    def machine_rows(
+        self, kernel: LandmarkKernel, records: Records, seen: IntArray, own: IntArray
+    ) -> FloatArray:
+        """Return what a machine sees of the members of its classes: members, then landmarks."""
+        rows, lengths, alone = records.rows[own], records.lengths[own], records.self_scores[own]
+        scores = self.asked(rows, np.tile(rows, (len(rows), 1)))
+        similar = kernel.transform.apply(scores, alone, alone, lengths, lengths)
+        return np.hstack([similar, np.asarray(kernel.C[seen[own]])])
+
+
+@dataclass(frozen=True, eq=False)
+class _Plan:
+    """Levels that a cascade may have, and what they said of the records held out."""
+
+    steps: int
+    pairs: bool
+    levels: Sequence[Said]
+    weights: tuple[FloatArray, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class _Inner:
+    """An inner fold: the records that it holds out, in front of those it knows."""
+
+    held: IntArray  # places in the sample
+    seen: IntArray  # places in the part
+    kernel: LandmarkKernel
+    facing: Facing
+
+
+class _HeldOut:
+    """The records that are held out once, and what the levels say of them."""
+
+    def __init__(self, fit: CascadeFit) -> None:
+        self._of = fit
+        part, fits = fit.part, fit.fits
+        most = min(SAMPLE, max(300, _FEATURES // len(part.classes)))
+        order = np.argsort(fit.lifting.keys[part.rows[fits.measured]], kind="stable")
+        chosen = np.sort(order[:most])
+        usable = {fold: len(fits.landmarks(fit.landmarks, part, fold).rows) > 1 for fold in fits}
+        chosen = chosen[[usable[fold] for fold in fits.inner[fits.measured][chosen].tolist()]]
+        self.places = fits.measured[chosen]
+        self.truth = part.labels[self.places]
+        self._folds = fits.inner[self.places]
+        self._decisions = fit.decisions[chosen]
+        fewest = min((int((fits.inner != fold).sum()) for fold in fits), default=0)
+        self.steps = tuple(q for q in STEPS if q <= fewest)
+        self._inner = [self._of_fold(fold) for fold in np.unique(self._folds).tolist()]
+
+    def _of_fold(self, fold: int) -> _Inner:
+        fit, fits = self._of, self._of.fits
+        landmarks, kernel = fits.landmarks(fit.landmarks, fit.part, fold), fit.kernel
+        if landmarks is not fit.landmarks:
+            kernel = fits.kernel(landmarks, fit.part, kernel.transform, fold)
+        seen = np.flatnonzero(fits.inner != fold)
+        records = fit.records(landmarks, kernel, seen, fold)
+        held = np.flatnonzero(self._folds == fold)
+        facing = fit.facing(landmarks, kernel, records, self.places[held], self._decisions[held])
+        return _Inner(held, seen, kernel, facing)
+
+    def _gathered(
+        self, of_fold: Callable[[_Inner], tuple[NDArray[Any], ...]]
+    ) -> list[NDArray[Any]]:
+        """Return arrays of all records held out from those of each inner fold."""
+        parts = [of_fold(inner) for inner in self._inner]
+        held = np.argsort(np.concatenate([inner.held for inner in self._inner]), kind="stable")
+        return [np.concatenate(arrays)[held] for arrays in zip(*parts, strict=True)]
+
+    def _logit(
+        self, features: FloatArray, used: NDArray[np.bool_] | None = None
+    ) -> tuple[FloatArray, FloatArray]:
+        """Return weights, and probabilities by the weights that the other inner folds learn."""
+        learned = np.ones(len(features), dtype=bool) if used is None else used
+        probabilities = np.empty(features.shape[:2])
+        for fold in np.unique(self._folds).tolist():
+            out = self._folds == fold
+            others = learned & ~out
+            weights = fit_logit(features[others], self.truth[others])
+            probabilities[out] = logit(features[out], weights)
+        return fit_logit(features[learned], self.truth[learned]), probabilities
+
+    def plans(self) -> list[_Plan]:
+        """Return all plans: the first stage, more and more of the nearest, each with pairs."""
+        n = len(self.places)
+        w, first = self._logit(self._decisions[:, :, None])
+        levels = [Said(first, np.zeros(n, dtype=np.int64), np.ones(n, dtype=bool))]
+        weights = [w]
+        if self.steps:
+            for inner in self._inner:
+                inner.facing.rank(np.arange(len(inner.held)), self.steps[-1])
+        plans = [_Plan(0, False, tuple(levels), tuple(weights))]
+        for number, q in enumerate(self.steps, start=1):
+            features, alignments = self._gathered(
+                lambda inner, q=q: inner.facing.nearest(np.arange(len(inner.held)), q)  # type: ignore[misc]
+            )
+            w, said = self._logit(features)
+            levels.append(Said(said, alignments, np.ones(n, dtype=bool)))
+            weights.append(w)
+            plans.append(_Plan(number, False, tuple(levels), tuple(weights)))
+        self._pairs = self._confused(first)
+        if not len(self._pairs):
+            return plans
+        machines = [
+            self._machines(inner.facing.records, inner.seen, inner.kernel) for inner in self._inner
+        ]
+        return [*plans, *(self._with_pairs(plan, machines) for plan in plans)]
+
+    def _with_pairs(self, plan: _Plan, machines: Sequence[PairMachines]) -> _Plan:
+        """Return a plan with a level of pairs behind its others."""
+        before = plan.levels[-1]
+        q = self.steps[plan.steps - 1] if plan.steps else 0
+        by_inner = {id(inner): own for inner, own in zip(self._inner, machines, strict=True)}
+
+        def votes(inner: _Inner) -> tuple[NDArray[Any], ...]:
+            own = before.probabilities[inner.held]
+            return inner.facing.votes(
+                np.arange(len(inner.held)), own, by_inner[id(inner)], LIKELIEST, q
+            )
+
+        found, alignments, voting = self._gathered(votes)
+        w, said = self._logit(pair_features(before.probabilities, found), voting)
+        said = np.where(voting[:, None], said, before.probabilities)
+        last = Said(said, np.where(voting, alignments, before.alignments), voting)
+        return _Plan(plan.steps, True, (*plan.levels, last), (*plan.weights, w))
+
+    def _confused(self, first: FloatArray) -> IntArray:
+        """Return the pairs of classes that the first stage confuses, those of most use first."""
+        part = self._of.part
+        sizes = np.bincount(part.labels, minlength=len(part.classes))
+        mass = first.T @ first * len(part.rows) / max(1, len(first))
+        left, chosen, inside = BLOCKS * len(part.rows), [], np.zeros(len(sizes), dtype=bool)
+        pairs = np.array([*combinations(range(len(sizes)), 2)], dtype=np.int64).reshape(-1, 2)
+        low, high = pairs.T
+        use = np.round(mass[low, high] / np.maximum(1, sizes[low] * sizes[high]), 12)
+        fits = (mass[low, high] >= _CONFUSED) & (sizes[low] + sizes[high] <= _MEMBERS)
+        for number in np.argsort(-use, kind="stable").tolist():
+            if not fits[number]:
+                continue
+            a, b = pairs[number]
+            cost = sizes[a] * sizes[b] + sum(sizes[c] ** 2 // 2 for c in (a, b) if not inside[c])
+            if cost <= left:
+                left -= cost
+                inside[[a, b]] = True
+                chosen.append(number)
+        return pairs[sorted(chosen)]
+
+    def _machines(self, records: Records, seen: IntArray, kernel: LandmarkKernel) -> PairMachines:
+        fits = [*self._fitted(records, seen, kernel)]
+        weights = [w for w, _, _ in fits]
+        sizes = [size for _, _, size in fits]
+        return PairMachines(
+            self._pairs,
+            np.concatenate([w[:size] for w, size in zip(weights, sizes, strict=True)]),
+            np.stack([w[size:] for w, size in zip(weights, sizes, strict=True)]),
+            np.array([b for _, b, _ in fits]),
+        )
+
+    def _fitted(
+        self, records: Records, seen: IntArray, kernel: LandmarkKernel
+    ) -> Iterator[tuple[FloatArray, float, int]]:
+        for pair in self._pairs:
+            own = np.flatnonzero(np.isin(records.classes, pair))
+            rows = self._of.machine_rows(kernel, records, seen, own)
+            yield *fit_machine(rows, records.classes[own] == pair[0]), len(own)
+
+    def machines(self, records: Records, seen: IntArray) -> PairMachines:
+        """Return the machines of all records."""
+        return self._machines(records, seen, self._of.kernel)
+
+
+def _chosen(
+    plans: Sequence[_Plan], truth: IntArray, wanted: Wanted, base: int
+) -> tuple[_Plan, float]:
+    """Return the plan and the threshold that keep to what is wanted.
+
+    Of a loss the fewest alignments; the loss is against the best plan with everything asked. Of
+    a number of alignments the plan of the highest accuracy, of equal ones of the smallest log
+    loss, each with the highest threshold that keeps to the number.
+    """
+    tried = [(plan, _Tried.of(plan, truth)) for plan in plans]
+    found = [
+        (plan, threshold, *own.at(threshold)) for plan, own in tried for threshold in THRESHOLDS
+    ]
+    if wanted.alignments is not None:
+        most = wanted.alignments - base
+        kept = [
+            max((f for f in found if f[0] is plan and f[3] <= most), key=lambda f: f[1])
+            for plan in plans
+        ]
+        plan, threshold, *_ = max(kept, key=lambda f: (f[2], -f[4]))
+        return plan, threshold
+    everything = max(right for _, threshold, right, _, _ in found if threshold == THRESHOLDS[-1])
+    least = everything - (wanted.loss or 0.0) * len(truth)
+    plan, threshold, *_ = min(
+        (f for f in found if f[2] >= least - 1e-9), key=lambda f: (round(f[3], 9), f[4])
+    )
+    return plan, threshold
+
+
+@dataclass(frozen=True, eq=False)
+class _Tried:
+    """What each level of a plan says of each record, of shape (n_levels, n)."""
+
+    top: FloatArray
+    right: NDArray[np.bool_]
+    losses: FloatArray
+    alignments: IntArray
+    reached: NDArray[np.bool_]
+
+    @classmethod
+    def of(cls, plan: _Plan, truth: IntArray) -> "_Tried":
+        n = np.arange(len(truth))
+        said = [level.probabilities for level in plan.levels]
+        return cls(
+            np.array([p.max(axis=1) for p in said]),
+            np.array([p.argmax(axis=1) == truth for p in said]),
+            np.array([-np.log(np.maximum(p[n, truth], SMALLEST)) for p in said]),
+            np.array([level.alignments for level in plan.levels]),
+            np.array([level.reached for level in plan.levels]),
+        )
+
+    def at(self, threshold: float) -> tuple[int, float, float]:
+        """Return the records right, mean alignments, and the log loss at a threshold."""
+        level, n = np.zeros(self.top.shape[1], dtype=np.int64), np.arange(self.top.shape[1])
+        for number in range(1, len(self.top)):
+            up = (self.top[level, n] < threshold) & self.reached[number]
+            level[up] = number
+        return (
+            int(self.right[level, n].sum()),
+            float(self.alignments[level, n].mean()) if len(n) else 0.0,
+            round(float(self.losses[level, n].mean()), 9) if len(n) else 0.0,
+        )
+
+
+def described(cascade: Cascade) -> str:
+    """Return what a cascade is, in a few words."""
+    parts = [f"{STAGES[1]} {', '.join(map(str, cascade.steps))}"] if cascade.steps else []
+    if cascade.machines is not None:
+        parts.append(f"{STAGES[2]} of {cascade.likeliest}")
+    parts = parts if cascade.threshold > 0 else []
+    return ", ".join([*parts, f"threshold {cascade.threshold:.4g}"]) if parts else "first stage"

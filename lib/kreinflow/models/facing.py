@@ -223,7 +223,7 @@ class Facing:
                 votes[rows, machines.pairs[pair, 0]] += vote
                 votes[rows, machines.pairs[pair, 1]] -= vote
         near = self._order[places, :q]
-        twice = (asked[:, :, None] == near[:, None, :]).any(axis=2)
+        twice = np.isin(_keys(asked, len(records)), _keys(near, len(records)))
         fresh = self._fresh(near).sum(axis=1) + (self._fresh(asked) & ~twice).sum(axis=1)
         return votes, np.asarray(fresh), np.asarray(voting)
 
@@ -264,3 +264,9 @@ class Facing:
     def _fresh(self, records: IntArray) -> NDArray[np.bool_]:
         """Return which records are not aligned as landmarks."""
         return np.asarray((records >= 0) & ~self._is_landmark[records])
+
+
+def _keys(records: IntArray, n_records: int) -> IntArray:
+    """Return numbers that tell the pairs of rows and records apart, of each row's records."""
+    keys = np.arange(len(records))[:, None] * n_records + records
+    return np.asarray(np.where(records >= 0, keys, -1))

@@ -144,6 +144,32 @@ class Lifting:
             for view in self.names
         }
 
+    def lift_of(
+        self, kernel: LandmarkKernel, seen: IntArray, widths: Widths, places: IntArray
+    ) -> Lift:
+        """Return the lift of a fit whose points are some of the records that it knows.
+
+        Parameters
+        ----------
+        kernel, seen, widths
+            See :meth:`on`.
+        places : ndarray of int
+            Those of the points in the training part.
+        """
+        units = self.units(kernel, np.intersect1d(self._drawn(_MEASURED), seen))
+        rates = {
+            view: 1.0 / (widths[view] * unit)
+            for view, unit in units.items()
+            if np.isfinite(widths[view])
+        }
+        return Lift(
+            form=self.form,
+            rates=rates,
+            words=self.words,
+            scores=np.asarray(kernel.C[places]).astype(np.float32),
+            objects=self._viewed(places),
+        )
+
     def on(self, kernel: LandmarkKernel, seen: IntArray, widths: Widths) -> Lifted:
         """Return the lift for a fit that knows some of the records.
 
@@ -158,19 +184,8 @@ class Lifting:
         """
         known = np.isin(self.inducing, seen)
         places = self.inducing[known]
-        units = self.units(kernel, np.intersect1d(self._drawn(_MEASURED), seen))
-        rates = {
-            view: 1.0 / (widths[view] * unit)
-            for view, unit in units.items()
-            if np.isfinite(widths[view])
-        }
-        lift = Lift(
-            form=self.form,
-            rates=rates,
-            words=self.words,
-            scores=np.asarray(kernel.C[places]).astype(np.float32),
-            objects=self._viewed(places),
-        )
+        lift = self.lift_of(kernel, seen, widths, places)
+        rates = lift.rates
 
         def columns(asked: IntArray) -> FloatArray:
             def rows(some: slice) -> FloatArray:

@@ -5,7 +5,7 @@ Nothing here looks at a record outside the training part of the fold.
 
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from itertools import compress
 from typing import Any
@@ -18,13 +18,16 @@ from kreinflow.krein.correction import CorrectedFactor
 from kreinflow.krein.landmark_kernel import LandmarkKernel, Landmarks, TrainingPart, landmark_kernel
 from kreinflow.learners.learner import NOTES, Choice, Fitted, Learner, Problem
 from kreinflow.learners.registry import factored, make_learner
+from kreinflow.models.asked import AskedScores
+from kreinflow.models.cascading import CascadeFit, FittedCascade, Wanted, described
 from kreinflow.models.choice import packed
 from kreinflow.models.classifier import LandmarkClassifier
 from kreinflow.models.inner_folds import InnerFits, LiftedFits, choose, whole_groups
-from kreinflow.models.lifting import Lifting, positive_factor
+from kreinflow.models.lifting import Lifting, TriedWidths, positive_factor
 from kreinflow.models.reject_threshold import RejectRule
+from kreinflow.numerics import FloatArray
 from kreinflow.sequences.files import first_few
-from kreinflow.views.lift import Lift
+from kreinflow.views.lift import SCORES, Lift
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,6 +53,10 @@ class Training:
         For the learners that draw.
     liftings : callable, optional
         Returns the lifting of a recipe that has one.
+    asked : AskedScores, optional
+        Scores of the distinct rows of the data set with each other, for recipes with a cascade.
+    evidence : ScoreTransform, optional
+        What a cascade weighs the nearest records by; that of the recipe if it is left out.
     """
 
     landmarks: Landmarks
@@ -58,6 +65,8 @@ class Training:
     reject: RejectRule
     seed: int
     liftings: Callable[[Mapping[str, Any]], Lifting] | None = None
+    asked: AskedScores | None = None
+    evidence: ScoreTransform | None = None
 
     def train(
         self,
@@ -109,10 +118,21 @@ class Training:
             reject_threshold=self.reject.threshold(probabilities, truth),
             about={"recipe": dict(recipe), "learner": dict(settings), "reject": self.reject.stated},
         )
+        needs_self_score = landmarks.kind == "sequences" and kernel.transform.name != "raw"
+        m, known = len(landmarks.rows), ""
+        alignments: float = m + int(needs_self_score)
+        cascade, pairs = None, 0
+        if recipe.get("cascade") is not None:
+            with named(f"recipe {recipe['name']!r}"):
+                fitted_cascade = self._cascade(recipe, kernel, lifted, decisions)
+            cascade, pairs = fitted_cascade.cascade, fitted_cascade.aligned
+            classifier = replace(classifier, cascade=cascade)
+            probabilities = fitted_cascade.probabilities
+            alignments += fitted_cascade.alignments
+            inside = np.isin(self.fits.measured, fitted_cascade.places)
+            known, truth = "" if inside.all() else packed(inside), truth[inside]
         right = probabilities.argmax(axis=1) == truth
         likely = np.clip(probabilities[np.arange(len(truth)), truth], 1e-15, 1.0)
-        needs_self_score = landmarks.kind == "sequences" and kernel.transform.name != "raw"
-        m = len(landmarks.rows)
         figures = {
             "landmarks": m,
             "rank": _rank(problem, learner, lifted),
@@ -120,13 +140,16 @@ class Training:
             "hyper_parameters": shown(choice if lifted is None else {**choice, **lifted.widths}),
             "views": "" if lifted is None else shown(lifted.worth),
             "groups_held_out": whole_groups(self.part.groups, self.fits.inner),
-            "temperature": classifier.temperature,
-            "reject_threshold": classifier.reject_threshold,
+            "temperature": (cascade or classifier).temperature,
+            "reject_threshold": (cascade or classifier).reject_threshold,
             "inner_accuracy": float(np.mean(right)),
             "inner_log_loss": float(-np.log(likely).mean()),
-            "alignments_per_query": m + int(needs_self_score),
+            "alignments_per_query": alignments,
             "inner_records": len(right),
             "inner_right": packed(right),
+            "inner_known": known,
+            "cascade": "" if cascade is None else described(cascade),
+            "cascade_pairs": pairs,
         }
         return Trained(classifier, figures)
 
@@ -153,7 +176,35 @@ class Training:
         problem = self._whole(made, lifted.kernel, lifted.landmarks)
         fits = LiftedFits(self.fits, self.landmarks, kernel, lifting, tried)
         named_widths = {f"width_{view}": width for view, width in widths.items()}
-        return problem, fits, _Lifted(lifted.lift, named_widths, tried.worth())
+        return problem, fits, _Lifted(lifted.lift, named_widths, tried.worth(), lifting, tried)
+
+    def _cascade(
+        self,
+        recipe: Mapping[str, Any],
+        kernel: LandmarkKernel,
+        lifted: "_Lifted | None",
+        decisions: FloatArray,
+    ) -> FittedCascade:
+        """Learn the cascade above a first stage."""
+        assert self.liftings is not None, "a cascade, and nobody to make its index"
+        assert self.asked is not None, "a cascade, and nobody to ask"
+        if lifted is None:  # the nearest by their transformed scores
+            settings = {"kernel": "gaussian", "width": 1.0, "inducing": 1}
+            lifting = self.liftings({**recipe, "views": {}, "lift": settings})
+        else:
+            lifting = lifted.lifting
+        fit = CascadeFit(
+            part=self.part,
+            landmarks=self.landmarks,
+            kernel=kernel,
+            fits=self.fits,
+            lifting=lifting,
+            widths=lambda fold: {SCORES: 1.0} if lifted is None else lifted.tried.best(fold),
+            decisions=decisions,
+            evidence=self.evidence or kernel.transform,
+            asked=self.asked,
+        )
+        return fit.fit(Wanted.of(recipe["cascade"]), self.reject)
 
     def _whole(
         self, embed: Callable[[], CorrectedFactor], kernel: LandmarkKernel, landmarks: Landmarks
@@ -208,6 +259,8 @@ class _Lifted:
     lift: Lift
     widths: Mapping[str, float]
     worth: Mapping[str, float]
+    lifting: Lifting
+    tried: TriedWidths
 
 
 def said(fitted: Fitted, share: float, classes: Sequence[str]) -> dict[str, Any]:
