@@ -48,6 +48,8 @@ WORDS = {"protein": [1, 2, 3], "nucleotide": [1, 2, 3, 4]}
 K = 3
 HOMOLOGY = ("remote", "duplicates")
 """Kinds that are also tried with folds between which no sequences are alike."""
+BITS = ("inner_right", "inner_known")
+"""Figures that look like numbers."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -150,7 +152,7 @@ def figures_of_kinds(
                     rows = [row for fold in folds for row in figures_of(fold)]
                 made = pd.DataFrame(rows).assign(n=len(dataset.ids), classes=len(dataset.classes))
                 made.to_csv(path, sep="\t", index=False)
-            yield name, pd.read_csv(path, sep="\t", dtype={"inner_right": str})
+            yield name, pd.read_csv(path, sep="\t", dtype=dict.fromkeys(BITS, str))
 
 
 @dataclass(frozen=True, eq=False)

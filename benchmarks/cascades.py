@@ -86,13 +86,16 @@ def figures_of_cascades(fold: Fold, molecule: str) -> Rows:
     of_stages = replace(fold, config=lifted(molecule, budgets, fold.config["inner_folds"]))
     recipes = {recipe["name"]: recipe for recipe in of_stages.config["recipes"]}
     tables = of_stages.tables()
+    stages: dict[int, dict[str, Any]] = {}  # small shares have one landmark of each class
     for name, table in tables.items():
-        yield {"kind": "stage", "method": name, **one_stage(of_stages, recipes[name], table)}
+        if len(table) not in stages:
+            stages[len(table)] = one_stage(of_stages, recipes[name], table)
+        yield {"kind": "stage", "method": name, **stages[len(table)]}
     tried: list[int] = []
     for share in FIRST:
         name = f"{share:.3g}"
         table = tables[name]
-        if len(table) in tried:  # one of each class both times
+        if len(table) in tried:
             continue
         tried.append(len(table))
         stated = {what: part * n for what, part in STATED.items() if len(table) + 2 < part * n}
