@@ -14,8 +14,9 @@ import numpy as np
 import pandas as pd
 
 from aligned_folds import WORDS, Fold, Levels, configuration
+from inducing import Placed
 from kreinflow.competitors.run import quality
-from kreinflow.krein.landmark_kernel import Landmarks
+from kreinflow.krein.landmark_kernel import Landmarks, landmark_kernel
 from kreinflow.models.choice import choose_recipe
 from kreinflow.models.run import Run, predict_fold
 from kreinflow.models.training import Trained
@@ -65,9 +66,14 @@ def fitted(
     run = fold.run(table)
     landmarks = run.landmarks(table)
     training = fold.training(run, landmarks)
+    kernel = landmark_kernel(landmarks, training.part, fold.transforms[recipe["transform"]])
+    assert training.liftings is not None
+    lifting = training.liftings(recipe)
+    known = lifting.tried(kernel, landmarks, training.fits.inner)  # once for all
+    liftings = Placed.of(lifting, lifting.inducing, known).always
     for cascade in wanted:
         # Each asks anew, so that each says what it costs alone.
-        own = replace(training, asked=fold.asked())
+        own = replace(training, asked=fold.asked(), liftings=liftings)
         ((_, trained),) = fold.trained(own, [{**recipe, "cascade": cascade}])
         yield trained, Levels.of(fold, run, landmarks, trained.classifier)
 
