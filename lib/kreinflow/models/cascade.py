@@ -7,10 +7,10 @@ probability of an object is below a threshold, it goes up the levels of a cascad
 * ``nearest``, a level for each number q of steps: the q records that are nearest to the object in
   the space of the first stage are aligned with it, and
 
-  .. math:: p_c = softmax_c(w_1 f_c(x) + w_2\, e_c(x) + w_3\, n_c(x) / q)
+  .. math:: p_c = softmax_c(w_1 f_c(x) + w_2\, e_c(x) + w_3\, \bar e_c(x) + w_4\, n_c(x) / q)
 
-  with the evidence :math:`e_c` of the best record of class c among them, log(1 - ln E), and their
-  number :math:`n_c`;
+  with the evidence :math:`e_c` of the best record of class c among them, log(1 - ln E), the mean
+  evidence of its :math:`n_c` records among them, and their share;
 * ``pairs``: the object is aligned with all members of its likeliest classes that some machine of
   :mod:`kreinflow.models.pair_machines` tells apart, and
 

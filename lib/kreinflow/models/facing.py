@@ -14,7 +14,7 @@ from kreinflow.numerics import FloatArray, IntArray
 from kreinflow.views.lift import Lift
 from kreinflow.views.objects import Viewed
 
-NEAREST_WEIGHTS, PAIR_WEIGHTS = 3, 2
+NEAREST_WEIGHTS, PAIR_WEIGHTS = 4, 2
 """Features of :func:`nearest_features` and of :func:`pair_features`."""
 
 SMALLEST = 1e-12
@@ -75,7 +75,10 @@ class Seen:
 
 
 def nearest_features(decisions: FloatArray, classes: IntArray, evidence: FloatArray) -> FloatArray:
-    """Return what a nearest level looks at, of shape (n, n_classes, 3).
+    """Return what a nearest level looks at, of shape (n, n_classes, 4).
+
+    Of each class: the decision of the first stage, the evidence of its best record among those
+    asked, the mean evidence of its records, and their share of those asked.
 
     Parameters
     ----------
@@ -86,15 +89,16 @@ def nearest_features(decisions: FloatArray, classes: IntArray, evidence: FloatAr
     evidence : ndarray of shape (n, q)
     """
     n, k = decisions.shape
-    best, count = np.zeros((n, k)), np.zeros((n, k))
+    best, total, count = (np.zeros((n, k)) for _ in range(3))
     every = np.arange(n)
     for of_record, said in zip(classes.T, evidence.T, strict=True):
         asked = of_record >= 0
         place = every[asked], of_record[asked]
         best[place] = np.maximum(best[place], said[asked])
+        total[place] += said[asked]
         count[place] += 1.0
-    count /= np.maximum(1, (classes >= 0).sum(axis=1))[:, None]
-    return np.stack([decisions, best, count], axis=2)
+    share = count / np.maximum(1, (classes >= 0).sum(axis=1))[:, None]
+    return np.stack([decisions, best, total / np.maximum(1.0, count), share], axis=2)
 
 
 def pair_features(probabilities: FloatArray, votes: FloatArray) -> FloatArray:
@@ -154,7 +158,7 @@ class Facing:
 
         Returns
         -------
-        ndarray of shape (k, n_classes, 3)
+        ndarray of shape (k, n_classes, 4)
             See :func:`nearest_features`.
         ndarray of shape (k,)
             Alignments so far beyond the landmarks.
