@@ -36,10 +36,20 @@ def left_over(monkeypatch):
     return pairs
 
 
+class Batches(list):
+    """All batches, and those of 16 bits."""
+
+    def __init__(self):
+        self.wide = []
+
+
 @pytest.fixture
 def handed_out(monkeypatch):
-    """Note what the compiled loop aligns: (lanes, members, landmarks) of each batch."""
-    noted = []
+    """Note what the compiled loop aligns: (lanes, members, landmarks) of each batch.
+
+    Batches of 16 bits are in ``wide`` as well.
+    """
+    noted = Batches()
     real = lanes.align_batches
 
     def align(*arguments):
@@ -49,6 +59,8 @@ def handed_out(monkeypatch):
         for batch in range(*arguments[11:13]):
             own = members[slice(*ranges[batch])]
             noted.append((int(kernel[2]), own, landmarks[slice(*landmark_ranges[batch])]))
+            if kernel[3] == 16:
+                noted.wide.append(noted[-1][1:])
         return real(*arguments)
 
     monkeypatch.setattr(lanes, "align_batches", align)
@@ -71,7 +83,7 @@ def test_all_pairs_of_a_large_rectangle_lie_in_lanes_once(left_over, handed_out)
         assert len(pairs) == len(set(pairs)) == 400 * 100
         for width, own, _ in handed_out:
             lengths = packed.lengths[own]
-            assert own.size <= width == lanes_here()
+            assert width == lanes_here() if own.size > lanes_here() // 2 else own.size <= width
             assert (np.diff(lengths) <= 0).all()
             assert lengths[0] - lengths[-1] <= 10  # sorted before they were cut
         handed_out.clear()
@@ -127,10 +139,65 @@ def test_pairs_beyond_8_bits_get_batches_of_16(left_over, handed_out):
     packed = pack([*relatives, *drawn(rng, AMINO_ACIDS, 300, 280, 300)])
     found = batches.align_in_batches(packed, numbers(0, 380), numbers(0, 20), scheme_of(), 2)
     assert left_over() == set()
-    narrow = [(own, landmarks) for width, own, landmarks in handed_out if width < lanes_here()]
-    again = {pair for own, landmarks in narrow for pair in itertools.product(own, landmarks)}
+    wide = handed_out.wide
+    again = {pair for own, landmarks in wide for pair in itertools.product(own, landmarks)}
     assert again == {tuple(pair) for pair in np.argwhere(found > 240).tolist()}
     assert len(again) >= 80 * 20
+
+
+def test_relatives_are_foreseen_where_a_mask_asks_for_them(left_over, handed_out):
+    rng = np.random.default_rng(60)
+    parents = rng.choice(AMINO_ACIDS, (2, 300))
+    family = np.arange(400) % 2
+    sequences = [
+        np.where(rng.random(300) < 0.2, rng.choice(AMINO_ACIDS, 300), parents[of]).tobytes()
+        for of in family
+    ]
+    packed, rows, columns = pack(sequences), numbers(0, 200), numbers(200, 400)
+    whole = engine.align_rectangle(packed, rows, columns, scheme_of(), 1, np.ones((200, 200), bool))
+    left_over()
+    same = family[:200, None] == family[200:]
+    for among, most in ((same, 1.3), (~same, 1.02)):  # times that a pair is aligned
+        handed_out.clear()
+        handed_out.wide.clear()
+        mask = among & (rng.random(same.shape) < 0.5)
+        found = batches.align_in_batches(packed, rows, columns, scheme_of(), 2, mask)
+        assert np.array_equal(found, np.where(mask, whole, NOT_ALIGNED))
+        assert len(left_over()) <= 0.1 * np.count_nonzero(mask)
+        tried = sum(own.size * landmarks.size for _, own, landmarks in handed_out)
+        assert tried <= most * np.count_nonzero(mask)
+        wide = sum(own.size * landmarks.size for own, landmarks in handed_out.wide)
+        assert wide >= 0.9 * np.count_nonzero(mask) if among is same else not wide
+
+
+def test_a_batch_that_fills_half_of_the_lanes_takes_half(left_over, handed_out):
+    if (width := lanes_here()) == 16:
+        pytest.skip("there are no fewer lanes")
+    rng = np.random.default_rng(61)
+    packed = pack(drawn(rng, AMINO_ACIDS, 400, 190, 200))
+    # A whole batch for each, and one that half of the lanes hold.
+    mask = (numbers(0, 200)[:, None] - numbers(0, 200)) % 200 < width + width // 2 - 4
+    rows, columns = numbers(0, 200), numbers(200, 400)
+    for sides, wanted in (((rows, columns), mask), ((columns, rows), mask.T)):
+        handed_out.clear()
+        batches.align_in_batches(packed, *sides, scheme_of(), 1, wanted)
+        for lanes_of, own, _ in handed_out:
+            assert lanes_of == (width if own.size > width // 2 else width // 2)
+        assert {lanes_of for lanes_of, _, _ in handed_out} == {width, width // 2}
+
+
+def test_the_side_that_fills_its_batches_lies_in_lanes(left_over, handed_out):
+    rng, width = np.random.default_rng(62), lanes_here()
+    packed = pack(drawn(rng, AMINO_ACIDS, 100 + 3 * width, 190, 200))
+    rows, columns = numbers(0, 100), numbers(100, 100 + 3 * width)
+    mask = np.zeros((100, 3 * width), dtype=bool)
+    for row in range(100):
+        mask[row, rng.permutation(3 * width)[:width]] = True
+    for sides, wanted in (((rows, columns), mask), ((columns, rows), mask.T)):
+        handed_out.clear()
+        batches.align_in_batches(packed, *sides, scheme_of(), 1, wanted)
+        assert {own.size for _, own, _ in handed_out} == {width}
+        assert {int(k) for _, _, landmarks in handed_out for k in landmarks} == set(range(100))
 
 
 def test_schemes_that_the_kernel_cannot_take_are_parasails(monkeypatch):

@@ -6,6 +6,7 @@ What would leave most lanes empty, and what no lane can hold, is left to parasai
 """
 
 import itertools
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -39,6 +40,9 @@ _COLUMN_STEPS, _RESIDUE_STEPS = 10.0, 0.05
 """Of parasail for each column of a pair, and for each letter of the landmark in it, in steps of 64
 bytes. Steps of half the bytes take two thirds of the time."""
 
+_OF_HALF = 2 / 3
+"""Of a step that half the lanes take. They align batches that do not fill more."""
+
 _OF_WIDE = 4.0
 """Times that a pair takes by parasail whose score needs 16 bits: it tries 8 before."""
 
@@ -47,6 +51,12 @@ _FEWEST_STEPS = 1_000_000.0
 
 _LEAST_STEPS = 1_000_000
 """Of a piece of work, 1 or 2 ms: short against any run, long against what it costs to hand out."""
+
+_SAMPLED = 1 / 8
+"""Of the landmarks are aligned first, to see which members have relatives."""
+
+_GOLDEN = (5**0.5 - 1) / 2
+"""Its multiples are spread evenly between whole numbers, and have no period as classes may have."""
 
 _PENDING, _OVERFLOWED = -1, -2  # no local alignment scores below 0
 
@@ -106,6 +116,17 @@ class _Batches:
     landmarks: IntArray
     landmark_ranges: IntArray
 
+    def some(self, which: NDArray[np.bool_]) -> "_Batches":
+        """Return the batches that are marked."""
+        sizes = np.diff(self.member_ranges).ravel()
+        members = self.members[np.repeat(which, sizes)]
+        ranges = self.landmark_ranges[which]
+        return _Batches(members, _ranges(sizes[which]), self.landmarks, ranges)
+
+
+_Some = NDArray[np.bool_]
+_LayOut = Callable[[_Rectangle, int, int, _Some], _Batches]
+
 
 def working_bytes(lengths: IntArray) -> int:
     """Return the bytes at most of a thread that aligns sequences of these lengths.
@@ -161,8 +182,10 @@ def align_in_batches(
     Notes
     -----
     A batch costs a step for each column of its longest member and each letter of its landmarks,
-    whatever lanes are empty. So the cheaper side of the rectangle lies in the lanes, and the
-    longest members of a batch go to parasail where that saves more than it costs.
+    whatever lanes are empty. So the cheaper side of the rectangle lies in the lanes, batches that
+    fill half of them take half as many, and the longest members of a batch go to parasail where
+    that saves more than it costs. With a mask some landmarks go first: members whose scores with
+    most of them need 16 bits are relatives, and are not tried in 8 with the others.
 
     References
     ----------
@@ -186,20 +209,51 @@ def align_in_batches(
     first = aligners[0].kernel
     rectangle = _cheaper_side(sequences, rows, columns, scores, mask is None, first)
     left = {_PENDING: scores.size if mask is None else np.count_nonzero(mask), _OVERFLOWED: 0}
-    stages = zip((_PENDING, *left), (aligners[0], *aligners), strict=False)
-    for stage, (state, aligner) in enumerate(stages):
+    everyone = rectangle.possible
+    sample = everyone & (np.arange(everyone.size) * _GOLDEN % 1 < _SAMPLED)
+
+    def align(state: int, number: int, lay_out: _LayOut, among: _Some) -> None:
         if not left[state]:  # to look for them takes time on one thread
-            continue
-        lay_out = _batches_anew if stage else _shared_batches
-        batches = lay_out(rectangle, state, aligner.kernel.lanes)
-        scored, overflowed = _align(aligner, rectangle, batches, threads)
-        left[state] -= scored + overflowed
-        left[_OVERFLOWED] += overflowed
+            return
+        of_kernel = aligners[number].kernel.lanes
+        batches = lay_out(rectangle, state, of_kernel, among)
+        sizes = np.diff(batches.member_ranges).ravel()
+        few = (sizes <= of_kernel // 2) & (lanes > FEWEST_LANES)
+        for half, part in ((False, ~few), (True, few)):
+            if part.any():
+                made = _aligners(sequences, scheme, lanes // 2) if half else aligners
+                scored, overflowed = _align(made[number], rectangle, batches.some(part), threads)
+                left[state] -= scored + overflowed
+                left[_OVERFLOWED] += overflowed
+
+    for among in (everyone,) if mask is None else (sample, everyone):
+        for lay_out in (_shared_batches, _batches_anew):
+            align(_PENDING, 0, lay_out, among)
+        if among is sample and left[_OVERFLOWED] and len(aligners) > 1:
+            foreseen = _foresee(rectangle, sample)
+            left[_PENDING] -= foreseen
+            left[_OVERFLOWED] += foreseen
+    for number in range(1, len(aligners)):
+        align(_OVERFLOWED, number, _batches_anew, everyone)
     if any(left.values()):
         rest = (scores == _PENDING) | (scores == _OVERFLOWED)
         found = engine.align_rectangle(sequences, rows, columns, scheme, threads, rest)
         scores[rest] = found[rest]
     return scores
+
+
+def _foresee(rectangle: _Rectangle, sample: NDArray[np.bool_]) -> int:
+    """Mark pairs as overflowed whose member did so with most of a sample of landmarks; count them.
+
+    Relatives score beyond 8 bits. A pair is aligned in 8 bits for nothing, or in 16, which takes
+    twice the time, so half is where they cost the same.
+    """
+    seen = rectangle.scores[:, sample]
+    beyond = np.count_nonzero(seen == _OVERFLOWED, axis=1)
+    likely = 2 * beyond > beyond + np.count_nonzero(seen >= 0, axis=1)
+    marked = (rectangle.scores == _PENDING) & likely[:, None]
+    rectangle.scores[marked] = _OVERFLOWED
+    return int(np.count_nonzero(marked))
 
 
 def _steps_of_parasail(
@@ -219,7 +273,10 @@ def _cheaper_side(
     whole: bool,
     kernel: Kernel,
 ) -> _Rectangle:
-    """Return the rectangle with the side in the lanes that costs less, if all pairs are wanted."""
+    """Return the rectangle with the side in the lanes that costs less.
+
+    Of a rectangle that is not whole each landmark is taken to have batches of its own.
+    """
     flat, width = scores.reshape(-1), columns.size
     rows, columns = rows.astype(np.int64), columns.astype(np.int64)
     ways = [
@@ -228,6 +285,9 @@ def _cheaper_side(
     ]
     costs = []
     for way in ways:
+        if not whole:
+            costs.append(_cost_anew(way, kernel.lanes))
+            continue
         starts = np.arange(0, way.order.size, kernel.lanes)
         ranges = np.stack([starts, np.minimum(starts + kernel.lanes, way.order.size)], axis=1)
         everyone = np.flatnonzero(way.possible)
@@ -237,7 +297,16 @@ def _cheaper_side(
     return ways[int(np.argmin(costs))]
 
 
-def _shared_batches(rectangle: _Rectangle, state: int, lanes: int) -> _Batches:
+def _cost_anew(rectangle: _Rectangle, lanes: int) -> float:
+    """Return the steps of batches for each landmark, for a member of mean length."""
+    lengths, wanted = rectangle.sequences.lengths, rectangle.scores == _PENDING
+    full, rest = np.divmod(np.count_nonzero(wanted, axis=0), lanes)
+    passes = full + np.where(rest > lanes // 2, 1, _OF_HALF * (rest > 0))
+    of_members = lengths[rectangle.members] @ np.count_nonzero(wanted, axis=1)
+    return float(passes @ (lengths[rectangle.landmarks] + _PROFILE_STEPS) * of_members)
+
+
+def _shared_batches(rectangle: _Rectangle, state: int, lanes: int, among: _Some) -> _Batches:
     """Return batches for many landmarks at once, of those whose scores with most are wanted.
 
     A landmark for which a share w of the members is wanted costs its length here. Batches of its
@@ -248,7 +317,7 @@ def _shared_batches(rectangle: _Rectangle, state: int, lanes: int) -> _Batches:
     ends = np.minimum(starts + lanes, order.size)
     letters = rectangle.sequences.lengths[rectangle.landmarks]
     share = letters / (letters + _PROFILE_STEPS)
-    shared = np.tile(rectangle.possible, (starts.size, 1))
+    shared = np.tile(among, (starts.size, 1))
     if not rectangle.whole:
         wanted = rectangle.scores == state
         for batch, (start, end) in enumerate(zip(starts, ends, strict=True)):
@@ -259,10 +328,10 @@ def _shared_batches(rectangle: _Rectangle, state: int, lanes: int) -> _Batches:
     return _Batches(order, np.stack([starts, ends], axis=1), landmarks, _ranges(shared.sum(axis=1)))
 
 
-def _batches_anew(rectangle: _Rectangle, state: int, lanes: int) -> _Batches:
+def _batches_anew(rectangle: _Rectangle, state: int, lanes: int, among: _Some) -> _Batches:
     """Return batches for each landmark, of the members whose scores are in this state."""
     order = rectangle.order
-    asked = (rectangle.scores == state) & rectangle.possible
+    asked = (rectangle.scores == state) & among
     landmarks, ranks = map(np.ascontiguousarray, np.nonzero(asked[order].T))
     first = np.flatnonzero(np.diff(landmarks, prepend=-1))  # of each landmark
     sizes = np.diff(first, append=landmarks.size)

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kreinflow.numerics import PRODUCT_ROWS, FloatArray, IntArray
+from kreinflow.views.nearest import Given, Search
 from kreinflow.views.objects import Features, Points, Viewed, cut, joined
 from kreinflow.views.words import Words
 
@@ -121,18 +122,6 @@ class Lift:
 
         return by_rows(len(U), len(self), rows)
 
-    def nearest(self, U: FloatArray, objects: Viewed | None, q: int) -> IntArray:
-        """Return the places of the q nearest points of each object, the nearest first."""
-        total = np.zeros((len(U), len(self)))
-        for view, rate in self.rates.items():
-            X = (
-                np.asarray(U.astype(np.float32), dtype=np.float64)
-                if view == SCORES
-                else objects.features(view, self.words)  # type: ignore[union-attr]
-            )
-            total += rate * self._points[view].squared_distances(X)
-        return np.argsort(total, axis=1, kind="stable")[:, :q]
-
     def part(self, view: str, U: FloatArray, objects: Viewed | None) -> FloatArray:
         """Return what one view says: squared distances from the inducing points, or products."""
         if view == SCORES:
@@ -142,6 +131,45 @@ class Lift:
         else:
             raise TypeError(f"the view {view} needs what the objects are, not their scores alone")
         return compared(self.form, given, self._points[view])
+
+    def nearest(self, U: FloatArray, objects: Viewed | None, q: int) -> IntArray:
+        r"""Return the places of the q inducing points that are nearest to each object.
+
+        By the squared distance :math:`\sum_v r_v \|x_v - y_v\|^2`, of either form, the nearest
+        first. Of points at the same distance the lower place comes first.
+
+        Parameters
+        ----------
+        U : ndarray of shape (n, n_landmarks)
+            Their transformed scores with the landmarks.
+        objects : Viewed or None
+            What the views see of them; None if there is no view but the scores.
+        q : int
+            At least 1.
+
+        Returns
+        -------
+        ndarray of shape (n, min(q, p))
+
+        See Also
+        --------
+        kreinflow.views.nearest.Search : How they are found.
+        """
+        return self._search.nearest(self._given(U.astype(np.float32), objects), q)
+
+    @cached_property
+    def _search(self) -> Search:
+        return Search(self.rates, self._given(self.scores, self.objects), self.words)
+
+    def _given(self, scores: NDArray[np.float32], objects: Viewed | None) -> Given:
+        """Return objects as the search for the nearest takes them."""
+        dense: dict[str, NDArray[Any]] = {SCORES: scores} if SCORES in self.rates else {}
+        own = objects or Viewed()
+        if "vectors" in self.rates:
+            dense["vectors"] = np.asarray(own.features("vectors", None))
+        if "words" in self.rates and own.sequences is None:
+            raise TypeError("the objects have nothing that the view words is made of")
+        return Given(dense, own.sequences if "words" in self.rates else None)
 
     def to_parts(self, whole: bool = False) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         """Return a JSON header and arrays that :meth:`from_parts` reads.

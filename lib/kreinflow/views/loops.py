@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kreinflow.compiled import compiled
+from kreinflow.numerics import FloatArray
 
 
 @compiled
@@ -45,7 +46,9 @@ def shares_of_words(
             begin, n_words = end, starts[row + 1] - starts[row] - k + 1
             word = 0
             for place in range(starts[row], starts[row + 1]):
-                word = (word * n_letters + codes[place]) % size
+                word = word * n_letters + codes[place]
+                if place - starts[row] >= k:  # not a remainder: to divide takes ten times as long
+                    word -= codes[place - k] * size
                 if place - starts[row] + 1 >= k:
                     if table[word] == 0:
                         indices[end] = word
@@ -87,3 +90,100 @@ def add_products(
             word, value = indices[at], values[at]
             for place in range(other_indptr[word], other_indptr[word + 1]):
                 sums[other_indices[place]] += value * other_values[place]
+
+
+@compiled
+def add_distances(
+    x: FloatArray,
+    points: NDArray[np.floating],
+    places: NDArray[np.int64],
+    rate: float,
+    out: FloatArray,
+) -> None:
+    """Add squared distances, times a rate, of x and the points at some places.
+
+    Parameters
+    ----------
+    x : ndarray of shape (k,)
+    points : ndarray of shape (p, k)
+    places : ndarray of shape (n,)
+    rate : float
+    out : ndarray of shape (n,)
+    """
+    for at in range(len(places)):
+        point = points[places[at]]
+        total = 0.0
+        for feature in range(len(x)):
+            difference = x[feature] - np.float64(point[feature])
+            total += difference * difference
+        out[at] += rate * total
+
+
+@compiled
+def _count(
+    codes: NDArray[np.uint8], k: int, n_letters: int, counts: NDArray[np.int64], counted: int
+) -> None:
+    """Add 1 for each word of k letters to its count, or set the counts to 0."""
+    size, word = n_letters**k, 0
+    for place in range(len(codes)):
+        word = word * n_letters + codes[place]
+        if place >= k:
+            word -= codes[place - k] * size
+        if place + 1 >= k:
+            counts[word] = (counts[word] + 1) * counted
+
+
+@compiled
+def add_word_distances(
+    x: NDArray[np.uint8],
+    codes: NDArray[np.uint8],
+    ends: NDArray[np.int64],
+    lengths: NDArray[np.int64],
+    n_letters: int,
+    places: NDArray[np.int64],
+    rate: float,
+    out: FloatArray,
+) -> None:
+    """Add squared distances, times a rate, of the words of x and of the sequences at some places.
+
+    Words that x lacks are not counted, so it takes less than the features of a sequence.
+
+    Parameters
+    ----------
+    x : ndarray of shape (n_residues_of_x,)
+        Of its letters, 0 to ``n_letters - 1``.
+    codes : ndarray of shape (n_residues,)
+        Of the letters of all sequences, one after another.
+    ends : ndarray of shape (p,)
+        Of the sequences.
+    lengths : ndarray of int
+        Of the words.
+    n_letters : int
+    places : ndarray of shape (n,)
+    rate : float
+    out : ndarray of shape (n,)
+    """
+    totals = np.zeros(len(places))
+    for k in lengths:
+        size = n_letters**k
+        counts = np.zeros(size, dtype=np.int64)  # all zero between the sequences
+        _count(x, k, n_letters, counts, 1)
+        own = np.flatnonzero(counts)
+        values = np.sqrt(counts[own])
+        counts[:] = 0
+        for at in range(len(places)):
+            place = places[at]
+            start = ends[place - 1] if place > 0 else 0
+            sequence = codes[start : ends[place]]
+            _count(sequence, k, n_letters, counts, 1)
+            product = 0.0
+            for number in range(len(own)):
+                product += values[number] * np.sqrt(counts[own[number]])
+            _count(sequence, k, n_letters, counts, 0)
+            if len(x) >= k and len(sequence) >= k:
+                n_pairs = (len(x) - k + 1) * (len(sequence) - k + 1)
+                totals[at] += 2.0 - 2.0 * product / np.sqrt(n_pairs)
+            elif len(x) >= k or len(sequence) >= k:
+                totals[at] += 1.0
+    for at in range(len(places)):
+        out[at] += rate * max(totals[at], 0.0)

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import scipy.sparse
+from numpy.typing import NDArray
 
 LONGEST = 4
 """Letters of a word at most: 24 letters make 330,000 words of four."""
@@ -55,6 +56,13 @@ class Words:
         if any(sequence.translate(None, self.letters.encode()) for sequence in sequences):
             raise ValueError("a sequence has letters that its words lack")
 
+    def coded(self, sequences: Sequence[bytes]) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
+        """Return the places of all residues among the letters, and the ends of the sequences."""
+        codes = np.zeros(256, dtype=np.uint8)
+        codes[np.frombuffer(self.letters.encode(), dtype=np.uint8)] = np.arange(len(self.letters))
+        ends = np.cumsum([len(sequence) for sequence in sequences], dtype=np.int64)
+        return codes[np.frombuffer(b"".join(sequences), dtype=np.uint8)], ends
+
     def features(self, sequences: Sequence[bytes]) -> scipy.sparse.csr_array:
         """Return the features, a row a sequence; each depends on its own sequence alone.
 
@@ -69,13 +77,11 @@ class Words:
         """
         from kreinflow.views.loops import shares_of_words  # numba is slow to import
 
-        codes = np.zeros(256, dtype=np.int64)
-        codes[np.frombuffer(self.letters.encode(), dtype=np.uint8)] = np.arange(len(self.letters))
         blocks = []
         for first in range(0, len(sequences), _ROWS):
             block = sequences[first : first + _ROWS]
-            residues = codes[np.frombuffer(b"".join(block), dtype=np.uint8)]
-            starts = np.cumsum([0, *map(len, block)])
+            residues, ends_of_block = self.coded(block)
+            starts = np.concatenate([[0], ends_of_block])
             ends = np.zeros(len(block) + 1, dtype=np.int64)
             places = np.empty(len(self.lengths) * len(residues), dtype=np.int32)
             values = np.empty(len(places))

@@ -1,0 +1,170 @@
+"""Sequences that ask for some others each: against parasail, and what a backend is asked for."""
+
+from collections import Counter
+
+import numpy as np
+import pytest
+
+from kreinflow.alignment import asked as asked_module
+from kreinflow.alignment import batches
+from kreinflow.alignment.asked import align_asked
+from kreinflow.alignment.backends import BACKENDS, backend_named, checked
+from kreinflow.alignment.engine import NOT_ALIGNED, pack
+from kreinflow.errors import InputError, KreinflowError
+from sequence_pairs import AMINO_ACIDS, parasail_scores, scheme_of, too_large
+
+SCHEME = scheme_of()
+
+
+def families(rng, count, length, changed):
+    """Return sequences of 5 families, and the family of each."""
+    ancestors = rng.choice(AMINO_ACIDS, (5, length))
+    of = rng.integers(0, 5, count)
+    made = []
+    for family in of:
+        child = ancestors[family].copy()
+        places = rng.random(length) < changed
+        child[places] = rng.choice(AMINO_ACIDS, np.count_nonzero(places))
+        made.append(child[: rng.integers(length // 2, length + 1)].tobytes())
+    return made, of
+
+
+def expected(sequences, rows, asked):
+    scores = np.full(asked.shape, NOT_ALIGNED, dtype=np.int32)
+    r, c = np.nonzero(asked >= 0)
+    scores[r, c] = parasail_scores(sequences, rows[r], asked[r, c], SCHEME)
+    return scores
+
+
+class Noting:
+    """A backend that notes the pairs it is asked for, and how large the rectangles are."""
+
+    def __init__(self, backend=BACKENDS["auto"]):
+        self.pairs, self.cells, self.backend = Counter(), [], backend
+
+    def __call__(self, packed, rows, columns, scheme, threads, mask=None):
+        assert np.unique(rows).size == rows.size
+        assert np.unique(columns).size == columns.size
+        r, c = np.nonzero(np.ones((rows.size, columns.size)) if mask is None else mask)
+        low, high = np.minimum(rows[r], columns[c]), np.maximum(rows[r], columns[c])
+        self.pairs.update(zip(low.tolist(), high.tolist(), strict=True))
+        self.cells.append((rows.size, columns.size))
+        return self.backend(packed, rows, columns, scheme, threads, mask)
+
+
+def asked_pairs(rows, asked):
+    r, c = np.nonzero(asked >= 0)
+    pairs = zip(rows[r].tolist(), asked[r, c].tolist(), strict=True)
+    return {tuple(sorted(pair)) for pair in pairs}
+
+
+def drawn_lists(rng, count, rows, q, missing=0.2):
+    """Return lists with the same number twice, some of them of the rows themselves, and -1."""
+    asked = rng.integers(0, count, (rows.size, q))
+    asked[rng.random(asked.shape) < missing] = -1
+    return asked
+
+
+@pytest.mark.parametrize("name", BACKENDS)
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("changed", [0.2, 0.9])
+def test_scores_are_those_of_parasail_pair_by_pair(name, threads, changed, monkeypatch):
+    rng = np.random.default_rng(71)
+    sequences, _ = families(rng, 120, 180, changed)
+    rows = rng.permutation(120)[:70]
+    asked = drawn_lists(rng, 120, rows, 30)
+    theirs, packed = expected(sequences, rows, asked), pack(sequences)
+    assert (np.count_nonzero(theirs > 255) > 100) == (changed < 0.5)
+    for most_cells in (2**21, 300):
+        monkeypatch.setattr(asked_module, "_MOST_CELLS", most_cells)
+        ours = align_asked(packed, rows, asked, SCHEME, threads, backend_named(name))
+        assert ours.dtype == np.int32
+        assert np.array_equal(ours, theirs)
+    monkeypatch.setattr(batches, "_COLUMN_STEPS", 1e9)  # leave nothing to parasail
+    ours = align_asked(packed, rows, asked, SCHEME, threads, backend_named(name))
+    assert np.array_equal(ours, theirs)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_each_distinct_pair_is_aligned_once_and_no_other(seed, monkeypatch):
+    rng = np.random.default_rng([72, seed])
+    sequences, _ = families(rng, 60, 40, 0.5)
+    monkeypatch.setattr(asked_module, "_MOST_CELLS", int(rng.choice([50, 400, 10_000])))
+    monkeypatch.setattr(asked_module, "_MOST_ROWS", int(rng.choice([1, 7, 1024])))
+    rows = rng.integers(0, 60, rng.integers(1, 50))  # some ask twice, and ask each other
+    asked = drawn_lists(rng, 60, rows, int(rng.integers(1, 30)), rng.random())
+    noting = Noting()
+    ours = align_asked(pack(sequences), rows, asked, SCHEME, 1, noting)
+    assert np.array_equal(ours, expected(sequences, rows, asked))
+    assert set(noting.pairs) == asked_pairs(rows, asked)
+    assert set(noting.pairs.values()) <= {1}
+
+
+def test_the_same_number_twice_is_aligned_once_and_both_are_filled():
+    rng = np.random.default_rng(73)
+    sequences, _ = families(rng, 6, 60, 0.5)
+    rows, asked = np.array([0, 1, 0]), np.array([[2, 2, 1], [0, 2, -1], [0, 1, 2]])
+    noting = Noting()
+    ours = align_asked(pack(sequences), rows, asked, SCHEME, 2, noting)
+    assert np.array_equal(ours, expected(sequences, rows, asked))
+    assert ours[0, 0] == ours[0, 1] == ours[2, 2]
+    assert ours[0, 2] == ours[1, 0] == ours[2, 1]
+    assert noting.pairs == dict.fromkeys([(0, 0), (0, 1), (0, 2), (1, 2)], 1)
+
+
+@pytest.mark.parametrize("shape", [(0, 0), (0, 5), (3, 0), (3, 4)])
+def test_nothing_asked_is_nothing_aligned(shape):
+    noting = Noting()
+    rows, asked = np.arange(shape[0]), np.full(shape, -1)
+    scores = align_asked(pack([b"A"] * 3), rows, asked, SCHEME, 2, noting)
+    assert scores.dtype == np.int32
+    assert scores.shape == shape
+    assert (scores == NOT_ALIGNED).all()
+    assert not noting.cells
+
+
+def test_one_sequence_that_asks():
+    rng = np.random.default_rng(74)
+    sequences, _ = families(rng, 300, 200, 0.6)
+    packed = pack(sequences)
+    for q in (1, 20, 299):
+        rows, asked = np.array([17]), rng.permutation(300)[None, :q]
+        ours = align_asked(packed, rows, asked, SCHEME, 1, backend_named("auto"))
+        assert np.array_equal(ours, expected(sequences, rows, asked))
+
+
+def test_rectangles_are_bounded_and_hold_those_that_ask_alike():
+    rng = np.random.default_rng(75)
+    sequences = [b"ACDEFGHIKL"] * 30_000
+    family = rng.integers(0, 300, 30_000)
+    members = [np.flatnonzero(family == f) for f in range(300)]
+    rows = rng.permutation(30_000)[:20_000]
+    asked = np.stack([rng.choice(members[family[row]], 20) for row in rows])
+    noting = Noting(lambda packed, rows, columns, *_: np.zeros((rows.size, columns.size), np.int32))
+    scores = align_asked(pack(sequences), rows, asked, SCHEME, 1, noting)
+    assert (scores == 0).all()
+    sizes = np.prod(noting.cells, axis=1)
+    assert sizes.max() <= asked_module._MOST_CELLS
+    # In the order given each rectangle would need 20,000 columns; families have 100.
+    assert sizes.sum() < 60 * len(noting.pairs)
+    assert set(noting.pairs) == asked_pairs(rows, asked)
+
+
+def test_all_members_of_some_classes_each():
+    rng = np.random.default_rng(76)
+    sequences, family = families(rng, 260, 90, 0.7)
+    rows = np.arange(60)
+    lists = [60 + np.flatnonzero(np.isin(family[60:], rng.permutation(5)[:2])) for _ in rows]
+    asked = np.full((60, max(map(len, lists))), -1)
+    for k, members in enumerate(lists):
+        asked[k, : members.size] = members
+    ours = align_asked(pack(sequences), rows, asked, SCHEME, 2, backend_named("auto"))
+    assert np.array_equal(ours, expected(sequences, rows, asked))
+
+
+def test_errors_are_those_of_the_backend():
+    one, asked = np.array([0]), np.array([[1]])
+    with pytest.raises(InputError, match=r"sequence 2: the letter 'U' at position 3"):
+        align_asked(pack([b"ACD", b"ACU"]), one, asked, SCHEME, 1, backend_named("auto"))
+    with pytest.raises(KreinflowError, match="by parasail"):
+        align_asked(pack([b"ACD", b"ACA"]), one, asked, SCHEME, 1, checked(too_large))
