@@ -33,7 +33,7 @@ STEPS = (10, 20, 50, 100, 200)
 LIKELIEST = 3
 """Classes whose members the level of pairs asks."""
 
-SAMPLE = 2500
+SAMPLE = 1500
 """Records at most that a cascade is learned and measured on."""
 
 _FEATURES = 2_000_000  # numbers of one feature of them: with many classes there are fewer records
@@ -42,7 +42,7 @@ BLOCKS = 200
 """Alignments at most for the machines of pairs, for each record of the training part."""
 
 _MEMBERS = 2000  # of the two classes of a machine, at most
-_CONFUSED = 0.5  # records of a pair of classes that change places, as the first stage expects
+_CONFUSED = 0.5, 5e-4  # records of a pair that change places at least; and as a share of all
 _SHRINKAGE = 1e-3  # of the squared weights of a level, against the mean log loss
 
 THRESHOLDS = (0.0, *(1 / (1 + np.exp(-np.linspace(-1, 12, 157)))).tolist(), 2.0)
@@ -391,7 +391,8 @@ class _HeldOut:
         pairs = np.array([*combinations(range(len(sizes)), 2)], dtype=np.int64).reshape(-1, 2)
         low, high = pairs.T
         use = np.round(mass[low, high] / np.maximum(1, sizes[low] * sizes[high]), 12)
-        fits = (mass[low, high] >= _CONFUSED) & (sizes[low] + sizes[high] <= _MEMBERS)
+        least = max(_CONFUSED[0], _CONFUSED[1] * len(part.rows))
+        fits = (mass[low, high] >= least) & (sizes[low] + sizes[high] <= _MEMBERS)
         for number in np.argsort(-use, kind="stable").tolist():
             if not fits[number]:
                 continue
