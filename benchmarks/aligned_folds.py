@@ -14,12 +14,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from scipy.special import softmax
 
 from kinds import KINDS, Labelled
 from kreinflow.alignment.engine import align_pairs, pack
 from kreinflow.alignment.scoring import ScoringScheme, load_substitution_matrix
-from kreinflow.alignment.transforms import ScoreTransform, make_transform
+from kreinflow.alignment.transforms import ScoreTransform
 from kreinflow.competitors.homology import homology_folds
 from kreinflow.configuration import complete_configuration
 from kreinflow.krein.landmark_kernel import Landmarks
@@ -27,17 +26,13 @@ from kreinflow.landmarks.registry import make_selector
 from kreinflow.landmarks.stage import LandmarkStage, training_parts
 from kreinflow.learners.registry import factored
 from kreinflow.models.asked import AskedScores
-from kreinflow.models.cascade import Cascade, Said, followed
-from kreinflow.models.cascading import THRESHOLDS
-from kreinflow.models.classifier import LandmarkClassifier
-from kreinflow.models.facing import SMALLEST, Facing
 from kreinflow.models.factors import embedding_of, make_factors
 from kreinflow.models.inner_folds import InnerFits, inner_partition
 from kreinflow.models.reject_threshold import RejectRule
-from kreinflow.models.run import Run, predict_fold
+from kreinflow.models.run import Run, climb_fold, predict_fold
 from kreinflow.models.training import Trained, Training
-from kreinflow.numerics import FloatArray, IntArray, limited
-from kreinflow.scores import MatrixScores, Scores, transforms_of
+from kreinflow.numerics import limited
+from kreinflow.scores import MatrixScores, Scores, evidence_of, transforms_of
 from kreinflow.sequences.dataset import Dataset
 from kreinflow.sequences.folds import assign_folds
 from kreinflow.sequences.partition import Partition, partition_of
@@ -48,8 +43,8 @@ WORDS = {"protein": [1, 2, 3], "nucleotide": [1, 2, 3, 4]}
 K = 3
 HOMOLOGY = ("remote", "duplicates")
 """Kinds that are also tried with folds between which no sequences are alike."""
-BITS = ("inner_right", "inner_known")
-"""Figures that look like numbers."""
+TEXTS = ("inner_right", "inner_known", "cascade")
+"""Figures that are no numbers, and may look like some."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -152,7 +147,15 @@ def figures_of_kinds(
                     rows = [row for fold in folds for row in figures_of(fold)]
                 made = pd.DataFrame(rows).assign(n=len(dataset.ids), classes=len(dataset.classes))
                 made.to_csv(path, sep="\t", index=False)
-            yield name, pd.read_csv(path, sep="\t", dtype=dict.fromkeys(BITS, str))
+            yield name, read_figures(path)
+
+
+def read_figures(path: Path) -> pd.DataFrame:
+    """Read the figures of a kind."""
+    found = pd.read_csv(path, sep="\t", dtype=dict.fromkeys(TEXTS, str))
+    texts = [name for name in TEXTS if name in found]
+    found[texts] = found[texts].fillna("")
+    return found
 
 
 @dataclass(frozen=True, eq=False)
@@ -214,7 +217,7 @@ class Fold:
             seed,
             partial(run.lifting, part, self.scheme.matrix.alphabet, seed),
             self.asked(),
-            make_transform("evalue", self.scheme),
+            evidence_of(config["transforms"], self.scheme),
         )
 
     def asked(self) -> AskedScores:
@@ -236,69 +239,20 @@ class Fold:
 
 
 def learned(fold: Fold) -> Iterator[tuple[dict[str, Any], pd.DataFrame]]:
-    """Yield the inner figures and the predictions of each recipe of a config."""
+    """Yield the inner figures and the predictions of each recipe of a config.
+
+    The figure ``alignments`` is the mean for a tested record.
+    """
     for name, table in fold.tables().items():
         own = [recipe for recipe in fold.config["recipes"] if recipe["selector"] == name]
         run = fold.run(table)
         landmarks = run.landmarks(table)
-        for recipe, trained in fold.trained(fold.training(run, landmarks), own):
-            predictions = predict_fold(
-                run, landmarks, fold.name, recipe["name"], trained.classifier
-            )
-            yield {"recipe": recipe["name"], **trained.figures}, predictions
-
-
-@dataclass(frozen=True, eq=False)
-class Levels:
-    """What all levels of a cascade say of the records that a fold tests.
-
-    Parameters
-    ----------
-    cascade : Cascade
-    said : sequence of Said
-        Everything is asked.
-    base : int
-        The alignments of a query before it asks: with the landmarks, and with itself.
-    truth : ndarray of shape (n,)
-    """
-
-    cascade: Cascade
-    said: Sequence[Said]
-    base: int
-    truth: IntArray
-
-    @classmethod
-    def of(
-        cls, fold: Fold, run: Run, landmarks: Landmarks, classifier: LandmarkClassifier
-    ) -> "Levels":
-        """Ask all levels of a classifier."""
-        cascade, dataset = classifier.cascade, fold.dataset
-        assert cascade is not None, "a model that asks nobody"
-        tested = np.flatnonzero(fold.partition.testing(fold.name))
-        rows = dataset.rows[tested]
-        seen = classifier.seen(
-            np.asarray(landmarks.scores[rows]),
-            landmarks.self_scores[rows],
-            landmarks.lengths[rows],
-            run.objects.take(rows),
-        )
-        scores, known = dataset.payload_as(Aligned).scores, cascade.records.rows
-
-        def ask(queries: IntArray, records: IntArray) -> FloatArray:
-            return np.asarray(scores[rows[queries][:, None], known[records]])
-
-        facing = Facing(cascade.records, cascade.transform, cascade.evidence, seen, ask)
-        itself = int(classifier.transform.name != "raw")
-        base = classifier.n_landmarks + itself
-        return cls(cascade, cascade.climbed(facing), base, dataset.labels[tested])
-
-    def at(self, threshold: float) -> tuple[FloatArray, FloatArray]:
-        """Return the probabilities of the records at a threshold, and the alignments of each."""
-        raw, _, beyond = followed(self.said, threshold)
-        logs = np.log(np.maximum(raw, SMALLEST))
-        return np.asarray(softmax(logs / self.cascade.temperature, axis=1)), self.base + beyond
-
-    def within(self, most: float) -> float | None:
-        """Return the highest threshold that keeps to a mean number of alignments, if any does."""
-        kept = [t for t in THRESHOLDS if self.at(t)[1].mean() <= most]
-        return max(kept, default=None)
+        training = fold.training(run, landmarks)
+        for recipe, trained in fold.trained(training, own):
+            name, classifier = recipe["name"], trained.classifier
+            climbed, alignments = None, trained.figures["alignments_per_query"]
+            if classifier.cascade is not None:
+                climbed = climb_fold(run, landmarks, fold.name, classifier, fold.asked())
+                alignments = climbed.at(classifier.cascade.threshold)[1].mean()
+            predictions = predict_fold(run, landmarks, fold.name, name, classifier, climbed)
+            yield {"recipe": name, **trained.figures, "alignments": alignments}, predictions

@@ -165,7 +165,7 @@ def cells_of(figures: pd.DataFrame) -> tuple[list[str], bool | None]:
     full, name = best(everything), str(best(everything)["method"].iloc[0])
     # Both have the alignment of a query with itself beside those with landmarks.
     all_of_fold = everything.groupby("fold")["landmarks"].max()
-    few = recipes["landmarks"] <= SHARE * recipes["fold"].map(all_of_fold)
+    few = recipes["alignments_per_query"] <= SHARE * recipes["fold"].map(all_of_fold) + 1
     always = few.groupby(recipes["method"]).transform("all")
     cells = [str(figures["n"].iloc[0]), str(figures["classes"].iloc[0])]
     enough = None
@@ -178,7 +178,7 @@ def cells_of(figures: pd.DataFrame) -> tuple[list[str], bool | None]:
             cells += ["-", "-"]
             continue
         own = chosen(rows, prefer)
-        needed, share = own["alignments_per_query"].mean(), 100 / most.mean()
+        needed, share = own["alignments"].mean(), 100 / most.mean()
         cells += [shown(own), f"{needed:.0f} ({needed * share:.0f} %)"]
         enough = own["accuracy"].mean() >= full["accuracy"].mean() - BEHIND
     cells.append(f"{shown(full)} ({name}, {most.mean():.0f})")

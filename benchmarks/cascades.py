@@ -13,12 +13,14 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from aligned_folds import WORDS, Fold, Levels, configuration
+from aligned_folds import WORDS, Fold, configuration
 from inducing import Placed
 from kreinflow.competitors.run import quality
 from kreinflow.krein.landmark_kernel import Landmarks, landmark_kernel
+from kreinflow.models.cascading import THRESHOLDS
 from kreinflow.models.choice import choose_recipe
-from kreinflow.models.run import Run, predict_fold
+from kreinflow.models.climbed import Climbed
+from kreinflow.models.run import Run, climb_fold, predict_fold
 from kreinflow.models.training import Trained
 from kreinflow.numerics import FloatArray, IntArray
 
@@ -61,8 +63,11 @@ def lifted(molecule: str, budgets: Mapping[str, Any], inner: int = 5) -> dict[st
 
 def fitted(
     fold: Fold, recipe: Mapping[str, Any], table: pd.DataFrame, wanted: Sequence[Mapping[str, Any]]
-) -> Iterator[tuple[Trained, Levels]]:
-    """Yield a recipe with each of the cascades that are wanted, and what their levels say."""
+) -> Iterator[tuple[Trained, Climbed]]:
+    """Yield a recipe with each of the cascades that are wanted.
+
+    Beside it stands what all their levels say of the records that the fold tests.
+    """
     run = fold.run(table)
     landmarks = run.landmarks(table)
     training = fold.training(run, landmarks)
@@ -75,11 +80,23 @@ def fitted(
         # Each asks anew, so that each says what it costs alone.
         own = replace(training, asked=fold.asked(), liftings=liftings)
         ((_, trained),) = fold.trained(own, [{**recipe, "cascade": cascade}])
-        yield trained, Levels.of(fold, run, landmarks, trained.classifier)
+        yield trained, climb_fold(run, landmarks, fold.name, trained.classifier, fold.asked())
 
 
-def measured(fold: Fold, truth: IntArray, probabilities: FloatArray) -> dict[str, float]:
+def truth_of(fold: Fold) -> IntArray:
+    """Return the classes of the records that a fold tests."""
+    return fold.dataset.labels[fold.partition.testing(fold.name)]
+
+
+def within(climbed: Climbed, most: float) -> float | None:
+    """Return the highest threshold that keeps to a mean number of alignments, if any does."""
+    kept = [t for t in THRESHOLDS if climbed.at(t)[1].mean() <= most]
+    return max(kept, default=None)
+
+
+def measured(fold: Fold, probabilities: FloatArray) -> dict[str, float]:
     """Return accuracy and macro F1."""
+    truth = truth_of(fold)
     names = np.array(fold.dataset.classes)
     found = quality(names[truth].tolist(), names[probabilities.argmax(axis=1)].tolist())
     return {key: float(found[key]) for key in ("accuracy", "macro_f1")}
@@ -107,18 +124,18 @@ def figures_of_cascades(fold: Fold, molecule: str) -> Rows:
         stated = {what: part * n for what, part in STATED.items() if len(table) + 2 < part * n}
         wanted = [{"alignments": number} for number in stated.values()]
         found = fitted(of_stages, recipes[name], table, [*wanted, {"loss": LOSS}])
-        for what, (trained, levels) in zip([*stated, "loss"], found, strict=True):
-            probabilities, alignments = levels.at(levels.cascade.threshold)
+        for what, (trained, climbed) in zip([*stated, "loss"], found, strict=True):
+            probabilities, alignments = climbed.at(climbed.cascade.threshold)
             yield {
                 "kind": what,
                 "method": name,
                 "recipe": name,
                 **trained.figures,
-                **measured(fold, levels.truth, probabilities),
+                **measured(fold, probabilities),
                 "alignments": alignments.mean(),
                 "to_train": trained.figures["cascade_pairs"] + trained.figures["landmarks"] * n,
             }
-        yield from curve(fold, levels, name, n)
+        yield from curve(fold, climbed, name, n)
 
 
 def one_stage(fold: Fold, recipe: Mapping[str, Any], table: pd.DataFrame) -> dict[str, Any]:
@@ -137,13 +154,13 @@ def tested(fold: Fold, run: Run, landmarks: Landmarks, trained: Trained) -> dict
     return {key: found[key] for key in ("accuracy", "macro_f1")} | {"alignments": alignments}
 
 
-def curve(fold: Fold, levels: Levels, name: str, n: int) -> Rows:
+def curve(fold: Fold, climbed: Climbed, name: str, n: int) -> Rows:
     """Yield what a cascade gives within growing shares of the exhaustive alignments."""
     for share in SHARES:
-        threshold = levels.within(share * n)
+        threshold = within(climbed, share * n)
         if threshold is not None:
-            probabilities, alignments = levels.at(threshold)
-            found = measured(fold, levels.truth, probabilities)
+            probabilities, alignments = climbed.at(threshold)
+            found = measured(fold, probabilities)
             place = {"kind": "curve", "method": name, "share": share}
             yield {**place, **found, "alignments": alignments.mean()}
 

@@ -30,7 +30,7 @@ import numpy as np
 import pandas as pd
 
 from aligned_folds import HOMOLOGY, Fold, folds_of, molecule_of, sequences_of
-from cascades import fitted, lifted
+from cascades import fitted, lifted, truth_of
 from kinds import KINDS
 from kreinflow.numerics import FloatArray, limited
 
@@ -49,10 +49,10 @@ def rows_of(fold: Fold, promises: list[dict[str, float]]) -> Iterator[pd.DataFra
     (table,) = fold.tables().values()
     (recipe,) = fold.config["recipes"]
     given = [p for p in promises if p.get("alignments", np.inf) > len(table) + 2]
-    for promise, (trained, levels) in zip(given, fitted(fold, recipe, table, given), strict=True):
-        cascade = levels.cascade
-        probabilities, alignments = levels.at(cascade.threshold)
-        everything, all_alignments = levels.at(np.inf)
+    for promise, (trained, climbed) in zip(given, fitted(fold, recipe, table, given), strict=True):
+        cascade = climbed.cascade
+        probabilities, alignments = climbed.at(cascade.threshold)
+        everything, all_alignments = climbed.at(np.inf)
         top = probabilities.max(axis=1)
         ((what, stated),) = promise.items()
         yield pd.DataFrame(
@@ -65,10 +65,10 @@ def rows_of(fold: Fold, promises: list[dict[str, float]]) -> Iterator[pd.DataFra
                 "inner_alignments": trained.figures["alignments_per_query"],
                 "record": np.arange(len(top)),
                 "top": top,
-                "right": probabilities.argmax(axis=1) == levels.truth,
+                "right": probabilities.argmax(axis=1) == truth_of(fold),
                 "rejected": top < cascade.reject_threshold,
                 "alignments": alignments,
-                "right_all": everything.argmax(axis=1) == levels.truth,
+                "right_all": everything.argmax(axis=1) == truth_of(fold),
                 "alignments_all": all_alignments,
             }
         )

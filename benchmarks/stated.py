@@ -33,8 +33,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from aligned_folds import Aligned, Fold, aligned
-from cascades import fitted, lifted, one_stage
+from aligned_folds import Aligned, Fold, aligned, read_figures
+from cascades import fitted, lifted, one_stage, truth_of
 from kinds import Labelled, enzymes, remote
 from kreinflow.alignment.transforms import make_transform
 from kreinflow.models.choice import choose_recipe
@@ -111,17 +111,17 @@ def rows_of(fold: Fold, stated: tuple[float, ...], exhaustive: bool) -> Iterator
         own = wanted[int(name)]
         cascades = [{"alignments": number} for number in own]
         found = fitted(of_cascades, recipes[name], table, cascades)
-        for number, (trained, levels) in zip(own, found, strict=True):
-            probabilities, alignments = levels.at(levels.cascade.threshold)
-            top, right = probabilities.max(axis=1), probabilities.argmax(axis=1) == levels.truth
-            everything, _ = levels.at(np.inf)
+        for number, (trained, climbed) in zip(own, found, strict=True):
+            probabilities, alignments = climbed.at(climbed.cascade.threshold)
+            top, right = probabilities.max(axis=1), probabilities.argmax(axis=1) == truth_of(fold)
+            everything, _ = climbed.at(np.inf)
             yield {
                 "kind": "cascade",
                 "stated": number,
                 "recipe": name,
                 **trained.figures,
                 "accuracy": right.mean(),
-                "accuracy_all": np.mean(everything.argmax(axis=1) == levels.truth),
+                "accuracy_all": np.mean(everything.argmax(axis=1) == truth_of(fold)),
                 "calibration": calibration_error(top, right),
                 "alignments": alignments.mean(),
                 "to_train": trained.figures["cascade_pairs"] + int(name) * n,
@@ -242,8 +242,7 @@ def main() -> None:
         if not path.exists():
             made = figures_of(name, known[name], given.seeds, not given.no_exhaustive)
             made.to_csv(path, sep="\t", index=False)
-        texts = dict.fromkeys(("inner_right", "inner_known", "recipe", "cascade"), str)
-        print_set(name, pd.read_csv(path, sep="\t", dtype=texts))
+        print_set(name, read_figures(path))
 
 
 if __name__ == "__main__":
