@@ -217,7 +217,8 @@ def main() -> None:
             sequences, scores = [*own, *more], np.vstack([scores, of_more])
         points = Given({"scores": scores}, sequences)
         with limited(1, asked.memory):
-            Search(rates, points, words).nearest(rows.some(slice(1)), 1)  # compiles
+            few = Search(rates, points.some(slice(1000)), words)
+            few.nearest(rows.some(slice(1)), 1)  # compiles
             search = Search(rates, points, words)
             ready, _ = seconds(partial(search.nearest, rows.some(slice(1)), 1))
             timed = [seconds(partial(search.nearest, rows, q)) for q in NEAREST]

@@ -81,7 +81,8 @@ def test_recipes_that_are_commented_out_are_valid_without_the_comment_sign(conte
     text = (ROOT / "config.yaml").read_text()
     block = text[text.index("\nrecipes:") : text.index("# New objects")]
     content["recipes"] = yaml.safe_load(re.sub(r"(?m)^  # ", "  ", block))["recipes"]
-    *_, plain, summed, product = complete_configuration(content)["recipes"]
+    recipes = {part["name"]: part for part in complete_configuration(content)["recipes"]}
+    plain, product, summed = (recipes[n] for n in ("ikfd-meb", "lifted-kmeans", "sum-meb"))
     assert plain["lift"] is None
     assert not any(plain["views"].values())
     assert summed["lift"] == product["lift"] | {"kernel": "linear"}
@@ -106,11 +107,17 @@ def test_defaults_written_in_config_are_those_of_the_schema(content):
         "transforms",
     ):
         bare.pop(key)
-    bare["datasets"]["demo"] = {"source": {"type": "simulated"}}
+    demo = content["datasets"]["demo"]
+    bare["datasets"]["demo"] = {key: demo[key] for key in ("source", "unknown", "final")}
     bare["selectors"]["meb"] = {"method": "meb", "candidates": 30}
-    bare["selectors"]["kmeans"] = {"method": "kmeans++", "candidates": 30, "budget": "meb"}
+    bare["selectors"]["kmeans"] = {"method": "kmeans++", "candidates": 30, "budget": 32}
     bare["learners"]["ikfd"] = {"method": "ny_ikfd"}
     bare["learners"]["pcvm"] = {"method": "ny_pcvm"}
+    bare["learners"]["sf-lsm"] = {"method": "sf_lsm"}
+    bare["learners"]["krein-svm"] = {"method": "svc"}
+    (lifted,) = (part for part in bare["recipes"] if part["name"] == "lifted-kmeans")
+    lifted["lift"] = {"kernel": "gaussian"}
+    bare["classify"]["new"] = {key: bare["classify"]["new"][key] for key in ("dataset", "input")}
     assert complete_configuration(bare) == explicit
 
 
@@ -147,7 +154,8 @@ def test_the_name_of_the_unlabelled_is_taken(content):
 def test_views_need_what_they_are_made_of(content):
     content["recipes"] = content["recipes"][:1]
     content["recipes"][0]["views"] = {"vectors": True}
-    content["datasets"]["demo"]["vectors"] = "v.tsv"
+    content["datasets"]["demo"] |= {"vectors": "v.tsv", "final": None}
+    content["classify"] = {}
     complete_configuration(content)
     content["classify"] = {"a": {"dataset": "demo", "input": "x.fasta"}}
     with pytest.raises(InputError, match=r"classify\.a: recipes .* have a view of vectors. Give"):
@@ -192,12 +200,9 @@ MISTAKES = [
     (SOURCE, gaussian(width=0), "source.kernel.width: 0 is not more than 0"),
     (SOURCE, gaussian(name="pseudo_euclidean"), "source.kernel: the key 'positive' is missing"),
     (SOURCE, LINEAR | {"labels": {}}, "exactly one of table, lines"),
-    (SOURCE, LINEAR, "recipe 'ikfd-meb' has 'transform: log', .* For vectors give"),
     (SOURCE, BALL | {"kernel": {"name": "edit_distance"}}, "edit_distance compares strings, gene"),
-    (SOURCE, BALL, "For generated data give recipes and their selectors 'transform: raw'"),
     (SOURCE, balls(name="bal"), "'bal' is none of .* did you mean 'ball'?"),
     (SOURCE, balls(objects=1), "source.generator.objects: 1 is not at least 4"),
-    (SOURCE, MATRIX, "For a matrix give recipes and their selectors 'transform: raw'"),
     (SOURCE, {"type": "fasta"}, "the key 'fasta' is missing"),
     (SOURCE, {"typ": "simulated"}, "the key 'type' is missing. Is 'typ' meant to be it"),
     (SOURCE, FASTA | {"labels": {}}, "exactly one of table, pattern"),
@@ -219,7 +224,11 @@ MISTAKES = [
     (SOURCE, downloaded(url="http://x"), "source.download: give exactly one of sha256 and md5"),
     (SOURCE, downloaded(url="http://x", sha256="0" * 64, **MD5), "exactly one of sha256 and md5"),
     (SOURCE, downloaded(url="http://x", sha256="12"), "sha256: '12' is not 64 hexadecimal"),
-    (f"{SOURCE}.familes", 3, f"{SOURCE}: unknown key 'familes'; did you mean 'families'?"),
+    (
+        SOURCE,
+        {"type": "simulated", "familes": 3},
+        f"{SOURCE}: unknown key 'familes'; did you mean 'families'?",
+    ),
     ("datasets", {}, "datasets:"),
     ("datasets", {"../up": {"source": {"type": "simulated"}}}, "'../up' is no name: use letters"),
     ("datasets", {"x" * 101: {"source": {"type": "simulated"}}}, "x' is no name: .*at most 100"),
@@ -248,20 +257,24 @@ MISTAKES = [
     ("selectors.meb.sketch", 9, "selectors.meb: unknown key 'sketch'"),
     ("selectors.meb.method", "leverge", "did you mean 'leverage'"),
     ("selectors.uniform", {"method": "uniform"}, "the key 'budget' is missing"),
-    ("selectors.uniform.budget", "kmeans", "no selector with a number of its own"),
-    ("selectors.uniform.budget", 7.0, "budget: 7.0 is not a whole number, text or a set of keys"),
-    ("selectors.uniform.budget", {"rnak": 3}, "'rnak'; did you mean 'rank'"),
-    ("selectors.uniform.budget", {"rank": 0}, "selectors.uniform.budget.rank: 0 is"),
-    ("selectors.uniform.budget", {}, "selectors.uniform.budget: {} is empty"),
-    ("selectors.uniform.budget", {"share": 1.5}, "budget.share: 1.5 is not at most"),
+    ("selectors.kmeans.budget", "kmeans", "no selector with a number of its own"),
+    ("selectors.kmeans.budget", 7.0, "budget: 7.0 is not a whole number, text or a set of keys"),
+    ("selectors.kmeans.budget", {"rnak": 3}, "'rnak'; did you mean 'rank'"),
+    ("selectors.kmeans.budget", {"rank": 0}, "selectors.kmeans.budget.rank: 0 is"),
+    ("selectors.kmeans.budget", {}, "selectors.kmeans.budget: {} is empty"),
+    ("selectors.kmeans.budget", {"share": 1.5}, "budget.share: 1.5 is not at most"),
     ("learners.pcvm.ridge", 1, "learners.pcvm: unknown key 'ridge'"),
     ("learners.ikfd.ridge", -1e-9, "learners.ikfd.ridge: -1e-09 is not at least 0"),
     ("learners.ikfd.ridge", "outer", "learners.ikfd.ridge: 'outer' is not a number or inner"),
-    ("learners.svc", "linear_svc", "learners.svc: 'linear_svc' is not a set of keys"),
-    ("learners.svc", {"method": "cvm"}, "'svc-meb': cvm cannot learn from negative eigenvalues, "),
-    ("learners.svc", {"method": "sf_lsm", "ridge": "1e-3"}, "the number is 1.0e-3"),
-    ("learners.svc", {"method": "sf_lsm", "ridge": "1e3"}, r"the number is 1\.0e\+3"),
-    ("learners.svc.method", "epcvm", "did you mean 'ny_epcvm'?"),
+    ("learners.nearest", "linear_svc", "learners.nearest: 'linear_svc' is not a set of keys"),
+    (
+        "learners.ikfd",
+        {"method": "cvm"},
+        "'ikfd-meb': cvm cannot learn from negative eigenvalues, ",
+    ),
+    ("learners.nearest", {"method": "sf_lsm", "ridge": "1e-3"}, "the number is 1.0e-3"),
+    ("learners.nearest", {"method": "sf_lsm", "ridge": "1e3"}, r"the number is 1\.0e\+3"),
+    ("learners.nearest.method", "epcvm", "did you mean 'ny_epcvm'?"),
     ("classify", {"a": {"dataset": "dmeo", "input": "x"}}, "did you mean 'demo'"),
     (
         "classify",
@@ -360,12 +373,27 @@ def test_a_missing_file_is_named(tmp_path):
         load_configuration(tmp_path / "nothing.yaml")
 
 
+@pytest.mark.parametrize(
+    ("source", "message"),
+    [
+        (LINEAR, "recipe 'ikfd-meb' has 'transform: log', .* For vectors give"),
+        (BALL, "For generated data give recipes and their selectors 'transform: raw'"),
+        (MATRIX, "For a matrix give recipes and their selectors 'transform: raw'"),
+    ],
+)
+def test_scores_that_are_no_alignments_stay_as_they_are(content, source, message):
+    content["datasets"]["demo"] |= {"source": source, "final": None}
+    content["recipes"] = content["recipes"][:1]
+    with pytest.raises(InputError, match=message):
+        complete_configuration(content)
+
+
 def test_transforms_that_cannot_take_scores_below_0_are_refused(content):
     content["datasets"]["demo"]["scoring"] = {"mode": "semiglobal"}
     with pytest.raises(InputError, match="semiglobal alignments can score below 0.* mode local"):
         complete_configuration(content)
     for owner in (*content["selectors"].values(), *content["recipes"]):
-        if owner.get("method") != "uniform":
+        if owner.get("method") != "all":
             owner["transform"] = "normalised"
     complete_configuration(content)
 
@@ -373,7 +401,7 @@ def test_transforms_that_cannot_take_scores_below_0_are_refused(content):
 def test_backends_align_in_all_modes_and_the_default_is_the_fastest(content):
     assert complete_configuration(content)["alignment"]["backend"] == next(iter(BACKENDS)) == "auto"
     for owner in (*content["selectors"].values(), *content["recipes"]):
-        if owner.get("method") != "uniform":
+        if owner.get("method") != "all":
             owner["transform"] = "normalised"
     for backend, mode in itertools.product(BACKENDS, MODES):
         content["alignment"]["backend"] = backend

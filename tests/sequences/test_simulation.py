@@ -76,7 +76,7 @@ def test_more_families_or_sequences_leave_the_others_as_they_were():
         assert all(few[id] == known[id] for id in shared)
 
 
-def test_the_demonstration_is_neither_trivial_nor_hopeless():
+def test_simulated_families_are_neither_trivial_nor_hopeless():
     """Nearest neighbour by normalised Smith-Waterman scores, on every third query."""
     records = simulate_families(8, 480, seed=1)
     assert len({r.residues for r in records}) == 480

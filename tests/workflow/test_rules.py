@@ -37,7 +37,7 @@ from snakemake.settings.types import ConfigSettings, OutputSettings, ResourceSet
 with SnakemakeApi(OutputSettings()) as api:
     workflow = api.workflow(
         resource_settings=ResourceSettings(cores=1),
-        config_settings=ConfigSettings(),
+        config_settings=ConfigSettings(config={"data": sys.argv[2]}),
         snakefile=Path(sys.argv[1]),
     )
     rules = {
@@ -58,7 +58,7 @@ print(json.dumps(rules))
 
 def test_every_rule_with_a_script_has_all_that_it_should(tmp_path):
     done = subprocess.run(
-        [sys.executable, "-c", PARSED, str(ROOT / "Snakefile")],
+        [sys.executable, "-c", PARSED, str(ROOT / "Snakefile"), str(ROOT)],
         cwd=tmp_path,
         capture_output=True,
         text=True,

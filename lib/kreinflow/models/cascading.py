@@ -27,8 +27,11 @@ from kreinflow.models.pair_machines import PairMachines, fit_machine
 from kreinflow.models.reject_threshold import RejectRule
 from kreinflow.numerics import FloatArray, IntArray, single_threaded
 
-STEPS = (10, 20, 50, 100, 200)
+STEPS = (10, 20, 50, 100, 200, 500, 1000)
 """Nearest records that are asked, step by step; no more than an inner fold has."""
+
+NEAREST_AT_MOST = 200
+"""The last step, unless twice the mean number that is wanted is more."""
 
 LIKELIEST = 3
 """Classes whose members the level of pairs asks."""
@@ -178,7 +181,10 @@ class CascadeFit:
             )
         everything = np.arange(len(self.part.rows))
         records = self.records(self.landmarks, self.kernel, everything, None)
-        held = _HeldOut(self)
+        most = NEAREST_AT_MOST
+        if wanted.alignments is not None:
+            most = max(most, int(2 * (wanted.alignments - base)))
+        held = _HeldOut(self, most)
         plans = held.plans()
         plan, threshold = _chosen(plans, held.truth, wanted, base)
         raw, _, alignments = followed(plan.levels, threshold)
@@ -290,7 +296,7 @@ class _Inner:
 class _HeldOut:
     """The records that are held out once, and what the levels say of them."""
 
-    def __init__(self, fit: CascadeFit) -> None:
+    def __init__(self, fit: CascadeFit, most_nearest: int) -> None:
         self._of = fit
         part, fits = fit.part, fit.fits
         most = min(SAMPLE, max(300, _FEATURES // len(part.classes)))
@@ -303,7 +309,7 @@ class _HeldOut:
         self._folds = fits.inner[self.places]
         self._decisions = fit.decisions[chosen]
         fewest = min((int((fits.inner != fold).sum()) for fold in fits), default=0)
-        self.steps = tuple(q for q in STEPS if q <= fewest)
+        self.steps = tuple(q for q in STEPS if q <= min(fewest, most_nearest))
         self._inner = [self._of_fold(fold) for fold in np.unique(self._folds).tolist()]
 
     def _of_fold(self, fold: int) -> _Inner:

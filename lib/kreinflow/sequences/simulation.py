@@ -1,4 +1,4 @@
-"""The demonstration: protein families that evolve from random ancestors.
+"""Simulated data: protein families that evolve from random ancestors.
 
 Substitutions follow the LG model along random trees; insertions and deletions have geometric
 lengths; unrelated flanks surround the related part; families come in superfamilies, whose
@@ -39,7 +39,7 @@ SHORTEST = 20
 
 
 class SimulatedSequence(NamedTuple):
-    """One sequence of the demonstration."""
+    """One simulated sequence."""
 
     id: str
     label: str
@@ -114,7 +114,7 @@ def family_sizes(families: int, sequences: int) -> NDArray[np.intp]:
 
 
 def simulate_families(families: int, sequences: int, seed: int) -> list[SimulatedSequence]:
-    """Simulate the sequences of the demonstration, family by family.
+    """Simulate protein families, one after the other.
 
     Each family and each sequence has random numbers of its own: with more families or sequences
     the others stay what they were.

@@ -1,4 +1,4 @@
-"""The protein families of the demonstration."""
+"""Simulated protein families."""
 
 from collections.abc import Sequence
 from typing import ClassVar

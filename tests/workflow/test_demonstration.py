@@ -1,0 +1,129 @@
+"""The demonstration of config.yaml: its data, where they are found, and what a run shows."""
+
+import gzip
+import re
+import subprocess
+import sys
+import zipfile
+from importlib.resources import files
+
+import numpy as np
+import pandas as pd
+import pytest
+import yaml
+
+from workflow.conftest import ROOT, read
+
+DATA = files("kreinflow") / "data"
+CONFIG = yaml.safe_load((ROOT / "config.yaml").read_text())
+
+
+def records(text):
+    """The headers of a FASTA with the residues."""
+    parts = [record.partition("\n") for record in text.split(">")[1:]]
+    return {header: residues.replace("\n", "") for header, _, residues in parts}
+
+
+@pytest.fixture(scope="module")
+def known():
+    return records(gzip.decompress((DATA / "pfam_kin.fasta.gz").read_bytes()).decode())
+
+
+@pytest.fixture(scope="module")
+def table():
+    with (DATA / "pfam_kin.tsv").open() as file:
+        return pd.read_csv(file, sep="\t").set_index("id")
+
+
+def test_the_table_describes_the_domains(known, table):
+    assert list(known) == list(table.index)
+    assert [len(residues) for residues in known.values()] == list(table["length"])
+    assert table["family"].value_counts().tolist() == [60] * 16
+    assert len(set(known.values())) == 960
+
+
+def test_one_unknown_family_has_a_relative_and_one_has_none(table):
+    clans = table.drop_duplicates("family").set_index("family")["clan"]
+    unknown = CONFIG["datasets"]["demo"]["unknown"]
+    others = clans.drop(unknown)
+    assert [clans[family] in set(others) for family in unknown] == [True, False]
+
+
+def test_domains_to_classify_are_new(known, table):
+    new = records((DATA / "pfam_kin_new.fasta").read_text())
+    ids, families = zip(*(header.split() for header in new), strict=True)
+    assert not {*ids, *new.values()} & {*known, *known.values()}
+    assert set(CONFIG["datasets"]["demo"]["unknown"]) < set(families) < set(table["family"])
+    for name, residues in zip(ids, new.values(), strict=True):
+        first, last = map(int, re.search(r"/(\d+)-(\d+)$", name).groups())
+        assert len(residues) == last - first + 1, name
+
+
+def test_the_wheel_has_data_and_schema(tmp_path):
+    build = "from hatchling.build import build_wheel; import sys; build_wheel(sys.argv[1])"
+    subprocess.run([sys.executable, "-c", build, str(tmp_path)], cwd=ROOT, check=True)
+    (wheel,) = tmp_path.glob("*.whl")
+    with zipfile.ZipFile(wheel) as packed:
+        for file in (ROOT / "lib" / "kreinflow" / "data").iterdir():
+            assert packed.read(f"kreinflow/data/{file.name}") == file.read_bytes()
+        assert "kreinflow/schemas/config.schema.json" in packed.namelist()
+
+
+def test_from_another_folder_it_says_which_file_is_missing(tmp_path):
+    command = [sys.executable, "-m", "snakemake", "--snakefile", str(ROOT / "Snakefile"), "--cores"]
+    done = subprocess.run([*command, "1", "-n"], cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 2
+    assert "lib/kreinflow/data/pfam_kin.fasta.gz" in done.stderr
+    command += ["1", "-n", "--config", f"data={ROOT}"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.fixture(scope="module")
+def results(tmp_path_factory):
+    """The results of the README's run command, in another folder."""
+    folder = tmp_path_factory.mktemp("demonstration")
+    command = [sys.executable, "-m", "snakemake", "--snakefile", str(ROOT / "Snakefile")]
+    command += ["--cores", "2", "--config", f"data={ROOT}"]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return folder / "results"
+
+
+@pytest.mark.slow
+def test_nothing_is_to_be_looked_at_first(results):
+    assert "No warnings: the factors fit" in (results / "report.html").read_text()
+
+
+@pytest.mark.slow
+def test_the_kernel_of_all_domains_is_indefinite(results):
+    spectrum = read(results / "demo" / "factors" / "everything" / "all.tsv")
+    assert spectrum["negative_fraction"].between(0.12, 0.16).all()
+    recipes = CONFIG["recipes"]
+    corrections = {r.get("correction") for r in recipes if r["selector"] == "everything"}
+    assert {"none", "flip"} <= corrections
+
+
+@pytest.mark.slow
+def test_few_landmarks_are_enough_for_most_domains(results):
+    found = read(results / "demo" / "evaluation" / "summary.tsv").set_index("recipe")
+    assert (found["accuracy_mean"] > 0.9).all()
+
+
+@pytest.mark.slow
+def test_unknown_families_are_rejected_far_more_often(results):
+    found = read(results / "demo" / "unknown" / "summary.tsv")
+    assert (found["unknown_rejected_mean"] > 2 * found["known_rejected_mean"]).all()
+    assert (found["auroc_mean"] > 0.8).all()
+
+
+@pytest.mark.slow
+def test_domains_of_unknown_families_are_flagged_where_they_are_classified(results):
+    table = read(results / "demo" / "classified" / "new.tsv")
+    new = records((DATA / "pfam_kin_new.fasta").read_text())
+    truth = np.array([header.split()[1] for header in new])
+    assert table["id"].tolist() == [header.split()[0] for header in new]
+    unknown = np.isin(truth, CONFIG["datasets"]["demo"]["unknown"])
+    right = (table["label"] == truth).to_numpy()
+    assert (table["reject"] == "yes")[unknown].all()
+    assert right[~unknown].sum() >= 4
