@@ -1,11 +1,11 @@
 """What a cascade reaches with a stated mean number of alignments, on larger data.
 
-    python benchmarks/stated.py --data FOLDER          FOLDER has pfam_kin.fasta.gz and .tsv
-    python benchmarks/stated.py --sets enzymes remote  made-up data alone
+    python benchmarks/stated.py                            all: an hour on a quiet machine
+    python benchmarks/stated.py --sets pfam_kin            one data set
     python benchmarks/stated.py --sets enzymes --size 20   a look whether it runs
 
-* ``pfam_kin``: 960 domains of 16 Pfam families, several of one clan; stratified 5 folds, all of
-  them, once for each seed;
+* ``pfam_kin``: the 960 domains of the demonstration, 16 Pfam families, several of one clan;
+  stratified 5 folds, all of them, once for each seed;
 * ``enzymes``: 28 classes in 7 families of 4, 5,124 sequences of about 370 residues, as in
   ``kinds.py``; the first of five stratified folds;
 * ``remote``: the kind of that name with five times the members; the first fold.
@@ -22,7 +22,6 @@ Figures go to ``RESULTS/SET.tsv``; what is there is not run again.
 
 import argparse
 import gzip
-import os
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -46,13 +45,15 @@ from promises import calibration_error
 
 PARTS = (0.3, 0.6, 0.85)
 """Of the stated alignments, for the landmarks of a first stage."""
+REMOTE = (280, 330, 430, 0.5)
+DATA = Path(__file__).parents[1] / "lib" / "kreinflow" / "data"
 
 
-def pfam_kin(folder: Path) -> Labelled:
-    """Return the domains and their families."""
-    with gzip.open(folder / "pfam_kin.fasta.gz", "rt") as file:
+def pfam_kin() -> Labelled:
+    """Return the domains of the demonstration and their families."""
+    with gzip.open(DATA / "pfam_kin.fasta.gz", "rt") as file:
         records = [record.split("\n", 1) for record in file.read().split(">")[1:]]
-    families = pd.read_csv(folder / "pfam_kin.tsv", sep="\t").set_index("id")["family"]
+    families = pd.read_csv(DATA / "pfam_kin.tsv", sep="\t").set_index("id")["family"]
     return [("".join(lines.split()), str(families[id])) for id, lines in records]
 
 
@@ -75,19 +76,14 @@ class Set:
     folds: int
 
 
-def sets(data: Path | None, size: int) -> dict[str, Set]:
+def sets(size: int) -> dict[str, Set]:
     """Return all data sets; ``size`` is that of an enzyme class."""
     random = partial(np.random.default_rng, 1)
-    found = {
+    return {
+        "pfam_kin": Set(pfam_kin, (40, 60), 5),
         "enzymes": Set(lambda: enzymes(random(), size), (36, 60, 125), 1),
         "remote": Set(lambda: remote(random(), max(1, round(5 * size / 183))), REMOTE, 1),
     }
-    if data is not None:
-        found["pfam_kin"] = Set(lambda: pfam_kin(data), (40, 60), 5)
-    return found
-
-
-REMOTE = (280, 330, 430, 0.5)
 
 
 def budgets_of(stated: float, classes: int) -> list[int]:
@@ -225,19 +221,17 @@ def print_set(name: str, figures: pd.DataFrame) -> None:
 def main() -> None:
     """Run what is asked for, and print a table of each data set."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--data", type=Path, default=os.environ.get("KREINFLOW_DATA"))
-    parser.add_argument("--sets", nargs="+", choices=["pfam_kin", "enzymes", "remote"])
+    names = list(sets(1))
+    parser.add_argument("--sets", nargs="+", choices=names, default=names)
     parser.add_argument("--seeds", type=int, default=2, help="of the folds of pfam_kin")
     parser.add_argument("--size", type=int, default=183, help="sequences of an enzyme class")
     parser.add_argument("--no-exhaustive", action="store_true", help='leave "all" out')
     parser.add_argument("--results", type=Path, default=Path("stated-benchmark"))
     given = parser.parse_args()
-    known = sets(Path(given.data) if given.data else None, given.size)
+    known = sets(given.size)
     given.results.mkdir(parents=True, exist_ok=True)
     warnings.simplefilter("ignore")
-    for name in given.sets or known:
-        if name not in known:
-            parser.error(f"--data is needed for {name}")
+    for name in given.sets:
         path = given.results / f"{name}.tsv"
         if not path.exists():
             made = figures_of(name, known[name], given.seeds, not given.no_exhaustive)
