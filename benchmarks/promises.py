@@ -13,7 +13,8 @@ records that the fold tests:
   of the cascade of the smallest stated loss ("most");
 * the mean number of alignments of a query;
 * the calibration error of the combined answers, in ten bins of equal width:
-  sum_b n_b / n |mean probability - accuracy|;
+  sum_b n_b / n |mean probability - accuracy|, and what it would be on average if each answer were
+  right with its probability ("if perfect");
 * the share of wrong answers among those that are not rejected, beside the share that is stated.
 
 The rows of the records go to ``FOLDER/KIND.SEED.tsv``; what is there is not run again. Means are
@@ -35,6 +36,8 @@ from kinds import KINDS
 from kreinflow.numerics import FloatArray, limited
 
 BINS = 10
+DRAWS = 200
+"""Of answers by their probabilities."""
 
 
 def calibration_error(top: FloatArray, right: FloatArray) -> float:
@@ -42,6 +45,13 @@ def calibration_error(top: FloatArray, right: FloatArray) -> float:
     bins = np.minimum((top * BINS).astype(int), BINS - 1)
     gaps = [abs(float((top - right)[bins == b].sum())) for b in range(BINS)]
     return sum(gaps) / len(top)
+
+
+def perfect_error(top: FloatArray) -> float:
+    """Return the calibration error to expect if each answer were right with its probability."""
+    random = np.random.default_rng(1)
+    draws = [random.random(len(top)) < top for _ in range(DRAWS)]
+    return float(np.mean([calibration_error(top, right) for right in draws]))
 
 
 def rows_of(fold: Fold, promises: list[dict[str, float]]) -> Iterator[pd.DataFrame]:
@@ -91,12 +101,13 @@ def measured(kind: str, seed: int, folder: Path, promises: list[dict[str, float]
 
 def summary(rows: pd.DataFrame) -> dict[str, Any]:
     """Return what one promise gave on the records of one kind and seed."""
-    kept = rows[~rows["rejected"]]
+    kept, top = rows[~rows["rejected"]], rows["top"].to_numpy()
     return {
         "own": rows["right_all"].mean() - rows["right"].mean(),
         "alignments": rows["alignments"].mean(),
         "accuracy": rows["right"].mean(),
-        "calibration": calibration_error(rows["top"].to_numpy(), rows["right"].to_numpy()),
+        "calibration": calibration_error(top, rows["right"].to_numpy()),
+        "perfect": perfect_error(top),
         "accepted": len(kept) / len(rows),
         "error": 1 - kept["right"].mean(),  # NaN if none is accepted
     }
@@ -128,7 +139,8 @@ def mean(values: pd.Series, scale: float = 100) -> str:
 
 HEADINGS = (
     *("promise", "sets", "lost of own, %", "lost of most, %", "accuracy, %"),
-    *("alignments", "of the stated", "calibration error", "accepted, %", "wrong of these, %"),
+    *("alignments", "of the stated", "calibration error", "if perfect", "accepted, %"),
+    "wrong of these, %",
 )
 
 
@@ -144,6 +156,7 @@ def cells(own: pd.DataFrame, what: str, stated: float) -> list[str]:
         f"{own['alignments'].mean():.1f}",
         ratio,
         f"{own['calibration'].mean():.3f}",
+        f"{own['perfect'].mean():.3f}",
         f"{100 * own['accepted'].mean():.1f}",
         mean(own["error"]),
     ]

@@ -41,7 +41,7 @@ from kreinflow.numerics import limited
 from kreinflow.sequences.dataset import Dataset
 from kreinflow.sequences.folds import assign_folds
 from kreinflow.sequences.partition import partition_of
-from promises import calibration_error
+from promises import calibration_error, perfect_error
 
 PARTS = (0.3, 0.6, 0.85)
 """Of the stated alignments, for the landmarks of a first stage."""
@@ -119,6 +119,7 @@ def rows_of(fold: Fold, stated: tuple[float, ...], exhaustive: bool) -> Iterator
                 "accuracy": right.mean(),
                 "accuracy_all": np.mean(everything.argmax(axis=1) == truth_of(fold)),
                 "calibration": calibration_error(top, right),
+                "perfect": perfect_error(top),
                 "alignments": alignments.mean(),
                 "to_train": trained.figures["cascade_pairs"] + int(name) * n,
             }
@@ -203,7 +204,7 @@ def print_set(name: str, figures: pd.DataFrame) -> None:
     n, classes = (int(figures[key].iloc[0]) for key in ("n", "classes"))
     print(f"\n{name}: {n:,} sequences, {classes} classes, {figures['fold'].nunique()} folds\n")
     headings = ["method", "stated", "landmarks", "alignments", "accuracy", "calibration error"]
-    headings += ["all levels asked", "to train", "cascade of the first fold"]
+    headings += ["if perfect", "all levels asked", "to train", "cascade of the first fold"]
     print(f"| {' | '.join(headings)} |\n|{'---|' * len(headings)}")
     cascades = figures[figures["kind"] == "cascade"]
     for stated, every in cascades.groupby("stated", sort=True):
@@ -211,11 +212,12 @@ def print_set(name: str, figures: pd.DataFrame) -> None:
         landmarks = "/".join(map(str, sorted(set(own["landmarks"].astype(int)))))
         cells = ["cascade", f"{stated:g}", landmarks, f"{own['alignments'].mean():.1f}"]
         cells += [shown(own["accuracy"]), f"{own['calibration'].mean():.3f}"]
+        cells.append(f"{own['perfect'].mean():.3f}")
         cells += [shown(own["accuracy_all"]), f"{own['to_train'].mean():,.0f}"]
         print(f"| {' | '.join([*cells, str(own['cascade'].iloc[0])])} |")
     for kind, own in figures[figures["kind"] != "cascade"].groupby("kind", sort=False):
         cells = [str(kind), "", "", f"{own['alignments'].mean():.0f}", shown(own["accuracy"])]
-        print(f"| {' | '.join([*cells, *[''] * 4])} |", flush=True)
+        print(f"| {' | '.join([*cells, *[''] * 5])} |", flush=True)
 
 
 def main() -> None:
