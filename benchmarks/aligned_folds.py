@@ -43,7 +43,7 @@ WORDS = {"protein": [1, 2, 3], "nucleotide": [1, 2, 3, 4]}
 K = 3
 HOMOLOGY = ("remote", "duplicates")
 """Kinds that are also tried with folds between which no sequences are alike."""
-TEXTS = ("inner_right", "inner_known", "cascade")
+TEXTS = ("recipe", "cascade", "inner_right", "inner_known")
 """Figures that are no numbers, and may look like some."""
 
 
