@@ -26,7 +26,7 @@ import pandas as pd
 import scipy.linalg
 from numpy.typing import NDArray
 
-from auto import Fold, aligned, configuration, folds_of
+from aligned_folds import Fold, aligned, configuration, folds_of
 from kinds import related, remote
 from kreinflow.competitors.run import quality
 from kreinflow.krein.landmark_kernel import LandmarkKernel, Landmarks, landmark_kernel

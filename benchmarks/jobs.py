@@ -3,12 +3,17 @@
     python benchmarks/jobs.py --old FOLDER     this checkout and that of another version in FOLDER
     python benchmarks/jobs.py                  this one alone
     python benchmarks/jobs.py --inducing 4000  and a model with a lift over scores and words
+    python benchmarks/jobs.py --cascade 100    and a cascade of 100 alignments for a query, beside
+                                               one stage with as many
     python benchmarks/jobs.py --quick          a look whether it runs
 
 The queries and the model of 150 landmarks are made here, from a fixed seed, once for both versions.
 Their runs are interleaved. Seconds are those of the whole command, processor seconds those of all
 its threads. The tables that they write are compared; the exit code is 1 if they differ. The share
 of the alignment is measured in this process, with this version.
+
+The cascade has a first stage of half the alignments. What a query of it costs is told by its table;
+one stage has so many landmarks, less the alignment of the query with itself.
 
 Other whole jobs are timed by commands of their own; of another version with ``PYTHONPATH=OLD/lib``
 before them, in the folder OLD:
@@ -25,7 +30,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
@@ -33,8 +38,11 @@ from typing import Any
 from unittest.mock import patch
 
 import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
 
 from kreinflow.alignment import backends
+from kreinflow.alignment.asked import align_asked
 from kreinflow.alignment.backends import backend_named, checked
 from kreinflow.alignment.engine import align_pairs, pack, self_scores
 from kreinflow.alignment.scoring import ScoringScheme, load_substitution_matrix
@@ -44,11 +52,15 @@ from kreinflow.classify.classification import classify_batches, write_tables
 from kreinflow.classify.model_file import Model, final_model
 from kreinflow.krein.landmark_kernel import Landmarks, TrainingPart, landmark_kernel
 from kreinflow.learners.decisions import LinearDecision
+from kreinflow.models.asked import AskedScores
 from kreinflow.models.factor_file import factor_table
 from kreinflow.models.factors import make_factors
 from kreinflow.models.inner_folds import InnerFits, inner_partition
+from kreinflow.models.lifting import Lifting
 from kreinflow.models.reject_threshold import RejectRule
 from kreinflow.models.training import Training
+from kreinflow.numerics import IntArray
+from kreinflow.randomness import hash_keys
 from kreinflow.sequences.dataset import Dataset
 from kreinflow.sequences.payload import Sequences, digest
 from kreinflow.views.lift import Lift
@@ -69,7 +81,7 @@ LEARNER = {"method": "ny_ikfd", "scatter": "pooled", "bias": "least_squares", "r
 AIM = 0.8  # of the time is to be alignment
 
 
-def make_input(folder: Path, queries: int, length: int, landmarks: int, inducing: int) -> None:
+def make_input(folder: Path, queries: int, length: int, given: Any) -> None:
     """Write queries.fasta, few.fasta and the models of one mean length."""
     families = folder / "families.fasta"
     make_families(families, TRAINING + queries, CLASSES, length)
@@ -83,13 +95,27 @@ def make_input(folder: Path, queries: int, length: int, landmarks: int, inducing
     lines = [record.split(b"\n") for record in records[:TRAINING]]
     labels = [header.split()[1].decode() for header, *_ in lines]
     residues = tuple(line[1] for line in lines)
-    model = make_model(labels, residues, landmarks)
+    model = make_model(labels, residues, given.landmarks)
     model.save(folder / "model.safetensors")
-    if inducing:
-        with_lift(model, residues, inducing).save(folder / "lifted.safetensors")
+    if given.inducing:
+        with_lift(model, residues, given.inducing).save(folder / "lifted.safetensors")
+    if given.cascade:
+        stated = given.cascade
+        model = make_model(labels, residues, stated // 2, {"alignments": stated})
+        model.save(folder / "cascade.safetensors")
+        out = folder / "few.tsv"
+        place = Path(__file__).resolve().parents[1], folder, "few.fasta"
+        classified(*place, out, given.threads, "cascade.safetensors")
+        spent = pd.read_csv(out, sep="\t")["alignments"].mean()
+        make_model(labels, residues, round(spent) - 1).save(folder / "one.safetensors")
 
 
-def make_model(labels: list[str], residues: tuple[bytes, ...], landmarks: int) -> Model:
+def make_model(
+    labels: list[str],
+    residues: tuple[bytes, ...],
+    landmarks: int,
+    cascade: Mapping[str, float] | None = None,
+) -> Model:
     """Train a model whose landmarks are the first records."""
     classes, codes = np.unique(labels, return_inverse=True)
     every, rows = np.arange(len(residues)), np.arange(landmarks)
@@ -115,9 +141,20 @@ def make_model(labels: list[str], residues: tuple[bytes, ...], landmarks: int) -
     transform = make_transform(RECIPE["transform"], scheme)
     (entry,) = make_factors(chosen, part, {transform.name: transform}, [RECIPE])
     fits = InnerFits(inner_partition(part, 3, 1, "r0f0"))
-    trained = Training(chosen, part, fits, RejectRule(0.05), seed=1).train(
-        RECIPE, LEARNER, entry.corrected["none"], landmark_kernel(chosen, part, transform)
+
+    def ask(rows: IntArray, others: IntArray) -> NDArray[np.integer]:
+        return align_asked(packed, rows, others, scheme, 2, backend_named("auto"))
+
+    keys = hash_keys(1, "inducing points", dataset.digests)
+    training = Training(
+        *(chosen, part, fits, RejectRule(0.05), 1),
+        lambda own: Lifting(Viewed(residues), part, own["views"], own["lift"], keys, ""),
+        AskedScores(ask, len(residues), symmetric=True),
+        make_transform("evalue", scheme),
     )
+    recipe = {**RECIPE, "cascade": cascade}
+    corrected, kernel = entry.corrected["none"], landmark_kernel(chosen, part, transform)
+    trained = training.train(recipe, LEARNER, corrected, kernel)
     (row,) = factor_table([entry]).to_dict("records")
     factor = {str(name): value for name, value in row.items()}
     source, figures = {"molecule": "protein"}, {"recipe": RECIPE["name"]} | trained.figures
@@ -240,10 +277,31 @@ def compare(folder: Path, checkouts: dict[str, Path], count: int, given: Any) ->
             "the lift.",
             flush=True,
         )
+    if given.cascade:
+        print_cascade(checkouts["after"], folder, count, given)
     if len(best) > 1:
         before, after = best["before"], best["after"]
         print(f"| times as fast | {before[0] / after[0]:.2f} | {before[1] / after[1]:.2f} | |")
     return len(set(tables.values())) == 1
+
+
+def print_cascade(checkout: Path, folder: Path, count: int, given: Any) -> None:
+    """Print the lines of a model with a cascade, and of one stage with as many alignments."""
+    best: dict[str, tuple[float, float]] = {}
+    for _ in range(given.repeats):
+        for name in ("cascade", "one"):  # interleaved
+            out, model = folder / f"{name}.tsv", f"{name}.safetensors"
+            found = classified(checkout, folder, "queries.fasta", out, given.threads, model)
+            best[name] = min(best.get(name, found), found)
+    for name, (seconds, processor) in best.items():
+        table = pd.read_csv(folder / f"{name}.tsv", sep="\t", usecols=["stage", "alignments"])
+        stages = table["stage"].value_counts(normalize=True)
+        shares = ", ".join(f"{stage} {100 * share:.1f} %" for stage, share in stages.items())
+        print(
+            f"| {name}: {table['alignments'].mean():.1f} alignments ({shares}) | {seconds:.2f} | "
+            f"{processor:.2f} | {count / seconds:,.0f} |",
+            flush=True,
+        )
 
 
 def main() -> int:
@@ -253,6 +311,7 @@ def main() -> int:
     parser.add_argument("--lengths", type=int, nargs="+", default=[150, 350], help="mean lengths")
     parser.add_argument("--landmarks", type=int, default=150)
     parser.add_argument("--inducing", type=int, default=0, help="points of a lift (default: none)")
+    parser.add_argument("--cascade", type=int, default=0, help="alignments of one (default: none)")
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--quick", action="store_true", help="2,000 queries, once")
@@ -266,7 +325,7 @@ def main() -> int:
     for length in given.lengths:
         with tempfile.TemporaryDirectory() as name:
             folder = Path(name)
-            make_input(folder, given.queries, length, given.landmarks, given.inducing)
+            make_input(folder, given.queries, length, given)
             print(
                 f"\n{given.queries:,} queries of mean length {length}, {given.landmarks} "
                 f"landmarks, {given.threads} threads, best of {given.repeats} repeats\n\n"

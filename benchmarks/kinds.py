@@ -145,6 +145,18 @@ def related(random: np.random.Generator, times: int = 1) -> Labelled:
     return found
 
 
+def enzymes(random: np.random.Generator, size: int = 183) -> Labelled:
+    """28 classes of equal size in 7 families of 4, of about 370 residues."""
+    found = []
+    for family in range(7):
+        ancestor = drawn(int(random.integers(300, 440)), random)
+        for number in range(4):
+            root = evolved(ancestor, 1.0, random)
+            for site in tree(root, size, 2.2, random):
+                found.append((text(site), f"family{family}.{number}"))
+    return found
+
+
 def domains(random: np.random.Generator) -> Labelled:
     """Architectures: 14 classes of 2 or 3 of 9 domains, which classes share."""
     pool = [drawn(int(random.integers(60, 130)), random) for _ in range(9)]

@@ -36,7 +36,8 @@ import numpy as np
 import pandas as pd
 from sklearn.metrics import roc_auc_score
 
-from auto import Aligned, Fold, configuration, learned, recipes_of, sequences_of
+from aligned_folds import Aligned, Fold, configuration, learned, sequences_of
+from auto import recipes_of
 from kinds import KINDS, Labelled
 from kreinflow.alignment.scoring import ScoringScheme
 from kreinflow.competitors.kmers import KmerSvm

@@ -27,7 +27,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from auto import WORDS, Aligned, Fold, configuration, figures_of_kinds
+from aligned_folds import WORDS, Aligned, Fold, configuration, figures_of_kinds
 from inducing import WAYS, Placed, columns_of
 from kinds import KINDS
 from kreinflow.alignment.engine import align_pairs, pack

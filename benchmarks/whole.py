@@ -13,6 +13,7 @@ command, with the start of all its jobs; all else is from the tables that the ru
 """
 
 import argparse
+import json
 import resource
 import shutil
 import subprocess
@@ -25,6 +26,9 @@ import pandas as pd
 import yaml
 
 from kinds import Labelled, drawn, evolved, flanked, sizes, text, tree
+from kreinflow.automatic import PREFER, SEQUENCES, names
+from kreinflow.evaluation.inner_choice import chosen_recipes
+from kreinflow.models.choice import read_figures
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -90,10 +94,24 @@ def show(results: Path) -> None:
     folders = {path.name: megabytes(path) for path in results.iterdir() if path.is_dir()}
     for name, size in sorted(folders.items(), key=lambda item: -item[1]):
         print(f"| {name} | {size:,.1f} |")
+    account = json.loads((results / "columns" / "alignments.json").read_text())
+    order = names(SEQUENCES)
+    models = read_figures(sorted((results / "models").rglob("*.tsv")), order)
+    print(
+        f"\nTraining: {account['aligned']:,} pairs with landmarks and candidates, "
+        f"{models['cascade_pairs'].sum():,.0f} that cascades asked for, each model anew; "
+        f"{account['full_matrix']:,} in the full matrix"
+    )
     race = pd.read_csv(results / "race.tsv", sep="\t")
     print("\nGo on after the race:", ", ".join(race.loc[race["goes_on"] == "yes", "recipe"]))
     summary = pd.read_csv(results / "evaluation" / "summary.tsv", sep="\t").set_index("recipe")
     print(f"Accuracy of the inner choice: {100 * summary.accuracy_mean['inner choice']:.2f} %")
+    print("The inner folds choose:")
+    for (repeat, fold), name in chosen_recipes(models, order, PREFER).items():
+        place = (models["repeat"] == repeat) & (models["fold"] == fold)
+        (row,) = models[place & (models["recipe"] == name)].to_dict("records")
+        print(f"r{repeat}f{fold}: {name}, {row['alignments_per_query']:.1f} alignments", end="")
+        print(f" ({row['cascade']})" if row["cascade"] else "")
 
 
 def main() -> int:
