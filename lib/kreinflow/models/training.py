@@ -3,6 +3,7 @@
 Nothing here looks at a record outside the training part of the fold.
 """
 
+import json
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -11,6 +12,7 @@ from itertools import compress
 from typing import Any
 
 import numpy as np
+from scipy.special import softmax
 
 from kreinflow.alignment.transforms import ScoreTransform
 from kreinflow.errors import named
@@ -94,6 +96,16 @@ class Training:
         InputError
             Naming the recipe, if the records cannot be learned from.
         """
+        return self._trained(recipe, self._first(recipe, settings, embedding, kernel))
+
+    def _first(
+        self,
+        recipe: Mapping[str, Any],
+        settings: Mapping[str, Any],
+        embedding: CorrectedFactor | None,
+        kernel: LandmarkKernel,
+    ) -> "_First":
+        """Train the first stage of a recipe, which is all of it without a cascade."""
         learner = make_learner(settings)
         with named(f"recipe {recipe['name']!r}"):
             problem, fits, lifted = self._problem(recipe, embedding, kernel)
@@ -101,7 +113,6 @@ class Training:
             (fitted,) = learner.fit(problem, [choice])
         warn_noted(recipe["name"], fitted, self.part.classes)
         truth = self.part.labels[self.fits.measured]
-        probabilities = calibrator.probabilities(decisions)
         landmarks = self.landmarks
         classifier = LandmarkClassifier(
             classes=self.part.classes,
@@ -115,16 +126,26 @@ class Training:
             inducing_rows=None if lifted is None else problem.landmarks.rows,
             inducing_classes=None if lifted is None else problem.landmarks.classes,
             temperature=float(calibrator.temperature_),
-            reject_threshold=self.reject.threshold(probabilities, truth),
-            about={"recipe": dict(recipe), "learner": dict(settings), "reject": self.reject.stated},
+            reject_threshold=self.reject.threshold(calibrator.probabilities(decisions), truth),
+            about={"learner": dict(settings), "reject": self.reject.stated},
         )
+        columns, rank = problem.n_landmarks, _rank(problem, learner, lifted)
+        return _First(classifier, kernel, decisions, lifted, fitted, choice, columns, rank)
+
+    def _trained(self, recipe: Mapping[str, Any], first: "_First") -> Trained:
+        """Return a recipe and its figures; a cascade is learned above its first stage."""
+        kernel, lifted, fitted = first.kernel, first.lifted, first.fitted
+        about = {"recipe": dict(recipe), **first.classifier.about}
+        classifier = replace(first.classifier, about=about)
+        truth, landmarks = self.part.labels[self.fits.measured], self.landmarks
+        probabilities: FloatArray = softmax(first.decisions / classifier.temperature, axis=1)
         needs_self_score = landmarks.kind == "sequences" and kernel.transform.name != "raw"
         m, known = len(landmarks.rows), ""
         alignments: float = m + int(needs_self_score)
         cascade, pairs = None, 0
         if recipe.get("cascade") is not None:
             with named(f"recipe {recipe['name']!r}"):
-                fitted_cascade = self._cascade(recipe, kernel, lifted, decisions)
+                fitted_cascade = self._cascade(recipe, kernel, lifted, first.decisions)
             cascade, pairs = fitted_cascade.cascade, fitted_cascade.aligned
             classifier = replace(classifier, cascade=cascade)
             probabilities = fitted_cascade.probabilities
@@ -135,9 +156,11 @@ class Training:
         likely = np.clip(probabilities[np.arange(len(truth)), truth], 1e-15, 1.0)
         figures = {
             "landmarks": m,
-            "rank": _rank(problem, learner, lifted),
-            **said(fitted, problem.n_landmarks / len(self.part.rows), self.part.classes),
-            "hyper_parameters": shown(choice if lifted is None else {**choice, **lifted.widths}),
+            "rank": first.rank,
+            **said(fitted, first.n_columns / len(self.part.rows), self.part.classes),
+            "hyper_parameters": shown(
+                {**first.choice, **({} if lifted is None else lifted.widths)}
+            ),
             "views": "" if lifted is None else shown(lifted.worth),
             "groups_held_out": whole_groups(self.part.groups, self.fits.inner),
             "temperature": (cascade or classifier).temperature,
@@ -221,7 +244,8 @@ class Training:
     ) -> Iterator[tuple[Mapping[str, Any], Trained]]:
         """Train recipes, and yield each with what it gave.
 
-        Recipes of one transform follow each other, so that one kernel at a time is held.
+        Recipes of one transform follow each other, so that one kernel at a time is held. Those that
+        differ in their cascades alone share a first stage.
 
         Parameters
         ----------
@@ -240,16 +264,37 @@ class Training:
         needing = {recipe["name"] for recipe in factored(recipes, learners)}
         for name in dict.fromkeys(recipe["transform"] for recipe in recipes):
             kernel = landmark_kernel(self.landmarks, self.part, transforms[name])
+            firsts: dict[str, _First] = {}
             for recipe in (r for r in recipes if r["transform"] == name):
                 settings = learners[recipe["learner"]]
-                embedding = embedding_of(recipe) if recipe["name"] in needing else None
-                yield recipe, self.train(recipe, settings, embedding, kernel)
+                own = {
+                    key: value for key, value in recipe.items() if key not in ("name", "cascade")
+                }
+                key = json.dumps(own, sort_keys=True)
+                if key not in firsts:
+                    embedding = embedding_of(recipe) if recipe["name"] in needing else None
+                    firsts = {key: self._first(recipe, settings, embedding, kernel)}
+                yield recipe, self._trained(recipe, firsts[key])
 
 
 def _rank(problem: Problem, learner: Learner, lifted: "_Lifted | None") -> int | None:
     if lifted is not None:
         return problem.n_landmarks
     return problem.embedding.rank if learner.needs_factor else None
+
+
+@dataclass(frozen=True, eq=False)
+class _First:
+    """A first stage, and what a cascade above it is learned from."""
+
+    classifier: LandmarkClassifier
+    kernel: LandmarkKernel
+    decisions: FloatArray
+    lifted: "_Lifted | None"
+    fitted: Fitted
+    choice: Choice
+    n_columns: int
+    rank: int | None
 
 
 @dataclass(frozen=True, eq=False)

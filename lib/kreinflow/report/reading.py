@@ -19,6 +19,7 @@ from kreinflow.evaluation.unknown import (
     UNKNOWN_CURVE_COLUMNS,
 )
 from kreinflow.models.choice import FIGURES_COLUMNS, TEXT_COLUMNS
+from kreinflow.models.climbed import CURVE_COLUMNS
 from kreinflow.models.factor_file import FACTOR_COLUMNS, SPECTRUM_COLUMNS
 from kreinflow.report.cascades import EVERYTHING, FIRST
 from kreinflow.report.tables import measured, numbers
@@ -65,10 +66,6 @@ _COLUMNS = {f"evaluation/{name}": columns for name, columns in TABLE_COLUMNS.ite
 }
 LANDMARK_COLUMNS = ("class", "radius", "reached")
 POINT_COLUMNS = ("id", "class", "landmark", "x", "y")
-CURVE_COLUMNS = (
-    *("recipe", "repeat", "fold", "threshold", "alignments", "records", "right", "chosen"),
-)
-
 Paths = Iterable[str | os.PathLike[str]]
 
 
