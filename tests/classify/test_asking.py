@@ -1,6 +1,9 @@
 """Classifying with a cascade: who is asked, and what the table says of it."""
 
+import runpy
 from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -9,11 +12,13 @@ import pytest
 
 from kreinflow.alignment.backends import SAMPLE, backend_named
 from kreinflow.alignment.statistics import local_statistics
+from kreinflow.artifacts import table_text
 from kreinflow.classify import new_objects
 from kreinflow.classify.classification import classify_file, nearest_records
 from kreinflow.classify.new_objects import asking, score_new
 from kreinflow.errors import KreinflowError
 from kreinflow.models.asked import NOBODY
+from kreinflow.sequences.dataset import write_dataset
 from models.cascades import cascade_model, with_cascade
 from sequence_pairs import Counting, rectangle, too_large
 from small_inputs import (
@@ -228,3 +233,25 @@ def test_an_alignment_too_large_to_trace_has_no_identity(asked, monkeypatch):
     assert np.isnan(less["record_identity"]).all()
     assert less["nearest_record"].tolist() == found["nearest_record"].tolist()
     assert np.isfinite(found["record_identity"]).any()
+
+
+def test_the_workflow_takes_records_that_are_apart_from_its_data_set(tmp_path):
+    model, dataset = cascade_model(tmp_path, apart=True)
+    model.save(tmp_path / "model.safetensors")
+    write_dataset(tmp_path / "dataset", dataset)
+    new = write_fasta(tmp_path / "new.fasta", NEW)
+    job = SimpleNamespace(
+        log=[str(tmp_path / "log")],
+        output=[str(tmp_path / "out.tsv")],
+        input=SimpleNamespace(
+            new=str(new),
+            model=str(tmp_path / "model.safetensors"),
+            vectors=[],
+            records=str(tmp_path / "dataset" / "records.tsv"),
+        ),
+        params=SimpleNamespace(strand="given", backend="auto"),
+        threads=1,
+    )
+    script = Path(__file__).parents[2] / "scripts" / "classify.py"
+    runpy.run_path(str(script), init_globals={"snakemake": job})
+    assert (tmp_path / "out.tsv").read_text() == table_text(classify_file(model, new))
