@@ -82,6 +82,7 @@ rule measure_ours:
         models=f"{HERE}/evaluation/models.tsv",
         landmarks=of_this_fold("landmarks", "tsv"),
         fold_models=of_this_fold("models", "safetensors"),
+        curves=of_this_fold("cascade", "tsv"),
     output:
         figures=f"{HERE}/compare/{OURS}/{{fold}}.tsv",
         predictions=f"{HERE}/compare/{OURS}/{{fold}}.predictions.tsv.gz",

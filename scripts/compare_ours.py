@@ -3,13 +3,15 @@
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+import numpy as np
 import pandas as pd
 
-from kreinflow.artifacts import read_table, write_table
+from kreinflow.artifacts import read_measures, read_table, write_table
 from kreinflow.classify.model_file import final_model
 from kreinflow.competitors.ours import Ours, run_ours
 from kreinflow.console import logged
 from kreinflow.models.choice import choose_recipe, read_figures
+from kreinflow.models.climbed import CURVE_COLUMNS
 from kreinflow.models.fold_models import load_fold_model
 from kreinflow.models.run import read_landmark_table
 from kreinflow.numerics import limited
@@ -46,12 +48,17 @@ with logged(snakemake.log[0]) as console, limited(snakemake.threads):
     ]
     times = [Path(params.times) / f"{s}.{selector}.{fold}.tsv" for s in params.stages]
     seconds = sum(float(read_table(p, ["s"])["s"].iloc[0]) for p in times if p.is_file())
+    # Of a cascade the mean of the tested records, for which all thresholds were tried.
+    text = ["recipe", "chosen"]
+    curves = pd.concat([read_measures(path, CURVE_COLUMNS, text) for path in files.curves])
+    tried = curves[(curves["recipe"] == recipe) & (curves["chosen"] == "yes")]
+    asked = tried["alignments"] if len(tried) else [chosen["alignments_per_query"]]
     vectors = None
     if dataset.vectors is not None:
         vectors = dict(zip(dataset.sequences, dataset.vectors, strict=True))
     with TemporaryDirectory() as folder:
         figures, predictions = run_ours(
-            Ours(model, float(chosen["alignments_per_query"]), vectors),
+            Ours(model, float(np.mean(asked)), vectors),
             dataset,
             read_partition(files.folds, dataset),
             fold,
