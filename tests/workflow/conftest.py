@@ -33,6 +33,7 @@ SMALL = configuration({}) | {
     "selectors": {
         "meb": {"method": "meb", "epsilon": 0.1},
         "uniform": {"method": "uniform", "budget": "meb"},
+        "few": {"method": "uniform", "budget": 4},
     },
     "recipes": [
         {"name": "ikfd", "selector": "meb", "learner": "ikfd"},
@@ -41,9 +42,9 @@ SMALL = configuration({}) | {
         {"name": "nearest-uniform", "selector": "uniform", "learner": "nearest"},
         {
             "name": "asks",
-            "selector": "uniform",
+            "selector": "few",
             "learner": "nearest",
-            "cascade": {"alignments": 40},
+            "cascade": {"alignments": 25},
         },
     ],
 }

@@ -128,7 +128,7 @@ def test_recipes_that_are_named_do_not_race(tmp_path):
     run = Workflow(tmp_path, copy.deepcopy(SMALL))
     jobs = run.jobs()
     assert "race" not in jobs
-    assert jobs["train_models"] == 6  # two selectors, two folds and all
+    assert jobs["train_models"] == 9  # three selectors, two folds and all
     assert jobs["make_factor"] == 3, "the nearest landmark needs none"
 
 

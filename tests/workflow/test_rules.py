@@ -17,13 +17,13 @@ from workflow.conftest import ROOT
 
 def test_named_targets_reach_their_stage_only(run):
     jobs = run.jobs("landmarks")
-    assert jobs["select_landmarks"] == 6  # 2 selectors, 2 folds and all
+    assert jobs["select_landmarks"] == 9  # 3 selectors, 2 folds and all
     assert "train_models" not in jobs
     assert "make_factor" not in jobs
     targets = ("dataset", "folds", "alignment", "factor", "correction", "model", "evaluation")
     jobs = run.jobs(*targets)
     assert set(targets) < set(jobs)
-    assert jobs["train_models"] == 6
+    assert jobs["train_models"] == 9
     assert "choose_final_model" not in jobs
     assert run.jobs("final_model")["choose_final_model"] == 1
 
@@ -104,7 +104,7 @@ def test_changed_content_reruns_and_a_time_stamp_does_not(
     module = copied / "lib" / "kreinflow" / "learners" / "pcvm.py"
     module.write_text(module.read_text() + "\n# changed\n")
     jobs = run.jobs()
-    assert jobs["train_models"] == 6
+    assert jobs["train_models"] == 9
     untouched = {"read_dataset", "assign_folds", "align_columns", "select_landmarks", "make_factor"}
     assert untouched.isdisjoint(jobs)
 
@@ -113,7 +113,7 @@ def test_a_changed_setting_reruns_what_depends_on_it(finished, small_config):
     small_config["learners"]["pcvm"]["max_iter"] = 101
     finished.configure(small_config)
     jobs = finished.jobs()
-    assert jobs["train_models"] == 3  # of the selector meb; uniform has no PCVM
+    assert jobs["train_models"] == 3  # of the selector meb; the others have no PCVM
     assert "make_factor" not in jobs
 
 
@@ -128,7 +128,7 @@ def test_a_changed_residue_reaches_the_scores_if_the_dataset_was_read_by_itself(
     jobs = finished.jobs()
     for rule in ("assign_folds", "align_class_scores", "align_columns", "gather_columns"):
         assert rule in jobs
-    assert jobs["select_landmarks"] == jobs["train_models"] == 6
+    assert jobs["select_landmarks"] == jobs["train_models"] == 9
 
 
 @pytest.mark.parametrize(
