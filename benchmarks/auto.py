@@ -17,6 +17,9 @@ landmarks: SF-LSM on log scores, square roots and normalised scores, linear SVC 
 SF-LSM on a Gaussian of log scores times a Gaussian of words. The last column is the recipe of
 ``auto`` that was best on the test folds. Nobody can know these two before.
 
+Two tables more are of cascades, beside one stage with as many landmarks, and of their training
+alignments; ``cascades.py`` says what is fitted.
+
 Figures of each fold go to ``FOLDER/KIND.tsv``; kinds that are there are not run again. The table
 of all is printed: mean and standard deviation (n - 1) of the accuracy over folds, and the mean of
 the macro F1, in %.
