@@ -13,10 +13,10 @@
 
 First stages have log scores, words and a lift over both. Their landmarks are three, six and 8.5
 tenths of the stated number, at least one of each class. In each fold the one counts that has the
-highest inner accuracy. "all" has all training records as landmarks (SF-LSM
-on log scores); "nearest" is the class of the training record of the highest score, normalised
-score or least E-value. Accuracies are in %, ± standard deviation over folds. "to train" counts the
-alignments of the first stage and of its cascade.
+highest inner accuracy. "all" has all training records as landmarks (SF-LSM on log scores);
+"nearest" is the class of the training record of the highest score, normalised score or least
+E-value. Accuracies are in %, ± standard deviation over folds. "to train" counts the alignments of
+the first stage and of its cascade.
 
 Figures go to ``RESULTS/SET.tsv``; what is there is not run again.
 """
