@@ -145,6 +145,19 @@ def related(random: np.random.Generator, times: int = 1) -> Labelled:
     return found
 
 
+def superfamilies(random: np.random.Generator, total: int = 2990) -> Labelled:
+    """49 superfamilies of families of 8, in which no two sequences share an ancestor of late."""
+    found = []
+    for number, size in enumerate(sizes(49, total, 10, 0.6)):
+        ancestor = drawn(int(random.integers(90, 220)), random)
+        for part in np.array_split(np.arange(size), max(2, size // 8)):
+            family = evolved(ancestor, 1.6, random)
+            for _ in part:
+                site = flanked(evolved(family, 2.2, random), 10, random)
+                found.append((text(site), f"sf{number:02d}"))
+    return found
+
+
 def enzymes(random: np.random.Generator, size: int = 183) -> Labelled:
     """28 classes of equal size in 7 families of 4, of about 370 residues."""
     found = []

@@ -170,7 +170,7 @@ def by_recipes(content: Mapping[str, Any], dataset: Dataset, scheme: ScoringSche
     return {
         **measured(table["true"], table["predicted"], table.iloc[:, -1].to_numpy()),
         "inner_accuracy": figures["inner_accuracy"],
-        "alignments": figures["alignments_per_query"],
+        "alignments": figures["alignments"],
         "seconds": seconds,
         "chosen": chosen,
         "hyper_parameters": figures["hyper_parameters"],

@@ -44,3 +44,13 @@ def test_a_kind_is_the_same_for_the_same_seed(kinds, kind):
     assert min(sizes.values()) >= 3
     letters = set("".join(residues for residues, _ in first))
     assert letters <= set("ACGT" if kind == "ribosomal" else "ARNDCQEGHILKMFPSTWYV")
+
+
+def test_larger_data_have_their_classes(kinds):
+    sizes = Counter(label for _, label in kinds.enzymes(np.random.default_rng(1), 2))
+    assert len(sizes) == 28
+    assert set(sizes.values()) == {2}
+    sizes = Counter(label for _, label in kinds.superfamilies(np.random.default_rng(1), 600))
+    assert len(sizes) == 49
+    assert min(sizes.values()) == 10
+    assert max(sizes.values()) > 20
