@@ -70,7 +70,6 @@ OF_SEQUENCES = (
     Line("few", LIFTED),
     Line("few", CASCADE),
     Line("some", LIFTED),
-    Line("some", CASCADE),
     Line("many", LIFTED),
     Line("many", "sf-lsm"),
     Line("many", "nearest", "normalised"),

@@ -135,6 +135,10 @@ class ScoreTransform:
         scale = self._divisors(row_self, row_lengths) * self._divisors(column_self, column_lengths)
         return self._of_quotients(self._gain(s, row_lengths, column_lengths) / np.sqrt(scale))
 
+    def evalues(self, scores: FloatArray, n: FloatArray, m: FloatArray) -> FloatArray:
+        r"""Return :math:`K n m e^{-\lambda s}` of pairs of these lengths; NaN of other transforms."""
+        return np.full(np.shape(scores), np.nan)
+
     def _gain(self, s: FloatArray, n: FloatArray, m: FloatArray) -> FloatArray:
         """Return what is divided, and divided by: of scores of sequences of these lengths."""
         return s
@@ -278,6 +282,9 @@ class _Evalue(ScoreTransform):
     ) -> FloatArray:
         s = np.nan_to_num(np.asarray(scores, dtype=np.float64))
         return np.log1p(self._gain(s, row_lengths, column_lengths))
+
+    def evalues(self, scores: FloatArray, n: FloatArray, m: FloatArray) -> FloatArray:
+        return np.asarray(self.constants["K"] * n * m * np.exp(-self.constants["lambda"] * scores))
 
     def _divisors(self, self_scores: ArrayLike, lengths: ArrayLike) -> FloatArray:
         # Masked and very short sequences expect their own score by chance: they resemble nothing.

@@ -226,7 +226,9 @@ class _Object:
             "record": self._ids(near),
             "class": self._names(classes),
             "score": scores,
-            "evalue": self._evalues(near, scores),
+            "evalue": self.cascade.evidence.evalues(
+                scores, self.seen.lengths[0], self.cascade.records.lengths[near]
+            ),
             "evidence": evidence,
         }
         features = nearest_features(seen.decisions, classes[None], evidence[None])
@@ -315,14 +317,6 @@ class _Object:
 
     def _names(self, codes: IntArray) -> list[str]:
         return [self.model.classifier.classes[code] for code in codes.tolist()]
-
-    def _evalues(self, places: IntArray, scores: FloatArray) -> FloatArray:
-        r"""Return :math:`E = K n m e^{-\lambda s}` of pairs with the object; NaN without it."""
-        constants = self.cascade.evidence.constants
-        if "lambda" not in constants:
-            return np.full(len(places), np.nan)
-        area = self.seen.lengths[0] * self.cascade.records.lengths[places]
-        return np.asarray(constants["K"] * area * np.exp(-constants["lambda"] * scores))
 
 
 def cascade_text(found: CascadeExplanation, labels: tuple[str, str], shown: int) -> list[str]:

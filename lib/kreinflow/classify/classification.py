@@ -212,8 +212,7 @@ def nearest_records(
     r"""Return the three columns of the training record that an answer rests on.
 
     It is the one with the most evidence for the label among those that were aligned with the
-    object. Its E-value is :math:`K n m e^{-\lambda s}`, of the two lengths n and m, if the evidence
-    is an E-value. Its identity is the share of equal residues in the columns of the alignment; NaN
+    object. Its E-value is NaN if the evidence is none. Its identity is the share of equal residues in the columns of the alignment; NaN
     if that has more than :data:`LARGEST_TRACE` cells.
 
     Parameters
@@ -233,10 +232,9 @@ def nearest_records(
     if cascade is not None and residues is not None and scheme is not None and sequences:
         own = nearest[rows]
         ids[rows] = np.array(model.record_ids, dtype=object)[own]
-        if cascade.evidence.name == "evalue":
-            constants = cascade.evidence.constants
-            space = constants["K"] * batch.lengths[rows] * cascade.records.lengths[own]
-            evalue[rows] = space * np.exp(-constants["lambda"] * answers.nearest_score[rows])
+        evalue[rows] = cascade.evidence.evalues(
+            answers.nearest_score[rows], batch.lengths[rows], cascade.records.lengths[own]
+        )
 
         def share(row: int) -> float:
             pair = sequences[row], residues[nearest[row]]
