@@ -6,6 +6,7 @@ among them (``docs/own-fasta.md`` has the figures). Of sequences cascades over f
 tried beside more landmarks.
 """
 
+import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -175,6 +176,7 @@ def fits(
     """Return how often learners are fitted to one training part, calibration included.
 
     Each value of a hyper-parameter is fitted on each inner fold; the chosen one once more, on all.
+    Recipes that differ in their cascades alone share their fits.
 
     Parameters
     ----------
@@ -183,7 +185,11 @@ def fits(
     inner : int
         The number of inner folds.
     """
-    values = [len(make_learner(learners[recipe["learner"]]).choices()) for recipe in recipes]
+    firsts = {
+        json.dumps({**recipe, "name": None, "cascade": None}, sort_keys=True): recipe
+        for recipe in recipes
+    }
+    values = [len(make_learner(learners[own["learner"]]).choices()) for own in firsts.values()]
     return sum(inner * count + 1 for count in values)
 
 

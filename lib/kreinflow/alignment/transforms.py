@@ -136,7 +136,7 @@ class ScoreTransform:
         return self._of_quotients(self._gain(s, row_lengths, column_lengths) / np.sqrt(scale))
 
     def evalues(self, scores: FloatArray, n: FloatArray, m: FloatArray) -> FloatArray:
-        r"""Return :math:`K n m e^{-\lambda s}` of pairs of these lengths; NaN of other transforms."""
+        r"""Return :math:`K n m e^{-\lambda s}` of pairs; NaN of other transforms."""
         return np.full(np.shape(scores), np.nan)
 
     def _gain(self, s: FloatArray, n: FloatArray, m: FloatArray) -> FloatArray:

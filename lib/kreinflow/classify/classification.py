@@ -212,8 +212,8 @@ def nearest_records(
     r"""Return the three columns of the training record that an answer rests on.
 
     It is the one with the most evidence for the label among those that were aligned with the
-    object. Its E-value is NaN if the evidence is none. Its identity is the share of equal residues in the columns of the alignment; NaN
-    if that has more than :data:`LARGEST_TRACE` cells.
+    object. Its E-value is NaN if the evidence is none. Its identity is the share of equal residues
+    in the columns of the alignment; NaN if that has more than :data:`LARGEST_TRACE` cells.
 
     Parameters
     ----------
