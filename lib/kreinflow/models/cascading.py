@@ -8,7 +8,7 @@ knows. The weights that it is measured with were learned from the other folds.
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Any
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -447,30 +447,66 @@ class _HeldOut:
 def _chosen(
     plans: Sequence[_Plan], truth: IntArray, wanted: Wanted, base: int
 ) -> tuple[_Plan, float]:
-    """Return the plan and the threshold that keep to what is wanted.
-
-    Of a loss the fewest alignments; the loss is against the best plan with everything asked. Of
-    a number of alignments the plan of the highest accuracy, of equal ones of the smallest log
-    loss, each with the highest threshold that keeps to the number.
-    """
+    """Return the plan and the threshold that keep to what is wanted."""
     tried = [(plan, _Tried.of(plan, truth)) for plan in plans]
-    found = [
-        (plan, threshold, *own.at(threshold)) for plan, own in tried for threshold in THRESHOLDS
-    ]
     if wanted.alignments is not None:
-        most = wanted.alignments - base
-        kept = [
-            max((f for f in found if f[0] is plan and f[3] <= most), key=lambda f: f[1])
-            for plan in plans
-        ]
-        plan, threshold, *_ = max(kept, key=lambda f: (f[2], -f[4]))
-        return plan, threshold
-    everything = max(right for _, threshold, right, _, _ in found if threshold == THRESHOLDS[-1])
-    least = everything - (wanted.loss or 0.0) * len(truth)
-    plan, threshold, *_ = min(
-        (f for f in found if f[2] >= least - 1e-9), key=lambda f: (round(f[3], 9), f[4])
-    )
+        return _within(tried, wanted.alignments - base)
+    return _risking(tried, wanted.loss or 0.0)
+
+
+_Tries: TypeAlias = "Sequence[tuple[_Plan, _Tried]]"
+
+
+def _within(tried: _Tries, most: float) -> tuple[_Plan, float]:
+    """Return the plan that is best with so many alignments on the mean, and its threshold.
+
+    That is the highest one which keeps to the number. Of plans that are right equally often the
+    log loss decides.
+    """
+    kept = []
+    for plan, own in tried:
+        found = [(t, own.at(t)) for t in THRESHOLDS]
+        threshold, at = max((t, at) for t, at in found if at.alignments <= most)
+        kept.append((at.right.sum(), -at.loss, plan, threshold))
+    *_, plan, threshold = max(kept, key=lambda k: k[:2])
     return plan, threshold
+
+
+def _risking(tried: _Tries, loss: float) -> tuple[_Plan, float]:
+    r"""Return the plan that is best with everything asked, and the lowest threshold for a loss.
+
+    Of n records, :math:`r_t` are wrong at a threshold t and right with everything asked, or at a
+    higher threshold were more. The lowest t is taken with
+
+    .. math:: \frac{r_t + 1}{n + 1} \le loss.
+
+    So new records lose no more, in expectation over samples, if they are like these: what is gained
+    does not count. Where nothing keeps to it everything is asked.
+
+    References
+    ----------
+    A. N. Angelopoulos, S. Bates, A. Fisch, L. Lei, T. Schuster (2024), Conformal risk control,
+    ICLR, eq. 4.
+    """
+    everything = THRESHOLDS[-1]
+    plan, own = max(
+        tried, key=lambda t: (t[1].at(everything).right.sum(), -t[1].at(everything).alignments)
+    )
+    right, most, lowest = own.at(everything).right, 0, everything
+    for threshold in reversed(THRESHOLDS):
+        most = max(most, int((right & ~own.at(threshold).right).sum()))
+        if (most + 1) / (len(right) + 1) > loss:
+            break
+        lowest = threshold
+    return plan, lowest
+
+
+class _At(NamedTuple):
+    """What a threshold gives: which records are right, mean alignments, and the log loss."""
+
+    right: NDArray[np.bool_]
+    alignments: float
+    loss: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -495,17 +531,16 @@ class _Tried:
             np.array([level.reached for level in plan.levels]),
         )
 
-    def at(self, threshold: float) -> tuple[int, float, float]:
-        """Return the records right, mean alignments, and the log loss at a threshold."""
+    def at(self, threshold: float) -> _At:
+        """Return what a threshold gives."""
         level, n = np.zeros(self.top.shape[1], dtype=np.int64), np.arange(self.top.shape[1])
         for number in range(1, len(self.top)):
             up = (self.top[level, n] < threshold) & self.reached[number]
             level[up] = number
-        return (
-            int(self.right[level, n].sum()),
-            float(self.alignments[level, n].mean()) if len(n) else 0.0,
-            round(float(self.losses[level, n].mean()), 9) if len(n) else 0.0,
-        )
+        if not len(n):
+            return _At(np.zeros(0, dtype=bool), 0.0, 0.0)
+        right, alignments = self.right[level, n], float(self.alignments[level, n].mean())
+        return _At(right, alignments, round(float(self.losses[level, n].mean()), 9))
 
 
 def described(cascade: Cascade) -> str:
