@@ -73,6 +73,7 @@ KINDS = {
     "columns/landmarks.tsv": r"columns/landmarks\.tsv",
     "factors' tables": r"factors/.*\.tsv",
     "models' tables": r"models/.*\.tsv",
+    "curves": r"cascade/.*\.tsv",
     "predictions": r".*predictions.*\.tsv\.gz",
     "evaluation": r"(evaluation|unknown)/\w+\.tsv",
     "other tables": r"(map|times|classified/\w+)\.tsv",

