@@ -64,11 +64,10 @@ class AskedScores:
         """
         wanted = records >= 0
         keys = np.where(wanted, self._key(queries[:, None], records), -1)
-        missing = wanted & np.isnan(self._found(keys))
-        _, first = np.unique(keys, return_index=True)
-        once = np.zeros(keys.size, dtype=bool)
-        once[first] = True
-        missing &= once.reshape(keys.shape)
+        once, first, of_once = np.unique(keys, return_index=True, return_inverse=True)
+        missing = np.zeros(keys.size, dtype=bool)
+        missing[first[np.isnan(self._found(once))]] = True
+        missing = missing.reshape(keys.shape) & wanted
         rows = np.flatnonzero(missing.any(axis=1))
         if rows.size:
             counts = missing[rows].sum(axis=1)
@@ -78,7 +77,7 @@ class AskedScores:
             found = self._ask(queries[rows], asked)
             self.aligned += int(counts.sum())
             self._add(keys[rows][missing[rows]], np.asarray(found)[filled].astype(np.float64))
-        return self._found(keys)
+        return self._found(once)[of_once.reshape(keys.shape)]
 
     def _key(self, queries: IntArray, records: IntArray) -> IntArray:
         if self._symmetric:

@@ -104,9 +104,8 @@ class _Pool:
         return np.asarray(self.places[self._ranked()])
 
     def _keep(self, some: IntArray) -> None:
-        self.places, self._lower, self._upper = (
-            array[some] for array in (self.places, self._lower, self._upper)
-        )
+        self.places = self.places[some]
+        self._lower, self._upper = self._lower[some], self._upper[some]
 
     def _ranked(self) -> IntArray:
         order = np.argsort(self._lower)
@@ -132,8 +131,9 @@ class Search:
     .. math:: |\hat d - d| \le 1.1\, (T + 8)\, u\, (\|z_x\|^2 + \|z_y\|^2) .
 
     Points whose order these bounds do not tell have their distances added up in double precision,
-    view by view and feature by feature; if they are many, before all points were seen. So a result depends on nothing but the row and the points:
-    not on tiles, threads, other rows or the library of the product.
+    view by view and feature by feature; where they are many, before all points were seen. So a
+    result depends on nothing but the row and the points: not on tiles, threads, other rows or the
+    library of the product.
 
     Parameters
     ----------
