@@ -1,7 +1,7 @@
 # Classifies new objects with the final model, as `kreinflow classify` does: those that the config
 # asks for, and the sequences of the data set that have no label.
-# needs: model.safetensors, a FASTA or matrix of the user's, or dataset/unlabelled.fasta; of a model
-#        that asks training records and has them apart, the data set
+# needs: model.safetensors, a FASTA or matrix of the user's, or dataset/unlabelled.fasta; where a
+#        recipe has its training records apart, the data set
 # makes: classified/NAME.tsv (one row an object; its columns are in docs/classify.md)
 
 CLASSIFIED = [path for dataset in DATASETS for path in PLANS[dataset].classified]
@@ -10,7 +10,7 @@ UNLABELLED_TABLES = [path for path in CLASSIFIED if Path(path).stem == UNLABELLE
 
 rule classify_new:
     input:
-        unpack(dataset_files),
+        unpack(records_apart),
         model=f"{HERE}/model.safetensors",
         new=lambda wildcards: plan(wildcards).to_classify(wildcards.name),
         vectors=lambda wildcards: plan(wildcards).vectors_to_classify(wildcards.name),

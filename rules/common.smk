@@ -133,6 +133,12 @@ def dataset_files(wildcards):
     }
 
 
+def records_apart(wildcards):
+    """The data set, where a recipe leaves the residues of its training records out of the model."""
+    cascades = [recipe["cascade"] for recipe in plan(wildcards).cascades()]
+    return dataset_files(wildcards) if any(c["records"] == "apart" for c in cascades) else {}
+
+
 def unknown_files(wildcards):
     """The data set with the classes that are held out as unknown."""
     files = plan(wildcards).files_with_unknown()

@@ -267,10 +267,18 @@ def factor_seconds(wildcards, input):
     return costs.dataset_seconds(statistics) + len(factors) * one
 
 
+def asking(wildcards, input, recipe):
+    """What a cascade depends on: landmarks, lengths of words, inner folds, the tested share."""
+    lengths = len(recipe["views"]["words"] or ())
+    return landmarks_of(input), lengths, CONFIG["inner_folds"], tested_share(wildcards)
+
+
 def cascades_mb(wildcards, input):
-    given = landmarks_of(input), CONFIG["inner_folds"], tested_share(wildcards)
+    statistics, most = statistics_of(input), CONFIG["learning"]["memory_mb"]
     return sum(
-        cascade_mb(statistics_of(input), Wanted.of(recipe["cascade"]), *given)
+        cascade_mb(
+            statistics, Wanted.of(recipe["cascade"]), *asking(wildcards, input, recipe), most
+        )
         for recipe in plan(wildcards).cascades(wildcards.selector)
     )
 
@@ -279,9 +287,8 @@ def cascades_seconds(wildcards, input):
     statistics, tested = statistics_of(input), tested_share(wildcards)
     seconds, pairs = Seconds(), 0
     for recipe in plan(wildcards).cascades(wildcards.selector):
-        wanted, lengths = Wanted.of(recipe["cascade"]), len(recipe["views"]["words"] or ())
-        given = landmarks_of(input), lengths, CONFIG["inner_folds"], tested
-        seconds += cascade_seconds(statistics, wanted, *given)
+        wanted = Wanted.of(recipe["cascade"])
+        seconds += cascade_seconds(statistics, wanted, *asking(wildcards, input, recipe))
         pairs += asked_pairs(statistics, wanted, tested)
     return seconds + aligned_seconds(wildcards, input, pairs)
 

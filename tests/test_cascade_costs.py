@@ -4,7 +4,7 @@ import numpy as np
 
 from kreinflow import cascade_costs
 from kreinflow.models.cascade_choice import NEAREST_AT_MOST, Wanted
-from kreinflow.models.cascading import BLOCKS, SAMPLE
+from kreinflow.models.cascading import BLOCKS, MEMBERS, SAMPLE
 
 
 def statistics(n=10_000, classes=20, length=300.0):
@@ -16,10 +16,10 @@ def statistics(n=10_000, classes=20, length=300.0):
 LOSS = Wanted(loss=0.001)
 
 
-def both(m=120, lengths=3, inner=5, tested=0.2, wanted=LOSS, **changed):
+def both(m=120, lengths=3, inner=5, tested=0.2, wanted=LOSS, most=2048, **changed):
     given = statistics(**changed)
     seconds = cascade_costs.cascade_seconds(given, wanted, m, lengths, inner, tested).on(1)
-    return seconds, cascade_costs.cascade_mb(given, wanted, m, inner, tested)
+    return seconds, cascade_costs.cascade_mb(given, wanted, m, lengths, inner, tested, most)
 
 
 def test_what_is_asked_is_bounded_by_the_records_the_sample_and_all_pairs():
@@ -33,6 +33,21 @@ def test_what_is_asked_is_bounded_by_the_records_the_sample_and_all_pairs():
     more = asked(100_000, 1000, 0.0, Wanted(alignments=600))
     assert more == SAMPLE * (1200 + 300) + BLOCKS * 100_000
     assert asked(100, 5, 0.2) == 100 * 101 / 2
+
+
+def test_what_is_asked_is_bounded_by_the_largest_classes():
+    """A query of three of these has their 3,000 members in front of it, not 3 times the mean."""
+    given = statistics()
+    few, many = {f"b{i}": 1000 for i in range(3)}, {f"s{i}": 14 for i in range(500)}
+
+    def one(sizes):
+        return cascade_costs.unknown_asked_pairs(
+            given | {"class_sizes": sizes, "unknown": {"u": 1}}, [LOSS]
+        )
+
+    assert one(few | many) == NEAREST_AT_MOST + 3000
+    # Machines have two classes of 2,000 members at most; two of them have a class in common.
+    assert one({f"b{i}": 1900 for i in range(3)} | many) == NEAREST_AT_MOST + 2 * MEMBERS
 
 
 def test_what_is_asked_of_unknown_records_is_bounded_by_all_pairs():
@@ -51,6 +66,8 @@ def test_what_makes_a_cascade_dearer_is_counted():
         assert both(**more)[1] > mb, more
     for more in ({"length": 600.0}, {"lengths": 4}):
         assert both(**more)[0] > seconds, more
+        assert both(**more)[1] > mb, more
     assert both(lengths=0)[0] < seconds
+    assert both(most=100)[1] < mb, "a search keeps a quarter of it"
     assert both(n=100_000)[1] < 12 * mb, "what grows with the square of the records"
     assert np.isfinite(both(n=4, classes=2)).all()

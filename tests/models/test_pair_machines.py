@@ -1,5 +1,6 @@
 """Machines of two classes: the weighted ridge regression that they are, and what they decide."""
 
+import tracemalloc
 from itertools import combinations
 
 import numpy as np
@@ -60,8 +61,11 @@ def test_neither_class_is_preferred_for_its_size(times):
     assert middle @ w + b == pytest.approx(0, abs=1e-12)
 
 
-def test_records_that_are_all_alike_tell_nothing():
-    w, b = fit_machine(np.ones((6, 3)), np.array([True, False, False, True, True, True]))
+@pytest.mark.parametrize("value", [0.0, 0.1, 1.0, 1 / 3, -0.7, 1e9])
+@pytest.mark.parametrize("n", [3, 6, 70])
+def test_records_that_are_all_alike_tell_nothing(value, n):
+    """Also where their mean is rounded."""
+    w, b = fit_machine(np.full((n, 4), value), np.arange(n) < n // 3)
     assert np.abs(w).max() == 0
     assert b == pytest.approx(0, abs=1e-15)
 
@@ -122,6 +126,17 @@ def test_the_contests_are_those_of_the_likeliest_classes(likeliest):
         expected = {known[pair] for pair in combinations(sorted(top), 2) if pair in known}
         assert set(own[own >= 0].tolist()) == expected
         assert (own >= 0).sum() == len(expected), "each machine once"
+
+
+def test_the_contests_of_many_classes_take_no_table_of_all_pairs():
+    made, P = machines(pairs=[(0, 1), (2, 3)])[0], np.zeros((2, 3000))
+    P[0, [2, 3]], P[1, [2998, 2999]] = 0.5, 0.5
+    tracemalloc.start()
+    found = made.contests(P, 2)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    np.testing.assert_array_equal(found, [[1], [-1]])
+    assert peak < 1e6
 
 
 def test_machines_are_read_back_as_they_were():

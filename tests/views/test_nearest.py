@@ -1,5 +1,7 @@
 """The nearest points against all distances written out, sorted."""
 
+import tracemalloc
+
 import numpy as np
 import pytest
 from scipy.spatial.distance import cdist
@@ -91,10 +93,32 @@ def test_of_points_that_are_all_the_same_the_first_are_taken():
     assert (same.nearest(U, objects, 7) == np.arange(7)).all()
 
 
+@pytest.mark.parametrize("alike", [20_000, 10_000])
+def test_points_that_are_alike_take_no_memory_for_each_row(monkeypatch, alike):
+    """All of them for each row would be 90 MB."""
+    rng = np.random.default_rng(alike)
+    scores = rng.normal(size=(20_000, 3)).astype(np.float32)
+    scores[rng.permutation(20_000)[:alike]] = 0.5
+    lift = Lift("gaussian", {"scores": 1.0}, None, scores, Viewed())
+    U = np.where(np.arange(PRODUCT_ROWS)[:, None] % 5, 0.5, rng.normal(size=(PRODUCT_ROWS, 3)))
+    U = U.astype(np.float32).astype(np.float64)
+    monkeypatch.setattr(nearest, "WIDTH", 512)
+    lift.nearest(U[:1], None, 5)  # what is compiled and kept once
+    tracemalloc.start()
+    found = lift.nearest(U, None, 5)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 25e6
+    for row, own in zip(U, found, strict=True):
+        D = ((scores.astype(np.float64) - row) ** 2).sum(axis=1)
+        np.testing.assert_array_equal(own, np.argsort(D, kind="stable")[:5])
+
+
 def test_a_tie_at_the_last_place_goes_to_the_lower_place_of_another_tile(monkeypatch):
     lift, U, objects = case(("scores", "words"), 300, 40, again=0.9)
     D = written_out(lift, U, objects)
     monkeypatch.setattr(nearest, "WIDTH", 32)
+    monkeypatch.setattr(nearest, "_CROWD", 0)
     for q in (3, 10, 50):
         ranked = np.sort(D, axis=1)
         assert (ranked[:, q - 1] == ranked[:, q]).mean() > 0.3
@@ -142,7 +166,13 @@ def test_a_row_has_the_same_nearest_among_others_alone_and_with_threads(monkeypa
     with limited(threads=2, memory_mb=0):  # the tiles are made again each time
         again = Lift(lift.form, lift.rates, lift.words, lift.scores, lift.objects)
         np.testing.assert_array_equal(again.nearest(U, objects, 9), together)
-        assert again._search.held == 0 < lift._search.held
+        assert not again._search._kept
+        assert again._search.held < lift._search.held
+    lift.forget()
+    assert lift._search.held == 0
+    np.testing.assert_array_equal(
+        lift.nearest(U[:50], objects.take(np.arange(50)), 9), together[:50]
+    )
     for width in (1, 64, 249):
         monkeypatch.setattr(nearest, "WIDTH", width)
         again = Lift(lift.form, lift.rates, lift.words, lift.scores, lift.objects)

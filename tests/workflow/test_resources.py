@@ -337,7 +337,7 @@ def test_what_cascades_ask_is_aligned_where_models_are_trained_and_the_unknown_a
     seconds += costs.alignment_seconds(STATISTICS, pairs)
     assert asked["training_that_asks"] == costs.minutes(seconds)
     mb = costs.learning_mb(STATISTICS, MANY, 2048, learners, tested)
-    mb += cascade_costs.cascade_mb(STATISTICS, LOSS, MANY, 3, tested)
+    mb += cascade_costs.cascade_mb(STATISTICS, LOSS, MANY, 0, 3, tested, 2048)
     assert asked["training_that_asks_memory"] == int(mb)
     pairs = cascade_costs.unknown_asked_pairs(STATISTICS, 2 * [LOSS])
     seconds = Seconds(costs.EVALUATED_MB * MEGABYTES) + costs.alignment_seconds(STATISTICS, pairs)

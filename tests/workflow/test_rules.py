@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -171,6 +172,22 @@ def test_the_groups_of_the_profile_for_slurm_have_no_cycle(workflow, unknown, un
         assert jobs["write_report"] == 1
         assert ("draw_unknown" in jobs) == unknown
         assert jobs["classify_new"] == 1 + unmatched
+
+
+@pytest.mark.parametrize(
+    ("cascade", "needed"), [(None, False), ({}, False), ({"records": "apart"}, True)]
+)
+def test_the_data_set_is_needed_to_classify_where_training_records_are_apart(
+    workflow, cascade, needed
+):
+    config = configuration(fasta_source(), data="data", recipe={"cascade": cascade})
+    config["classify"] = {"again": {"dataset": "mine", "input": "x.fasta"}}
+    run = workflow(config)
+    write_fasta(run.folder / "data" / "x.fasta", families(1))
+    said = run.run("--dry-run").stdout
+    (inputs,) = re.findall(r"^rule classify_new:\n +input: (.*)$", said, re.MULTILINE)
+    assert "model.safetensors" in inputs
+    assert ("dataset/records.tsv" in inputs) == needed
 
 
 def test_lint_and_format():

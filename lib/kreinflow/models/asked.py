@@ -36,8 +36,9 @@ class AskedScores:
 
     def __init__(self, ask: Ask, n_records: int, symmetric: bool = False) -> None:
         self._ask, self._n, self._symmetric = ask, n_records, symmetric
-        self._keys = np.empty(0, dtype=np.int64)
-        self._scores = np.empty(0, dtype=np.float64)
+        # Sorted keys and their scores, each run more than twice as long as the next: so a pair is
+        # copied as often as the logarithm of how many there are.
+        self._runs: list[tuple[IntArray, FloatArray]] = []
         self.aligned = 0
 
     def know(self, queries: IntArray, records: IntArray, scores: NDArray[np.number]) -> None:
@@ -63,11 +64,10 @@ class AskedScores:
         """
         wanted = records >= 0
         keys = np.where(wanted, self._key(queries[:, None], records), -1)
-        missing = wanted & ~self._known(keys)
-        _, first = np.unique(keys, return_index=True)
-        once = np.zeros(keys.size, dtype=bool)
-        once[first] = True
-        missing &= once.reshape(keys.shape)
+        once, first, of_once = np.unique(keys, return_index=True, return_inverse=True)
+        missing = np.zeros(keys.size, dtype=bool)
+        missing[first[np.isnan(self._found(once))]] = True
+        missing = missing.reshape(keys.shape) & wanted
         rows = np.flatnonzero(missing.any(axis=1))
         if rows.size:
             counts = missing[rows].sum(axis=1)
@@ -77,13 +77,7 @@ class AskedScores:
             found = self._ask(queries[rows], asked)
             self.aligned += int(counts.sum())
             self._add(keys[rows][missing[rows]], np.asarray(found)[filled].astype(np.float64))
-        out = np.full(records.shape, np.nan)
-        out[wanted] = self._scores[np.searchsorted(self._keys, keys[wanted])]
-        return out
-
-    def known(self, queries: IntArray, records: IntArray) -> NDArray[np.bool_]:
-        """Return which of (k, q) pairs need not be asked for."""
-        return self._known(self._key(queries[:, None], records))
+        return self._found(once)[of_once.reshape(keys.shape)]
 
     def _key(self, queries: IntArray, records: IntArray) -> IntArray:
         if self._symmetric:
@@ -91,15 +85,24 @@ class AskedScores:
             return np.asarray(low * self._n + high)
         return np.asarray(queries * self._n + records)
 
-    def _known(self, keys: IntArray) -> NDArray[np.bool_]:
-        if not self._keys.size:
-            return np.zeros(keys.shape, dtype=bool)
-        places = np.minimum(np.searchsorted(self._keys, keys), self._keys.size - 1)
-        return np.asarray(self._keys[places] == keys)
+    def _found(self, keys: IntArray) -> FloatArray:
+        """Return the scores of pairs; NaN for those that are not there."""
+        out = np.full(keys.shape, np.nan)
+        for known, scores in self._runs:
+            places = np.minimum(np.searchsorted(known, keys), known.size - 1)
+            there = known[places] == keys
+            out[there] = scores[places[there]]
+        return out
 
     def _add(self, keys: IntArray, scores: FloatArray) -> None:
         keys, first = np.unique(keys, return_index=True)
-        new = ~self._known(keys)
-        places = np.searchsorted(self._keys, keys[new])
-        self._keys = np.insert(self._keys, places, keys[new])
-        self._scores = np.insert(self._scores, places, scores[first][new])
+        new = np.isnan(self._found(keys))
+        if not new.any():
+            return
+        self._runs.append((keys[new], scores[first][new]))
+        while len(self._runs) > 1 and self._runs[-2][0].size <= 2 * self._runs[-1][0].size:
+            (keys, scores), (more, their_scores) = self._runs[-2:]
+            places = np.searchsorted(keys, more)
+            self._runs[-2:] = [
+                (np.insert(keys, places, more), np.insert(scores, places, their_scores))
+            ]

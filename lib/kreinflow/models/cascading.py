@@ -350,6 +350,7 @@ class _HeldOut:
         if self.steps:
             for inner in self._inner:
                 inner.facing.rank(np.arange(len(inner.held)), self.steps[-1])
+                inner.facing.records.index.forget()  # what is needed once
         plans = [Plan(0, False, tuple(levels), tuple(weights))]
         for number, q in enumerate(self.steps, start=1):
             features, alignments = self._gathered(

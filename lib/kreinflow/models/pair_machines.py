@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from kreinflow.artifacts import Sizes
 from kreinflow.numerics import FloatArray, IntArray
+from kreinflow.views.objects import square_norms
 
 RIDGE = 0.1
 """Of a machine, in units of the mean squared length of its records about their mean."""
@@ -35,7 +36,10 @@ def fit_machine(rows: FloatArray, first: NDArray[np.bool_]) -> tuple[FloatArray,
     mean = np.average(rows, axis=0, weights=weights)
     X = rows - mean
     K = X @ X.T
-    ridge = RIDGE * float(np.mean(np.diag(K))) or 1.0  # all alike: nothing to tell them by
+    spread, rounding = float(np.mean(np.diag(K))), (n + 8) * np.finfo(np.float64).eps
+    if spread <= rounding**2 * float(np.mean(square_norms(rows))):
+        return np.zeros(rows.shape[1]), 0.0  # all alike: nothing to tell them by
+    ridge = RIDGE * spread
     w = X.T @ np.linalg.solve(K + np.diag(ridge / weights), targets)
     return w, -float(mean @ w)
 
@@ -85,13 +89,13 @@ class PairMachines:
             Numbers of machines, -1 for a pair without one.
         """
         k = probabilities.shape[1]
-        of_pair = np.full((k, k), -1, dtype=np.int64)
-        of_pair[self.pairs[:, 0], self.pairs[:, 1]] = np.arange(len(self.pairs))
+        known = np.append(self.pairs[:, 0] * k + self.pairs[:, 1], k * k)  # sorted, as pairs are
         top = np.argsort(-probabilities, axis=1, kind="stable")[:, :likeliest]
-        found = [
-            of_pair[np.minimum(top[:, i], top[:, j]), np.maximum(top[:, i], top[:, j])]
-            for i, j in combinations(range(top.shape[1]), 2)
-        ]
+        found = []
+        for i, j in combinations(range(top.shape[1]), 2):
+            wanted = np.minimum(top[:, i], top[:, j]) * k + np.maximum(top[:, i], top[:, j])
+            places = np.searchsorted(known, wanted)
+            found.append(np.where(known[places] == wanted, places, -1))
         return np.stack(found, axis=1)
 
     def decide(

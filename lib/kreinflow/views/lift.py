@@ -161,6 +161,10 @@ class Lift:
     def _search(self) -> Search:
         return Search(self.rates, self._given(self.scores, self.objects), self.words)
 
+    def forget(self) -> None:
+        """Drop what :meth:`nearest` keeps for the next time; it is made again when needed."""
+        self.__dict__.pop("_search", None)
+
     def _given(self, scores: NDArray[np.float32], objects: Viewed | None) -> Given:
         """Return objects as the search for the nearest takes them."""
         dense: dict[str, NDArray[Any]] = {SCORES: scores} if SCORES in self.rates else {}

@@ -1,8 +1,8 @@
 """The nearest of many points, exactly: single precision first, double where that cannot tell."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -24,6 +24,7 @@ WIDTH = 2 * TILE
 """Points of one tile: a row of its products stays in the nearest cache, a place in 16 bits."""
 
 _SAMPLE = 4096  # points that tell which words are common
+_CROWD = 256  # points of a pool beside 2 q, before the farthest of them are told by exact distances
 _UNDERFLOW = 1e-30  # more than single precision loses below its range, for squared lengths of 1
 
 
@@ -72,29 +73,49 @@ class _Tile:
 
 
 class _Pool:
-    """Points that may be among the q nearest of one row, by bounds of their squared distances."""
+    """Points that may be among the q nearest of one row, by bounds of their squared distances.
 
-    def __init__(self) -> None:
+    Parameters
+    ----------
+    q : int
+    distances : callable
+        Returns the exact squared distances of the row and some points, by their places.
+    """
+
+    def __init__(self, q: int, distances: Callable[[IntArray], FloatArray]) -> None:
+        self._q, self._distances = q, distances
         self.places: IntArray = np.empty(0, dtype=np.int64)
-        self.lower: FloatArray = np.empty(0)
-        self.upper: FloatArray = np.empty(0)
+        self._lower: FloatArray = np.empty(0)
+        self._upper: FloatArray = np.empty(0)
         self.limit = np.inf  # at least the q-th smallest distance
 
-    def add(self, q: int, places: IntArray, lower: FloatArray, upper: FloatArray) -> None:
-        places = np.concatenate([self.places, places])
-        lower, upper = np.concatenate([self.lower, lower]), np.concatenate([self.upper, upper])
-        if len(places) > q:
-            self.limit = float(np.partition(upper, q - 1)[q - 1]) + _UNDERFLOW
-            near = lower <= self.limit
-            places, lower, upper = places[near], lower[near], upper[near]
-        self.places, self.lower, self.upper = places, lower, upper
+    def add(self, places: IntArray, lower: FloatArray, upper: FloatArray) -> None:
+        self.places = np.concatenate([self.places, places])
+        self._lower = np.concatenate([self._lower, lower])
+        self._upper = np.concatenate([self._upper, upper])
+        if len(self.places) > self._q:
+            self.limit = float(np.partition(self._upper, self._q - 1)[self._q - 1]) + _UNDERFLOW
+            self._keep(np.flatnonzero(self._lower <= self.limit))
+        if len(self.places) > 2 * self._q + _CROWD:
+            self._keep(self._ranked())
 
-    def ordered(self) -> tuple[IntArray, IntArray, NDArray[np.bool_]]:
-        """Return the places, groups whose bounds are in order, and who is alone in a group."""
-        order = np.argsort(self.lower)
-        lower, upper = self.lower[order], np.maximum.accumulate(self.upper[order])
+    def nearest(self) -> IntArray:
+        """Return the places of the q nearest, the nearest first."""
+        return np.asarray(self.places[self._ranked()])
+
+    def _keep(self, some: IntArray) -> None:
+        self.places = self.places[some]
+        self._lower, self._upper = self._lower[some], self._upper[some]
+
+    def _ranked(self) -> IntArray:
+        order = np.argsort(self._lower)
+        lower, upper = self._lower[order], np.maximum.accumulate(self._upper[order])
         group = np.cumsum(np.r_[False, lower[1:] > upper[:-1] + _UNDERFLOW])
-        return self.places[order], group, np.bincount(group)[group] == 1
+        places, distances = self.places[order], np.zeros(len(order))
+        crowded = np.bincount(group)[group] > 1  # the bounds do not tell their order
+        if crowded.any():
+            distances[crowded] = self._distances(places[crowded])
+        return np.asarray(order[np.lexsort((places, distances, group))[: self._q]])
 
 
 class Search:
@@ -110,8 +131,9 @@ class Search:
     .. math:: |\hat d - d| \le 1.1\, (T + 8)\, u\, (\|z_x\|^2 + \|z_y\|^2) .
 
     Points whose order these bounds do not tell have their distances added up in double precision,
-    view by view and feature by feature. So a result depends on nothing but the row and the points:
-    not on tiles, threads, other rows or the library of the product.
+    view by view and feature by feature; where they are many, before all points were seen. So a
+    result depends on nothing but the row and the points: not on tiles, threads, other rows or the
+    library of the product.
 
     Parameters
     ----------
@@ -132,7 +154,8 @@ class Search:
     @property
     def held(self) -> int:
         """Bytes of what was made of the points and is kept for the next search."""
-        return sum(tile.nbytes for tile in self._kept.values())
+        coded = self.__dict__.get("_coded", ())
+        return sum(part.nbytes for part in (*coded, *self._kept.values()))
 
     @cached_property
     def _means(self) -> dict[str, FloatArray]:
@@ -223,27 +246,20 @@ class Search:
         return found
 
     def _nearest(self, given: Given, n: int, q: int) -> IntArray:
-        pools = [_Pool() for _ in range(n)]
+        own = [given.some(slice(row, row + 1)) for row in range(n)]
+        pools = [_Pool(q, partial(self._distances, row)) for row in own]
         blocks = [slice(first, min(first + PRODUCT_ROWS, n)) for first in range(0, n, PRODUCT_ROWS)]
         rows = [self._rows(given.some(block)) for block in blocks]
         for start in range(0, self._n, WIDTH):
             tile = self._tile(start)
 
             def look(number: int, tile: _Tile = tile) -> None:
-                _look(rows[number], tile, pools[blocks[number]], q)
+                _look(rows[number], tile, pools[blocks[number]])
 
             for _ in ordered_map(look, range(len(blocks))):
                 pass
 
-        def ordered(row: int) -> IntArray:
-            places, group, alone = pools[row].ordered()
-            distances = np.zeros(len(places))
-            if not alone.all():
-                own = given.some(slice(row, row + 1))
-                distances[~alone] = self._distances(own, places[~alone])
-            return places[np.lexsort((places, distances, group))[:q]]
-
-        return np.stack([*ordered_map(ordered, range(n))])
+        return np.stack([*ordered_map(lambda row: pools[row].nearest(), range(n))])
 
     def _distances(self, row: Given, places: IntArray) -> FloatArray:
         """Return the squared distances of one row and some points."""
@@ -267,7 +283,7 @@ class Search:
         return out
 
 
-def _look(rows: _Rows, tile: _Tile, pools: Sequence[_Pool], q: int) -> None:
+def _look(rows: _Rows, tile: _Tile, pools: Sequence[_Pool]) -> None:
     """Add the points of a tile that may be among the nearest to the pools of rows."""
     terms = rows.dense.shape[1] + (0 if rows.rest is None else int(np.diff(rows.rest[0]).max()))
     error = 1.1 * (terms + 8) * 2.0**-24
@@ -290,4 +306,4 @@ def _look(rows: _Rows, tile: _Tile, pools: Sequence[_Pool], q: int) -> None:
     ends = np.searchsorted(row_of, np.arange(len(pools) + 1))
     for row in np.flatnonzero(np.diff(ends)).tolist():
         part = slice(ends[row], ends[row + 1])
-        pools[row].add(q, tile.start + columns[part], lower[part], upper[part])
+        pools[row].add(tile.start + columns[part], lower[part], upper[part])
