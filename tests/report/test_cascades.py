@@ -161,7 +161,7 @@ def test_unknown_records_were_asked_for_by_cascades_too(asked, tables):
         }
         texts.append(report_page(made, config(cascades=n), **changes)[1].all_text)
     with_cascade, without = texts
-    assert "compared with the landmarks, and by recipes with a cascade with training" in with_cascade
+    assert "the landmarks, and by recipes with a cascade with training records" in with_cascade
     assert "landmarks alone" not in with_cascade
     assert "They were compared with the landmarks alone." in without
 

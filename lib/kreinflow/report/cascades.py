@@ -243,6 +243,6 @@ def asks(landmarks: str, cascade: Mapping[str, Any]) -> str:
         " It stops at the first level at which the probability is that large." if levels[1:] else ""
     )
     return (
-        f"{text} If its largest probability is below {_shown(threshold)}, it is aligned with {then}."
-        f"{stops}"
+        f"{text} If its largest probability is below {_shown(threshold)}, it is aligned with "
+        f"{then}.{stops}"
     )

@@ -296,8 +296,8 @@ def _cascade(recipes: Sequence[Mapping[str, Any]]) -> Markup:
         "scores with the landmarks, and the views if there are any: features are the decision of "
         "the first stage, and of the records of the class the best evidence, the mean evidence and "
         f"their share. Then come the members of the {LIKELIEST} likeliest classes where the "
-        "first stage confuses them, by a linear classifier for each two classes: features are the log "
-        "probability of the level before, and the sum of tanh of the decisions. Levels and "
+        "first stage confuses them, by a linear classifier for each two classes: features are the "
+        "log probability of the level before, and the sum of tanh of the decisions. Levels and "
         f"threshold were chosen on at most {SAMPLE:,} records of the inner folds: {rules}. "
         "Temperature and reject threshold are those of the answers of all levels together."
     )
