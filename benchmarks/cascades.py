@@ -17,7 +17,7 @@ from aligned_folds import WORDS, Fold, configuration
 from inducing import Placed
 from kreinflow.competitors.run import quality
 from kreinflow.krein.landmark_kernel import Landmarks, landmark_kernel
-from kreinflow.models.cascading import THRESHOLDS
+from kreinflow.models.cascade_choice import THRESHOLDS
 from kreinflow.models.choice import choose_recipe
 from kreinflow.models.climbed import Climbed
 from kreinflow.models.run import Run, climb_fold, predict_fold

@@ -22,7 +22,7 @@ from kreinflow.errors import InputError
 from kreinflow.landmarks.selector import count_landmarks
 from kreinflow.learners.registry import make_learner
 from kreinflow.lift_costs import lifted_mb, lifted_seconds
-from kreinflow.models.cascading import Wanted
+from kreinflow.models.cascade_choice import Wanted
 from kreinflow.sequences.payload import DISTINCT_FILE, VECTORS_FILE
 
 

@@ -3,7 +3,8 @@
 import numpy as np
 
 from kreinflow import cascade_costs
-from kreinflow.models.cascading import BLOCKS, NEAREST_AT_MOST, SAMPLE, Wanted
+from kreinflow.models.cascade_choice import NEAREST_AT_MOST, Wanted
+from kreinflow.models.cascading import BLOCKS, SAMPLE
 
 
 def statistics(n=10_000, classes=20, length=300.0):

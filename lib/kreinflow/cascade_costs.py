@@ -8,7 +8,8 @@ from collections.abc import Iterable
 
 from kreinflow.costs import Seconds, Statistics, records
 from kreinflow.lift_costs import LIFTED_CUBE, LIFTED_ENTRY, LIFTED_SCORE, words_seconds
-from kreinflow.models.cascading import BLOCKS, LIKELIEST, MEMBERS, STEPS, Wanted, sample_size
+from kreinflow.models.cascade_choice import Wanted
+from kreinflow.models.cascading import BLOCKS, LIKELIEST, MEMBERS, STEPS, sample_size
 
 ASKED_PAIR = 1.5e-6
 """Of a pair that is asked, beside its alignment: 1e-6 for 5,000,000 of them."""

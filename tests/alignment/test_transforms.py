@@ -138,3 +138,19 @@ def test_dict_round_trip(name):
 def test_damaged_dict_is_refused(content, message):
     with pytest.raises(InputError, match=message):
         ScoreTransform.from_dict(content)
+
+
+def test_evidence_of_pairs_is_the_similarity_and_of_evalue_its_logarithm():
+    scores, own = np.array([[40.0, np.nan, -3.0]]), np.array([[80.0]])
+    others, lengths = np.array([[90.0, 50.0, -4.0]]), np.array([[30.0, 20.0, 5.0]])
+    given = own, others, np.array([[25.0]]), lengths
+    np.testing.assert_array_equal(make_transform("raw").evidence(scores, *given), [[40, 0, -3]])
+    found = make_transform("normalised").evidence(scores, *given)
+    np.testing.assert_allclose(found, [[40 / np.sqrt(80 * 90), 0, 0]])  # -4 cannot divide
+    evalue = make_transform("evalue", **{"lambda": 0.3, "K": 0.1})
+    surprise = 0.3 * 40 - np.log(0.1 * 25 * 30)
+    np.testing.assert_allclose(evalue.evidence(scores, *given), [[np.log1p(surprise), 0, 0]])
+    np.testing.assert_allclose(
+        evalue.evalues(scores[:, :1], np.array([25.0]), lengths[:, :1]), [[np.exp(-surprise)]]
+    )
+    assert np.isnan(make_transform("log").evalues(scores, 25.0, lengths)).all()

@@ -14,7 +14,7 @@ from kreinflow.competitors.words import INNER_FOLDS, LEARNER, LIFT
 from kreinflow.configuration import complete_configuration
 from kreinflow.costs import Seconds
 from kreinflow.learners.registry import make_learner
-from kreinflow.models.cascading import Wanted
+from kreinflow.models.cascade_choice import Wanted
 from kreinflow.papers.experiments import load_experiments
 from workflow.conftest import ROOT, SMALL
 

@@ -129,11 +129,14 @@ class ScoreTransform:
         """Return what single pairs say of a relation: the similarity, of evalue log(1 + e).
 
         All arrays have the shape of the pairs, or one that broadcasts to it. Where a score is NaN,
-        nothing is known, and the evidence is 0.
+        nothing is known, and the evidence is 0; so it is where a self-score cannot be divided by.
         """
         s = np.nan_to_num(np.asarray(scores, dtype=np.float64))
         scale = self._divisors(row_self, row_lengths) * self._divisors(column_self, column_lengths)
-        return self._of_quotients(self._gain(s, row_lengths, column_lengths) / np.sqrt(scale))
+        gain, scale = np.broadcast_arrays(self._gain(s, row_lengths, column_lengths), scale)
+        quotients = np.zeros(gain.shape)
+        np.divide(gain, np.sqrt(np.maximum(scale, 0.0)), out=quotients, where=scale > 0)
+        return self._of_quotients(quotients)
 
     def evalues(self, scores: FloatArray, n: FloatArray, m: FloatArray) -> FloatArray:
         r"""Return :math:`K n m e^{-\lambda s}` of pairs; NaN of other transforms."""
@@ -223,6 +226,9 @@ class _Raw(ScoreTransform):
 
     def apply(self, scores: NDArray[Any], *_: Any, **__: Any) -> FloatArray:
         return np.array(scores, dtype=np.float64, order="C")
+
+    def _divisors(self, self_scores: ArrayLike, lengths: ArrayLike) -> FloatArray:
+        return np.ones(np.shape(self_scores))
 
     def unusable(self, self_scores: ArrayLike, lengths: ArrayLike) -> NDArray[np.int64]:
         return np.empty(0, dtype=np.int64)

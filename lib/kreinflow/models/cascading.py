@@ -5,10 +5,9 @@ meets the records that its inner fold learns from, in the space of the landmarks
 knows. The weights that it is measured with were learned from the other folds.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import combinations
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +18,8 @@ from kreinflow.errors import InputError
 from kreinflow.krein.landmark_kernel import LandmarkKernel, Landmarks, TrainingPart
 from kreinflow.models.asked import NOBODY, AskedScores
 from kreinflow.models.calibration import TemperatureCalibrator
-from kreinflow.models.cascade import STAGES, Cascade, Said, followed
+from kreinflow.models.cascade import Cascade, Said, followed
+from kreinflow.models.cascade_choice import Plan, Wanted, chosen
 from kreinflow.models.facing import SMALLEST, Facing, Records, Seen, logit, pair_features
 from kreinflow.models.inner_folds import InnerFits
 from kreinflow.models.lifting import Lifting, Widths
@@ -29,9 +29,6 @@ from kreinflow.numerics import FloatArray, IntArray, single_threaded
 
 STEPS = (10, 20, 50, 100, 200, 500, 1000)
 """Nearest records that are asked, step by step; no more than an inner fold has."""
-
-NEAREST_AT_MOST = 200
-"""The last step, unless twice the mean number that is wanted is more."""
 
 LIKELIEST = 3
 """Classes whose members the level of pairs asks."""
@@ -50,40 +47,10 @@ MEMBERS = 2000
 _CONFUSED = 0.5, 5e-4  # records of a pair that change places at least; and as a share of all
 _SHRINKAGE = 1e-3  # of the squared weights of a level, against the mean log loss
 
-THRESHOLDS = (0.0, *(1 / (1 + np.exp(-np.linspace(-1, 12, 157)))).tolist(), 2.0)
-"""That are tried: from the first stage alone to everything asked."""
-
 
 def sample_size(n_records: int, n_classes: int) -> int:
     """Return how many records a cascade is learned and measured on, at most."""
     return min(n_records, SAMPLE, max(300, _FEATURES // n_classes))
-
-
-@dataclass(frozen=True)
-class Wanted:
-    """What a cascade is to keep to.
-
-    Parameters
-    ----------
-    loss : float or None
-        Accuracy that may be lost against asking all.
-    alignments : float or None
-        Or the mean number of alignments for a query.
-    """
-
-    loss: float | None = None
-    alignments: float | None = None
-
-    @classmethod
-    def of(cls, settings: Mapping[str, Any]) -> "Wanted":
-        """Return what the config says."""
-        return cls(settings.get("loss"), settings.get("alignments"))
-
-    def most_nearest(self, base: int) -> int:
-        """Return the nearest records at most, beyond the alignments of the first stage."""
-        if self.alignments is None:
-            return NEAREST_AT_MOST
-        return max(NEAREST_AT_MOST, int(2 * (self.alignments - base)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -196,8 +163,8 @@ class CascadeFit:
         records = self.records(self.landmarks, self.kernel, everything, None)
         held = _HeldOut(self, wanted.most_nearest(base))
         plans = held.plans()
-        plan, threshold = _chosen(plans, held.truth, wanted, base)
-        raw, _, alignments = followed(plan.levels, threshold)
+        plan, threshold = chosen(plans, held.truth, wanted, base)
+        raw, alignments = held.honest(plans, wanted, base)
         logs = np.log(np.maximum(raw, SMALLEST))
         calibrator = TemperatureCalibrator().fit(logs, held.truth)
         probabilities = calibrator.probabilities(logs)
@@ -284,16 +251,6 @@ class CascadeFit:
 
 
 @dataclass(frozen=True, eq=False)
-class _Plan:
-    """Levels that a cascade may have, and what they said of the records held out."""
-
-    steps: int
-    pairs: bool
-    levels: Sequence[Said]
-    weights: tuple[FloatArray, ...]
-
-
-@dataclass(frozen=True, eq=False)
 class _Inner:
     """An inner fold: the records that it holds out, in front of those it knows."""
 
@@ -311,16 +268,23 @@ class _HeldOut:
         part, fits = fit.part, fit.fits
         most = sample_size(len(part.rows), len(part.classes))
         order = np.argsort(fit.lifting.keys[part.rows[fits.measured]], kind="stable")
-        chosen = np.sort(order[:most])
-        usable = {fold: len(fits.landmarks(fit.landmarks, part, fold).rows) > 1 for fold in fits}
-        chosen = chosen[[usable[fold] for fold in fits.inner[fits.measured][chosen].tolist()]]
-        self.places = fits.measured[chosen]
+        drawn = np.sort(order[:most])
+        self.places = fits.measured[drawn]
         self.truth = part.labels[self.places]
         self._folds = fits.inner[self.places]
-        self._decisions = fit.decisions[chosen]
+        self._decisions = fit.decisions[drawn]
         fewest = min((int((fits.inner != fold).sum()) for fold in fits), default=0)
         self.steps = tuple(q for q in STEPS if q <= min(fewest, most_nearest))
-        self._inner = [self._of_fold(fold) for fold in np.unique(self._folds).tolist()]
+        # Where one landmark is left nothing was learned: the first stage answers.
+        self._inner = [
+            self._of_fold(fold)
+            for fold in np.unique(self._folds).tolist()
+            if len(fits.landmarks(fit.landmarks, part, fold).rows) > 1
+        ]
+        self._asks = np.zeros(len(self.places), dtype=bool)
+        for inner in self._inner:
+            self._asks[inner.held] = True
+        self.steps = self.steps if self._inner else ()
 
     def _of_fold(self, fold: int) -> _Inner:
         fit, fits = self._of, self._of.fits
@@ -336,10 +300,15 @@ class _HeldOut:
     def _gathered(
         self, of_fold: Callable[[_Inner], tuple[NDArray[Any], ...]]
     ) -> list[NDArray[Any]]:
-        """Return arrays of all records held out from those of each inner fold."""
+        """Return arrays of all records held out from those of each inner fold; 0 of others."""
         parts = [of_fold(inner) for inner in self._inner]
-        held = np.argsort(np.concatenate([inner.held for inner in self._inner]), kind="stable")
-        return [np.concatenate(arrays)[held] for arrays in zip(*parts, strict=True)]
+        gathered = []
+        for arrays in zip(*parts, strict=True):
+            whole = np.zeros((len(self.places), *arrays[0].shape[1:]), dtype=arrays[0].dtype)
+            for inner, own in zip(self._inner, arrays, strict=True):
+                whole[inner.held] = own
+            gathered.append(whole)
+        return gathered
 
     def _logit(
         self, features: FloatArray, used: NDArray[np.bool_] | None = None
@@ -354,7 +323,25 @@ class _HeldOut:
             probabilities[out] = logit(features[out], weights)
         return fit_logit(features[learned], self.truth[learned]), probabilities
 
-    def plans(self) -> list[_Plan]:
+    def honest(
+        self, plans: Sequence[Plan], wanted: Wanted, base: int
+    ) -> tuple[FloatArray, IntArray]:
+        """Return probabilities and alignments by what the other inner folds choose.
+
+        The best of many plans and thresholds looks better than it is on the records that it was
+        chosen by.
+        """
+        raw = np.empty_like(plans[0].levels[0].probabilities)
+        alignments = np.zeros(len(raw), dtype=np.int64)
+        for fold in np.unique(self._folds).tolist():
+            out = self._folds == fold
+            others = [plan.on(~out) for plan in plans]
+            plan, threshold = chosen(others, self.truth[~out], wanted, base)
+            own = plans[others.index(plan)].on(out)
+            raw[out], _, alignments[out] = followed(own.levels, threshold)
+        return raw, alignments
+
+    def plans(self) -> list[Plan]:
         """Return all plans: the first stage, more and more of the nearest, each with pairs."""
         n = len(self.places)
         w, first = self._logit(self._decisions[:, :, None])
@@ -363,24 +350,25 @@ class _HeldOut:
         if self.steps:
             for inner in self._inner:
                 inner.facing.rank(np.arange(len(inner.held)), self.steps[-1])
-        plans = [_Plan(0, False, tuple(levels), tuple(weights))]
+        plans = [Plan(0, False, tuple(levels), tuple(weights))]
         for number, q in enumerate(self.steps, start=1):
             features, alignments = self._gathered(
                 lambda inner, q=q: inner.facing.nearest(np.arange(len(inner.held)), q)  # type: ignore[misc]
             )
-            w, said = self._logit(features)
-            levels.append(Said(said, alignments, np.ones(n, dtype=bool)))
+            w, said = self._logit(features, self._asks)
+            said = np.where(self._asks[:, None], said, first)
+            levels.append(Said(said, alignments, self._asks))
             weights.append(w)
-            plans.append(_Plan(number, False, tuple(levels), tuple(weights)))
+            plans.append(Plan(number, False, tuple(levels), tuple(weights)))
         self._pairs = self._confused(first)
-        if not len(self._pairs):
+        if not len(self._pairs) or not self._inner:
             return plans
         machines = [
             self._machines(inner.facing.records, inner.seen, inner.kernel) for inner in self._inner
         ]
         return [*plans, *(self._with_pairs(plan, machines) for plan in plans)]
 
-    def _with_pairs(self, plan: _Plan, machines: Sequence[PairMachines]) -> _Plan:
+    def _with_pairs(self, plan: Plan, machines: Sequence[PairMachines]) -> Plan:
         """Return a plan with a level of pairs behind its others."""
         before = plan.levels[-1]
         q = self.steps[plan.steps - 1] if plan.steps else 0
@@ -396,29 +384,27 @@ class _HeldOut:
         w, said = self._logit(pair_features(before.probabilities, found), voting)
         said = np.where(voting[:, None], said, before.probabilities)
         last = Said(said, np.where(voting, alignments, before.alignments), voting)
-        return _Plan(plan.steps, True, (*plan.levels, last), (*plan.weights, w))
+        return Plan(plan.steps, True, (*plan.levels, last), (*plan.weights, w))
 
     def _confused(self, first: FloatArray) -> IntArray:
         """Return the pairs of classes that the first stage confuses, those of most use first."""
         part = self._of.part
         sizes = np.bincount(part.labels, minlength=len(part.classes))
         mass = first.T @ first * len(part.rows) / max(1, len(first))
-        left, chosen, inside = BLOCKS * len(part.rows), [], np.zeros(len(sizes), dtype=bool)
-        pairs = np.array([*combinations(range(len(sizes)), 2)], dtype=np.int64).reshape(-1, 2)
-        low, high = pairs.T
-        use = np.round(mass[low, high] / np.maximum(1, sizes[low] * sizes[high]), 12)
         least = max(_CONFUSED[0], _CONFUSED[1] * len(part.rows))
-        fits = (mass[low, high] >= least) & (sizes[low] + sizes[high] <= MEMBERS)
+        low, high = np.nonzero(np.triu(mass >= least, 1))
+        small = sizes[low] + sizes[high] <= MEMBERS
+        low, high = low[small], high[small]
+        use = np.round(mass[low, high] / (sizes[low] * sizes[high]), 12)
+        left, kept, inside = BLOCKS * len(part.rows), [], np.zeros(len(sizes), dtype=bool)
         for number in np.argsort(-use, kind="stable").tolist():
-            if not fits[number]:
-                continue
-            a, b = pairs[number]
+            a, b = low[number], high[number]
             cost = sizes[a] * sizes[b] + sum(sizes[c] ** 2 // 2 for c in (a, b) if not inside[c])
             if cost <= left:
                 left -= cost
                 inside[[a, b]] = True
-                chosen.append(number)
-        return pairs[sorted(chosen)]
+                kept.append(number)
+        return np.stack([low, high], axis=1)[sorted(kept)]
 
     def _machines(self, records: Records, seen: IntArray, kernel: LandmarkKernel) -> PairMachines:
         fits = [*self._fitted(records, seen, kernel)]
@@ -442,111 +428,3 @@ class _HeldOut:
     def machines(self, records: Records, seen: IntArray) -> PairMachines:
         """Return the machines of all records."""
         return self._machines(records, seen, self._of.kernel)
-
-
-def _chosen(
-    plans: Sequence[_Plan], truth: IntArray, wanted: Wanted, base: int
-) -> tuple[_Plan, float]:
-    """Return the plan and the threshold that keep to what is wanted."""
-    tried = [(plan, _Tried.of(plan, truth)) for plan in plans]
-    if wanted.alignments is not None:
-        return _within(tried, wanted.alignments - base)
-    return _risking(tried, wanted.loss or 0.0)
-
-
-_Tries: TypeAlias = "Sequence[tuple[_Plan, _Tried]]"
-
-
-def _within(tried: _Tries, most: float) -> tuple[_Plan, float]:
-    """Return the plan that is best with so many alignments on the mean, and its threshold.
-
-    That is the highest one which keeps to the number. Of plans that are right equally often the
-    log loss decides.
-    """
-    kept = []
-    for plan, own in tried:
-        found = [(t, own.at(t)) for t in THRESHOLDS]
-        threshold, at = max((t, at) for t, at in found if at.alignments <= most)
-        kept.append((at.right.sum(), -at.loss, plan, threshold))
-    *_, plan, threshold = max(kept, key=lambda k: k[:2])
-    return plan, threshold
-
-
-def _risking(tried: _Tries, loss: float) -> tuple[_Plan, float]:
-    r"""Return the plan that is best with everything asked, and the lowest threshold for a loss.
-
-    Of n records, :math:`r_t` are wrong at a threshold t and right with everything asked, or at a
-    higher threshold were more. The lowest t is taken with
-
-    .. math:: \frac{r_t + 1}{n + 1} \le loss.
-
-    So new records lose no more, in expectation over samples, if they are like these: what is gained
-    does not count. Where nothing keeps to it everything is asked.
-
-    References
-    ----------
-    A. N. Angelopoulos, S. Bates, A. Fisch, L. Lei, T. Schuster (2024), Conformal risk control,
-    ICLR, eq. 4.
-    """
-    everything = THRESHOLDS[-1]
-    plan, own = max(
-        tried, key=lambda t: (t[1].at(everything).right.sum(), -t[1].at(everything).alignments)
-    )
-    right, most, lowest = own.at(everything).right, 0, everything
-    for threshold in reversed(THRESHOLDS):
-        most = max(most, int((right & ~own.at(threshold).right).sum()))
-        if (most + 1) / (len(right) + 1) > loss:
-            break
-        lowest = threshold
-    return plan, lowest
-
-
-class _At(NamedTuple):
-    """What a threshold gives: which records are right, mean alignments, and the log loss."""
-
-    right: NDArray[np.bool_]
-    alignments: float
-    loss: float
-
-
-@dataclass(frozen=True, eq=False)
-class _Tried:
-    """What each level of a plan says of each record, of shape (n_levels, n)."""
-
-    top: FloatArray
-    right: NDArray[np.bool_]
-    losses: FloatArray
-    alignments: IntArray
-    reached: NDArray[np.bool_]
-
-    @classmethod
-    def of(cls, plan: _Plan, truth: IntArray) -> "_Tried":
-        n = np.arange(len(truth))
-        said = [level.probabilities for level in plan.levels]
-        return cls(
-            np.array([p.max(axis=1) for p in said]),
-            np.array([p.argmax(axis=1) == truth for p in said]),
-            np.array([-np.log(np.maximum(p[n, truth], SMALLEST)) for p in said]),
-            np.array([level.alignments for level in plan.levels]),
-            np.array([level.reached for level in plan.levels]),
-        )
-
-    def at(self, threshold: float) -> _At:
-        """Return what a threshold gives."""
-        level, n = np.zeros(self.top.shape[1], dtype=np.int64), np.arange(self.top.shape[1])
-        for number in range(1, len(self.top)):
-            up = (self.top[level, n] < threshold) & self.reached[number]
-            level[up] = number
-        if not len(n):
-            return _At(np.zeros(0, dtype=bool), 0.0, 0.0)
-        right, alignments = self.right[level, n], float(self.alignments[level, n].mean())
-        return _At(right, alignments, round(float(self.losses[level, n].mean()), 9))
-
-
-def described(cascade: Cascade) -> str:
-    """Return what a cascade is, in a few words."""
-    parts = [f"{STAGES[1]} {', '.join(map(str, cascade.steps))}"] if cascade.steps else []
-    if cascade.machines is not None:
-        parts.append(f"{STAGES[2]} of {cascade.likeliest}")
-    parts = parts if cascade.threshold > 0 else []
-    return ", ".join([*parts, f"threshold {cascade.threshold:.4g}"]) if parts else "first stage"

@@ -100,7 +100,8 @@ def nearest_features(decisions: FloatArray, classes: IntArray, evidence: FloatAr
     evidence : ndarray of shape (n, q)
     """
     n, k = decisions.shape
-    best, total, count = (np.zeros((n, k)) for _ in range(3))
+    best = np.full((n, k), -np.inf)
+    total, count = np.zeros((n, k)), np.zeros((n, k))
     every = np.arange(n)
     for of_record, said in zip(classes.T, evidence.T, strict=True):
         asked = of_record >= 0
@@ -108,6 +109,7 @@ def nearest_features(decisions: FloatArray, classes: IntArray, evidence: FloatAr
         best[place] = np.maximum(best[place], said[asked])
         total[place] += said[asked]
         count[place] += 1.0
+    best[count == 0] = 0.0
     share = count / np.maximum(1, (classes >= 0).sum(axis=1))[:, None]
     return np.stack([decisions, best, total / np.maximum(1.0, count), share], axis=2)
 

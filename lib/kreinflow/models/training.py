@@ -21,7 +21,8 @@ from kreinflow.krein.landmark_kernel import LandmarkKernel, Landmarks, TrainingP
 from kreinflow.learners.learner import NOTES, Choice, Fitted, Learner, Problem
 from kreinflow.learners.registry import factored, make_learner
 from kreinflow.models.asked import AskedScores
-from kreinflow.models.cascading import CascadeFit, FittedCascade, Wanted, described
+from kreinflow.models.cascade_choice import Wanted, described
+from kreinflow.models.cascading import CascadeFit, FittedCascade
 from kreinflow.models.choice import packed
 from kreinflow.models.classifier import LandmarkClassifier
 from kreinflow.models.inner_folds import InnerFits, LiftedFits, choose, whole_groups
