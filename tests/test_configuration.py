@@ -83,7 +83,7 @@ def test_recipes_that_are_commented_out_are_valid_without_the_comment_sign(conte
     block = text[text.index("\nrecipes:") : text.index("# New objects")]
     content["recipes"] = yaml.safe_load(re.sub(r"(?m)^  # ", "  ", block))["recipes"]
     recipes = {part["name"]: part for part in complete_configuration(content)["recipes"]}
-    names = "ikfd-meb", "lifted-kmeans", "sum-meb", "asks-kmeans"
+    names = "ikfd-meb", "cascade-40", "sum-meb", "cascade-meb"
     plain, product, summed, asking = (recipes[name] for name in names)
     assert plain["lift"] is plain["cascade"] is None
     assert not any(plain["views"].values())
@@ -113,13 +113,17 @@ def test_defaults_written_in_config_are_those_of_the_schema(content):
     demo = content["datasets"]["demo"]
     bare["datasets"]["demo"] = {key: demo[key] for key in ("source", "unknown", "final")}
     bare["selectors"]["meb"] = {"method": "meb", "candidates": 30}
-    bare["selectors"]["kmeans"] = {"method": "kmeans++", "candidates": 30, "budget": 32}
+    bare["selectors"]["kmeans"] = {"method": "kmeans++", "candidates": 30, "budget": 24}
     bare["learners"]["ikfd"] = {"method": "ny_ikfd"}
     bare["learners"]["pcvm"] = {"method": "ny_pcvm"}
     bare["learners"]["sf-lsm"] = {"method": "sf_lsm"}
     bare["learners"]["krein-svm"] = {"method": "svc"}
-    (lifted,) = (part for part in bare["recipes"] if part["name"] == "lifted-kmeans")
-    lifted["lift"] = {"kernel": "gaussian"}
+    asking = [part for part in bare["recipes"] if "cascade" in part]
+    assert [part["name"] for part in asking] == ["cascade-40", "cascade-60"]
+    for part in asking:
+        part["views"] = {"words": [1, 2, 3]}
+        part["lift"] = {"kernel": "gaussian"}
+        part["cascade"].pop("records")
     bare["classify"]["new"] = {key: bare["classify"]["new"][key] for key in ("dataset", "input")}
     assert complete_configuration(bare) == explicit
 

@@ -88,6 +88,8 @@ _TEXTS = {
     "Proceedings of Machine Learning Research 70.",
     "angelopoulos2021": "Angelopoulos, Bates, Candès, Jordan, Lei. Learn then test: calibrating "
     "predictive algorithms to achieve risk control. arXiv (2021). doi:10.48550/arXiv.2110.01052",
+    "angelopoulos2024": "Angelopoulos, Bates, Fisch, Lei, Schuster. Conformal risk control. ICLR "
+    "2024.",
     "nadeau2003": "Nadeau, Bengio. Inference for the generalization error. Machine Learning 52, "
     "239-281 (2003). doi:10.1023/A:1024068626366",
     "mcnemar1947": "McNemar. Note on the sampling error of the difference between correlated "

@@ -13,7 +13,14 @@ from kreinflow.report.cascades import (
     mean_curve,
     pairs_asked,
 )
-from report.made_up import FINAL_CASCADE, config, report_page, run_tables, settings
+from report.made_up import (
+    FINAL_CASCADE,
+    config,
+    report_page,
+    run_tables,
+    settings,
+    unknown_tables,
+)
 
 
 @pytest.fixture(scope="module")
@@ -75,6 +82,11 @@ def test_the_pairs_of_cascades_are_counted(asked):
     assert found["fitted"] == 2 * 4 * 1500  # three folds and the final model
     assert "Cascades took 12,000 pairs more to be fitted, and " in text
     assert f"{found['tested']:,} to be tested on the outer folds" in text
+    done = asked["alignments"]
+    total = done["aligned"] + sum(found.values())
+    share = 100 * total / done["full_matrix"]
+    assert f"that is {total:,} pairs, or {share:.1f} % of the full matrix" in text
+    assert "counts several times" in text
 
 
 def test_the_table_holds_the_figures_of_the_curves():
@@ -105,12 +117,17 @@ def test_the_table_holds_the_figures_of_the_curves():
         "with all asked": "92.00",
         "points lost": "3.00",
         "asked for": "at most 0.1 points",
-        "pairs to train": "2,200",
+        "pairs more to train": "2,200",
     }
     other = TWO_FOLDS.replace({"threshold": {0.95: 0.9, 0.9: 0.95}})
     assert cascades(other, models, recipes).rows[0][2] == "0.95"
     other = TWO_FOLDS.assign(chosen=["no", "yes", "no", "no", "no", "yes", "no"])
     assert cascades(other, models, recipes).rows[0][2] == "0.9 to 0.95"
+    close = TWO_FOLDS.replace({"threshold": {0.9: 1 - 4.2e-4, 0.95: 1 - 6e-6}})
+    close = close.assign(chosen=["no", "yes", "no", "no", "no", "yes", "no"])
+    assert cascades(close, models, recipes).rows[0][2] == "0.99958 to 0.999994"
+    ends = TWO_FOLDS.assign(chosen=["yes", "no", "no", "no", "no", "no", "yes"])
+    assert cascades(ends, models, recipes).rows[0][2] == "0 to 2"
     recipes[1]["cascade"] = {"loss": None, "alignments": 40}
     assert "40 alignments" in cascades(TWO_FOLDS, models, recipes).rows[0]
     assert cascades(TWO_FOLDS[:0], models, recipes) is None
@@ -124,6 +141,7 @@ def test_the_page_has_the_table_and_the_mean_cost(asked):
     for row in table.rows:
         assert " ".join(row) in text
     assert "compared with the landmarks first, and by a cascade with training records" in text
+    assert "landmarks and a cascade" in text[: text.index("Comparison Each line")]
     assert "alignments for a new object (the mean on inner folds), had 95.00 % accuracy" in text
     assert "If its largest probability is below 0.93, it is aligned with its 10 nearest" in text
     cost = costs_of(asked["models"], asked["curves"])
@@ -131,6 +149,21 @@ def test_the_page_has_the_table_and_the_mean_cost(asked):
     section = text[text.index("Recipes by accuracy: mean") :]
     own = section[section.index("ikfd-meb ") :]
     assert f" {cost['ikfd-meb']:,.0f} " in own[:200]
+
+
+def test_unknown_records_were_asked_for_by_cascades_too(asked, tables):
+    texts = []
+    for made, n in ((asked, 2), (tables, 0)):
+        summary, families, _ = unknown_tables(made)
+        changes = {
+            "unknown": {"summary": summary, "families": families},
+            "statistics": made["statistics"] | {"unknown": {"<i>odd</i>": 30, "new": 30}},
+        }
+        texts.append(report_page(made, config(cascades=n), **changes)[1].all_text)
+    with_cascade, without = texts
+    assert "the landmarks, and by recipes with a cascade with training records" in with_cascade
+    assert "landmarks alone" not in with_cascade
+    assert "They were compared with the landmarks alone." in without
 
 
 def test_a_page_without_cascades_says_nothing_of_them(tables):

@@ -46,7 +46,8 @@ def test_it_tells_of_cascades():
         f"First come the nearest records, {STEPS[0]} of them and then more and more, by the scores",
         f"members of the {LIKELIEST} likeliest classes where the first stage confuses them",
         f"chosen on at most {SAMPLE:,} records of the inner folds: of ikfd-meb and &lt;b&gt; the "
-        "fewest alignments whose accuracy is at most 0.1 points below",
+        "levels that are best if all are asked, and the lowest threshold that loses at most 0.1 "
+        f"points against this in expectation, by conformal risk control {cite('angelopoulos2024')}",
         f"of {RECIPES[2][0]} the best accuracy with at most 40 alignments of a query on average.",
     ):
         assert part in text

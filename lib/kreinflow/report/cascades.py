@@ -5,6 +5,7 @@ predicted right. Threshold 0 is the first stage alone, 2 asks all levels of all 
 """
 
 from collections.abc import Iterable, Mapping, Sequence
+from math import floor, log10
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -87,7 +88,10 @@ def costs_of(models: pd.DataFrame, curves: pd.DataFrame) -> dict[str, float]:
 
 
 def pairs_asked(models: pd.DataFrame, curves: pd.DataFrame) -> dict[str, int]:
-    """Return the pairs that cascades had aligned: to be ``fitted``, and to be ``tested``."""
+    """Return the pairs that cascades had aligned: to be ``fitted``, and to be ``tested``.
+
+    Those to be fitted are counted once in a job, however many of its recipes ask for them.
+    """
     ends = [asking(curves, threshold) for threshold in (FIRST, EVERYTHING)]
     first, every = (float(numbers(e["alignments"]) @ numbers(e["records"])) for e in ends)
     return {"fitted": int(numbers(models["cascade_pairs"]).sum()), "tested": round(every - first)}
@@ -120,14 +124,20 @@ def cascades(
         "with all asked": cells(every["accuracy"], ".2f", 100),
         "points lost": cells(every["accuracy"] - own["accuracy"], ".2f", 100),
         "asked for": [_stated(stated.get(name, {})) for name in names],
-        "pairs to train": [f"{pairs[name]:,.0f}" for name in names],
+        "pairs more to train": [f"{pairs[name]:,.0f}" for name in names],
     }
     return table_of(columns, {0, 1, 10})
 
 
 def _range(rows: pd.DataFrame) -> str:
-    low, high = (f"{end(numbers(rows['threshold'])):.3g}" for end in (np.min, np.max))
+    low, high = (_shown(end(numbers(rows["threshold"]))) for end in (np.min, np.max))
     return low if low == high else f"{low} to {high}"
+
+
+def _shown(threshold: float) -> str:
+    """Return a threshold with four digits of its distance from 1, where thresholds crowd."""
+    digits = 3 - floor(log10(max(abs(1 - threshold), 1e-12)))
+    return f"{threshold:.{max(3, digits)}f}".rstrip("0").rstrip(".")
 
 
 def _levels(texts: Iterable[object]) -> str:
@@ -233,6 +243,6 @@ def asks(landmarks: str, cascade: Mapping[str, Any]) -> str:
         " It stops at the first level at which the probability is that large." if levels[1:] else ""
     )
     return (
-        f"{text} If its largest probability is below {threshold:.3g}, it is aligned with {then}."
-        f"{stops}"
+        f"{text} If its largest probability is below {_shown(threshold)}, it is aligned with "
+        f"{then}.{stops}"
     )

@@ -282,8 +282,9 @@ def _cascade(recipes: Sequence[Mapping[str, Any]]) -> Markup:
             rule = f"the best accuracy with at most {most} alignments of a query on average"
         else:
             rule = (
-                f"the fewest alignments whose accuracy is at most {100 * loss:g} points below that "
-                "of the best levels if all were asked"
+                "the levels that are best if all are asked, and the lowest threshold that loses at "
+                f"most {100 * loss:g} points against this in expectation, by conformal risk "
+                f"control {cite('angelopoulos2024')}"
             )
         wanted.setdefault(rule, []).append(_e(recipe["name"]))
     rules = "; ".join(f"of {_join(names)} {rule}" for rule, names in wanted.items())
@@ -295,8 +296,8 @@ def _cascade(recipes: Sequence[Mapping[str, Any]]) -> Markup:
         "scores with the landmarks, and the views if there are any: features are the decision of "
         "the first stage, and of the records of the class the best evidence, the mean evidence and "
         f"their share. Then come the members of the {LIKELIEST} likeliest classes where the "
-        "first stage confuses them, by linear machines of two classes each: features are the log "
-        "probability of the level before, and the sum of tanh of the decisions. Levels and "
+        "first stage confuses them, by a linear classifier for each two classes: features are the "
+        "log probability of the level before, and the sum of tanh of the decisions. Levels and "
         f"threshold were chosen on at most {SAMPLE:,} records of the inner folds: {rules}. "
         "Temperature and reject threshold are those of the answers of all levels together."
     )

@@ -136,6 +136,7 @@ def _final_model(data: DatasetReport, config: Mapping[str, Any]) -> dict[str, An
         figures = {
             "landmarks": landmarks,
             "asks": asks(landmarks, data.cascade) if data.cascade else "",
+            "parts": f"{landmarks} landmarks" + (" and a cascade" if data.cascade else ""),
             "cost": f"{float(row['alignments_per_query']):,.0f}",
             "inner_accuracy": percent(float(row["inner_accuracy"])),
             "flagged": f"predictions with a probability below {threshold:.4g}"

@@ -79,11 +79,19 @@ def alignments(data: DatasetReport, config: Mapping[str, Any]) -> dict[str, Any]
     if not done["aligned"]:
         return None
     asked = pairs_asked(data.models, data.curves)
+    full = max(done["full_matrix"], 1)
+    total = done["aligned"] + sum(asked.values())
     return {
         "aligned": f"{done['aligned']:,}",
-        "cascades": {name: f"{n:,}" for name, n in asked.items()} if any(asked.values()) else None,
+        "cascades": {
+            **{name: f"{n:,}" for name, n in asked.items()},
+            "total": f"{total:,}",
+            "share": f"{100 * total / full:.1f}",
+        }
+        if any(asked.values())
+        else None,
         "full": f"{done['full_matrix']:,}",
-        "share": f"{100 * done['aligned'] / max(done['full_matrix'], 1):.1f}",
+        "share": f"{100 * done['aligned'] / full:.1f}",
         "self_scores": f"{done['self_scores']:,}",
         "store": str(done["store"]),
         "backend": config["alignment"]["backend"],
