@@ -54,7 +54,7 @@ def test_a_lift_lets_learners_that_need_no_negative_eigenvalue_do_without_a_corr
     [
         ({}, {"cascade": None}),
         ({"cascade": None}, {"cascade": None}),
-        ({"cascade": {}}, {"cascade": {"loss": 0.001, "records": "model"}}),
+        ({"cascade": {}}, {"cascade": {"loss": 0.005, "records": "model"}}),
         ({"cascade": {"loss": 0}}, {"cascade": {"loss": 0, "records": "model"}}),
         (
             {"cascade": {"alignments": 40, "records": "apart"}},

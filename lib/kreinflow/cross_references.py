@@ -55,7 +55,7 @@ def lift_of(views: Mapping[str, Any], lift: dict[str, Any] | None) -> dict[str, 
     return {**_LIFT_DEFAULTS, "kernel": "linear"} if summed else lift
 
 
-LOSS = 0.001
+LOSS = 0.005
 """What a cascade may lose of accuracy, unless the config says it, or a number of alignments."""
 
 
