@@ -42,6 +42,8 @@ def test_each_pair_is_asked_once_and_no_other(seed):
         np.testing.assert_array_equal(found, expected)
         np.testing.assert_array_equal(log.counts, wanted)
         assert asked.aligned == wanted.sum()
+        everyone = np.tile(np.arange(20), (12, 1))
+        np.testing.assert_array_equal(asked.known(np.arange(12), everyone), wanted)
 
 
 def test_what_was_aligned_elsewhere_is_not_asked():

@@ -81,6 +81,10 @@ class AskedScores:
         out[wanted] = self._scores[np.searchsorted(self._keys, keys[wanted])]
         return out
 
+    def known(self, queries: IntArray, records: IntArray) -> NDArray[np.bool_]:
+        """Return which of (k, q) pairs need not be asked for."""
+        return self._known(self._key(queries[:, None], records))
+
     def _key(self, queries: IntArray, records: IntArray) -> IntArray:
         if self._symmetric:
             low, high = np.minimum(queries, records), np.maximum(queries, records)
