@@ -24,6 +24,7 @@ rule classify_new:
         "../envs/learning.yaml"
     threads: CONFIG["alignment"]["threads"]
     resources:
+        learning_memory_mb=CONFIG["learning"]["memory_mb"],
         mem_mb=megabytes(classification_mb),
         runtime=minutes("classify_new", classification_seconds),
     params:

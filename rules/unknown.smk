@@ -65,6 +65,7 @@ rule measure_unknown:
         "../envs/learning.yaml"
     threads: lambda wildcards: CONFIG["alignment"]["threads"] if plan(wildcards).cascades() else 1
     resources:
+        learning_memory_mb=CONFIG["learning"]["memory_mb"],
         mem_mb=megabytes(measuring_mb),
         runtime=minutes("measure_unknown", measuring_seconds),
     params:

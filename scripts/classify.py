@@ -14,9 +14,15 @@ from kreinflow.classify.classification import (
 )
 from kreinflow.classify.model_file import Model
 from kreinflow.console import logged
+from kreinflow.numerics import limited
 from kreinflow.sequences.dataset import read_dataset
 
-with logged(snakemake.log[0]) as console, replacing(snakemake.output[0]) as part:
+memory_mb = snakemake.resources.learning_memory_mb
+with (
+    logged(snakemake.log[0]) as console,
+    limited(snakemake.threads, memory_mb),
+    replacing(snakemake.output[0]) as part,
+):
     new, params = Path(snakemake.input.new), snakemake.params
     model = Model.load(snakemake.input.model)
     if model.lacks_records:

@@ -21,12 +21,14 @@ from kreinflow.landmarks.stage import read_union
 from kreinflow.models.choice import read_figures
 from kreinflow.models.fold_models import load_fold_model
 from kreinflow.models.run import asking, objects_of, predict_unknown, read_landmark_table
+from kreinflow.numerics import limited
 from kreinflow.scores import read_scheme
 from kreinflow.sequences.dataset import read_dataset
 from kreinflow.sequences.partition import fold_numbers
 from kreinflow.sequences.unknown import is_unknown
 
-with logged(snakemake.log[0]) as console:
+memory_mb = snakemake.resources.learning_memory_mb
+with logged(snakemake.log[0]) as console, limited(snakemake.threads, memory_mb):
     files, output, order = snakemake.input, snakemake.output, snakemake.params.recipes
     whole = read_dataset(Path(files.unknown_records).parent)
     held = np.unique(whole.rows[is_unknown(whole, snakemake.params.unknown)])

@@ -22,7 +22,7 @@ from small_inputs import configuration, write_input
         ({"views": {"words": []}}, r"words: \[\] is empty"),
         ({"views": {"word": [1]}}, "unknown key 'word'; did you mean 'words'"),
         ({"views": {"words": [1]}, "correction": "clip"}, "a lift has no negative eigenvalues"),
-        ({"cascade": {"loss": 1}}, "cascade.loss: 1 is not less than 1"),
+        ({"cascade": {"loss": 1}}, "cascade.loss: 1 is not less than 1 .*0.01 for one point"),
         ({"cascade": {"loss": None}}, "cascade.loss: None is not a number"),
         ({"cascade": {"alignments": 0}}, "cascade.alignments: 0 is not at least 1"),
         ({"cascade": {"records": "none"}}, "cascade.records: 'none' is none of model, apart"),
@@ -30,13 +30,40 @@ from small_inputs import configuration, write_input
         ({"cascade": True}, "cascade: True is not a set of keys or null"),
         (
             {"cascade": {"loss": 0.01, "alignments": 40}},
-            "'it': the cascade's loss and alignments are two ways to choose one threshold. Leave",
+            "'it': cascade: loss and alignments are two ways to choose one threshold. Leave",
         ),
     ],
 )
 def test_views_lifts_and_cascades_that_cannot_be_are_refused(more, message):
     content = one_recipe()
     content["recipes"][0] |= more
+    with pytest.raises(InputError, match=message):
+        complete_configuration(content)
+
+
+@pytest.mark.parametrize(
+    ("transform", "budget", "wanted", "more", "refused"),
+    [
+        ("log", 12, 12, {}, 13),
+        ("log", 12, 13, {}, None),
+        ("raw", 12, 12, {}, None),
+        ("raw", 13, 12.5, {}, 13),
+        ("log", {"most": 12}, 12, {}, None),  # how many that are, the data say
+        ("log", 12, 5, {"method": "meb", "grow": False}, None),  # so many at most
+    ],
+)
+def test_a_first_stage_that_takes_more_alignments_than_are_stated_is_refused(
+    transform, budget, wanted, more, refused
+):
+    selector = {"method": "uniform", "budget": budget, **more}
+    content = one_recipe(selector, transform=transform, cascade={"alignments": wanted})
+    if refused is None:
+        complete_configuration(content)
+        return
+    message = (
+        f"recipes, 'it': cascade: {wanted} alignments for a query are asked for, and the first "
+        f"stage takes {refused}. Give more, or its selector a smaller budget."
+    )
     with pytest.raises(InputError, match=message):
         complete_configuration(content)
 
@@ -54,7 +81,7 @@ def test_a_lift_lets_learners_that_need_no_negative_eigenvalue_do_without_a_corr
     [
         ({}, {"cascade": None}),
         ({"cascade": None}, {"cascade": None}),
-        ({"cascade": {}}, {"cascade": {"loss": 0.001, "records": "model"}}),
+        ({"cascade": {}}, {"cascade": {"loss": 0.005, "records": "model"}}),
         ({"cascade": {"loss": 0}}, {"cascade": {"loss": 0, "records": "model"}}),
         (
             {"cascade": {"alignments": 40, "records": "apart"}},

@@ -10,6 +10,7 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from kreinflow.cross_references import LOSS
 from kreinflow.learners.registry import make_learner
 
 CANDIDATES = 30
@@ -43,9 +44,6 @@ needs a factor, so no eigenvalues are computed."""
 
 LIFTED, CASCADE = "lifted", "cascade"
 """SF-LSM on a Gaussian kernel of the scores and the views together, and a cascade above that."""
-
-LOSS = 0.001
-"""What a cascade may lose of accuracy."""
 
 
 class Line(NamedTuple):

@@ -55,7 +55,7 @@ def lift_of(views: Mapping[str, Any], lift: dict[str, Any] | None) -> dict[str, 
     return {**_LIFT_DEFAULTS, "kernel": "linear"} if summed else lift
 
 
-LOSS = 0.001
+LOSS = 0.005
 """What a cascade may lose of accuracy, unless the config says it, or a number of alignments."""
 
 
@@ -64,6 +64,30 @@ def cascade_of(cascade: Mapping[str, Any] | None) -> dict[str, Any] | None:
     if cascade is None:
         return None
     return {**({} if "alignments" in cascade else {"loss": LOSS}), **cascade}
+
+
+def cascade_fault(cascade: Mapping[str, Any]) -> str | None:
+    """Return why a cascade cannot be what it is asked to be; None if it can."""
+    if not {"loss", "alignments"} <= cascade.keys():
+        return None
+    return (
+        "cascade: loss and alignments are two ways to choose one threshold. Leave out the one or "
+        "the other."
+    )
+
+
+def _too_few(cascade: Mapping[str, Any], transform: str, selector: Mapping[str, Any]) -> str | None:
+    """Return why a first stage leaves no alignments to a cascade, where its number is known."""
+    wanted, budget = cascade.get("alignments"), selector.get("budget")
+    if wanted is None or not isinstance(budget, int) or not selector.get("grow", True):
+        return None
+    base = budget + int(transform != "raw")
+    if base <= wanted:
+        return None
+    return (
+        f"cascade: {wanted:g} alignments for a query are asked for, and the first stage takes "
+        f"{base}. Give more, or its selector a smaller budget."
+    )
 
 
 Refuse = Callable[[str, str], InputError]
@@ -117,13 +141,12 @@ def _check_recipes(config: Mapping[str, Any], refuse: Refuse) -> None:
             raise refuse(place, fault)
         if recipe["lift"] is not None and recipe["rank"] != "misfit":
             raise refuse(place, "a lift keeps all of its inducing points. Leave out rank.")
-        recipe["cascade"] = cascade_of(recipe["cascade"])
-        if recipe["cascade"] is not None and {"loss", "alignments"} <= recipe["cascade"].keys():
-            raise refuse(
-                place,
-                "the cascade's loss and alignments are two ways to choose one threshold. Leave out "
-                "the one or the other.",
-            )
+        recipe["cascade"] = cascade = cascade_of(recipe["cascade"])
+        if cascade is not None:
+            selector = config["selectors"][recipe["selector"]]
+            fault = cascade_fault(cascade) or _too_few(cascade, recipe["transform"], selector)
+            if fault is not None:
+                raise refuse(place, fault)
 
 
 def _undefined(what: str, name: str, known: Iterable[str]) -> str:

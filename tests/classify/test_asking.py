@@ -250,6 +250,7 @@ def test_the_workflow_takes_records_that_are_apart_from_its_data_set(tmp_path):
             records=str(tmp_path / "dataset" / "records.tsv"),
         ),
         params=SimpleNamespace(strand="given", backend="auto"),
+        resources=SimpleNamespace(learning_memory_mb=2048),
         threads=1,
     )
     script = Path(__file__).parents[2] / "scripts" / "classify.py"

@@ -57,6 +57,7 @@ def test_the_terms_of_each_level_add_up_to_its_log_odds(asking, threshold):
     model = with_other(model, threshold=threshold)
     batch, answers = answered(model, S, path)
     weights = model.classifier.cascade.weights
+    before = len(model.landmark_ids) + 1  # that with itself
     for row in (0, 12, 13, 25):
         found = explain(model, path, batch.ids[row])
         order = np.argsort(-answers.probabilities[row], kind="stable")
@@ -64,7 +65,8 @@ def test_the_terms_of_each_level_add_up_to_its_log_odds(asking, threshold):
         assert found.probabilities == tuple(answers.probabilities[row, order[:2]])
         assert found.rejected == answers.rejected[row]
         it = found.cascade
-        assert it.alignments == answers.alignments[row] == it.levels["alignments"].iloc[-1]
+        assert it.alignments == it.levels["alignments"].iloc[-1]
+        assert it.alignments - before == answers.alignments[row]
         assert it.levels["stage"].iloc[-1] == STAGES[answers.stage[row]]
         # It went up where its largest probability was below the threshold, and nowhere else.
         largest = it.levels["largest"].to_numpy()
@@ -194,10 +196,20 @@ def test_a_sure_object_asks_nobody(asking):
     model = with_other(model, threshold=0.0)
     found = explain(model, path, "b3").cascade
     assert len(found.levels) == 1
-    assert (found.alignments, found.records, found.machines) == (0, None, None)
+    assert (found.records, found.machines) == (None, None)
     assert (found.members, found.relative) == (None, None)
     text = explanation_text(explain(model, path, "b3"), 2)
-    assert "answered by the stage first, with 0 alignments beyond those with the landmarks" in text
+    total = len(model.landmark_ids) + 1
+    assert f"answered by the stage first, with {total} alignments in all" in text
+
+
+@pytest.mark.parametrize("threshold", [0.0, 0.6, 2.0])
+def test_alignments_are_counted_as_classify_counts_them(asking, threshold):
+    model, _, path = asking
+    model = with_other(model, threshold=threshold)
+    table = classify_file(model, path).set_index("id")["alignments"]
+    for id in ("a1", "b3", "c4"):
+        assert explain(model, path, id).cascade.alignments == table[id]
 
 
 def test_where_no_machine_votes_the_level_before_answers(tmp_path):

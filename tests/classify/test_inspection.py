@@ -90,6 +90,10 @@ def test_a_lifted_model_says_its_views_and_what_they_are_worth(tmp_path):
         assert line in lines
 
 
+NEAREST = ("decision", "best_evidence", "mean_evidence", "share")
+FEATURES_OF_LEVELS = ("decision",), NEAREST, NEAREST, ("log_probability", "votes")
+
+
 @pytest.mark.parametrize("apart", [False, True])
 def test_a_model_with_a_cascade_says_its_levels_and_whom_it_asks(tmp_path, apart):
     model, dataset = cascade_model(tmp_path, apart=apart)
@@ -107,7 +111,10 @@ def test_a_model_with_a_cascade_says_its_levels_and_whom_it_asks(tmp_path, apart
     assert found == {
         "asked_for": {"loss": 0.001},
         "levels": names[1:],
-        "weights": {name: list(own) for name, own in zip(names, WEIGHTS, strict=True)},
+        "weights": {
+            name: dict(zip(features, own, strict=True))
+            for name, features, own in zip(names, FEATURES_OF_LEVELS, WEIGHTS, strict=True)
+        },
         "threshold": 0.9,
         "temperature": 1.1,
         "reject_threshold": 0.6,
@@ -119,12 +126,38 @@ def test_a_model_with_a_cascade_says_its_levels_and_whom_it_asks(tmp_path, apart
     for line in (
         "  asked for: loss 0.001",
         "  levels: nearest 2, nearest 5, pairs of 3",
-        "  weights: first (3), nearest 2 (1, 0.7, 0.3, 1.5), nearest 5 (0.9, 0.9, 0.4, 1.2), "
-        "pairs of 3 (0.8, 0.6)",
+        "  weights: first (decision 3), "
+        "nearest 2 (decision 1, best_evidence 0.7, mean_evidence 0.3, share 1.5), "
+        "nearest 5 (decision 0.9, best_evidence 0.9, mean_evidence 0.4, share 1.2), "
+        "pairs of 3 (log_probability 0.8, votes 0.6)",
+        f"first stage temperature: {model.classifier.temperature:.6g}",
+        f"first stage reject threshold: {model.classifier.reject_threshold:.6g}",
         "  threshold: 0.9",
         f"  residues: {found['residues']}",
     ):
         assert line in lines
+
+
+def test_a_cascade_without_levels_is_its_first_stage_alone(tmp_path):
+    model, _ = cascade_model(tmp_path)
+    cascade = model.classifier.cascade
+    cascade = replace(cascade, steps=(), machines=None, weights=cascade.weights[:1])
+    alone = replace(model, classifier=replace(model.classifier, cascade=cascade))
+    content = describe_model(alone)
+    assert content["cascade"]["levels"] == []
+    assert "  levels: none (the first stage alone)\n" in description_text(content)
+
+
+@pytest.mark.parametrize("whose", ["first stage", "cascade"])
+def test_the_promise_of_a_cascade_is_that_of_all_its_levels(tmp_path, whose):
+    model, _ = cascade_model(tmp_path)
+    first, cascade = model.classifier, model.classifier.cascade
+    if whose == "cascade":
+        first = replace(first, cascade=replace(cascade, reject_threshold=NOTHING_ACCEPTED))
+    else:
+        first = replace(first, reject_threshold=NOTHING_ACCEPTED)
+    reject = describe_model(replace(model, classifier=first))["reject"] or {}
+    assert ("promised" in reject) == (whose == "cascade")
 
 
 def test_a_model_without_views_names_none(tmp_path):

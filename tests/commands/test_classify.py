@@ -9,6 +9,8 @@ import pytest
 from kreinflow.alignment import backends
 from kreinflow.classify.classification import COLUMNS, classify_file
 from kreinflow.commands.classify import BACKENDS
+from kreinflow.models.classifier import LandmarkClassifier
+from kreinflow.numerics import current_limits
 from kreinflow.schema import schema
 from models.cascades import cascade_model
 from small_inputs import families, write_fasta
@@ -144,6 +146,37 @@ def test_records_that_are_apart_are_given_beside_the_model(run, apart):
     assert code == 0
     assert "first stage alone" not in err
     assert "first stage alone" in run("explain", model, new, "--id", "b3")[2]
+
+
+def test_records_may_stand_before_the_input_and_in_several_files(classified, apart, tmp_path):
+    model, records, new = apart
+    expected = classified(model, new, "--records", records)
+    assert classified("--records", records, model, new) == expected
+    known = families(7, changed=0.5)
+    parts = [write_fasta(tmp_path / f"{i}.fasta", known[i::2]) for i in range(2)]
+    given = [text for part in parts for text in ("--records", part)]
+    assert classified(*given, model, new) == expected
+
+
+@pytest.mark.parametrize("command", [["classify"], ["explain", "--id", "b3"]])
+def test_standard_input_is_read_once(refused, apart, command):
+    model, _, new = apart
+    said = refused(*command, model, "-", "--records", "-")
+    assert "standard input (-) can be read once. Name a file for the other input." in said
+    assert "read once" in refused(*command, model, new, "--records", "-", "--records", "-")
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+def test_all_that_is_computed_has_the_threads(classified, trained, monkeypatch, threads):
+    seen, answer = [], LandmarkClassifier.answer
+
+    def watched(*given):
+        seen.append(current_limits().threads)
+        return answer(*given)
+
+    monkeypatch.setattr(LandmarkClassifier, "answer", watched)
+    classified(trained.path, trained.fasta, "--threads", threads)
+    assert set(seen) == {threads}
 
 
 def test_records_that_are_not_those_of_the_model(refused, trained, apart, tmp_path):

@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from kreinflow.alignment import asked as alignment_asked
 from kreinflow.alignment.asked import align_asked
 from kreinflow.alignment.backends import Agreement
 from kreinflow.artifacts import write_array, write_table
@@ -251,7 +252,7 @@ def test_a_job_checks_a_thousand_pairs_at_most(asks, monkeypatch):
             checked.append(len(left))
             super().__init__(packed, left, right, *more)
 
-    monkeypatch.setattr(models_run, "Agreement", Counting)
+    monkeypatch.setattr(alignment_asked, "Agreement", Counting)
     monkeypatch.setattr(models_run, "SAMPLE", 7)
     monkeypatch.setattr(models_run, "CHECKED", 0.1)
     asked = run.asking(it.model.scheme, "auto", 1)

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from kreinflow.alignment.backends import Backend
+from kreinflow.alignment.backends import SAMPLE, Agreement, Backend, drawn_pairs
 from kreinflow.alignment.engine import NOT_ALIGNED, PackedSequences
 from kreinflow.alignment.scoring import ScoringScheme
 from kreinflow.numerics import FloatArray, IntArray
@@ -75,6 +75,39 @@ def align_asked(
         found[pairs] = backend(sequences, left, right, scheme, threads, mask)[i, j]
     scores[r, c] = found[place]
     return scores
+
+
+def check_asked(
+    sequences: PackedSequences,
+    rows: IntArray,
+    asked: IntArray,
+    scores: NDArray[np.int32],
+    scheme: ScoringScheme,
+    threads: int,
+    most: int = SAMPLE,
+    advice: str = "",
+) -> int:
+    """Hold scores of :func:`align_asked` against parasail, and return how many.
+
+    Parameters
+    ----------
+    sequences, rows, asked, scheme, threads
+        As for :func:`align_asked`.
+    scores : ndarray of shape (n, q)
+    most : int
+        Pairs at most, drawn from those that are asked.
+    advice : str
+        What to do if one differs.
+
+    Raises
+    ------
+    KreinflowError
+        If one differs.
+    """
+    [(r, c)] = drawn_pairs([asked >= 0], 0, most)
+    agreement = Agreement(sequences, rows[r], asked[r, c], scheme, threads, advice)
+    agreement.compare(np.arange(r.size), scores[r, c])
+    return r.size
 
 
 def _distinct(left: IntArray, right: IntArray, count: int) -> tuple[IntArray, IntArray, IntArray]:

@@ -67,7 +67,7 @@ class CascadeExplanation:
     temperature : float
         The log odds of the answer are those of the last level divided by it.
     alignments : int
-        Beyond those with the landmarks.
+        Those with the landmarks and with itself among them, as ``classify`` counts them.
     levels : DataFrame
         One row a level that the object came to: ``stage``, ``asked`` (the nearest records that are
         asked by then), ``alignments`` so far, ``label`` and ``largest`` (the likeliest class there
@@ -106,6 +106,7 @@ def explain_cascade(
     ask: AskedScores,
     answer: Answers,
     nearest: Mapping[str, NDArray[Any]],
+    before: int,
 ) -> CascadeExplanation:
     """Explain the answer of a cascade for one object.
 
@@ -121,6 +122,8 @@ def explain_cascade(
         For the object.
     nearest : mapping
         What :func:`~kreinflow.classify.classification.nearest_records` tells of it.
+    before : int
+        Its alignments before any record is asked.
     """
     cascade = model.classifier.cascade
     assert cascade is not None, "nobody was asked"
@@ -143,8 +146,8 @@ def explain_cascade(
     return CascadeExplanation(
         cascade.threshold,
         cascade.temperature,
-        int(answer.alignments[0]),
-        own.levels(levels, came),
+        before + int(answer.alignments[0]),
+        own.levels(levels, came, before),
         pd.concat(terms, ignore_index=True),
         records,
         machines,
@@ -180,14 +183,14 @@ class _Object:
     first: int
     second: int
 
-    def levels(self, levels: tuple[Level, ...], came: list[Said]) -> pd.DataFrame:
+    def levels(self, levels: tuple[Level, ...], came: list[Said], before: int) -> pd.DataFrame:
         """See :attr:`CascadeExplanation.levels`."""
         p = np.concatenate([said.probabilities for said in came])
         return pd.DataFrame(
             {
                 "stage": [STAGES[level.stage] for level in levels[: len(came)]],
                 "asked": [level.asks for level in levels[: len(came)]],
-                "alignments": [int(said.alignments[0]) for said in came],
+                "alignments": [before + int(said.alignments[0]) for said in came],
                 "label": self._names(p.argmax(axis=1)),
                 "largest": p.max(axis=1),
                 "probability": p[:, self.first],
@@ -368,8 +371,7 @@ def answered_by(found: CascadeExplanation) -> str:
     """Return which stage answered, and what it cost."""
     level = found.terms.iloc[-1]
     name = _stage(level["stage"], level["asked"])
-    more = counted(found.alignments, "alignment")
-    return f"answered by the stage {name}, with {more} beyond those with the landmarks"
+    return f"answered by the stage {name}, with {counted(found.alignments, 'alignment')} in all"
 
 
 def _stage(stage: str, asked: int) -> str:

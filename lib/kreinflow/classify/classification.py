@@ -248,6 +248,13 @@ def nearest_records(
     return {"nearest_record": ids, "record_evalue": evalue, "record_identity": identity}
 
 
+def first_alignments(model: Model, batch: Batch) -> int:
+    """Return the alignments of an object before any record is asked: landmarks and self-score."""
+    with_itself = model.scheme is not None and model.classifier.transform.name != "raw"
+    strands = 1 if batch.strands is None else 2  # both met the landmarks
+    return strands * (len(model.landmark_ids) + int(with_itself))
+
+
 def _table(model: Model, batch: Batch, threads: int, backend: Backend | None) -> pd.DataFrame:
     """Return the rows of a batch, adding to its faults the decisions that are not finite."""
     n, scored = len(batch.ids), batch.scored
@@ -272,10 +279,7 @@ def _table(model: Model, batch: Batch, threads: int, backend: Backend | None) ->
     probabilities[rows, first] = -np.inf
     second = probabilities.argmax(axis=1)
     runner_up = probabilities[rows, second]
-    with_itself = model.scheme is not None and model.classifier.transform.name != "raw"
-    alignments = len(model.landmark_ids) + int(with_itself) + answers.alignments
-    if batch.strands is not None:  # both met the landmarks
-        alignments += len(model.landmark_ids) + int(with_itself)
+    alignments = first_alignments(model, batch) + answers.alignments
     found: dict[str, NDArray[Any]] = {
         "label": classes[first],
         "probability": top,

@@ -14,7 +14,7 @@ from kreinflow.classify.cascade_explanation import (
     cascade_text,
     explain_cascade,
 )
-from kreinflow.classify.classification import nearest_records
+from kreinflow.classify.classification import first_alignments, nearest_records
 from kreinflow.classify.model_file import Model
 from kreinflow.classify.new_objects import Batch, asking, normalised_scores, score_new
 from kreinflow.errors import InputError
@@ -184,7 +184,8 @@ def _answered(
     seen = classifier.seen(*given, one.objects)
     answer = classifier.answer(*given, one.objects, asked)
     told = nearest_records(model, one, answer, threads)
-    return answer, explain_cascade(model, seen, asked, answer, told)
+    before = first_alignments(model, batch)
+    return answer, explain_cascade(model, seen, asked, answer, told, before)
 
 
 def near_by_view(lift: Lift, scores: FloatArray, objects: Viewed | None) -> dict[str, FloatArray]:

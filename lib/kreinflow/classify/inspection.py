@@ -9,9 +9,10 @@ import numpy as np
 import pandas as pd
 
 from kreinflow.artifacts import table_text
+from kreinflow.classify.cascade_explanation import FEATURES
 from kreinflow.classify.model_file import Model
 from kreinflow.errors import InputError
-from kreinflow.models.cascade import NEAREST, STAGES
+from kreinflow.models.cascade import FIRST, NEAREST, STAGES
 from kreinflow.models.choice import PREFERENCES
 from kreinflow.models.reject_threshold import NOTHING_ACCEPTED
 from kreinflow.sequences.files import counted, name_endings
@@ -36,8 +37,9 @@ def describe_model(model: Model) -> dict[str, Any]:
     labels, counts = np.unique(model.landmark_labels, return_counts=True)
     owned = dict(zip(labels.tolist(), counts.tolist(), strict=True))
     reject = dict(classifier.about.get("reject") or {})
-    if classifier.reject_threshold >= NOTHING_ACCEPTED:
+    if (classifier.cascade or classifier).reject_threshold >= NOTHING_ACCEPTED:
         reject["promised"] = "nothing, so all predictions are flagged"
+    of_first = "" if classifier.cascade is None else "first_stage_"
     scoring = None
     if model.scheme is not None:
         numbers = {key: getattr(model.scheme, key) for key in ("gap_open", "gap_extend", "mode")}
@@ -60,8 +62,8 @@ def describe_model(model: Model) -> dict[str, Any]:
         "decision": classifier.decision.kind,
         "factor": about.get("factor") or None,
         "training": training or None,
-        "temperature": classifier.temperature,
-        "reject_threshold": classifier.reject_threshold,
+        f"{of_first}temperature": classifier.temperature,
+        f"{of_first}reject_threshold": classifier.reject_threshold,
         "reject": reject or None,
         "versions": about.get("versions"),
     }
@@ -119,13 +121,17 @@ def _describe_cascade(model: Model) -> dict[str, Any] | None:
         else f"{STAGES[level.stage]} of {cascade.likeliest}"
         for level in cascade.levels
     ]
-    weights = zip([STAGES[0], *names], cascade.weights, strict=True)
+    stages = [FIRST, *(level.stage for level in cascade.levels)]
+    weights = zip([STAGES[FIRST], *names], stages, cascade.weights, strict=True)
     _, arrays = cascade.to_parts()
     residues = model.record_residues
     return {
         "asked_for": dict(cascade.about) or None,
         "levels": names,
-        "weights": {name: own.tolist() for name, own in weights},
+        "weights": {
+            name: dict(zip(FEATURES[stage], own.tolist(), strict=True))
+            for name, stage, own in weights
+        },
         "threshold": cascade.threshold,
         "temperature": cascade.temperature,
         "reject_threshold": cascade.reject_threshold,
@@ -135,6 +141,9 @@ def _describe_cascade(model: Model) -> dict[str, Any] | None:
         "residues": "apart" if model.record_digests else sum(map(len, residues or ())),
         "bytes": sum(array.nbytes for array in arrays.values()),
     }
+
+
+_NO_LEVELS = "none (the first stage alone)"
 
 
 def description_text(description: Mapping[str, Any]) -> str:
@@ -152,7 +161,8 @@ def description_text(description: Mapping[str, Any]) -> str:
             lines.append(f"{name}:")
             spaced = key in ("lift", "choice", "cascade")
             lines += [
-                f"  {inner.replace('_', ' ') if spaced else inner}: {_shown(entry)}"
+                f"  {inner.replace('_', ' ') if spaced else inner}: "
+                f"{_NO_LEVELS if inner == 'levels' and not entry else _shown(entry)}"
                 for inner, entry in value.items()
                 if entry is not None
             ]
@@ -167,7 +177,7 @@ def _shown(value: Any) -> str:
     if isinstance(value, Mapping):
         given = {key: entry for key, entry in value.items() if entry is not None}
         shown = {
-            key: f"({_shown(entry)})" if isinstance(entry, list) else _shown(entry)
+            key: f"({_shown(entry)})" if isinstance(entry, list | Mapping) else _shown(entry)
             for key, entry in given.items()
         }
         return ", ".join(f"{key} {entry}" for key, entry in shown.items()) or "none"

@@ -11,15 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kreinflow.alignment.alphabet import ResidueAlphabet
-from kreinflow.alignment.asked import align_asked
-from kreinflow.alignment.backends import (
-    SAMPLE,
-    Agreement,
-    Backend,
-    backend_named,
-    checked,
-    drawn_pairs,
-)
+from kreinflow.alignment.asked import align_asked, check_asked
+from kreinflow.alignment.backends import Backend, backend_named, checked
 from kreinflow.alignment.engine import align_rectangle, pack, self_scores
 from kreinflow.alignment.scoring import ScoringScheme
 from kreinflow.classify.model_file import Model
@@ -342,10 +335,8 @@ def asking(
         asked = np.where(wanted, np.searchsorted(others, records), NOBODY)
         scores = align_asked(packed, rows, asked, scheme, threads, aligner)
         if aligner is not align_rectangle:
-            [(r, c)] = drawn_pairs([wanted], 0, SAMPLE)
-            left, right = rows[r], asked[r, c]
-            agreement = Agreement(packed, left, right, scheme, threads, _advice(backend))
-            agreement.compare(np.arange(r.size), scores[r, c])
+            given = packed, rows, asked, scores, scheme, threads
+            check_asked(*given, advice=_advice(backend))
         return scores
 
     return ask

@@ -22,9 +22,10 @@ def add_scoring_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--records",
         metavar="FASTA",
-        nargs="+",
+        action="append",
         default=[],
-        help="FASTA with the training records, for a model that asks them and has them apart",
+        help="FASTA with training records, for a model that asks them and has them apart; give it "
+        "again for a further file",
     )
     parser.add_argument(
         "--threads",
@@ -57,6 +58,12 @@ def model_to_ask(options: argparse.Namespace) -> "Model":
             file=sys.stderr,
         )
     return model
+
+
+def check_read_once(options: argparse.Namespace) -> None:
+    """Refuse by an InputError that several options read standard input."""
+    if [options.input, options.vectors, *options.records].count("-") > 1:
+        raise InputError("standard input (-) can be read once. Name a file for the other input.")
 
 
 def check_at_least_one(option: str, value: int) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 from kreinflow.commands.arguments import (
     add_scoring_arguments,
     check_at_least_one,
+    check_read_once,
     model_to_ask,
     vectors_of,
 )
@@ -73,6 +74,7 @@ def _list_landmarks(options: argparse.Namespace) -> None:
 def _classify(options: argparse.Namespace) -> None:
     from kreinflow.alignment.backends import backend_named
     from kreinflow.classify.classification import classify_batches, first_faults, write_tables
+    from kreinflow.numerics import limited
     from kreinflow.sequences.files import counted
 
     if options.input is None:
@@ -80,6 +82,7 @@ def _classify(options: argparse.Namespace) -> None:
             "classify: name the FASTA file, matrix or vectors to classify behind the model."
         )
     check_at_least_one("--threads", options.threads)
+    check_read_once(options)
     start = time.monotonic()
 
     def progress(done: int) -> None:
@@ -88,7 +91,7 @@ def _classify(options: argparse.Namespace) -> None:
             print(f"{done} records, {rate:.0f} a second", end="\r", file=sys.stderr, flush=True)
 
     inputs = options.model, options.input, options.vectors, *options.records
-    with output("-o", options.output, *inputs) as write:
+    with output("-o", options.output, *inputs) as write, limited(options.threads):
         model = model_to_ask(options)
         tables = classify_batches(
             model,

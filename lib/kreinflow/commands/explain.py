@@ -7,6 +7,7 @@ from pathlib import Path
 from kreinflow.commands.arguments import (
     add_scoring_arguments,
     check_at_least_one,
+    check_read_once,
     model_to_ask,
     vectors_of,
 )
@@ -45,6 +46,7 @@ def run(options: argparse.Namespace) -> None:
     """Print the explanation, and write its table if asked to."""
     check_at_least_one("--threads", options.threads)
     check_at_least_one("--show", options.show)
+    check_read_once(options)
     if options.output is None:
         _, text = _explained(options)
         print(text, end="")

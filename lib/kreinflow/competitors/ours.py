@@ -45,11 +45,8 @@ class Ours(Competitor):
     def fit(self, train: Records, folder: Path, threads: int) -> None:
         """Write the model file, and load the engine, which a first query would be charged for."""
         self._folder, self._threads = folder, threads
-        self._path, self._records = folder / "model.safetensors", []
+        self._path = folder / "model.safetensors"
         self.model.save(self._path)
-        if self.model.record_digests:  # apart from the model file
-            self._records = [folder / "records.fasta"]
-            write_fasta(self._records[0], train.sequences)
         self.predict(train.sequences[:1])
 
     def predict(self, queries: Sequence[bytes]) -> list[str | None]:
@@ -57,8 +54,7 @@ class Ours(Competitor):
         path = self._folder / "query.fasta"
         write_fasta(path, queries)
         vectors = self._write_vectors(queries) if self.model.classifier.looks_at_vectors else None
-        model = Model.load(self._path, self._records)
-        table = classify_file(model, path, self._threads, vectors=vectors)
+        table = classify_file(Model.load(self._path), path, self._threads, vectors=vectors)
         self.alignments = float(table["alignments"].astype(float).mean())
         return [str(label) for label in table["label"]]
 
@@ -72,8 +68,8 @@ class Ours(Competitor):
         return path
 
     def model_bytes(self) -> int:
-        """Return the size of the model file, and of records that are apart."""
-        return size_of([self._path, *self._records])
+        """Return the size of the model file, with the records that a cascade asks."""
+        return size_of([self._path])
 
     def alignments_per_query(self) -> float:
         """Return the mean number that the queries took, those with landmarks among them."""

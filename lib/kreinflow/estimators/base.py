@@ -211,7 +211,7 @@ class LandmarkDecisions(ClassifierMixin, LandmarkFactor):  # type: ignore[misc]
             kernel = landmark_kernel(landmarks, part, transform)
         fits = InnerFits(inner_partition(part, folds, seed, ALL), choose_again)
         recipe = {
-            "name": self.learner,
+            "name": type(self).__name__,
             "transform": transform.name,
             "correction": self.correction,
             "rank": self._rank(),

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from kreinflow.cross_references import cascade_of
+from kreinflow.cross_references import cascade_fault, cascade_of
 from kreinflow.estimators.alignment_kernel import AlignmentKernel, array_of
 from kreinflow.estimators.base import LandmarkDecisions
 from kreinflow.estimators.choice import LandmarkChoice
@@ -53,7 +53,7 @@ class KreinClassifier(LandmarkDecisions, LandmarkChoice):
         scores.
     cascade : mapping, optional
         Of sequences with the kernel "alignment": those that the scores with the landmarks leave
-        unsure are aligned with the training sequences that decide. ``{"loss": 0.001}`` is the
+        unsure are aligned with the training sequences that decide. ``{"loss": 0.005}`` is the
         accuracy that may be lost against asking for all of them, ``{"alignments": 40}`` the mean
         number of alignments for a sequence, and ``{}`` is the former; see
         :mod:`kreinflow.models.cascade`. :meth:`predict`, :meth:`predict_proba` and :meth:`answer`
@@ -160,11 +160,8 @@ class KreinClassifier(LandmarkDecisions, LandmarkChoice):
                 f"cascade: only sequences are aligned, and the kernel {self.kernel!r} compares "
                 f"others. Leave it out, or use {AlignmentKernel.name!r}."
             )
-        if {"loss", "alignments"} <= cascade.keys():
-            raise self._wrong(
-                "cascade: loss and alignments are two ways to choose one threshold. Leave out the "
-                "one or the other."
-            )
+        if fault := cascade_fault(cascade):
+            raise self._wrong(fault)
         if cascade.pop("records") != "model":
             raise self._wrong(
                 "cascade: the training sequences are always kept with the estimator. Leave out "

@@ -11,8 +11,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from kreinflow.alignment.asked import align_asked
-from kreinflow.alignment.backends import SAMPLE, Agreement, backend_named, drawn_pairs
+from kreinflow.alignment.asked import align_asked, check_asked
+from kreinflow.alignment.backends import SAMPLE, backend_named
 from kreinflow.alignment.engine import pack
 from kreinflow.alignment.scoring import ScoringScheme
 from kreinflow.artifacts import open_array
@@ -227,14 +227,10 @@ def asking(
     def ask(rows: IntArray, others: IntArray) -> NDArray[np.int32]:
         nonlocal left
         scores = align_asked(packed, rows, others, scheme, threads, aligner)
-        wanted = others >= 0
-        if most := min(left, math.ceil(CHECKED * np.count_nonzero(wanted))):
-            [(r, c)] = drawn_pairs([wanted], 0, most)
-            pairs = rows[r], others[r, c]
+        if most := min(left, math.ceil(CHECKED * np.count_nonzero(others >= 0))):
             advice = "Set the alignment backend parasail."
-            agreement = Agreement(packed, *pairs, scheme, threads, advice)
-            agreement.compare(np.arange(r.size), scores[r, c])
-            left -= r.size
+            given = packed, rows, others, scores, scheme, threads
+            left -= check_asked(*given, most, advice)
         return scores
 
     return AskedScores(ask, len(sequences), symmetric=True)
