@@ -133,7 +133,11 @@ class ScoreTransform:
         """
         s = np.nan_to_num(np.asarray(scores, dtype=np.float64))
         scale = self._divisors(row_self, row_lengths) * self._divisors(column_self, column_lengths)
-        gain, scale = np.broadcast_arrays(self._gain(s, row_lengths, column_lengths), scale)
+        return self._evidence_of(self._gain(s, row_lengths, column_lengths), scale)
+
+    def _evidence_of(self, gain: FloatArray, scale: FloatArray) -> FloatArray:
+        """Return the evidence of pairs from their gains and the products of their divisors."""
+        gain, scale = np.broadcast_arrays(gain, scale)
         quotients = np.zeros(gain.shape)
         np.divide(gain, np.sqrt(np.maximum(scale, 0.0)), out=quotients, where=scale > 0)
         return self._of_quotients(quotients)
@@ -278,16 +282,8 @@ class _Evalue(ScoreTransform):
         surprise = self.constants["lambda"] * s - np.log(self.constants["K"] * (n * m))
         return np.asarray(np.maximum(0.0, surprise))
 
-    def evidence(
-        self,
-        scores: NDArray[Any],
-        row_self: FloatArray,
-        column_self: FloatArray,
-        row_lengths: FloatArray,
-        column_lengths: FloatArray,
-    ) -> FloatArray:
-        s = np.nan_to_num(np.asarray(scores, dtype=np.float64))
-        return np.log1p(self._gain(s, row_lengths, column_lengths))
+    def _evidence_of(self, gain: FloatArray, scale: FloatArray) -> FloatArray:
+        return np.log1p(gain)
 
     def evalues(self, scores: FloatArray, n: FloatArray, m: FloatArray) -> FloatArray:
         return np.asarray(self.constants["K"] * n * m * np.exp(-self.constants["lambda"] * scores))
