@@ -373,13 +373,11 @@ class _HeldOut:
         """Return a plan with a level of pairs behind its others."""
         before = plan.levels[-1]
         q = self.steps[plan.steps - 1] if plan.steps else 0
-        by_inner = {id(inner): own for inner, own in zip(self._inner, machines, strict=True)}
 
         def votes(inner: _Inner) -> tuple[NDArray[Any], ...]:
             own = before.probabilities[inner.held]
-            return inner.facing.votes(
-                np.arange(len(inner.held)), own, by_inner[id(inner)], LIKELIEST, q
-            )
+            told = machines[self._inner.index(inner)]
+            return inner.facing.votes(np.arange(len(inner.held)), own, told, LIKELIEST, q)
 
         found, alignments, voting = self._gathered(votes)
         w, said = self._logit(pair_features(before.probabilities, found), voting)
