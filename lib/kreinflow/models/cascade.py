@@ -9,8 +9,8 @@ probability of an object is below a threshold, it goes up the levels of a cascad
 
   .. math:: p_c = softmax_c(w_1 f_c(x) + w_2\, e_c(x) + w_3\, \bar e_c(x) + w_4\, n_c(x) / q)
 
-  with the evidence :math:`e_c` of the best record of class c among them, log(1 - ln E), the mean
-  evidence of its :math:`n_c` records among them, and their share;
+  with the evidence :math:`e_c` of the best record of class c among them,
+  log(1 + max(0, -ln E)), the mean evidence of its :math:`n_c` records among them, and their share;
 * ``pairs``: the object is aligned with all members of its likeliest classes that some machine of
   :mod:`kreinflow.models.pair_machines` tells apart, and
 
