@@ -83,12 +83,15 @@ class TrainingPart:
     groups : ndarray of shape (n,)
         Records of one group share an inner fold.
     classes : tuple of str
+    memberships : ndarray of shape (n, n_classes), bool, optional
+        Of records with several labels: which each record has. ``labels`` is the rarest of them.
     """
 
     rows: IntArray
     labels: IntArray
     groups: NDArray[Any]
     classes: tuple[str, ...]
+    memberships: NDArray[np.bool_] | None = None
 
 
 @dataclass(frozen=True, eq=False)

@@ -184,6 +184,9 @@ class Run:
             labels=self.dataset.labels[mask],
             groups=self._group_names[mask],
             classes=self.dataset.classes,
+            memberships=None
+            if self.dataset.memberships is None
+            else self.dataset.memberships[mask],
         )
 
 

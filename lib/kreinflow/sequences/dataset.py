@@ -60,6 +60,9 @@ load`."""
     vectors: NDArray[np.float64] | None = None
     """Of shape (distinct rows, numbers): what the user knows of each row beside its scores; see
     :mod:`kreinflow.sequences.record_vectors`."""
+    memberships: NDArray[np.bool_] | None = None
+    """Of shape (records, classes), of records with several labels: which of the classes each record
+    has. Its place in ``labels`` is the rarest of them. None: each record has one class."""
 
     @cached_property
     def first_alike(self) -> NDArray[np.int64]:
