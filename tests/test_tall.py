@@ -123,7 +123,7 @@ def test_results_are_the_same_bits_whatever_memory_and_threads(method, kind):
             problem = problem_of(kind)
             assert isinstance(problem.Z, TallMatrix) == (memory_mb == 0.01)
             fits = InnerFits(np.arange(len(problem.part.rows)) % 3)
-            choice, decisions, _ = choose(make_learner({"method": method}), problem, fits, 6)
+            choice, decisions, *_ = choose(make_learner({"method": method}), problem, fits, 6)
             outcomes.append((choice, decisions.tobytes()))
     assert all(outcome == outcomes[0] for outcome in outcomes)
 

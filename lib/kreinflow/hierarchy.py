@@ -2,12 +2,14 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import log_softmax, logsumexp
 
 from kreinflow.errors import InputError
-from kreinflow.numerics import IntArray
+from kreinflow.numerics import FloatArray, IntArray
 
 
 def path_of(label: str, separator: str) -> tuple[str, ...]:
@@ -111,3 +113,153 @@ class Tree:
         for node in range(len(below) - 1, 0, -1):  # children before their parents
             below[self.parent[node]] |= below[node]
         return below
+
+    @property
+    def forks(self) -> "Forks":
+        """The places where classes part."""
+        children: list[list[int]] = [[] for _ in self.nodes]
+        for node in range(1, len(self.nodes)):
+            children[self.parent[node]].append(node)
+        classes = {node: code for code, node in enumerate(self.leaf.tolist())}
+        above: list[int] = []
+        leaf = np.full(len(self.leaf), -1, dtype=np.int64)
+        waiting = [(0, -1)]  # nodes, and the branch that leads to each
+        while waiting:
+            node, branch = waiting.pop()
+            while node not in classes and len(children[node]) == 1:
+                node = children[node][0]
+            if not children[node]:
+                leaf[classes[node]] = branch
+                continue
+            first = len(above) + (node in classes)
+            if node in classes:  # it ends here, beside those that go on
+                leaf[classes[node]] = len(above)
+            above += [branch] * (len(children[node]) + (node in classes))
+            waiting += [(child, first + i) for i, child in enumerate(children[node])][::-1]
+        return Forks(np.array(above, dtype=np.int64), leaf)
+
+
+@dataclass(frozen=True, eq=False)
+class Forks:
+    r"""The forks of a tree: the nodes at which classes part, and the branches of each.
+
+    A branch is a child of the node, or the class that ends there. A node with one branch is no
+    fork. The branches of a fork follow each other, and come after those of the forks above it.
+
+    Parameters
+    ----------
+    above : ndarray of shape (n_branches,)
+        The branch that leads to the fork of each branch; -1 of those of the first fork.
+    leaf : ndarray of shape (n_classes,)
+        The last branch on the way to each class.
+
+    Examples
+    --------
+    >>> forks = Tree.of(["a.1", "a.2", "b"], ".").forks
+    >>> forks.above.tolist(), forks.leaf.tolist()
+    ([-1, -1, 0, 0], [2, 3, 1])
+    """
+
+    above: IntArray
+    leaf: IntArray
+
+    @classmethod
+    def checked(cls, above: NDArray[Any], leaf: NDArray[Any], n_classes: int) -> "Forks":
+        """Return forks from whole numbers of a file, which may be anybody's.
+
+        Raises
+        ------
+        ValueError
+            If they are not those of a tree of so many classes.
+        """
+        n = len(above)
+        if above.ndim != 1 or leaf.shape != (n_classes,) or n < 2:
+            raise ValueError("its forks and classes do not agree")
+        given = above, leaf
+        if not all((np.abs(array) <= 2 * n_classes).all() for array in given):
+            raise ValueError("its forks and classes do not agree")
+        above, leaf = (array.astype(np.int64) for array in given)
+        if not all(map(np.array_equal, given, (above, leaf))):
+            raise ValueError("its forks are no whole numbers")
+        new = np.flatnonzero(np.diff(above, prepend=-2))
+        leads = above[new]
+        if above[0] != -1 or (above >= np.arange(n)).any() or len(set(leads.tolist())) < len(new):
+            raise ValueError("its forks are not those of a tree")
+        if (leads[1:] < 0).any() or np.diff(new, append=n).min() < 2:
+            raise ValueError("its forks are not those of a tree")
+        ends = np.setdiff1d(np.arange(n), leads)
+        if not np.array_equal(np.sort(leaf), ends):
+            raise ValueError("its forks do not end in its classes")
+        return cls(above, leaf)
+
+    @property
+    def branches(self) -> list[slice]:
+        """The branches of each fork."""
+        starts = np.flatnonzero(np.diff(self.above, prepend=-2)).tolist()
+        return [
+            slice(start, stop)
+            for start, stop in zip(starts, [*starts[1:], len(self.above)], strict=True)
+        ]
+
+    def fork_above(self, fork: int) -> int:
+        """Return the number of the fork above a fork, which is not the first."""
+        branch = self.above[self.branches[fork].start]
+        return next(i for i, part in enumerate(self.branches) if part.start <= branch < part.stop)
+
+    def codes(self) -> IntArray:
+        """Return the number of the branch that each class takes at each fork; -1 of no branch.
+
+        Returns
+        -------
+        ndarray of shape (n_forks, n_classes)
+        """
+        forks = self.branches
+        fork = np.repeat(np.arange(len(forks)), [part.stop - part.start for part in forks])
+        codes = np.full((len(forks), len(self.leaf)), -1, dtype=np.int64)
+        for code, branch in enumerate(self.leaf.tolist()):
+            while branch >= 0:
+                own = fork[branch]
+                codes[own, code] = branch - forks[own].start
+                branch = self.above[branch]
+        return codes
+
+    def log_probabilities(self, values: FloatArray) -> FloatArray:
+        r"""Return the log probabilities of the classes, which multiply along their ways.
+
+        .. math:: \log p_c = \sum_{j \in way(c)} \log softmax(v_{fork(j)})_j
+
+        Each row of the result depends on its own row alone, bit for bit.
+
+        Parameters
+        ----------
+        values : ndarray of shape (n, n_branches)
+            v: those of a fork have a softmax of their own.
+
+        Returns
+        -------
+        ndarray of shape (n, n_classes)
+        """
+        out = np.empty((len(values), len(self.above)))
+        for part in self.branches:
+            out[:, part] = log_softmax(np.ascontiguousarray(values[:, part]), axis=1)
+            if (lead := self.above[part.start]) >= 0:
+                out[:, part] += out[:, [lead]]
+        return np.ascontiguousarray(out[:, self.leaf])
+
+    def branch_log_probabilities(self, log_probabilities: FloatArray) -> FloatArray:
+        """Return the log probability of each branch: the sum of its classes.
+
+        Parameters
+        ----------
+        log_probabilities : ndarray of shape (n, n_classes)
+
+        Returns
+        -------
+        ndarray of shape (n, n_branches)
+        """
+        out = np.empty((len(log_probabilities), len(self.above)))
+        out[:, self.leaf] = log_probabilities
+        for part in reversed(self.branches):  # those below come first
+            if (lead := self.above[part.start]) >= 0:
+                out[:, lead] = logsumexp(np.ascontiguousarray(out[:, part]), axis=1)
+        return out

@@ -232,7 +232,7 @@ def test_inner_folds_hold_landmarks_out_with_both_their_directions(method, form)
     assert (inner >= 0).all()
     settings = {"ridge": 0.1} if method == "ny_ikfd" else {}
     it = machine(method, **settings).learner
-    _, found, _ = choose(it, known, InnerFits(inner), "misfit")
+    _, found, *_ = choose(it, known, InnerFits(inner), "misfit")
     for fold in range(3):
         held_out, seen = np.flatnonzero(inner == fold), np.flatnonzero(inner != fold)
         alone = problem(K, y, m=len(seen), form=form, training=seen)

@@ -296,9 +296,9 @@ def test_fits_of_inner_folds_choose_landmarks_from_their_own_records(monkeypatch
     fold_of = np.arange(len(y)) // 4 % 3
     seen = []
 
-    def noted(learner, problem, fits, rank):
+    def noted(learner, problem, fits, rank, forks):
         seen.append(fits.problem(problem, 0, rank).landmarks.rows)
-        return choose(learner, problem, fits, rank)
+        return choose(learner, problem, fits, rank, forks)
 
     monkeypatch.setattr("kreinflow.models.training.choose", noted)
     monkeypatch.setattr("kreinflow.estimators.base.inner_partition", lambda *_: fold_of)
@@ -369,7 +369,7 @@ def test_the_best_of_many_hyper_parameters_is_not_measured_by_what_chose_it(monk
         truth = random.integers(0, 3, len(part.rows))
         monkeypatch.setattr(inner_folds, "_held_out_decisions", lambda *_, every=every: every)
         noise_ = Problem.of(embedding, kernel, landmarks, replace(part, labels=truth), 1)
-        choice, decisions, calibrator = choose(learner, noise_, fits, "misfit")
+        choice, decisions, calibrator, _ = choose(learner, noise_, fits, "misfit")
         found = [np.mean(d.argmax(axis=1) == truth) for d in every]
         assert found[learner.choices().index(choice)] == max(found)
         lucky.append(max(found))

@@ -45,6 +45,7 @@ class Explanation:
         The predicted class and the runner-up.
     probabilities : (float, float)
     decisions : (float, float)
+        If they are sums over the landmarks, before the temperatures of the forks of a tree.
     rejected : bool
     kind : str
         The kind of decision, by its name in files.
@@ -122,7 +123,10 @@ def explain(
     classifier = model.classifier
     objects = batch.objects.take(np.arange(row, row + 1))
     given = batch.scores[part], batch.self_scores[part], batch.lengths[part]
-    decisions = classifier.decision_function(*given, objects)[0]
+    decision, told = classifier.decision, classifier
+    if isinstance(decision, LinearDecision):  # a sum, until temperatures of forks are met
+        told = replace(classifier, forks=None)
+    decisions = told.decision_function(*given, objects)[0]
     if not np.isfinite(decisions / classifier.temperature).all():
         raise InputError(f"{place}: the model's decision for it is not finite.")
     answer, climbed = _answered(model, batch, part, threads)
@@ -138,7 +142,7 @@ def explain(
     transformed = classifier.landmark_rows(*given)
     table, landmarks = pd.DataFrame(columns | {"transformed": transformed[0]}), None
     of_views: dict[str, tuple[float, float]] = {}
-    decision, seen = classifier.decision, "transformed"
+    seen = "transformed"
     if (lift := classifier.lift) is not None:
         landmarks, seen = _sorted(table, "transformed"), "kernel"
         near = near_by_view(lift, transformed, objects)

@@ -250,7 +250,7 @@ class _Fold:
         learner = make_learner(self.learners[recipe["learner"]])
         choice = learner.choices()[0]
         if len(learner.choices()) > 1:
-            choice, _, _ = choose(learner, problem, fits(), recipe["rank"])
+            choice, *_ = choose(learner, problem, fits(), recipe["rank"])
         (fitted,) = learner.fit(problem, [choice])
         share = problem.n_landmarks / len(problem.part.rows)
         figures = {

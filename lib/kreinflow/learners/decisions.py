@@ -9,11 +9,13 @@ A decision sees rows of one of two spaces:
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
+from functools import cached_property
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
+from kreinflow.hierarchy import Forks
 from kreinflow.kernels.products import elm_expansion
 from kreinflow.krein.factor import Embedding
 from kreinflow.numerics import FloatArray, single_threaded, tiled_product, tiles
@@ -33,8 +35,8 @@ class Decision:
     ----------
     shapes : mapping of str to str
         The shape of each field, a letter for each axis: m landmarks, c classes. Other letters are
-        sizes that the first field to have them is free to choose: r, at most the landmarks, and
-        s, at most the records of the training.
+        sizes that the first field to have them is free to choose: r, at most the landmarks, s, at
+        most the records of the training, and b, less than twice the classes.
     """
 
     kind: ClassVar[str]
@@ -264,6 +266,70 @@ class ELMDecision(Decision):
         return decision
 
 
+@dataclass(frozen=True, eq=False)
+class SiblingsDecision(Decision):
+    r"""Linear functions of the branches of a tree of classes, a softmax at each fork.
+
+    .. math:: f_c(x) = \sum_{j \in way(c)} \log softmax(k(x)' W + b)_j
+
+    The softmax of a branch j is over the branches of its fork, so :math:`\exp f_c(x)` is the
+    product of the conditional probabilities on the way to class c, and sums to one.
+
+    Parameters
+    ----------
+    weights : ndarray of shape (n_landmarks, n_branches)
+        W.
+    intercept : ndarray of shape (n_branches,)
+        b.
+    above : ndarray of shape (n_branches,)
+        See :class:`~kreinflow.hierarchy.Forks`; whole numbers as floats.
+    leaf : ndarray of shape (n_classes,)
+        The same.
+    """
+
+    kind: ClassVar[str] = "siblings"
+    shapes: ClassVar[Mapping[str, str]] = {
+        "weights": "mb",
+        "intercept": "b",
+        "above": "b",
+        "leaf": "c",
+    }
+    weights: FloatArray
+    intercept: FloatArray
+    above: FloatArray
+    leaf: FloatArray
+
+    @cached_property
+    def forks(self) -> Forks:
+        """The forks of the tree."""
+        return Forks(self.above.astype(np.int64), self.leaf.astype(np.int64))
+
+    def decide(self, rows: FloatArray) -> FloatArray:
+        """See :meth:`Decision.decide`."""
+        out = np.empty((len(rows), len(self.leaf)))
+        for part in tiles(len(rows)):
+            values = tiled_product(rows[part], self.weights) + self.intercept
+            out[part] = self.forks.log_probabilities(values)
+        return out
+
+    @classmethod
+    def from_arrays(
+        cls, arrays: Mapping[str, NDArray[Any]], n_landmarks: int, n_classes: int
+    ) -> Self:
+        """See :meth:`Decision.from_arrays`."""
+        decision = super().from_arrays(arrays, n_landmarks, n_classes)
+        Forks.checked(decision.above, decision.leaf, n_classes)
+        return decision
+
+
+@dataclass(frozen=True, eq=False)
+class NearnessSiblingsDecision(SiblingsDecision):
+    """The same of the dissimilarities to the landmarks, their signs changed."""
+
+    kind: ClassVar[str] = "siblings_nearness"
+    space: ClassVar[Space] = "nearness"
+
+
 KINDS: dict[str, type[Decision]] = {
     kind.kind: kind
     for kind in (
@@ -272,6 +338,8 @@ KINDS: dict[str, type[Decision]] = {
         NearestDecision,
         QuadraticDecision,
         ELMDecision,
+        SiblingsDecision,
+        NearnessSiblingsDecision,
     )
 }
 """By the name that stands in files."""

@@ -16,6 +16,7 @@ from kreinflow.learners.decisions import KINDS, Decision
 from kreinflow.models.asked import Ask
 from kreinflow.models.cascade import Answers, Cascade, starting_with
 from kreinflow.models.facing import Seen
+from kreinflow.models.fork_temperatures import ForkTemperatures
 from kreinflow.numerics import TILE, FloatArray, IntArray
 from kreinflow.views.lift import SCORES, Lift
 from kreinflow.views.objects import Viewed
@@ -31,6 +32,8 @@ class LandmarkClassifier:
     :mod:`kreinflow.learners.decisions`), and
 
         p(x) = softmax(f(x) / temperature)
+
+    If classes are leaves of a tree, f has been through a temperature for each of its forks.
 
     Most learners over a Krein factor are linear in z(x) = k(x)' P and so fold into m weights a
     class (schleif2018, section 5).
@@ -58,6 +61,8 @@ class LandmarkClassifier:
         their classes.
     cascade : Cascade or None
         What asks training records where this first stage is unsure; see :meth:`answer`.
+    forks : ForkTemperatures or None
+        Of classes that are paths.
     """
 
     classes: tuple[str, ...]
@@ -74,6 +79,7 @@ class LandmarkClassifier:
     inducing_rows: IntArray | None = None
     inducing_classes: IntArray | None = None
     cascade: Cascade | None = None
+    forks: ForkTemperatures | None = None
 
     @property
     def n_landmarks(self) -> int:
@@ -120,7 +126,7 @@ class LandmarkClassifier:
             own = None if objects is None else objects.take(np.arange(n)[part])
             rows = self.decision_rows(scores[part], self_scores[part], lengths[part], own)
             out[part] = self.decision.decide(rows)
-        return out
+        return out if self.forks is None else self.forks.log_probabilities(out)
 
     def decision_rows(
         self,
@@ -234,6 +240,8 @@ class LandmarkClassifier:
             cascade_header, cascade_arrays = self.cascade.to_parts()
             header["cascade"] = cascade_header
             arrays |= {f"cascade_{name}": array for name, array in cascade_arrays.items()}
+        if self.forks is not None:
+            header["forks"] = self.forks.to_header()
         if self.centring is not None:
             arrays["centring_means"] = self.centring.landmark_means
             arrays["centring_grand_mean"] = np.array([self.centring.grand_mean])
@@ -265,7 +273,8 @@ class LandmarkClassifier:
         if (cascade := header.get("cascade")) is not None:
             own = Cascade.sizes(cascade, m)
             shapes |= {f"cascade_{name}": size for name, size in own.items()}
-        most = {"m": p, "c": len(header["classes"]), "r": p, "s": n_records}
+        k = len(header["classes"])
+        most = {"m": p, "c": k, "r": p, "s": n_records, "b": 2 * k}
         for name, letters in KINDS[header["kind"]].shapes.items():
             shapes[name] = ("f", tuple(most[letter] for letter in letters))
         return shapes
@@ -317,6 +326,9 @@ class LandmarkClassifier:
             if header.get("cascade") is not None:
                 parts = starting_with("cascade_", arrays)
                 cascade = Cascade.from_parts(header["cascade"], parts, k, m)
+            forks = None
+            if header.get("forks") is not None:
+                forks = ForkTemperatures.from_header(header["forks"], k)
             decision = KINDS[header["kind"]].from_arrays(arrays, len(lift) if lift else m, k)
             temperature, threshold = float(header["temperature"]), float(header["reject_threshold"])
             if not (0 < temperature < np.inf and 0 <= threshold < 2):
@@ -338,6 +350,7 @@ class LandmarkClassifier:
                 about=dict(header["about"]),
                 lift=lift,
                 cascade=cascade,
+                forks=forks,
                 **inducing,
             )
         except (KeyError, IndexError, TypeError, ValueError, AttributeError) as error:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from kreinflow.alignment.transforms import ScoreTransform
 from kreinflow.errors import InputError
+from kreinflow.hierarchy import Forks
 from kreinflow.krein.correction import CorrectedFactor, embed
 from kreinflow.krein.eigen import Eigenpairs
 from kreinflow.krein.factor import Embedding, Rank
@@ -23,8 +24,10 @@ from kreinflow.krein.landmark_kernel import (
     landmark_kernel,
 )
 from kreinflow.learners.learner import Choice, Learner, Problem
+from kreinflow.learners.siblings import SIBLINGS
 from kreinflow.models.calibration import LOSS_DIGITS, TemperatureCalibrator
 from kreinflow.models.factors import factor_key
+from kreinflow.models.fork_temperatures import ForkTemperatures
 from kreinflow.models.lifting import Lifting, TriedWidths, positive_factor
 from kreinflow.numerics import FloatArray, IntArray, current_limits
 from kreinflow.sequences.folds import inner_folds
@@ -278,8 +281,8 @@ class _Kept(Generic[T]):
 
 
 def choose(
-    learner: Learner, problem: Problem, fits: InnerFits, rank: Rank
-) -> tuple[Choice, FloatArray, TemperatureCalibrator]:
+    learner: Learner, problem: Problem, fits: InnerFits, rank: Rank, forks: Forks | None = None
+) -> tuple[Choice, FloatArray, TemperatureCalibrator, ForkTemperatures | None]:
     """Choose the hyper-parameters of a learner on inner folds, and say what the choice is worth.
 
     Those with the fewest errors win; among equals those of smaller log loss (after the
@@ -298,6 +301,9 @@ def choose(
         Of the same training part.
     rank : "misfit", int or float
         Of the factor.
+    forks : Forks, optional
+        Of the tree of the classes. Decisions are log probabilities by
+        :class:`~kreinflow.models.fork_temperatures.ForkTemperatures` then.
 
     Returns
     -------
@@ -308,10 +314,19 @@ def choose(
         units of the chosen ones: both were divided by the temperature that suits them best.
     TemperatureCalibrator
         Fitted to these.
+    ForkTemperatures or None
+        Those that the decisions of these hyper-parameters have been through.
     """
     choices = learner.choices(problem.n_landmarks)
     truth, folds = problem.labels[fits.measured], fits.inner[fits.measured]
     decisions = _held_out_decisions(learner, problem, choices, fits, rank)
+    tempered = [
+        None if forks is None else _fork_temperatures(forks, choice, decision, truth)
+        for choice, decision in zip(choices, decisions, strict=True)
+    ]
+    for i, of_forks in enumerate(tempered):
+        if of_forks is not None:
+            decisions[i] = of_forks.log_probabilities(decisions[i])
     wrong = np.array([decision.argmax(axis=1) != truth for decision in decisions])
 
     @cache
@@ -334,7 +349,15 @@ def choose(
         other = best_on(folds != fold)
         scale = calibrator(best).temperature_ / calibrator(other).temperature_
         honest[folds == fold] = decisions[other][folds == fold] * scale
-    return choices[best], honest, TemperatureCalibrator().fit(honest, truth)
+    return choices[best], honest, TemperatureCalibrator().fit(honest, truth), tempered[best]
+
+
+def _fork_temperatures(
+    forks: Forks, choice: Choice, decisions: FloatArray, truth: IntArray
+) -> ForkTemperatures:
+    """Return the temperatures that suit the decisions of a choice."""
+    known = 1.0 if choice.get(SIBLINGS) else None  # they are log probabilities
+    return ForkTemperatures.fitted(forks, decisions, truth, known)
 
 
 def _held_out_decisions(

@@ -16,10 +16,12 @@ from scipy.special import softmax
 
 from kreinflow.alignment.transforms import ScoreTransform
 from kreinflow.errors import named
+from kreinflow.hierarchy import Forks
 from kreinflow.krein.correction import CorrectedFactor
 from kreinflow.krein.landmark_kernel import LandmarkKernel, Landmarks, TrainingPart, landmark_kernel
 from kreinflow.learners.learner import NOTES, Choice, Fitted, Learner, Problem
 from kreinflow.learners.registry import factored, make_learner
+from kreinflow.learners.siblings import Learned, learner_of
 from kreinflow.models.asked import AskedScores
 from kreinflow.models.cascade_choice import Wanted, described
 from kreinflow.models.cascading import CascadeFit, FittedCascade
@@ -60,6 +62,10 @@ class Training:
         Scores of the distinct rows of the data set with each other, for recipes with a cascade.
     evidence : ScoreTransform, optional
         What a cascade weighs the nearest records by; that of the recipe if it is left out.
+    forks : Forks, optional
+        Of the tree of classes that are paths.
+    learn : {"leaves", "siblings", "inner"}
+        What of such a tree is learned; see :func:`~kreinflow.learners.siblings.learner_of`.
     """
 
     landmarks: Landmarks
@@ -70,6 +76,8 @@ class Training:
     liftings: Callable[[Mapping[str, Any]], Lifting] | None = None
     asked: AskedScores | None = None
     evidence: ScoreTransform | None = None
+    forks: Forks | None = None
+    learn: Learned = "leaves"
 
     def train(
         self,
@@ -109,9 +117,12 @@ class Training:
         """Train the first stage of a recipe, which is all of it without a cascade."""
         learner = make_learner(settings)
         with named(f"recipe {recipe['name']!r}"):
+            machine = learner_of(learner, self.forks, self.learn)
             problem, fits, lifted = self._problem(recipe, embedding, kernel)
-            choice, decisions, calibrator = choose(learner, problem, fits, recipe["rank"])
-            (fitted,) = learner.fit(problem, [choice])
+            choice, decisions, calibrator, of_forks = choose(
+                machine, problem, fits, recipe["rank"], self.forks
+            )
+            (fitted,) = machine.fit(problem, [choice])
         warn_noted(recipe["name"], fitted, self.part.classes)
         truth = self.part.labels[self.fits.measured]
         landmarks = self.landmarks
@@ -126,6 +137,7 @@ class Training:
             lift=None if lifted is None else lifted.lift,
             inducing_rows=None if lifted is None else problem.landmarks.rows,
             inducing_classes=None if lifted is None else problem.landmarks.classes,
+            forks=of_forks,
             temperature=float(calibrator.temperature_),
             reject_threshold=self.reject.threshold(calibrator.probabilities(decisions), truth),
             about={"learner": dict(settings), "reject": self.reject.stated},

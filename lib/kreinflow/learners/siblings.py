@@ -1,0 +1,199 @@
+"""Each fork of a tree of classes learned by itself: its branches against each other."""
+
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import Literal
+
+import numpy as np
+
+from kreinflow.errors import InputError
+from kreinflow.hierarchy import Forks
+from kreinflow.learners.decisions import (
+    LinearDecision,
+    NearnessDecision,
+    NearnessSiblingsDecision,
+    SiblingsDecision,
+)
+from kreinflow.learners.learner import Choice, Fitted, Learner, Problem
+from kreinflow.learners.moments import class_counts
+from kreinflow.learners.one_against_rest import warn_unconverged
+from kreinflow.numerics import IntArray
+
+Learned = Literal["leaves", "siblings", "inner"]
+SIBLINGS = "siblings"
+"""The hyper-parameter: 1 if forks are learned, 0 if classes are."""
+
+
+def siblings_fault(learner: Learner) -> str | None:
+    """Return why a learner cannot learn siblings; None if it can."""
+    if learner.linear:
+        return None
+    return (
+        f"the learner {learner.method} cannot learn siblings as it is set: its decisions are not "
+        "linear. Use learn: leaves, or another learner."
+    )
+
+
+def learner_of(learner: Learner, forks: Forks | None, learn: Learned) -> Learner:
+    """Return what learns a tree as it is asked for: the learner itself, or a fit for each fork.
+
+    Parameters
+    ----------
+    learner : Learner
+    forks : Forks or None
+        None if classes have no levels: there is the learner itself then.
+    learn : {"leaves", "siblings", "inner"}
+        The learner itself; a fit for each fork; what inner folds prefer of the two. Of a learner
+        whose decisions are not linear, ``inner`` is the learner itself.
+
+    Raises
+    ------
+    InputError
+        If siblings are to be learned by a learner that cannot.
+    """
+    fault = siblings_fault(learner)
+    if forks is None or learn == "leaves" or (learn == "inner" and fault):
+        return learner
+    if fault:
+        raise InputError(fault)
+    return SiblingsLearner(learner, forks, learn == "inner")
+
+
+class SiblingsLearner(Learner):
+    r"""A learner that is fitted once for each fork of the tree of the classes.
+
+    At a fork it sees the records of the classes whose ways come by, with the branches as their
+    classes. Its decisions g for the branches become those for the classes,
+
+    .. math:: f_c(x) = \sum_{j \in way(c)} \log softmax(g_{fork(j)}(x))_j .
+
+    Landmarks, factor and hyper-parameters are the same at all forks. A fork of which the learner
+    can learn nothing, as where none of the landmarks is of its classes, gives its branches the same
+    decision.
+
+    Parameters
+    ----------
+    learner : Learner
+        Its decisions are linear.
+    forks : Forks
+        Of the tree of the classes.
+    or_leaves : bool
+        Whether the learner itself is among the choices, before the forks.
+
+    References
+    ----------
+    D. Koller, M. Sahami (1997), Hierarchically classifying documents using very few words, ICML,
+    170-178. There a fork decides for good; here probabilities multiply along the way.
+    """
+
+    def __init__(self, learner: Learner, forks: Forks, or_leaves: bool) -> None:
+        super().__init__(learner.settings)
+        self.learner, self.forks, self.or_leaves = learner, forks, or_leaves
+
+    def describe(self) -> str:
+        """See :meth:`Learner.describe`."""
+        how = " or the classes, as inner folds prefer" if self.or_leaves else ""
+        return f"{self.learner.describe()}, for the children of each node{how}"
+
+    def choices(self, columns: int = 0) -> Sequence[Choice]:
+        """See :meth:`Learner.choices`; :data:`SIBLINGS` is one of the hyper-parameters."""
+        tried, own = (0.0, 1.0) if self.or_leaves else (1.0,), self.learner.choices(columns)
+        return [{**choice, SIBLINGS: value} for value in tried for choice in own]
+
+    def fit(self, problem: Problem, choices: Sequence[Choice]) -> list[Fitted]:
+        """See :meth:`Learner.fit`.
+
+        The share of the records that the decision rests on is at most what is returned: records
+        are counted at each fork.
+
+        Warns
+        -----
+        sklearn.exceptions.ConvergenceWarning
+            Once, if classes or branches have not converged.
+        """
+        by_fork = [choice[SIBLINGS] == 1 for choice in choices]
+        own = [{k: v for k, v in choice.items() if k != SIBLINGS} for choice in choices]
+        flat = [choice for choice, forked in zip(own, by_fork, strict=True) if not forked]
+        deep = [choice for choice, forked in zip(own, by_fork, strict=True) if forked]
+        leaves = iter(self.learner.fit(problem, flat) if flat else [])
+        forks = iter(self._fit_forks(problem, deep) if deep else [])
+        return [next(forks) if forked else next(leaves) for forked in by_fork]
+
+    def _fit_forks(self, problem: Problem, choices: Sequence[Choice]) -> list[Fitted]:
+        """Fit the learner to each fork, once for each choice."""
+        class_counts(problem.labels, problem.n_classes)
+        found: list[list[Fitted] | None] = []
+        refusals = []
+        with _warned_once():
+            for codes in self.forks.codes():
+                try:
+                    found.append(self.learner.fit(_at_fork(problem, codes), choices))
+                except InputError as error:
+                    found.append(None)
+                    refusals.append(error)
+        if len(refusals) == len(found):
+            raise refusals[0]
+        fits = [
+            self._joined(problem, [None if own is None else own[i] for own in found])
+            for i in range(len(choices))
+        ]
+        if not all(fit.converged for fit in fits):
+            warn_unconverged(f"{self.learner.method}: not all nodes of the tree have converged.")
+        return fits
+
+    def _joined(self, problem: Problem, fits: Sequence[Fitted | None]) -> Fitted:
+        """Return one fit from those of all forks; None is one of which nothing was learned."""
+        learned = [fit for fit in fits if fit is not None]
+        some = learned[0].decision
+        assert isinstance(some, LinearDecision), "decisions that are not linear"
+        n_branches = len(self.forks.above)
+        weights, intercept = np.zeros((len(some.weights), n_branches)), np.zeros(n_branches)
+        names = {"unlearned"} | {note for fit in learned for note in fit.notes}
+        notes = {note: np.zeros(problem.n_classes, dtype=bool) for note in sorted(names)}
+        used: list[float] = []
+        ways = zip(fits, self.forks.branches, self.forks.codes(), strict=True)
+        for fit, branches, codes in ways:
+            inside = codes >= 0
+            if fit is None:
+                notes["unlearned"] |= inside
+                continue
+            assert isinstance(fit.decision, LinearDecision), "decisions that are not linear"
+            weights[:, branches] = fit.decision.weights
+            intercept[branches] = fit.decision.intercept
+            for note, own in fit.notes.items():
+                notes[note][inside] |= own[codes[inside]]
+            if fit.basis_used is not None:
+                used.append(fit.basis_used * inside[problem.labels].mean())
+        kind = NearnessSiblingsDecision if isinstance(some, NearnessDecision) else SiblingsDecision
+        return Fitted(
+            kind(
+                weights,
+                intercept,
+                self.forks.above.astype(np.float64),
+                self.forks.leaf.astype(np.float64),
+            ),
+            basis_used=min(1.0, sum(used)) if used else None,
+            iterations=max(fit.iterations for fit in learned),
+            converged=all(fit.converged for fit in learned),
+            notes=notes,
+        )
+
+
+def _at_fork(problem: Problem, codes: IntArray) -> Problem:
+    """Return the problem of the records of a fork, with its branches as their classes."""
+    names = tuple(f"branch {code}" for code in range(codes.max() + 1))
+    part = replace(problem.part, labels=codes[problem.part.labels], classes=names)
+    return replace(problem, part=part).on(np.flatnonzero(codes[problem.labels] >= 0))
+
+
+@contextmanager
+def _warned_once() -> Iterator[None]:
+    """Pass on each warning once, and none of those that tell of a fit that has not converged."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        yield
+    for category, message in dict.fromkeys((w.category, str(w.message)) for w in caught):
+        if category.__name__ != "ConvergenceWarning":
+            warnings.warn(message, category, stacklevel=4)
