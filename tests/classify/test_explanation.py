@@ -10,6 +10,8 @@ from kreinflow.classify.classification import classify_file
 from kreinflow.classify.explanation import INTERCEPT, alignments, explain, explanation_text
 from kreinflow.classify.new_objects import score_new
 from kreinflow.errors import InputError
+from kreinflow.hierarchy import Tree
+from kreinflow.models.fork_temperatures import ForkTemperatures
 from kreinflow.views.lift import SCORES
 from small_inputs import (
     configuration,
@@ -69,6 +71,26 @@ def test_contributions_add_up_to_the_decision(linear):
     code = model.classifier.classes.index(found.labels[0])
     without = model.classifier.decision.decide(rows)[batch.ids.index(id), code]
     assert found.decisions[0] - without == pytest.approx(table["contribution"].iloc[0], rel=1e-9)
+
+
+def test_contributions_add_up_where_classes_are_leaves_of_a_tree(tmp_path):
+    """The decisions are told before they meet the temperatures of the forks."""
+    model, *_ = model_of(tmp_path, seed=5, changed=0.5)
+    forks = Tree.of(["x.a", "x.b", "c"], ".").forks
+    own = ForkTemperatures(forks, 0.5, np.array([0.1, 4.0]))
+    of_tree = replace(model, classifier=replace(model.classifier, forks=own))
+    found = explain(of_tree, tmp_path / "x.fasta", "b3")
+    (batch,) = score_new(model, tmp_path / "x.fasta")
+    given = batch.scores, batch.self_scores, batch.lengths
+    summed = model.classifier.decision_function(*given)[batch.ids.index("b3")]
+    assert found.probabilities != explain(model, tmp_path / "x.fasta", "b3").probabilities
+    for label, decision, column in zip(
+        found.labels, found.decisions, ("contribution", "runner_up_contribution"), strict=True
+    ):
+        assert decision == summed[model.classifier.classes.index(label)]
+        assert found.table[column].sum() == pytest.approx(decision, rel=1e-9)
+    row = classify_file(of_tree, tmp_path / "x.fasta").set_index("id").loc["b3"]
+    assert found.probabilities == (row["probability"], row["runner_up_probability"])
 
 
 @pytest.fixture(params=["gaussian", "linear"])

@@ -58,6 +58,12 @@ def test_no_array_of_a_file_breaks_the_reading_of_another_kind_or_shape():
             "coefficients": np.ones((4, 2)),
             "intercept": np.ones(2),
         },
+        "siblings": {
+            "weights": np.ones((3, 2)),
+            "intercept": np.ones(2),
+            "above": -np.ones(2),
+            "leaf": np.array([1.0, 0.0]),
+        },
     }
     for kind, parts in arrays.items():
         KINDS[kind].from_arrays(parts, 3, 2)

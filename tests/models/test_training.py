@@ -1,5 +1,6 @@
 """Training of a recipe on synthetic scores: what is folded, what is measured, what is seen."""
 
+import json
 from dataclasses import replace
 
 import numpy as np
@@ -8,12 +9,14 @@ from scipy.special import softmax
 from scipy.stats import binomtest
 
 from kreinflow.errors import InputError
+from kreinflow.hierarchy import Tree
 from kreinflow.krein.factor import Embedding
-from kreinflow.krein.landmark_kernel import landmark_kernel
+from kreinflow.krein.landmark_kernel import Landmarks, TrainingPart, landmark_kernel
 from kreinflow.learners import registry
 from kreinflow.learners.fisher import RIDGE_GRID, NystroemFisher
 from kreinflow.learners.learner import Problem
-from kreinflow.models.inner_folds import InnerFits
+from kreinflow.models.classifier import LandmarkClassifier
+from kreinflow.models.inner_folds import InnerFits, inner_partition
 from kreinflow.models.reject_threshold import RejectRule
 from kreinflow.models.training import Training
 from models.trainings import (
@@ -27,6 +30,7 @@ from models.trainings import (
     embedded,
     fitted,
     problem,
+    recipe_for,
     without,
 )
 
@@ -237,3 +241,143 @@ def test_a_recipe_that_cannot_learn_says_its_name(learner):
 
 def test_every_learner_of_the_registry_is_tried_here():
     assert {settings["method"] for settings in LEARNERS.values()} == set(registry.LEARNERS)
+
+
+FORKS = Tree.of(["x.a", "x.b", "y"], ".").forks
+"""Of the classes a, b and c."""
+
+
+def trained_tree(kind, learner, learn, labels=None):
+    """A recipe whose first two classes are siblings, its problem, and its new records."""
+    landmarks, part, _ = problem(kind)
+    if labels is not None:
+        part = replace(part, labels=labels)
+    correction = "flip" if learner in PSD_ONLY else "none"
+    embedding, kernel = embedded(landmarks, part, correction)
+    fits = InnerFits(inner_partition(part, 3, 1, "r0f0"))
+    training = Training(
+        landmarks, part, fits, RejectRule(0.2), seed=1, forks=FORKS, learn=learn or "leaves"
+    )
+    if learn is None:
+        training = replace(training, forks=None)
+    recipe = recipe_for(kind, correction, learner)
+    trained = training.train(recipe, LEARNERS[learner], embedding, kernel)
+    return trained, landmarks, np.setdiff1d(np.arange(N), part.rows)
+
+
+def asked_for(classifier, landmarks, rows):
+    return classifier.predict_proba(
+        landmarks.scores[rows], landmarks.self_scores[rows], landmarks.lengths[rows]
+    )
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("learn", ["leaves", "siblings", "inner"])
+@pytest.mark.parametrize(
+    "learner", ["ikfd", "pcvm", "lsm", "sf-lsm", "cvm", "svc", "dissimilarities", "ikqd", "nearest"]
+)
+def test_classes_of_a_tree_are_learned_and_their_model_comes_back(kind, learn, learner):
+    if learn == "siblings" and learner in ("ikqd", "nearest"):
+        with pytest.raises(InputError, match=r"^recipe 'it': the learner .* cannot learn siblings"):
+            trained_tree(kind, learner, learn)
+        return
+    trained, landmarks, new = trained_tree(kind, learner, learn)
+    classifier = trained.classifier
+    p = asked_for(classifier, landmarks, new)
+    np.testing.assert_allclose(p.sum(axis=1), 1.0, rtol=1e-12)
+    assert np.mean(p.argmax(axis=1) == np.arange(N)[new] // 30) >= 0.8
+    assert classifier.decision.kind.startswith("siblings") or learn != "siblings"
+    assert ("siblings=1" in trained.figures["hyper_parameters"]) == (
+        classifier.decision.kind.startswith("siblings")
+    )
+    header, arrays = classifier.to_parts()
+    header = json.loads(json.dumps(header))
+    allowed = LandmarkClassifier.sizes(header, M, N)
+    for name, array in arrays.items():
+        letter, most = allowed[name]
+        assert array.dtype.kind == letter
+        assert all(size <= limit for size, limit in zip(array.shape, most, strict=True))
+    again = LandmarkClassifier.from_parts(header, arrays, "it")
+    np.testing.assert_array_equal(asked_for(again, landmarks, new), p)
+
+
+@pytest.mark.parametrize("learner", ["ikfd", "sf-lsm", "nearest"])
+def test_leaves_of_a_tree_are_the_classes_but_for_their_temperatures(learner):
+    plain, landmarks, new = trained_tree("sequences", learner, None)
+    trained, *_ = trained_tree("sequences", learner, "leaves")
+    for name, array in plain.classifier.decision.to_arrays().items():
+        np.testing.assert_array_equal(trained.classifier.decision.to_arrays()[name], array)
+    assert "forks" not in plain.classifier.to_parts()[0]
+    f = decisions(plain.classifier, landmarks, new)
+    log_p = trained.classifier.forks.log_probabilities(f)
+    np.testing.assert_array_equal(decisions(trained.classifier, landmarks, new), log_p)
+    expected = softmax(log_p / trained.classifier.temperature, axis=1)
+    np.testing.assert_array_equal(asked_for(trained.classifier, landmarks, new), expected)
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("learn", ["leaves", "siblings", "inner"])
+def test_labels_that_are_noise_are_not_learned_by_a_tree(learn):
+    right = []
+    for seed in range(8):
+        random = np.random.default_rng(seed)
+        _, part, _ = problem("sequences")
+        trained, *_ = trained_tree("sequences", "sf-lsm", learn, random.permutation(part.labels))
+        right.append(trained.figures["inner_accuracy"])
+        assert trained.figures["inner_log_loss"] > 1.0
+    assert np.mean(right) < 0.45
+
+
+def test_inner_folds_prefer_what_tells_siblings_apart():
+    """What tells the children of one parent apart varies much among those of the other."""
+    chosen = {}
+    for learn in ("leaves", "siblings", "inner"):
+        figures = [Crossed(seed).trained(learn).figures for seed in range(4)]
+        chosen[learn] = figures
+    mean = {learn: np.mean([f["inner_accuracy"] for f in own]) for learn, own in chosen.items()}
+    assert mean["siblings"] > mean["leaves"] + 0.05
+    assert all("siblings=1" in f["hyper_parameters"] for f in chosen["inner"])
+    assert mean["inner"] > mean["leaves"] + 0.05
+
+
+class Crossed:
+    """Four classes: a column tells parents apart, and one each the children of a parent."""
+
+    def __init__(self, seed, n=240):
+        rng = np.random.default_rng(seed)
+        self.y = rng.permutation(np.arange(n) % 4)
+        parent, child, noise = self.y // 2, self.y % 2 * 2 - 1, rng.normal(size=(n, 3))
+        self.X = np.column_stack([8.0 * parent + noise[:, 0], 8.0 * noise[:, 1:]])
+        rows = np.arange(n)
+        self.X[rows, 1 + parent] = child + noise[rows, 1 + parent] / 2
+
+    def trained(self, learn):
+        K = self.X @ self.X.T
+        n, rows = len(K), np.arange(24)
+        landmarks = Landmarks(
+            K[:, rows], np.diag(K).copy(), np.zeros(n), rows, self.y[rows], "similarity"
+        )
+        part = TrainingPart(np.arange(n), self.y, np.arange(n), ("a", "b", "c", "d"))
+        embedding, kernel = embedded(landmarks, part, "none")
+        fits = InnerFits(inner_partition(part, 3, 1, "r0f0"))
+        forks = Tree.of(["p.a", "p.b", "q.c", "q.d"], ".").forks
+        training = Training(
+            landmarks, part, fits, RejectRule(0.2), seed=1, forks=forks, learn=learn
+        )
+        recipe = recipe_for("similarity", "none", "sf-lsm")
+        return training.train(recipe, LEARNERS["sf-lsm"], embedding, kernel)
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"forks": {}},
+        {"forks": "x"},
+        {"forks": {"above": [-1, -1], "leaf": [0, 1], "temperature": 1.0, "temperatures": [1.0]}},
+    ],
+)
+def test_forks_that_do_not_fit_a_model_are_refused(other):
+    header, arrays = trained_tree("sequences", "ikfd", "leaves")[0].classifier.to_parts()
+    with pytest.raises(InputError, match="^it: not a model that can be used: "):
+        LandmarkClassifier.from_parts(header | other, arrays, "it")

@@ -1,0 +1,284 @@
+"""Fits of the forks of a tree: against fits of the records of each fork by themselves."""
+
+import warnings
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from scipy.special import softmax
+
+from krein_problems import labelled_rows, learner_problem, problem_of
+from kreinflow.errors import InputError
+from kreinflow.hierarchy import Tree
+from kreinflow.learners.decisions import KINDS
+from kreinflow.learners.learner import Fitted, Learner
+from kreinflow.learners.registry import LEARNERS, make_learner
+from kreinflow.learners.siblings import SIBLINGS, SiblingsLearner, learner_of
+
+PATHS = ("a.1", "a.2", "b.1.x", "b.1.y", "b.2", "c")
+"""At the root three branches, two at a, two at b, and two at b.1."""
+FORKS = Tree.of(PATHS, ".").forks
+AT_FORKS = (
+    [[0, 1], [2, 3, 4], [5]],
+    [[0], [1]],
+    [[2, 3], [4]],
+    [[2], [3]],
+)
+"""The classes of each branch, in the order of the branches."""
+SETTINGS = [
+    {"method": "ny_ikfd"},
+    {"method": "ny_ikfd", "scatter": "pooled", "bias": "least_squares", "ridge": 0.1},
+    {"method": "ny_pcvm"},
+    {"method": "ny_pcvm", "basis": "all"},
+    {"method": "ny_epcvm"},
+    {"method": "krein_lsm", "lambda_plus": 1e-2, "lambda_minus": 1e-4},
+    {"method": "krein_vc_lsm", "lambda_plus": 1e-2, "lambda_minus": 1e-4},
+    {"method": "krein_sh_svm", "lambda_plus": 1e-2, "lambda_minus": 1e-4},
+    {"method": "sf_lsm", "ridge": 1e-3},
+    {"method": "cvm", "penalty": 10.0},
+    {"method": "svc", "penalty": 10.0},
+    {"method": "dissimilarity_space", "penalty": 1.0},
+    {"method": "linear_svc"},
+]
+BENT = [
+    {"method": "nearest_landmark"},
+    {"method": "ikqd", "ridge": 0.01},
+    {"method": "dissimilarity_space", "kernel": "elm", "penalty": 1.0},
+]
+
+
+def name_of(settings):
+    return " ".join(map(str, settings.values()))
+
+
+def rows_of(settings, seed=0, **keywords):
+    negative = 0 if LEARNERS[settings["method"]].needs_positive else 4
+    return labelled_rows(n=200, n_classes=6, negative=negative, seed=seed, **keywords)
+
+
+def by_siblings(settings):
+    return SiblingsLearner(make_learner(settings), FORKS, or_leaves=False)
+
+
+def test_the_tests_know_all_learners():
+    linear = {name for name, kind in LEARNERS.items() if kind.linear}
+    assert {settings["method"] for settings in SETTINGS} == linear
+    for settings in SETTINGS + BENT:
+        assert make_learner(settings).linear == (settings in SETTINGS)
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("settings", SETTINGS, ids=name_of)
+def test_each_fork_is_a_fit_of_its_own_records(settings):
+    """A problem of the records of a fork alone, nothing else, gives the same conditionals."""
+    Z, signs, y = rows_of(settings)
+    basis = np.arange(0, 200, 20)  # landmarks of all classes
+    learner = make_learner(settings)
+    machine = by_siblings(settings)
+    problem = problem_of(Z, signs, y, basis=basis)
+    (fitted,) = machine.fit(problem, machine.choices()[:1])
+    expected = np.ones((len(Z), 6))
+    for branches in AT_FORKS:
+        inside = np.isin(y, np.concatenate(branches))
+        codes = np.array([[code in own for own in branches].index(True) for code in y[inside]])
+        places = np.flatnonzero(inside)
+        own = problem_of(
+            Z[inside], signs, codes, basis=np.searchsorted(places, basis) % len(places)
+        )
+        rows = {place: row for row, place in enumerate(places.tolist())}
+        own = replace(  # the landmarks are records of all classes
+            own,
+            landmarks=replace(own.landmarks, rows=np.array([rows.get(b, -1 - b) for b in basis])),
+            everything=replace(own.everything, W=Z[basis]),
+        )
+        (alone,) = learner.fit(own, learner.choices()[:1])
+        conditional = softmax(alone.decision.decide(Z), axis=1)
+        for branch, classes in enumerate(branches):
+            expected[:, classes] *= conditional[:, [branch]]
+    found = np.exp(fitted.decision.decide(Z))
+    np.testing.assert_allclose(found.sum(axis=1), 1.0, rtol=1e-12)
+    np.testing.assert_allclose(found, expected, rtol=1e-6, atol=1e-9)
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("settings", SETTINGS, ids=name_of)
+def test_decisions_come_back_from_arrays_and_do_not_depend_on_other_rows(settings):
+    Z, signs, y = rows_of(settings)
+    machine = by_siblings(settings)
+    problem = problem_of(Z, signs, y, basis=np.arange(0, 200, 20))
+    (fitted,) = machine.fit(problem, machine.choices()[:1])
+    decision = fitted.decision
+    assert KINDS[decision.kind] is type(decision)
+    again = type(decision).from_arrays(decision.to_arrays(), Z.shape[1], 6)
+    new = np.random.default_rng(9).normal(size=(4500, Z.shape[1]))
+    together = decision.decide(new)
+    for rows in (slice(0, 1), slice(77, 80), slice(4200, None)):
+        np.testing.assert_array_equal(again.decide(new[rows]), together[rows])
+    np.testing.assert_array_equal(
+        machine.decide(fitted, problem.on(np.arange(3))), decision.decide(Z[:3])
+    )
+
+
+def test_a_fork_does_not_see_the_records_that_do_not_come_by():
+    Z, signs, y = rows_of(SETTINGS[1])
+    other = Z.copy()
+    other[y >= 2] = np.random.default_rng(1).normal(size=(int((y >= 2).sum()), Z.shape[1]))
+    at_a = FORKS.branches[1]
+    weights = []
+    for rows in (Z, other):
+        machine = by_siblings(SETTINGS[1])
+        (fitted,) = machine.fit(problem_of(rows, signs, y), machine.choices())
+        weights.append(fitted.decision.weights)
+    np.testing.assert_array_equal(weights[0][:, at_a], weights[1][:, at_a])
+    assert not np.allclose(weights[0], weights[1])
+
+
+@pytest.mark.parametrize("settings", BENT, ids=name_of)
+def test_learners_that_are_not_linear_learn_no_siblings(settings):
+    learner = make_learner(settings)
+    with pytest.raises(InputError, match=f"the learner {settings['method']} cannot learn siblings"):
+        learner_of(learner, FORKS, "siblings")
+    assert learner_of(learner, FORKS, "inner") is learner
+    assert learner_of(learner, FORKS, "leaves") is learner
+
+
+def test_the_learner_itself_learns_where_nobody_asks_for_siblings():
+    learner = make_learner({"method": "sf_lsm"})
+    assert learner_of(learner, FORKS, "leaves") is learner
+    assert learner_of(learner, None, "siblings") is learner
+
+
+def test_choices_are_those_of_the_learner_and_whether_forks_are_learned():
+    learner = make_learner({"method": "sf_lsm"})
+    own = list(learner.choices())
+    both = learner_of(learner, FORKS, "inner").choices()
+    assert [choice[SIBLINGS] for choice in both] == [0.0] * len(own) + [1.0] * len(own)
+    assert [{"ridge": choice["ridge"]} for choice in both] == own * 2
+    assert list(learner_of(learner, FORKS, "siblings").choices()) == list(both[len(own) :])
+    pcvm = learner_of(make_learner({"method": "ny_pcvm"}), FORKS, "inner")
+    assert list(pcvm.choices()) == [{SIBLINGS: 0.0}, {SIBLINGS: 1.0}]
+
+
+def test_fits_stand_in_the_order_of_the_choices():
+    Z, signs, y = rows_of(SETTINGS[1])
+    problem = problem_of(Z, signs, y)
+    learner = make_learner({"method": "sf_lsm"})
+    machine = learner_of(learner, FORKS, "inner")
+    few = [{"ridge": r, SIBLINGS: s} for r, s in ((1.0, 1.0), (0.1, 0.0), (0.1, 1.0), (1e-3, 0.0))]
+    fits = machine.fit(problem, few)
+    for fit, choice in zip(fits, few, strict=True):
+        (alone,) = machine.fit(problem, [choice])
+        for name, array in alone.decision.to_arrays().items():
+            np.testing.assert_array_equal(fit.decision.to_arrays()[name], array)
+    (leaf,) = learner.fit(problem, [{"ridge": 0.1}])
+    np.testing.assert_array_equal(fits[1].decision.weights, leaf.decision.weights)
+
+
+@pytest.mark.parametrize("settings", [SETTINGS[1], SETTINGS[8]], ids=name_of)
+def test_a_class_without_records_is_refused(settings):
+    Z, signs, y = rows_of(settings)
+    y = np.where(y == 3, 2, y)
+    machine = by_siblings(settings)
+    with pytest.raises(InputError, match=r"classes \[3\] of 6 have no training rows"):
+        machine.fit(problem_of(Z, signs, y, n_classes=6), machine.choices())
+
+
+def test_a_fork_of_which_nothing_can_be_learned_gives_its_branches_the_same():
+    """Basis functions may be at landmarks alone, and no landmark is of the class a."""
+    Z, signs, y = rows_of({"method": "ny_pcvm"}, separation=3.0)
+    basis = np.flatnonzero(y >= 2)[:10]
+    machine = by_siblings({"method": "ny_pcvm"})
+    (fitted,) = machine.fit(problem_of(Z, signs, y, basis=basis), machine.choices())
+    p = np.exp(fitted.decision.decide(Z))
+    np.testing.assert_array_equal(p[:, 0], p[:, 1])
+    assert fitted.notes["unlearned"][:2].all()
+    assert not fitted.notes["unlearned"][2:5].any()
+    among_b = (y >= 2) & (y < 5)
+    assert (p[among_b, 2:5].argmax(axis=1) == y[among_b] - 2).mean() > 0.7
+
+
+def test_nothing_at_all_to_learn_is_refused_as_the_learner_does():
+    Z, signs, y = rows_of({"method": "ny_pcvm"})
+    problem = problem_of(Z, signs, y, basis=np.arange(150, 160)).on(np.arange(150))
+    machine = by_siblings({"method": "ny_pcvm"})
+    with pytest.raises(InputError, match="no landmark is among the records"):
+        machine.fit(problem, machine.choices())
+
+
+class Slow(Learner):
+    """Learns nothing, slowly, and says so each time."""
+
+    method = "slow"
+    fits = ((2, True, 0.5, "unlearned"), (7, True, 0.2, "singular"))
+
+    def describe(self):
+        return "nothing"
+
+    def fit(self, problem, choices):
+        from sklearn.exceptions import ConvergenceWarning
+
+        warnings.warn("one more fit", UserWarning, stacklevel=1)
+        warnings.warn(f"{problem.n_classes} classes", ConvergenceWarning, stacklevel=1)
+        inner = make_learner({"method": "sf_lsm", "ridge": 1.0})
+        (fitted,) = inner.fit(problem, [{"ridge": 1.0}])
+        size = len(problem.labels)
+        last = np.arange(problem.n_classes) == problem.n_classes - 1
+        return [Fitted(fitted.decision, 0.5, size, size > 100, {"singular": last}) for _ in choices]
+
+
+def test_what_a_fit_says_is_that_of_all_its_forks_and_is_said_once():
+    Z, signs, y = labelled_rows(n=200, n_classes=6)
+    machine = SiblingsLearner(Slow({}), FORKS, or_leaves=False)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        (fitted,) = machine.fit(problem_of(Z, signs, y), machine.choices())
+    assert [str(w.message) for w in caught] == [
+        "one more fit",
+        "slow: not all nodes of the tree have converged.",
+    ]
+    assert fitted.iterations == 200
+    assert not fitted.converged
+    sizes = [np.isin(y, np.concatenate(branches)).sum() for branches in AT_FORKS]
+    assert fitted.basis_used == pytest.approx(min(1.0, 0.5 * sum(sizes) / 200))
+    # The last branches: c; a.2; b.2; b.1.y.
+    assert fitted.notes["singular"].tolist() == [False, True, False, True, True, True]
+    assert not fitted.notes["unlearned"].any()
+
+
+def test_siblings_are_told_apart_by_what_all_others_do_not_have():
+    """Two siblings differ in a direction in which all other classes vary much more."""
+    rng = np.random.default_rng(3)
+    n = 900
+    y = np.arange(n) % 6
+    Z = rng.normal(size=(n, 6))
+    Z[np.arange(n), y] += 6.0
+    Z[:, 5] = np.where(y < 2, 0.3 * (2 * y - 1) + 0.2 * rng.normal(size=n), 8 * Z[:, 5])
+    Z[:, :2] = np.where((y < 2)[:, None], 3.0 + rng.normal(size=(n, 2)), Z[:, :2])
+    problem = problem_of(Z, np.ones(6), y)
+    train, test = problem.on(np.arange(600)), problem.on(np.arange(600, 900))
+    accuracy = {}
+    for way in ("leaves", "siblings"):
+        machine = learner_of(make_learner({"method": "sf_lsm", "ridge": 1e-6}), FORKS, way)
+        (fitted,) = machine.fit(train, machine.choices())
+        found = machine.decide(fitted, test).argmax(axis=1)
+        accuracy[way] = np.mean((found == test.labels)[test.labels < 2])
+    assert accuracy["siblings"] > accuracy["leaves"] + 0.1
+
+
+def test_describe_says_that_the_children_of_each_node_are_learned():
+    learner = make_learner({"method": "sf_lsm"})
+    for how, text in (
+        ("siblings", "for the children of each node"),
+        ("inner", "for the children of each node or the classes, as inner folds prefer"),
+    ):
+        assert learner_of(learner, FORKS, how).describe() == f"{learner.describe()}, {text}"
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_problems_of_the_workflow_are_learned_too():
+    problem = learner_problem(n=120, m=24, n_classes=6)
+    machine = by_siblings({"method": "krein_lsm"})
+    choices = machine.choices()
+    fits = machine.fit(problem, choices)
+    right = [np.mean(machine.decide(f, problem).argmax(axis=1) == problem.labels) for f in fits]
+    assert max(right) > 0.6
