@@ -3,6 +3,7 @@
 import pytest
 
 from kreinflow.configuration import complete_configuration
+from kreinflow.cross_references import check_references
 from kreinflow.errors import InputError
 from registries import one_recipe
 from small_inputs import configuration, write_input
@@ -103,3 +104,16 @@ def test_only_sequences_have_a_cascade(tmp_path, objects):
     config = configuration(write_input(tmp_path, objects), "raw", recipe={"cascade": {}})
     with pytest.raises(InputError, match="recipe 'one' has a cascade, but only sequences are alig"):
         complete_configuration(config)
+
+
+def test_learners_that_cannot_learn_siblings_are_refused_by_the_name_of_their_recipe():
+    content = one_recipe(learner={"method": "ikqd"})
+    config = complete_configuration(content)
+    ((name, dataset),) = config["datasets"].items()
+    for learn in ("leaves", "inner"):
+        dataset["levels"] = {"separator": ".", "back_off": 0.95, "learn": learn}
+        check_references(config, "config")
+    dataset["levels"]["learn"] = "siblings"
+    message = f"^config: datasets.{name}.levels.learn: recipe 'it': the learner ikqd cannot learn"
+    with pytest.raises(InputError, match=message):
+        check_references(config, "config")

@@ -172,3 +172,15 @@ def test_jobs_that_are_timed():
     assert {"landmarks.lender.all", "model.drawn.r0f1", "unknown", "classify.new"} <= set(jobs)
     assert "model.lender.all" not in jobs
     assert "unlabelled" not in jobs
+
+
+@pytest.mark.parametrize(("learn", "times"), [("leaves", 1), ("siblings", 1), ("inner", 2)])
+def test_learners_of_a_tree_are_counted_with_all_that_inner_folds_try(learn, times):
+    found = plan(recipe("one", "balls"))
+    found.config["learners"]["ikfd"]["ridge"] = "inner"
+    (own,) = found.learners("balls")
+    found.settings["levels"] = {"learn": learn}
+    (again,) = found.learners("balls")
+    assert len(again.choices()) == times * len(own.choices()) > 1
+    for name in ("method", "by_tiles", "needs_factor", "settings"):
+        assert getattr(again, name) == getattr(own, name)

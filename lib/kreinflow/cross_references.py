@@ -7,7 +7,8 @@ from typing import Any
 from kreinflow.errors import InputError
 from kreinflow.krein.correction import ASYMMETRIC_FORMS
 from kreinflow.landmarks.registry import SELECTORS
-from kreinflow.learners.registry import LEARNERS
+from kreinflow.learners.registry import LEARNERS, make_learner
+from kreinflow.learners.siblings import siblings_fault
 from kreinflow.plan import UNLABELLED, DatasetPlan
 from kreinflow.schema import complete, nearest, schema
 
@@ -221,6 +222,7 @@ def _check_dataset(plan: DatasetPlan, place: str, refuse: Refuse) -> None:
     if folds["column"] is not None and folds["method"] != "grouped":
         raise refuse(f"{place}.folds.column", "only the method grouped takes a column.")
     _check_views(plan, place, refuse)
+    _check_siblings(plan, place, refuse)
     if plan.source.aligned:
         _check_scoring(plan, place, refuse)
         return
@@ -269,6 +271,17 @@ def _check_views(plan: DatasetPlan, place: str, refuse: Refuse) -> None:
                 f"{owner} has a view of vectors, but the data set has none. Name a table of them "
                 "as 'vectors' of the data set.",
             )
+
+
+def _check_siblings(plan: DatasetPlan, place: str, refuse: Refuse) -> None:
+    """Refuse learners that cannot learn the children of nodes, if they should."""
+    levels = plan.settings.get("levels")
+    if levels is None or levels["learn"] != "siblings":
+        return
+    for recipe in plan.recipes():
+        learner = make_learner(plan.config["learners"][recipe["learner"]])
+        if fault := siblings_fault(learner):
+            raise refuse(f"{place}.levels.learn", f"recipe {recipe['name']!r}: {fault}")
 
 
 def _check_scoring(plan: DatasetPlan, place: str, refuse: Refuse) -> None:

@@ -5,8 +5,10 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from kreinflow.hierarchy import Tree
 from kreinflow.learners.learner import Learner
 from kreinflow.learners.registry import factored, make_learner
+from kreinflow.learners.siblings import learner_of
 from kreinflow.lift_costs import Lifted
 from kreinflow.sequences.dataset import VIEW_FILE
 from kreinflow.sequences.folds import count_folds
@@ -129,7 +131,11 @@ class DatasetPlan:
         return [recipe for recipe in self.recipes(selector) if recipe["cascade"]]
 
     def _learner(self, recipe: Settings) -> Learner:
-        return make_learner(self.config["learners"][recipe["learner"]])
+        learner = make_learner(self.config["learners"][recipe["learner"]])
+        if (levels := self.settings.get("levels")) is None:
+            return learner
+        # What it costs hardly depends on the tree, which the labels tell.
+        return learner_of(learner, Tree.of("ab", ".").forks, levels["learn"])
 
     @cached_property
     def source(self) -> Source:

@@ -91,6 +91,8 @@ class SiblingsLearner(Learner):
     def __init__(self, learner: Learner, forks: Forks, or_leaves: bool) -> None:
         super().__init__(learner.settings)
         self.learner, self.forks, self.or_leaves = learner, forks, or_leaves
+        for name in ("method", "by_tiles", "needs_factor", "needs_positive", "needs_symmetric"):
+            setattr(self, name, getattr(learner, name))
 
     def describe(self) -> str:
         """See :meth:`Learner.describe`."""
