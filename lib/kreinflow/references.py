@@ -84,6 +84,8 @@ _TEXTS = {
     "chang2000": "Chang. An information-theoretic approach to spectral variability, similarity, "
     "and discrimination for hyperspectral image analysis. IEEE Transactions on Information Theory "
     "46, 1927-1932 (2000). doi:10.1109/18.857802",
+    "koller1997": "Koller, Sahami. Hierarchically classifying documents using very few words. "
+    "ICML 1997, 170-178.",
     "guo2017": "Guo, Pleiss, Sun, Weinberger. On calibration of modern neural networks. ICML 2017, "
     "Proceedings of Machine Learning Research 70.",
     "angelopoulos2021": "Angelopoulos, Bates, Candès, Jordan, Lei. Learn then test: calibrating "

@@ -56,6 +56,22 @@ def test_it_tells_of_cascades():
     assert "cascade" not in text_of(settings() | {"recipes": ["pcvm-meb"]}, whole)
 
 
+def test_it_tells_what_of_a_tree_was_learned():
+    plain = text_of(settings())
+    assert "temperature of the probabilities" in plain
+    for learn, said in (
+        ("leaves", ""),
+        ("siblings", ", for the children of each node "),
+        ("inner", ", for the children of each node or the classes, as inner folds prefer "),
+    ):
+        levels = {"separator": ".", "back_off": 0.95, "learn": learn}
+        text = text_of(settings() | {"recipes": ["ikfd-meb"], "levels": levels})
+        assert "one for each node at which classes part, " in text
+        link = f'href="#reference-{list(REFERENCES).index("koller1997") + 1}"'
+        assert (link in text) == (learn != "leaves")
+        assert said in text
+
+
 def test_it_tells_how_the_recipe_was_chosen():
     cheap = text_of(settings(), config() | {"prefer": "cheap"})
     rule = "the recipe with the fewest {} per query of those within one standard error of the best"

@@ -93,6 +93,7 @@ class SiblingsLearner(Learner):
         self.learner, self.forks, self.or_leaves = learner, forks, or_leaves
         for name in ("method", "by_tiles", "needs_factor", "needs_positive", "needs_symmetric"):
             setattr(self, name, getattr(learner, name))
+        self.references = (*learner.references, "koller1997")  # type: ignore[misc]
 
     def describe(self) -> str:
         """See :meth:`Learner.describe`."""

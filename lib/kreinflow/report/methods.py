@@ -8,8 +8,10 @@ from typing import Any
 from markupsafe import Markup
 
 from kreinflow.alignment.scoring import by_parasail
+from kreinflow.hierarchy import Tree
 from kreinflow.landmarks.registry import make_selector
 from kreinflow.learners.registry import factored, make_learner
+from kreinflow.learners.siblings import learner_of
 from kreinflow.models.cascading import LIKELIEST, SAMPLE, STEPS
 from kreinflow.references import REFERENCES
 from kreinflow.report.cascades import stated_loss
@@ -78,7 +80,7 @@ def methods_text(
         _landmarks(recipes, config, _unit(source)),
         _factor(factored(recipes, config["learners"]), source.kind),
         *([_lift(lifted)] if lifted else []),
-        _learners(recipes, config),
+        _learners(recipes, config, settings.get("levels")),
         *([_cascade(asking)] if asking else []),
         _evaluation(settings, config, len(recipes), final_recipe),
     ]
@@ -265,10 +267,16 @@ def _lift(recipes: Sequence[Mapping[str, Any]]) -> Markup:
     return Markup(text)
 
 
-def _learners(recipes: Sequence[Mapping[str, Any]], config: Mapping[str, Any]) -> Markup:
+def _learners(
+    recipes: Sequence[Mapping[str, Any]],
+    config: Mapping[str, Any],
+    levels: Mapping[str, Any] | None,
+) -> Markup:
     texts = []
     for name in dict.fromkeys(recipe["learner"] for recipe in recipes):
         learner = make_learner(config["learners"][name])
+        if levels is not None:
+            learner = learner_of(learner, Tree.of("ab", ".").forks, levels["learn"])
         texts.append(f"{_e(name)}: {_told(learner.describe(), learner.references)}")
     return Markup("Learners were " + "; ".join(texts) + ".")
 
@@ -331,9 +339,12 @@ def _evaluation(
     bound = ""
     if config.get("reject_coverage") is None:
         bound = f", by exact bounds that hold at all thresholds together {cite('angelopoulos2021')}"
+    temperature = "temperature of the probabilities"
+    if settings.get("levels"):
+        temperature = "temperatures of the probabilities, one for each node at which classes part,"
     text = (
         f"Recipes were measured {scheme}; identical sequences share a fold. Hyper-parameters, the "
-        f"temperature of the probabilities {cite('guo2017')} and the reject threshold "
+        f"{temperature} {cite('guo2017')} and the reject threshold "
         f"({_e(threshold_text(config))}{bound}) came from "
         f"{_e(config['inner_folds'])} inner folds of each training part, which measure no record "
         "by a fit that has it as a landmark. "
