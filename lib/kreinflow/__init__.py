@@ -7,6 +7,7 @@ its own line. ``docs/architecture.md`` shows the way of a landmark column throug
 * ``checksums, artifacts, provenance``: files, and what they came from.
 * ``console``: what a job says, and how it ends.
 * ``failures``: why jobs failed, and which are tried again.
+* ``hierarchy``: the tree of labels that are paths.
 * ``kernels``: kernels of vectors and strings, and generated data.
 * ``alignment``: Smith-Waterman scores, their transforms and their store.
 * ``sequences``: data sets and their sources, folds, identity clusters.
