@@ -134,7 +134,13 @@ class DatasetPlan:
     @cached_property
     def source(self) -> Source:
         """Where the data come from."""
-        return make_source(self.settings["source"], Path(self.config["data"]))
+        return make_source(self.settings["source"], Path(self.config["data"]), self.separator)
+
+    @property
+    def separator(self) -> str | None:
+        """What separates the levels of labels that are paths; None if labels are none."""
+        levels = self.settings["levels"]
+        return None if levels is None else str(levels["separator"])
 
     @property
     def vectors(self) -> list[str]:
