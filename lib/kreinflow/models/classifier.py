@@ -16,6 +16,7 @@ from kreinflow.learners.decisions import KINDS, Decision
 from kreinflow.models.asked import Ask
 from kreinflow.models.cascade import Answers, Cascade, starting_with
 from kreinflow.models.facing import Seen
+from kreinflow.models.levels import Levels
 from kreinflow.numerics import TILE, FloatArray, IntArray
 from kreinflow.views.lift import SCORES, Lift
 from kreinflow.views.objects import Viewed
@@ -58,6 +59,8 @@ class LandmarkClassifier:
         their classes.
     cascade : Cascade or None
         What asks training records where this first stage is unsure; see :meth:`answer`.
+    levels : Levels or None
+        Of classes that are paths.
     """
 
     classes: tuple[str, ...]
@@ -74,6 +77,7 @@ class LandmarkClassifier:
     inducing_rows: IntArray | None = None
     inducing_classes: IntArray | None = None
     cascade: Cascade | None = None
+    levels: Levels | None = None
 
     @property
     def n_landmarks(self) -> int:
@@ -234,6 +238,8 @@ class LandmarkClassifier:
             cascade_header, cascade_arrays = self.cascade.to_parts()
             header["cascade"] = cascade_header
             arrays |= {f"cascade_{name}": array for name, array in cascade_arrays.items()}
+        if self.levels is not None:
+            header["levels"] = self.levels.to_header()
         if self.centring is not None:
             arrays["centring_means"] = self.centring.landmark_means
             arrays["centring_grand_mean"] = np.array([self.centring.grand_mean])
@@ -317,6 +323,9 @@ class LandmarkClassifier:
             if header.get("cascade") is not None:
                 parts = starting_with("cascade_", arrays)
                 cascade = Cascade.from_parts(header["cascade"], parts, k, m)
+            levels = None
+            if header.get("levels") is not None:
+                levels = Levels.from_header(header["levels"], classes)
             decision = KINDS[header["kind"]].from_arrays(arrays, len(lift) if lift else m, k)
             temperature, threshold = float(header["temperature"]), float(header["reject_threshold"])
             if not (0 < temperature < np.inf and 0 <= threshold < 2):
@@ -338,6 +347,7 @@ class LandmarkClassifier:
                 about=dict(header["about"]),
                 lift=lift,
                 cascade=cascade,
+                levels=levels,
                 **inducing,
             )
         except (KeyError, IndexError, TypeError, ValueError, AttributeError) as error:

@@ -26,6 +26,7 @@ from kreinflow.models.cascading import CascadeFit, FittedCascade
 from kreinflow.models.choice import packed
 from kreinflow.models.classifier import LandmarkClassifier
 from kreinflow.models.inner_folds import InnerFits, LiftedFits, choose, whole_groups
+from kreinflow.models.levels import Levels
 from kreinflow.models.lifting import Lifting, TriedWidths, positive_factor
 from kreinflow.models.reject_threshold import RejectRule
 from kreinflow.numerics import FloatArray
@@ -60,6 +61,8 @@ class Training:
         Scores of the distinct rows of the data set with each other, for recipes with a cascade.
     evidence : ScoreTransform, optional
         What a cascade weighs the nearest records by; that of the recipe if it is left out.
+    levels : Levels, optional
+        Of classes that are paths. Their thresholds are found anew.
     """
 
     landmarks: Landmarks
@@ -70,6 +73,7 @@ class Training:
     liftings: Callable[[Mapping[str, Any]], Lifting] | None = None
     asked: AskedScores | None = None
     evidence: ScoreTransform | None = None
+    levels: Levels | None = None
 
     def train(
         self,
@@ -153,6 +157,9 @@ class Training:
             alignments += fitted_cascade.alignments
             inside = np.isin(self.fits.measured, fitted_cascade.places)
             known, truth = "" if inside.all() else packed(inside), truth[inside]
+        if self.levels is not None:
+            levels = self.levels.fitted(probabilities, truth, self.reject.confidence)
+            classifier = replace(classifier, levels=levels)
         right = probabilities.argmax(axis=1) == truth
         likely = np.clip(probabilities[np.arange(len(truth)), truth], 1e-15, 1.0)
         figures = {

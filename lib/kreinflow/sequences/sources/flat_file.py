@@ -153,8 +153,8 @@ class FlatFileSource(Source):
         if len(clean.drops.by_reason.get("no label", ())) == len(clean.places):
             raise InputError(
                 f"{path}: none of {counted(len(clean.places), 'entry', 'entries')} has "
-                f"{label_source(self.settings['labels'], self.separator is not None)}. Take the labels from something else, "
-                "or give another file."
+                f"{label_source(self.settings['labels'], self.separator is not None)}. "
+                "Take the labels from something else, or give another file."
             )
         dataset = self._collapse(records, unknown)
         release = None if download is None else download["release"]
