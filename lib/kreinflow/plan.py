@@ -302,6 +302,7 @@ class DatasetPlan:
             *(Path(path).stem for path in self.race(ALL)),
             *("evaluation", "final_model", "map"),
             *(("unknown_scores", "unknown") if self.settings["unknown"] else ()),
+            *(("levels",) if self.settings["levels"] else ()),
             *(f"classify.{Path(path).stem}" for path in self.classified),
         ]
 
@@ -309,4 +310,5 @@ class DatasetPlan:
         """Return what the last of these jobs make, but for what shows the times."""
         files = ["evaluation/summary.tsv", "model.safetensors", "map.json"]
         files += ["unknown/summary.tsv"] if self.settings["unknown"] else []
+        files += ["evaluation/levels.tsv"] if self.settings["levels"] else []
         return [*(f"{self.folder}/{file}" for file in files), *self.classified]

@@ -70,7 +70,7 @@ def test_the_probabilities_are_those_of_the_library(tmp_path, letters, transform
 
 def test_answers_go_down_the_tree_as_far_as_they_are_sure(tmp_path):
     classes = ("a.1", "a.2", "b.1", "b.2", "b")
-    records = families(5, classes, each=24, changed=0.55)
+    records = families(5, classes, each=24, changed=0.65)
     write_fasta(tmp_path / "x.fasta", records)
     source = fasta_source(labels={"pattern": r"family=([\w.]+);"})
     levels = {"separator": ".", "back_off": 0.8}

@@ -108,6 +108,27 @@ class Levels:
             probability[part] = own[np.arange(len(own)), node[part]]
         return Nodes(node, depth[node], probability)
 
+    def likeliest(self, probabilities: FloatArray) -> tuple[IntArray, FloatArray]:
+        """Return the likeliest node of each level, however sure, and its probability.
+
+        Parameters
+        ----------
+        probabilities : ndarray of shape (n, n_classes)
+
+        Returns
+        -------
+        nodes, probabilities : ndarray of shape (n, n_levels + 1)
+            The first column is that of the root.
+        """
+        shape = len(probabilities), len(self.thresholds) + 1
+        nodes, top, depth = np.zeros(shape, dtype=np.int64), np.ones(shape), self.tree.depth
+        for part, own in self._parts(probabilities):
+            for level in range(1, shape[1]):
+                of_level = np.flatnonzero(depth == level)
+                nodes[part, level] = of_level[own[:, of_level].argmax(axis=1)]
+                top[part, level] = own[np.arange(len(own)), nodes[part, level]]
+        return nodes, top
+
     def fitted(
         self, probabilities: FloatArray, y: IntArray, confidence: float | None = CONFIDENCE
     ) -> "Levels":
@@ -134,22 +155,13 @@ class Levels:
         Levels
             A threshold is above 1 where no threshold keeps the promise: nothing is answered there.
         """
-        shape = len(self.thresholds), len(probabilities)
-        top, right = np.zeros(shape), np.zeros(shape, dtype=bool)
-        has = np.zeros(shape, dtype=bool)
+        likeliest, top = self.likeliest(probabilities)
         true = lineages(self.tree)[self.tree.leaf[y]]
-        depth = self.tree.depth
-        for part, own in self._parts(probabilities):
-            for d in range(1, len(self.thresholds) + 1):
-                nodes = np.flatnonzero(depth == d)
-                place = own[:, nodes].argmax(axis=1)
-                top[d - 1, part] = own[np.arange(len(own)), nodes[place]]
-                right[d - 1, part] = nodes[place] == true[part, d]
-                has[d - 1, part] = true[part, d] >= 0
+        right, has = likeliest == true, true >= 0
         level = CONFIDENCE if confidence is None else confidence
         found = [
-            self._threshold(top[d, has[d]], right[d, has[d]], level)
-            for d in range(len(self.thresholds))
+            self._threshold(top[has[:, d], d], right[has[:, d], d], level)
+            for d in range(1, true.shape[1])
         ]
         return replace(self, thresholds=np.maximum.accumulate(found))
 
