@@ -1,6 +1,6 @@
 """What the levels of classes that are paths give, beside classes that know nothing of each other.
 
-    python benchmarks/levels.py --seeds 10          prints the tables of benchmarks/results.md
+    python benchmarks/levels.py --seeds 10          prints the figures of docs/methods.md
 
 Two data sets: simulated families of superfamilies, made anew from each seed, and the domains of the
 demonstration, by clan and family. Each is tried with a linear learner and with a lift, on three

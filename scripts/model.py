@@ -82,6 +82,9 @@ with logged(snakemake.log[0]) as console, limited(snakemake.threads, memory_mb):
         console.say(f"{name}: {trained.figures}")
         if warning := reject.unkept(trained.figures["reject_threshold"]):
             console.say(f"{name}: {warning}.")
+        levels = trained.classifier.levels
+        if levels is not None and (warning := levels.unkept()):
+            console.say(f"{name}: {warning}.")
         classifiers[name] = trained.classifier
         labels = {key: recipe[key] for key in ("selector", "transform", "correction", "learner")}
         place = {"recipe": name, "repeat": repeat, "fold": number}

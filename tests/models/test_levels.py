@@ -138,8 +138,10 @@ def test_nothing_is_answered_where_nothing_can_be_promised():
     few = Levels.of(CLASSES, ".", 0.95).fitted(p, y)
     np.testing.assert_array_equal(few.thresholds, NOTHING_ACCEPTED)
     assert set(few.answer(p).level) == {0}
+    assert "95 % of the answers are right at level 1 and those below it, so" in few.unkept()
     enough = Levels.of(CLASSES, ".", 0.95).fitted(np.vstack([p, p[:1]]), np.append(y, 0))
     np.testing.assert_array_equal(enough.thresholds, 0.95)
+    assert enough.unkept() is None
     # records of class 3 have one level: of the levels below it nothing is known
     shallow = np.eye(len(CLASSES))[np.full(60, 7)]
     some = Levels.of(CLASSES, ".", 0.95).fitted(shallow, np.full(60, 7))

@@ -175,6 +175,17 @@ class Levels:
         surer = top[(top >= self.back_off) & (top < found)]
         return max(self.back_off, found) if len(surer) or found > top.max() else self.back_off
 
+    def unkept(self) -> str | None:
+        """Return what to say if nothing is answered at some levels, as nothing can be promised."""
+        none = np.flatnonzero(self.thresholds > 1.0) + 1
+        if not len(none):
+            return None
+        which = f"level {none[0]}" + (" and those below it" if len(none) > 1 else "")
+        return (
+            f"no threshold can promise that {100 * self.back_off:g} % of the answers are right at "
+            f"{which}, so nothing is answered there. Use more records, or a smaller back_off"
+        )
+
     def _parts(self, probabilities: FloatArray) -> Iterator[tuple[slice, FloatArray]]:
         """Yield the probabilities of the nodes of some rows after the other."""
         step = max(1, _CELLS // len(self.tree.nodes))
