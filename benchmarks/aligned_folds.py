@@ -28,6 +28,7 @@ from kreinflow.learners.registry import factored
 from kreinflow.models.asked import AskedScores
 from kreinflow.models.factors import embedding_of, make_factors
 from kreinflow.models.inner_folds import InnerFits, inner_partition
+from kreinflow.models.levels import Levels
 from kreinflow.models.reject_threshold import RejectRule
 from kreinflow.models.run import Run, climb_fold, predict_fold
 from kreinflow.models.training import Trained, Training
@@ -218,6 +219,7 @@ class Fold:
             partial(run.lifting, part, self.scheme.matrix.alphabet, seed),
             self.asked(),
             evidence_of(config["transforms"], self.scheme),
+            Levels.of_settings(part.classes, config["datasets"]["it"]["levels"]),
         )
 
     def asked(self) -> AskedScores:

@@ -59,6 +59,7 @@ for _name, (_files, _datasets) in READERS.items():
             runtime=minutes(_name, seconds_a_mb(costs.READ_MB)),
         params:
             settings=setting("source"),
+            separator=lambda wildcards: plan(wildcards).separator,
             unknown=setting("unknown"),
             vectors=lambda wildcards: plan(wildcards).vectors,
             scoring=setting("scoring"),

@@ -39,6 +39,7 @@ rule train_models:
         selector=lambda wildcards: CONFIG["selectors"][wildcards.selector],
         transforms=CONFIG["transforms"],
         scoring=setting("scoring"),
+        levels=setting("levels"),
         data=str(DATA),
         backend=CONFIG["alignment"]["backend"],
         inner_folds=CONFIG["inner_folds"],

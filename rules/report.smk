@@ -120,6 +120,7 @@ rule write_report:
         ],
         unlabelled=UNLABELLED_TABLES,
         unknown=[f"{RESULTS}/{dataset}/figures/unknown.svg" for dataset in WITH_UNKNOWN],
+        levels=[f"{RESULTS}/{dataset}/figures/levels.svg" for dataset in WITH_LEVELS],
     output:
         report(
             f"{RESULTS}/report.html",

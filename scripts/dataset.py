@@ -10,7 +10,7 @@ from kreinflow.sequences.unknown import without_unknown
 
 with logged(snakemake.log[0]) as console:
     params, output = snakemake.params, snakemake.output
-    source = make_source(params.settings, Path(params.data))
+    source = make_source(params.settings, Path(params.data), params.separator)
     whole = source.load(source.alphabet(params.scoring), params.seed, params.unknown)
     for table in params.vectors:
         whole = with_vectors(whole, Path(table))

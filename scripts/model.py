@@ -15,6 +15,7 @@ from kreinflow.models.climbed import CURVE_COLUMNS
 from kreinflow.models.factor_file import load_embedding
 from kreinflow.models.fold_models import save_fold_models
 from kreinflow.models.inner_folds import InnerFits, inner_partition
+from kreinflow.models.levels import Levels
 from kreinflow.models.race import going_on
 from kreinflow.models.reject_threshold import RejectRule
 from kreinflow.models.run import climb_fold, open_run, predict_fold, read_landmark_table
@@ -62,6 +63,7 @@ with logged(snakemake.log[0]) as console, limited(snakemake.threads, memory_mb):
         partial(run.lifting, part, letters, params.seed),
         asked,
         evidence_of(params.transforms, scheme),
+        Levels.of_settings(part.classes, params.levels),
     )
     recipes = training.train_recipes(
         fitted,
@@ -79,6 +81,9 @@ with logged(snakemake.log[0]) as console, limited(snakemake.threads, memory_mb):
         name = recipe["name"]
         console.say(f"{name}: {trained.figures}")
         if warning := reject.unkept(trained.figures["reject_threshold"]):
+            console.say(f"{name}: {warning}.")
+        levels = trained.classifier.levels
+        if levels is not None and (warning := levels.unkept()):
             console.say(f"{name}: {warning}.")
         classifiers[name] = trained.classifier
         labels = {key: recipe[key] for key in ("selector", "transform", "correction", "learner")}

@@ -10,9 +10,9 @@ from kreinflow.sequences.sources.registry import make_source
 LETTERS = "ARNDCQEGHILKMFPSTWYVBZX*"
 
 
-def load(settings, folder, unknown=(), seed=1):
+def load(settings, folder, unknown=(), seed=1, separator=None):
     """What a source loads, whose cheap check has nothing to say."""
-    source = make_source(settings, folder)
+    source = make_source(settings, folder, separator)
     source.check()
     return source.load(LETTERS if source.aligned else None, seed, unknown)
 

@@ -18,6 +18,7 @@ from kreinflow.landmarks.stage import LandmarkStage
 from kreinflow.models.factor_file import factor_table
 from kreinflow.models.factors import make_factors
 from kreinflow.models.inner_folds import InnerFits, inner_partition
+from kreinflow.models.levels import Levels
 from kreinflow.models.reject_threshold import RejectRule
 from kreinflow.models.run import Run, objects_of
 from kreinflow.models.training import Training
@@ -150,6 +151,7 @@ def configuration(
     folds=None,
     recipe=None,
     vectors=None,
+    levels=None,
     **more,
 ):
     """A config with one data set, ``mine``, and one recipe, with more keys if there are any."""
@@ -163,6 +165,7 @@ def configuration(
                 "scoring": scoring or {},
                 "folds": folds or {"k": 2},
                 "vectors": vectors,
+                "levels": levels,
             }
         },
         "selectors": {"meb": {"method": "meb", "transform": transform, "epsilon": 0.1}},
@@ -208,7 +211,8 @@ def trained_recipe(config, data):
     config = complete_configuration(config)
     mine, recipe = config["datasets"]["mine"], config["recipes"][0]
     data = Path(data)
-    source = make_source(mine["source"], data)
+    separator = mine["levels"] and mine["levels"]["separator"]
+    source = make_source(mine["source"], data, separator)
     dataset = source.load(source.alphabet(mine["scoring"]), config["seed"])
     if mine["vectors"]:
         dataset = with_vectors(dataset, data / mine["vectors"])
@@ -228,6 +232,8 @@ def trained_recipe(config, data):
     partition = Partition(dataset.rows, np.empty((0, len(dataset.ids)), dtype=np.int64))
     letters = "" if scheme is None else scheme.matrix.alphabet
     training = training_on(table, stage, selector, partition, config, letters, scheme)
+    levels = Levels.of_settings(dataset.classes, mine["levels"])
+    training = replace(training, levels=levels)
     landmarks, part = training.landmarks, training.part
     (entry,) = make_factors(landmarks, part, transforms, [recipe | {"lift": None}])
     trained = training.train(

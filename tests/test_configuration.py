@@ -221,6 +221,19 @@ MISTAKES = [
     ),
     (
         SOURCE,
+        FASTA | {"labels": {"table": "t.tsv", "label_column": ["clan", "family"]}},
+        "labels.label_column: several columns are the levels of labels. Give .* 'levels'",
+    ),
+    (
+        SOURCE,
+        FASTA | {"labels": {"table": "t.tsv", "label_column": ["clan", "id"]}},
+        "labels.label_column: 'id' is the column of the ids",
+    ),
+    ("datasets.demo.levels", {"back_off": 0.5}, "levels.back_off: 0.5 is not more than 0.5"),
+    ("datasets.demo.levels", {"separator": ""}, "levels.separator: '' is empty"),
+    ("datasets.demo.levels", True, "levels: True is not a set of keys or null"),
+    (
+        SOURCE,
         FASTA | {"fasta": ["a", "b{1}"], "labels": {"pattern": "x{2}(y)"}},
         r"datasets\.demo\.source\.fasta\.1: 'b.1.' has a brace",
     ),
@@ -582,3 +595,17 @@ def test_a_flat_file_has_its_defaults_and_downloads_nothing():
     complete = complete_configuration(configuration(source))["datasets"]["mine"]["source"]
     assert complete["download"] is None
     assert complete["labels"] == {"from": "ec", "levels": 3, "multiple": "drop", "classes": None}
+
+
+def test_levels_have_their_defaults():
+    def completed(levels, **labels):
+        content = configuration(FLAT_FILE | {"labels": {"from": "ec", **labels}})
+        content["datasets"]["mine"]["levels"] = levels
+        return complete_configuration(content)["datasets"]["mine"]["levels"]
+
+    assert completed(None) is None
+    assert completed({}) == {"separator": ".", "back_off": 0.95, "learn": "leaves"}
+    with pytest.raises(InputError, match="labels.from: the levels of EC numbers have the separat"):
+        completed({"separator": ";"})
+    with pytest.raises(InputError, match="labels.from: labels from pfam have no levels. Take ec"):
+        completed({}, **{"from": "pfam"})

@@ -140,7 +140,13 @@ class DatasetPlan:
     @cached_property
     def source(self) -> Source:
         """Where the data come from."""
-        return make_source(self.settings["source"], Path(self.config["data"]))
+        return make_source(self.settings["source"], Path(self.config["data"]), self.separator)
+
+    @property
+    def separator(self) -> str | None:
+        """What separates the levels of labels that are paths; None if labels are none."""
+        levels = self.settings["levels"]
+        return None if levels is None else str(levels["separator"])
 
     @property
     def vectors(self) -> list[str]:
@@ -302,6 +308,7 @@ class DatasetPlan:
             *(Path(path).stem for path in self.race(ALL)),
             *("evaluation", "final_model", "map"),
             *(("unknown_scores", "unknown") if self.settings["unknown"] else ()),
+            *(("levels",) if self.settings["levels"] else ()),
             *(f"classify.{Path(path).stem}" for path in self.classified),
         ]
 
@@ -309,4 +316,5 @@ class DatasetPlan:
         """Return what the last of these jobs make, but for what shows the times."""
         files = ["evaluation/summary.tsv", "model.safetensors", "map.json"]
         files += ["unknown/summary.tsv"] if self.settings["unknown"] else []
+        files += ["evaluation/levels.tsv"] if self.settings["levels"] else []
         return [*(f"{self.folder}/{file}" for file in files), *self.classified]

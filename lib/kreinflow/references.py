@@ -94,6 +94,9 @@ _TEXTS = {
     "2024.",
     "nadeau2003": "Nadeau, Bengio. Inference for the generalization error. Machine Learning 52, "
     "239-281 (2003). doi:10.1023/A:1024068626366",
+    "kiritchenko2006": "Kiritchenko, Matwin, Nock, Famili. Learning and evaluation in the presence "
+    "of class hierarchies: application to text categorization. Canadian AI, LNCS 4013, 395-406 "
+    "(2006). doi:10.1007/11766247_34",
     "mcnemar1947": "McNemar. Note on the sampling error of the difference between correlated "
     "proportions or percentages. Psychometrika 12, 153-157 (1947). doi:10.1007/BF02295996",
     "canay2017": "Canay, Romano, Shaikh. Randomization tests under an approximate symmetry "

@@ -12,7 +12,13 @@ from Bio.Seq import Seq
 from rapidfuzz.distance import Levenshtein
 
 from kreinflow.classify import new_objects
-from kreinflow.classify.classification import COLUMNS, classify_batches, classify_file
+from kreinflow.classify.classification import (
+    COLUMNS,
+    LEVEL_COLUMNS,
+    classify_batches,
+    classify_file,
+)
+from kreinflow.classify.model_file import Model
 from kreinflow.classify.new_objects import reverse_complements
 from kreinflow.errors import InputError, KreinflowError
 from kreinflow.sequences.fasta import read_any_fasta
@@ -60,6 +66,33 @@ def test_the_probabilities_are_those_of_the_library(tmp_path, letters, transform
     assert tuple(table.columns) == COLUMNS
     assert table["id"].tolist() == [r[0] for r in records]
     np.testing.assert_array_equal(table["probability"], probabilities.max(axis=1))
+
+
+def test_answers_go_down_the_tree_as_far_as_they_are_sure(tmp_path):
+    classes = ("a.1", "a.2", "b.1", "b.2", "b")
+    records = families(5, classes, each=24, changed=0.65)
+    write_fasta(tmp_path / "x.fasta", records)
+    source = fasta_source(labels={"pattern": r"family=([\w.]+);"})
+    levels = {"separator": ".", "back_off": 0.8}
+    model, _, probabilities = trained_model(configuration(source, levels=levels), tmp_path)
+    table = classify_file(model, tmp_path / "x.fasta")
+    assert tuple(table.columns) == (*COLUMNS[:-1], *LEVEL_COLUMNS, "problem")
+    own = model.classifier.levels
+    assert (own.thresholds >= 0.8).all()
+    nodes = own.answer(probabilities)
+    assert table["node"].tolist() == [own.tree.nodes[node] for node in nodes.node]
+    assert table["level"].tolist() == nodes.level.tolist()
+    np.testing.assert_array_equal(table["node_probability"], nodes.probability)
+    assert {0, 1, 2} == set(table["level"])
+
+    model.save(tmp_path / "m.safetensors")
+    pd.testing.assert_frame_equal(
+        classify_file(Model.load(tmp_path / "m.safetensors"), tmp_path / "x.fasta"), table
+    )
+    bad = replace(model.classifier, levels=replace(own, separator=";"))
+    replace(model, classifier=bad).save(tmp_path / "m.safetensors")
+    with pytest.raises(InputError, match="not a model that can be used: its levels and classes"):
+        Model.load(tmp_path / "m.safetensors")
 
 
 def test_m_alignments_a_sequence_and_one_with_itself(tmp_path, monkeypatch):

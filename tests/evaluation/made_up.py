@@ -3,6 +3,10 @@
 import numpy as np
 import pandas as pd
 
+from kreinflow.models.levels import Levels
+
+PATHS = ("1.1.1", "1.1.2", "1.1", "1.2.1", "2.1.1", "2.1.2", "2", "3")
+
 
 def made_up_predictions(classes, recipes, n, folds, repeats=1):
     """Return predictions of n records: the larger the number of a recipe, the more are right."""
@@ -25,3 +29,13 @@ def made_up_predictions(classes, recipes, n, folds, repeats=1):
             probabilities = pd.DataFrame(p, columns=[f"p_{name}" for name in classes])
             parts.append(pd.concat([part, probabilities], axis=1))
     return pd.concat(parts, ignore_index=True)
+
+
+def made_up_paths(recipes, n, folds, repeats=1, back_off=0.6):
+    """Return predictions of classes that are paths, with the nodes that are answered."""
+    table = made_up_predictions(PATHS, recipes, n, folds, repeats)
+    levels = Levels.of(PATHS, ".", back_off)
+    nodes = levels.answer(table[[f"p_{name}" for name in PATHS]].to_numpy())
+    table.insert(6, "node", [levels.tree.nodes[node] for node in nodes.node])
+    table.insert(7, "node_probability", nodes.probability)
+    return table

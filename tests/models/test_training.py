@@ -9,7 +9,6 @@ from scipy.special import softmax
 from scipy.stats import binomtest
 
 from kreinflow.errors import InputError
-from kreinflow.hierarchy import Tree
 from kreinflow.krein.factor import Embedding
 from kreinflow.krein.landmark_kernel import Landmarks, TrainingPart, landmark_kernel
 from kreinflow.learners import registry
@@ -17,6 +16,7 @@ from kreinflow.learners.fisher import RIDGE_GRID, NystroemFisher
 from kreinflow.learners.learner import Problem
 from kreinflow.models.classifier import LandmarkClassifier
 from kreinflow.models.inner_folds import InnerFits, inner_partition
+from kreinflow.models.levels import Levels
 from kreinflow.models.reject_threshold import RejectRule
 from kreinflow.models.training import Training
 from models.trainings import (
@@ -243,23 +243,23 @@ def test_every_learner_of_the_registry_is_tried_here():
     assert {settings["method"] for settings in LEARNERS.values()} == set(registry.LEARNERS)
 
 
-FORKS = Tree.of(["x.a", "x.b", "y"], ".").forks
-"""Of the classes a, b and c."""
+LEVELS = Levels.of(["x.a", "x.b", "y"], ".", 0.95)
 
 
 def trained_tree(kind, learner, learn, labels=None):
     """A recipe whose first two classes are siblings, its problem, and its new records."""
     landmarks, part, _ = problem(kind)
+    part = replace(part, classes=("x.a", "x.b", "y"))
     if labels is not None:
         part = replace(part, labels=labels)
     correction = "flip" if learner in PSD_ONLY else "none"
     embedding, kernel = embedded(landmarks, part, correction)
     fits = InnerFits(inner_partition(part, 3, 1, "r0f0"))
     training = Training(
-        landmarks, part, fits, RejectRule(0.2), seed=1, forks=FORKS, learn=learn or "leaves"
+        landmarks, part, fits, RejectRule(0.2), seed=1, levels=LEVELS, learn=learn or "leaves"
     )
     if learn is None:
-        training = replace(training, forks=None)
+        training = replace(training, levels=None)
     recipe = recipe_for(kind, correction, learner)
     trained = training.train(recipe, LEARNERS[learner], embedding, kernel)
     return trained, landmarks, np.setdiff1d(np.arange(N), part.rows)
@@ -358,12 +358,13 @@ class Crossed:
         landmarks = Landmarks(
             K[:, rows], np.diag(K).copy(), np.zeros(n), rows, self.y[rows], "similarity"
         )
-        part = TrainingPart(np.arange(n), self.y, np.arange(n), ("a", "b", "c", "d"))
+        classes = ("p.a", "p.b", "q.c", "q.d")
+        part = TrainingPart(np.arange(n), self.y, np.arange(n), classes)
         embedding, kernel = embedded(landmarks, part, "none")
         fits = InnerFits(inner_partition(part, 3, 1, "r0f0"))
-        forks = Tree.of(["p.a", "p.b", "q.c", "q.d"], ".").forks
+        levels = Levels.of(classes, ".", 0.95)
         training = Training(
-            landmarks, part, fits, RejectRule(0.2), seed=1, forks=forks, learn=learn
+            landmarks, part, fits, RejectRule(0.2), seed=1, levels=levels, learn=learn
         )
         recipe = recipe_for("similarity", "none", "sf-lsm")
         return training.train(recipe, LEARNERS["sf-lsm"], embedding, kernel)

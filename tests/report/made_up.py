@@ -6,7 +6,8 @@ from html.parser import HTMLParser
 import numpy as np
 import pandas as pd
 
-from evaluation.made_up import made_up_predictions
+from evaluation.made_up import made_up_paths, made_up_predictions
+from kreinflow.evaluation.levels import level_tables
 from kreinflow.evaluation.metrics import INNER_CHOICE
 from kreinflow.evaluation.tables import evaluation_tables
 from kreinflow.evaluation.unknown import (
@@ -289,6 +290,15 @@ def dataset_report(tables, name="demo", **changes):
     values |= {"name": name, "settings": settings(), "final_recipe": "ikfd-meb"}
     values["figures"] = dict.fromkeys(CAPTIONS, "<svg width='10pt'></svg>")
     return DatasetReport(**(values | changes))
+
+
+LEVELS_ASKED = {"separator": ".", "back_off": 0.95, "learn": "leaves"}
+
+
+def levels_of(tables):
+    """The tables of classes that are paths, of the recipes of other ones."""
+    recipes = {name: 3 - 0.2 * rank for rank, name in enumerate(tables["summary"]["recipe"])}
+    return level_tables(made_up_paths(recipes, 120, folds=2), LEVELS_ASKED)
 
 
 def unknown_tables(tables):

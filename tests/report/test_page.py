@@ -41,7 +41,7 @@ def test_the_page_is_written_without_matplotlib():
 
 def test_two_data_sets_with_unique_ids_and_links_that_lead_somewhere(tables):
     figures = dataset_figures(tables)
-    assert {*figures, "unknown"} == set(CAPTIONS)
+    assert {*figures, "unknown", "levels"} == set(CAPTIONS)
     parts = [dataset_report(tables, name, figures=figures) for name in ("one", "two")]
     page = Page(render_report(parts, config(), VERSIONS)).checked()
     assert {"data-1", "data-2"} <= set(page.ids)
@@ -55,10 +55,10 @@ def test_all_sections_and_figures_are_there(html):
         assert f"data-1-{name}" in headings
     assert {"versions", "config", "references"} <= headings
     images = [attrs for tag, attrs in page.elements if tag == "img"]
-    captions = [text for name, text in CAPTIONS.items() if name not in ("map", "unknown")]
+    captions = [text for name, text in CAPTIONS.items() if name not in ("map", "unknown", "levels")]
     assert sorted(image["alt"] for image in images) == sorted(captions)
     assert all("width:" in image["style"] for image in images)
-    for name in ("automatic", "unknown", "unlabelled"):
+    for name in ("automatic", "unknown", "levels", "unlabelled"):
         assert f"data-1-{name}" not in headings
 
 

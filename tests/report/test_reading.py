@@ -27,7 +27,13 @@ from kreinflow.report.reading import (
     read_times,
     read_unlabelled,
 )
-from report.made_up import dataset_report, run_tables, unknown_tables
+from report.made_up import (
+    LEVELS_ASKED,
+    dataset_report,
+    levels_of,
+    run_tables,
+    unknown_tables,
+)
 from small_inputs import model_of
 
 
@@ -66,7 +72,7 @@ def test_predictions_of_the_sequences_without_a_label_are_counted(tmp_path):
     assert read_unlabelled(tmp_path).empty
 
 
-@pytest.mark.parametrize("asked", [False, True], ids=["plain", "unknown and unlabelled"])
+@pytest.mark.parametrize("asked", [False, True], ids=["plain", "unknown, unlabelled and levels"])
 def test_what_the_page_says_is_read_from_the_files_of_the_run(tables, tmp_path, asked):
     expected = dataset_report(tables)
     folder = tmp_path / "demo"
@@ -89,7 +95,7 @@ def test_what_the_page_says_is_read_from_the_files_of_the_run(tables, tmp_path, 
         write_json(path, {"block": 0} | agreed)
     write_json(folder / "alignment" / "columns.1.json", {"agreed": 9})  # of an earlier config
     for name in CAPTIONS:
-        if asked or name != "unknown":
+        if asked or name not in ("unknown", "levels"):
             write_text(folder / "figures" / f"{name}.svg", f"<svg>{name}</svg>")
     model, *_ = model_of(tmp_path)
     model.about["training"]["recipe"] = expected.final_recipe
@@ -97,6 +103,10 @@ def test_what_the_page_says_is_read_from_the_files_of_the_run(tables, tmp_path, 
     settings = expected.settings | {"unknown": []}
     if asked:
         settings |= {"unknown": ["new"], "source": settings["source"] | {"unmatched": "classify"}}
+        settings |= {"levels": LEVELS_ASKED}
+        by_level = levels_of(tables)
+        for name, table in by_level.items():
+            write_table(folder / "evaluation" / f"{name}.tsv", table)
         summary, families, _ = unknown_tables(tables)
         write_table(folder / "unknown" / "summary.tsv", summary)
         write_table(folder / "unknown" / "families.tsv", families)
@@ -116,14 +126,23 @@ def test_what_the_page_says_is_read_from_the_files_of_the_run(tables, tmp_path, 
         assert len(one) > 0
     assert found.curves.empty
     assert found.cascade is None
-    assert set(found.figures) == set(CAPTIONS) - (set() if asked else {"unknown"})
+    assert set(found.figures) == set(CAPTIONS) - (set() if asked else {"unknown", "levels"})
     assert found.figures["alignments"] == "<svg>alignments</svg>"
     assert (found.unknown is not None) == (found.unlabelled is not None) == asked
+    assert (found.levels is not None) == asked
     if asked:
+        for name, table in by_level.items():
+            assert found.levels[name].astype(str).equals(read_back(table))
         assert list(found.unknown) == ["summary", "families"]
         for name, table in (("summary", summary), ("families", families)):
             assert found.unknown[name]["recipe"].tolist() == table["recipe"].tolist()
         assert found.unlabelled["class"].tolist() == ["01"]
+
+
+def read_back(table):
+    """What a table is when it was written: empty cells are text."""
+    text = table.astype(str)
+    return text.mask(table.isna(), "")
 
 
 def write_curves(folder, tables):
@@ -209,6 +228,7 @@ def readers(tables, asked, tmp_path):
             f"unknown/{name}": (table, _one)
             for name, table in zip(UNKNOWN, unknown_tables(tables), strict=True)
         },
+        **{f"evaluation/{name}": (table, _one) for name, table in levels_of(tables).items()},
         **{
             f"{name}/meb/r0f1": (fold[name][:9], lambda p, c=columns: read_folds([p], c))
             for name, columns in FOLD_TABLES.items()

@@ -175,3 +175,20 @@ def test_unmatched():
         check_matched("abcdefgh", {"a": "x"}, "l.tsv")
     with pytest.raises(InputError, match=r"l.tsv: no sequence for 1 of 2 labels: z"):
         check_matched(["a"], {"a": "x", "z": "y"}, "l.tsv")
+
+
+def test_several_columns_are_the_parts_of_a_path(tmp_path):
+    text = "id\tfamily\tclan\na\tglobin\tCL1\nb\t\tCL1\nc\t-\tCL2\n"
+    path = write(tmp_path, text)
+    columns = ["clan", "family"]
+    assert read_pairs(path, "id", columns, separator=";") == {
+        "a": "CL1;globin",
+        "b": "CL1",
+        "c": "CL2;-",
+    }
+    assert read_pairs(path, "id", ["clan"], separator=";") == {"a": "CL1", "b": "CL1", "c": "CL2"}
+    with pytest.raises(InputError, match=r"l.tsv, line 3: the 'family' is empty"):
+        read_pairs(path, "id", ["family", "clan"], separator=";")
+    assert "b" not in read_pairs(path, "id", "family", skip_empty=True)
+    with pytest.raises(InputError, match=r"l.tsv, line 2: 'globin' has 'l' in it, which separates"):
+        read_pairs(path, "id", columns, separator="l")

@@ -44,7 +44,12 @@ COLUMNS = (
 :func:`nearest_landmarks`, ``stage`` is what answered, ``alignments`` are those with landmarks, with
 itself and with training records, and the three that follow tell of the training record of the label
 that is nearest among those aligned; see :func:`nearest_records`. Of a record with a ``problem`` all
-others but the id are empty. With both strands aligned, ``strand`` stands before it."""
+others but the id are empty. With both strands aligned, ``strand`` stands before it, and of a
+model with levels :data:`LEVEL_COLUMNS` before that."""
+
+LEVEL_COLUMNS = ("node", "level", "node_probability")
+"""The deepest node that the model is sure enough of: its path, which is empty for the root, its
+depth, and its probability; see :class:`~kreinflow.models.levels.Levels`."""
 
 LARGEST_TRACE = 100_000_000
 """Cells of an alignment that is traced back: it takes a byte and more for each."""
@@ -248,6 +253,23 @@ def nearest_records(
     return {"nearest_record": ids, "record_evalue": evalue, "record_identity": identity}
 
 
+def answered_nodes(model: Model, probabilities: FloatArray) -> dict[str, NDArray[Any]]:
+    """Return the :data:`LEVEL_COLUMNS` of a model with levels; nothing of another one.
+
+    Parameters
+    ----------
+    model : Model
+    probabilities : ndarray of shape (n, n_classes)
+    """
+    levels = model.classifier.levels
+    if levels is None:
+        return {}
+    nodes = levels.answer(probabilities)
+    paths = np.array(levels.tree.nodes, dtype=object)[nodes.node]
+    columns = paths, nodes.level.astype(object), nodes.probability
+    return dict(zip(LEVEL_COLUMNS, columns, strict=True))
+
+
 def first_alignments(model: Model, batch: Batch) -> int:
     """Return the alignments of an object before any record is asked: landmarks and self-score."""
     with_itself = model.scheme is not None and model.classifier.transform.name != "raw"
@@ -274,6 +296,7 @@ def _table(model: Model, batch: Batch, threads: int, backend: Backend | None) ->
         )
     classes = np.array(model.classifier.classes, dtype=object)
     landmarks, landmark_scores = nearest_landmarks(model, batch)
+    at_levels = answered_nodes(model, probabilities)
     rows, first = np.arange(len(scored)), probabilities.argmax(axis=1)
     top = probabilities[rows, first]
     probabilities[rows, first] = -np.inf
@@ -293,6 +316,7 @@ def _table(model: Model, batch: Batch, threads: int, backend: Backend | None) ->
         "alignments": alignments.astype(object),
         **nearest_records(model, batch, answers, threads),
     }
+    found |= at_levels
     if batch.strands is not None:
         found["strand"] = batch.strands
     columns: dict[str, object] = {"id": batch.ids}

@@ -56,6 +56,7 @@ def describe_model(model: Model) -> dict[str, Any]:
         "transform": classifier.transform.to_dict(),
         "lift": _describe_lift(classifier.lift, worth),
         "cascade": _describe_cascade(model),
+        "levels": None if classifier.levels is None else classifier.levels.to_header(),
         "recipe": _describe_recipe(classifier.about.get("recipe")),
         "choice": choice,
         "learner": classifier.about.get("learner"),

@@ -44,7 +44,7 @@ def _check_one(config: Mapping[str, Any], name: str, data: Path) -> None:
     from kreinflow.sequences.unknown import without_unknown
 
     plan, part = DatasetPlan(config, name), config["datasets"][name]
-    source = make_source(part["source"], data)
+    source = make_source(part["source"], data, plan.separator)
     whole = source.load(source.alphabet(part["scoring"]), config["seed"], part["unknown"])
     if part["vectors"] is not None:
         whole = with_vectors(whole, data / part["vectors"])

@@ -17,6 +17,7 @@ from kreinflow.models.asked import Ask
 from kreinflow.models.cascade import Answers, Cascade, starting_with
 from kreinflow.models.facing import Seen
 from kreinflow.models.fork_temperatures import ForkTemperatures
+from kreinflow.models.levels import Levels
 from kreinflow.numerics import TILE, FloatArray, IntArray
 from kreinflow.views.lift import SCORES, Lift
 from kreinflow.views.objects import Viewed
@@ -62,6 +63,7 @@ class LandmarkClassifier:
     cascade : Cascade or None
         What asks training records where this first stage is unsure; see :meth:`answer`.
     forks : ForkTemperatures or None
+    levels : Levels or None
         Of classes that are paths.
     """
 
@@ -80,6 +82,7 @@ class LandmarkClassifier:
     inducing_classes: IntArray | None = None
     cascade: Cascade | None = None
     forks: ForkTemperatures | None = None
+    levels: Levels | None = None
 
     @property
     def n_landmarks(self) -> int:
@@ -242,6 +245,8 @@ class LandmarkClassifier:
             arrays |= {f"cascade_{name}": array for name, array in cascade_arrays.items()}
         if self.forks is not None:
             header["forks"] = self.forks.to_header()
+        if self.levels is not None:
+            header["levels"] = self.levels.to_header()
         if self.centring is not None:
             arrays["centring_means"] = self.centring.landmark_means
             arrays["centring_grand_mean"] = np.array([self.centring.grand_mean])
@@ -329,6 +334,9 @@ class LandmarkClassifier:
             forks = None
             if header.get("forks") is not None:
                 forks = ForkTemperatures.from_header(header["forks"], k)
+            levels = None
+            if header.get("levels") is not None:
+                levels = Levels.from_header(header["levels"], classes)
             decision = KINDS[header["kind"]].from_arrays(arrays, len(lift) if lift else m, k)
             temperature, threshold = float(header["temperature"]), float(header["reject_threshold"])
             if not (0 < temperature < np.inf and 0 <= threshold < 2):
@@ -351,6 +359,7 @@ class LandmarkClassifier:
                 lift=lift,
                 cascade=cascade,
                 forks=forks,
+                levels=levels,
                 **inducing,
             )
         except (KeyError, IndexError, TypeError, ValueError, AttributeError) as error:

@@ -334,6 +334,12 @@ def predict_fold(
     classifier : LandmarkClassifier
     climbed : Climbed, optional
         From :func:`climb_fold`. Without it the first stage predicts.
+
+    Returns
+    -------
+    DataFrame
+        See :mod:`kreinflow.evaluation.metrics`. Of a classifier with levels it has the columns
+        node, which is empty for the root, and node_probability besides.
     """
     tested = np.flatnonzero(run.partition.testing(fold))
     rows = run.dataset.rows[tested]
@@ -364,6 +370,10 @@ def predict_fold(
             "predicted": classes[probabilities.argmax(axis=1)],
         }
     )
+    if classifier.levels is not None:
+        answers = classifier.levels.answer(probabilities)
+        nodes = np.array(classifier.levels.tree.nodes, dtype=object)
+        table = table.assign(node=nodes[answers.node], node_probability=answers.probability)
     columns = pd.DataFrame(probabilities, columns=[f"p_{label}" for label in classes])
     return pd.concat([table, columns], axis=1)
 

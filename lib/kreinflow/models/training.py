@@ -16,7 +16,6 @@ from scipy.special import softmax
 
 from kreinflow.alignment.transforms import ScoreTransform
 from kreinflow.errors import named
-from kreinflow.hierarchy import Forks
 from kreinflow.krein.correction import CorrectedFactor
 from kreinflow.krein.landmark_kernel import LandmarkKernel, Landmarks, TrainingPart, landmark_kernel
 from kreinflow.learners.learner import NOTES, Choice, Fitted, Learner, Problem
@@ -28,6 +27,7 @@ from kreinflow.models.cascading import CascadeFit, FittedCascade
 from kreinflow.models.choice import packed
 from kreinflow.models.classifier import LandmarkClassifier
 from kreinflow.models.inner_folds import InnerFits, LiftedFits, choose, whole_groups
+from kreinflow.models.levels import Levels
 from kreinflow.models.lifting import Lifting, TriedWidths, positive_factor
 from kreinflow.models.reject_threshold import RejectRule
 from kreinflow.numerics import FloatArray
@@ -62,10 +62,10 @@ class Training:
         Scores of the distinct rows of the data set with each other, for recipes with a cascade.
     evidence : ScoreTransform, optional
         What a cascade weighs the nearest records by; that of the recipe if it is left out.
-    forks : Forks, optional
-        Of the tree of classes that are paths.
+    levels : Levels, optional
+        Of classes that are paths. Their thresholds are found anew.
     learn : {"leaves", "siblings", "inner"}
-        What of such a tree is learned; see :func:`~kreinflow.learners.siblings.learner_of`.
+        What of their tree is learned; see :func:`~kreinflow.learners.siblings.learner_of`.
     """
 
     landmarks: Landmarks
@@ -76,7 +76,7 @@ class Training:
     liftings: Callable[[Mapping[str, Any]], Lifting] | None = None
     asked: AskedScores | None = None
     evidence: ScoreTransform | None = None
-    forks: Forks | None = None
+    levels: Levels | None = None
     learn: Learned = "leaves"
 
     def train(
@@ -117,10 +117,11 @@ class Training:
         """Train the first stage of a recipe, which is all of it without a cascade."""
         learner = make_learner(settings)
         with named(f"recipe {recipe['name']!r}"):
-            machine = learner_of(learner, self.forks, self.learn)
+            forks = None if self.levels is None else self.levels.tree.forks
+            machine = learner_of(learner, forks, self.learn)
             problem, fits, lifted = self._problem(recipe, embedding, kernel)
             choice, decisions, calibrator, of_forks = choose(
-                machine, problem, fits, recipe["rank"], self.forks
+                machine, problem, fits, recipe["rank"], forks
             )
             (fitted,) = machine.fit(problem, [choice])
         warn_noted(recipe["name"], fitted, self.part.classes)
@@ -165,6 +166,9 @@ class Training:
             alignments += fitted_cascade.alignments
             inside = np.isin(self.fits.measured, fitted_cascade.places)
             known, truth = "" if inside.all() else packed(inside), truth[inside]
+        if self.levels is not None:
+            levels = self.levels.fitted(probabilities, truth, self.reject.confidence)
+            classifier = replace(classifier, levels=levels)
         right = probabilities.argmax(axis=1) == truth
         likely = np.clip(probabilities[np.arange(len(truth)), truth], 1e-15, 1.0)
         figures = {

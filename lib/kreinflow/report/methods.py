@@ -349,6 +349,13 @@ def _evaluation(
         f"{_e(config['inner_folds'])} inner folds of each training part, which measure no record "
         "by a fit that has it as a landmark. "
     )
+    if levels := settings.get("levels"):
+        text += (
+            "Classes are paths. The probability of a node is the sum of its classes, and a "
+            "prediction is the deepest node whose probability is at least "
+            f"{_e(levels['back_off'])}, or more where inner folds asked for it. Hierarchical "
+            f"precision and recall are those of {cite('kiritchenko2006')}. "
+        )
     if n_recipes > 1:
         text += (
             "Recipes were compared with the best on the predictions of all folds together, by "

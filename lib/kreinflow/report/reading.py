@@ -12,6 +12,7 @@ import pandas as pd
 from kreinflow.artifacts import read_json, read_measures, read_table, read_text
 from kreinflow.classify.model_file import Model
 from kreinflow.errors import InputError
+from kreinflow.evaluation.levels import TABLE_COLUMNS as LEVEL_TABLES
 from kreinflow.evaluation.tables import TABLE_COLUMNS
 from kreinflow.evaluation.unknown import (
     FAMILIES_COLUMNS,
@@ -48,17 +49,22 @@ CAPTIONS: dict[str, str] = {
     "the threshold grows from left to right: mean over outer folds at each share of the known. A "
     "marker has the means of both at the thresholds of the models of the coloured recipes; on the "
     "dashed line the probability tells nothing.",
+    "levels": "The best recipe at each level of the classes. Left: how many records have another "
+    "node there than the likeliest one, and than the one that is answered. Right: how many are "
+    "answered at the level or below it.",
 }
-"""What each figure shows. All data sets have them but ``unknown``."""
+"""What each figure shows. All data sets have them but ``unknown`` and ``levels``."""
 
 _TEXT = (
     *(*TEXT_COLUMNS, "rank_wanted"),
     *("class", "taken_for", "true", "predicted", "id", "digest", "stage", "job", "chosen"),
+    *("node", "given"),
     *MACHINE,
 )
 """Columns that stay text whatever they hold: 01 and NA are labels."""
 
-_COLUMNS = {f"evaluation/{name}": columns for name, columns in TABLE_COLUMNS.items()} | {
+_EVALUATED = {**TABLE_COLUMNS, **LEVEL_TABLES}
+_COLUMNS = {f"evaluation/{name}": columns for name, columns in _EVALUATED.items()} | {
     "evaluation/models": FIGURES_COLUMNS,
     "unknown/summary": REJECTION_SUMMARY_COLUMNS,
     "unknown/families": FAMILIES_COLUMNS,
@@ -118,6 +124,8 @@ class DatasetReport:
         out as unknown.
     unlabelled : DataFrame, optional
         From :func:`read_unlabelled`, if it was asked for.
+    levels : mapping of str to DataFrame, optional
+        From :func:`kreinflow.evaluation.levels.level_tables`, of classes that are paths.
     """
 
     name: str
@@ -139,6 +147,7 @@ class DatasetReport:
     figures: Mapping[str, str]
     unknown: Mapping[str, pd.DataFrame] | None = None
     unlabelled: pd.DataFrame | None = None
+    levels: Mapping[str, pd.DataFrame] | None = None
 
 
 def read_tables(paths: Paths, classes: Sequence[str] | None = None) -> dict[str, pd.DataFrame]:
@@ -267,6 +276,10 @@ def read_dataset_report(
     if settings["unknown"]:
         tables = ("summary", "families")
         unknown = read_tables(folder / "unknown" / f"{table}.tsv" for table in tables)
+    levels = None
+    if settings.get("levels"):
+        levels = read_tables(folder / "evaluation" / f"{table}.tsv" for table in LEVEL_TABLES)
+    absent = [name for name, part in (("unknown", unknown), ("levels", levels)) if not part]
     return DatasetReport(
         name=name,
         settings=settings,
@@ -284,9 +297,10 @@ def read_dataset_report(
         figures={
             name: read_text(folder / "figures" / f"{name}.svg")
             for name in CAPTIONS
-            if name != "unknown" or unknown
+            if name not in absent
         },
         unknown=unknown,
+        levels=levels,
         unlabelled=read_unlabelled(folder)
         if settings["source"].get("unmatched") == "classify"
         else None,

@@ -2,7 +2,7 @@
 
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from pathlib import Path
 
@@ -40,19 +40,21 @@ def table_delimiter(path: Path) -> str:
 
 
 def read_columns(
-    path: Path, columns: tuple[str, str], skip_empty: bool = False
+    path: Path, columns: Sequence[str], skip_empty: bool = False, separator: str = ""
 ) -> Iterator[tuple[int, str, str]]:
     """Yield line number and text of two named columns of a TSV or CSV file.
 
     Nothing is guessed: ``NA`` and ``007`` stay the text they are. With ``skip_empty`` a line whose
-    second column is empty is left out.
+    second column is empty is left out. More columns than two are the levels of a path, which
+    stands for the second one: their texts with the separator between them. Empty ones at the end
+    of a path are left out.
 
     Raises
     ------
     InputError
         If the file cannot be read, a column is missing, or a line has fewer fields than the
-        header, more (empty ones at its end are harmless), an empty one, or characters that are
-        not shown.
+        header, more (empty ones at its end are harmless), an empty one, characters that are
+        not shown, or a separator in a part of a path.
     """
     delimiter = table_delimiter(path)
     with open_text(path) as file:
@@ -76,10 +78,12 @@ def read_columns(
                     f"Put a text that holds a {_NAMES[delimiter]} into quotation marks, or name "
                     "all columns."
                 )
-            first, second = (fields[number].strip() for number in places)
-            if skip_empty and not second:
+            first, *parts = (fields[number].strip() for number in places)
+            if skip_empty and not any(parts):
                 continue
-            for column, value in zip(columns, (first, second), strict=True):
+            while len(parts) > 1 and not parts[-1]:
+                parts.pop()
+            for column, value in zip(columns, (first, *parts), strict=False):
                 if not value:
                     raise InputError(
                         f"{path}, line {line}: the {column!r} is empty. "
@@ -87,7 +91,12 @@ def read_columns(
                     )
                 if has_control(value):
                     refuse_control(column, [value], [f"{path}, line {line}"])
-            yield line, first, second
+            if len(places) > 2 and (inside := [part for part in parts if separator in part]):
+                raise InputError(
+                    f"{path}, line {line}: {inside[0]!r} has {separator!r} in it, which separates "
+                    "the levels. Give 'levels.separator' a text that is in no label."
+                )
+            yield line, first, separator.join(parts)
 
 
 def _names(header: list[str]) -> list[str]:
@@ -168,12 +177,22 @@ def differ_in_case(labels: Iterable[str]) -> list[tuple[str, str]]:
     return [(first, second) for first, second in pairs if first != second]
 
 
+def listed(columns: str | Sequence[str]) -> list[str]:
+    """Return the columns of a table that a label is made of: one, or one for each level."""
+    return [columns] if isinstance(columns, str) else list(columns)
+
+
 def read_pairs(
-    path: Path, id_column: str, value_column: str, skip_empty: bool = False
+    path: Path,
+    id_column: str,
+    value_column: str | Sequence[str],
+    skip_empty: bool = False,
+    separator: str | None = None,
 ) -> dict[str, str]:
     """Return the value of each id in a TSV or CSV file, in the order of the file.
 
-    With ``skip_empty`` a line without a value is left out.
+    With ``skip_empty`` a line without a value is left out. The values of several columns are the
+    parts of a path, with the separator between them.
 
     Raises
     ------
@@ -182,7 +201,8 @@ def read_pairs(
     """
     values: dict[str, str] = {}
     lines: dict[str, int] = {}
-    for line, id, value in read_columns(path, (id_column, value_column), skip_empty):
+    columns = (id_column, *listed(value_column))
+    for line, id, value in read_columns(path, columns, skip_empty, separator or ""):
         if id in lines:
             raise InputError(
                 f"{path}, line {line}: id {id!r} stands twice, first in line {lines[id]}. "

@@ -44,7 +44,9 @@ class Entry(NamedTuple):
     """Whether it has more residues than may be held; these are the first of them."""
 
 
-def read_swissprot(path: Path, way: Mapping[str, Any], longest: int = LONGEST) -> Iterator[Entry]:
+def read_swissprot(
+    path: Path, way: Mapping[str, Any], longest: int = LONGEST, unequal: bool = False
+) -> Iterator[Entry]:
     """Yield the entries of a UniProtKB flat file, plain or gzip, without holding more than one.
 
     Parameters
@@ -55,6 +57,8 @@ def read_swissprot(path: Path, way: Mapping[str, Any], longest: int = LONGEST) -
         EC numbers, and ``classes``: the labels that count, or None for all.
     longest : int
         A longer sequence is cut a little behind so many residues (:attr:`Entry.more`).
+    unequal : bool
+        An EC number that is not known to the wanted level is a label as far as it is known.
 
     Raises
     ------
@@ -65,7 +69,8 @@ def read_swissprot(path: Path, way: Mapping[str, Any], longest: int = LONGEST) -
     Notes
     -----
     A cross-reference to PROSITE whose status is ``UNKNOWN`` is no label. An EC number that is not
-    known to the wanted level (``3.6.5.-``) is none either.
+    known to the wanted level (``3.6.5.-``) is none either, unless numbers may be ``unequal``: then
+    it is the label ``3.6.5``.
     """
     from Bio import SwissProt
 
@@ -102,7 +107,7 @@ def read_swissprot(path: Path, way: Mapping[str, Any], longest: int = LONGEST) -
                     f"{place}, {record.accessions[0]}: has {len(record.sequence)} residues, its "
                     f"line ID says {record.sequence_length}. Copy or download the file again."
                 )
-            labels = _labels(record, way["from"], way["levels"])
+            labels = _labels(record, way["from"], way["levels"], unequal)
             yield Entry(
                 id=record.accessions[0],
                 residues=record.sequence.encode("ascii"),
@@ -126,8 +131,8 @@ def check_flat_file(path: Path) -> None:
         next(iter(_Lines(file, path)), None)
 
 
-def label_source(way: Mapping[str, Any]) -> str:
-    """Return what the labels are, for messages.
+def label_source(way: Mapping[str, Any], unequal: bool = False) -> str:
+    """Return what the labels are, for messages; see :func:`read_swissprot`.
 
     Examples
     --------
@@ -137,7 +142,7 @@ def label_source(way: Mapping[str, Any]) -> str:
     'a Pfam cross-reference to one of labels.classes'
     """
     text = _WHAT[way["from"]]
-    if way["from"] == "ec":
+    if way["from"] == "ec" and not unequal:
         text += f" known to {way['levels']} levels"
     if way["classes"] is not None:
         text += " to one of labels.classes" if way["from"] in _DATABASES else " of labels.classes"
@@ -196,7 +201,7 @@ class _Lines:
                     raise too_long(self.place(), _LARGEST)
 
 
-def _labels(record: Any, source: str, levels: int) -> list[str]:
+def _labels(record: Any, source: str, levels: int, unequal: bool) -> list[str]:
     if source in _DATABASES:
         found = [
             reference[1]
@@ -210,7 +215,9 @@ def _labels(record: Any, source: str, levels: int) -> list[str]:
         found = []
         for number in re.findall(r"\bEC=([\w.-]+)", record.description):
             parts = number.split(".")[:levels]
-            if len(parts) == levels and "-" not in parts:
+            while unequal and parts and parts[-1] == "-":
+                parts.pop()
+            if (unequal or len(parts) == levels) and parts and "-" not in parts:
                 found.append(".".join(parts))
     return list(dict.fromkeys(found))
 

@@ -53,6 +53,28 @@ def test_padded_rows_of_an_alignment(folder):
     assert data.statistics["substitutions"] == dict(sorted(ends.items()))
 
 
+def test_labels_that_are_paths(folder):
+    labels = b"id\tlabel\na1\tA. 1.-\na2\tA.1\na3\tA.1\nb1\tB.-\nb2\tB.-\n"
+    (folder / "l.tsv").write_bytes(labels)
+    data = load(fasta(), folder, separator=".")
+    assert [data.classes[code] for code in data.labels] == ["A.1", "B", "A.1", "B", "A.1"]
+    with pytest.raises(InputError, match=r"levels: no label has the separator ';'; the first one"):
+        load(fasta(), folder, separator=";")
+    (folder / "l.tsv").write_bytes(labels.replace(b"B.-", b"B..1"))
+    with pytest.raises(InputError, match=r"record b1: The label 'B..1' has an empty part"):
+        load(fasta(), folder, separator=".")
+
+
+def test_a_column_for_each_level(folder):
+    labels = b"id\tlabel\tclan\na1\t1\tA\na2\t1\tA\na3\t1\tA\nb1\t\tA\nb2\t\tA\n"
+    (folder / "l.tsv").write_bytes(labels)
+    source = fasta(labels=TABLE | {"label_column": ["clan", "label"]})
+    data = load(source, folder, separator="/")
+    assert [data.classes[code] for code in data.labels] == ["A/1", "A", "A/1", "A", "A/1"]
+    with pytest.raises(InputError, match="column 'fold' is missing"):
+        load(fasta(labels=TABLE | {"label_column": ["clan", "fold"]}), folder, separator="/")
+
+
 def test_labels_from_a_pattern(folder):
     by_pattern = fasta(labels={"pattern": r" (\w) "})
     assert load(by_pattern, folder).labels.tolist() == [0, 1, 0, 1, 0]

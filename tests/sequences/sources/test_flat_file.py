@@ -70,6 +70,20 @@ def test_other_labels(folder, labels, expected):
     assert ("P00002" in found) == (labels["from"] != "ec" or labels["levels"] < 4)
 
 
+def test_ec_numbers_are_taken_as_far_as_they_are_known(folder):
+    numbers = ["3.6.5.3", "3.6.5.-", "3.6.-.-", "3.-.-.-", "-.-.-.-", "2.7.11.n1"]
+    entries = [entry(f"P0001{i}", residues(10 + i), ec=[ec]) for i, ec in enumerate(numbers)]
+    entries += [entry(f"P0002{i}", residues(20 + i), ec=[ec]) for i, ec in enumerate(numbers)]
+    write_flat_file(folder / "x.dat", entries)
+    whole = load(flat_file(labels_from("ec")), folder, separator=".")
+    assert whole.classes == ("2.7.11.n1", "3", "3.6", "3.6.5", "3.6.5.3")
+    assert whole.statistics["class_sizes"] == dict.fromkeys(whole.classes, 2)
+    assert dropped(whole) == {"no label": 2}
+    cut = load(flat_file(labels_from("ec", levels=3)), folder, separator=".")
+    assert cut.statistics["class_sizes"] == {"2.7.11": 2, "3": 2, "3.6": 2, "3.6.5": 4}
+    assert load(flat_file(labels_from("ec")), folder).classes == ("2.7.11.n1", "3.6.5.3")
+
+
 def test_keywords_that_count(tmp_path):
     words = [("GTP-binding", "Membrane"), ("Membrane", "Kinase {ECO:0000256}"), ("Membrane",)]
     entries = [entry(f"P{i:05}", residues(i), keywords=words[i % 3]) for i in range(9)]

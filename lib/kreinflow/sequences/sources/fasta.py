@@ -152,7 +152,11 @@ class FastaSource(Source):
         labels: dict[str, str] = {}
         if table:
             labels = read_pairs(
-                table, way["id_column"], way["label_column"], unmatched == "classify"
+                table,
+                way["id_column"],
+                way["label_column"],
+                unmatched == "classify",
+                self.separator,
             )
         for path, record in self._records():
             clean.note(record.id, record.place, "id", "Rename or remove one of them.")

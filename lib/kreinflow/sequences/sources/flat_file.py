@@ -49,7 +49,7 @@ class FlatFileSource(Source):
                 "from": {"description": "what the labels are", "enum": list(LABEL_SOURCES)},
                 "levels": {
                     "description": "ec: levels of the EC number that make the label; less known "
-                    "numbers are none",
+                    "numbers are none, unless the data set has levels",
                     "type": "integer",
                     "minimum": 1,
                     "maximum": 4,
@@ -113,7 +113,11 @@ class FlatFileSource(Source):
 
     def faults(self) -> Iterator[tuple[str, str]]:
         """See :meth:`Source.faults`."""
-        download = self.settings["download"]
+        download, source = self.settings["download"], self.settings["labels"]["from"]
+        if self.separator is not None and source != "ec":
+            yield "labels.from", f"labels from {source} have no levels. Take ec, or no levels."
+        elif self.separator not in (None, "."):
+            yield "labels.from", "the levels of EC numbers have the separator '.'."
         if download is None:
             return
         if not download["url"].startswith(("http://", "https://")):
@@ -149,8 +153,8 @@ class FlatFileSource(Source):
         if len(clean.drops.by_reason.get("no label", ())) == len(clean.places):
             raise InputError(
                 f"{path}: none of {counted(len(clean.places), 'entry', 'entries')} has "
-                f"{label_source(self.settings['labels'])}. Take the labels from something else, "
-                "or give another file."
+                f"{label_source(self.settings['labels'], self.separator is not None)}. "
+                "Take the labels from something else, or give another file."
             )
         dataset = self._collapse(records, unknown)
         release = None if download is None else download["release"]
@@ -164,7 +168,9 @@ class FlatFileSource(Source):
         settings, way = self.settings, self.settings["labels"]
         labels: dict[str, str] = {}
         several = 0
-        for entry in read_swissprot(self.path, way, settings["max_length"]):
+        for entry in read_swissprot(
+            self.path, way, settings["max_length"], unequal=self.separator is not None
+        ):
             advice = "Give a file that has each entry once."
             clean.note(entry.id, entry.place, "accession", advice)
             several += len(entry.labels) > 1

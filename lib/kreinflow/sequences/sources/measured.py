@@ -54,7 +54,7 @@ class MeasuredSource(Source):
             refuse_control("label", labels, (f"{path}, line {i}" for i, _ in enumerate(labels, 1)))
             return labels
         way = self.settings["labels"]
-        return read_pairs(path, way["id_column"], way["label_column"])
+        return read_pairs(path, way["id_column"], way["label_column"], separator=self.separator)
 
     def _labels(
         self, given: list[str] | dict[str, str], ids: tuple[str, ...] | None, n: int

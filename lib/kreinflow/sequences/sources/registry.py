@@ -26,6 +26,8 @@ SOURCES: dict[str, type[Source]] = {
 """By the type in the config."""
 
 
-def make_source(settings: Mapping[str, Any], data_folder: Path = Path()) -> Source:
-    """Return the source of a data set's ``source``; relative paths start at the data folder."""
-    return SOURCES[settings["type"]](settings, data_folder)
+def make_source(
+    settings: Mapping[str, Any], data_folder: Path = Path(), separator: str | None = None
+) -> Source:
+    """Return the source of a data set's ``source``; see :class:`Source`."""
+    return SOURCES[settings["type"]](settings, data_folder, separator)

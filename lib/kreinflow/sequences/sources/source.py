@@ -2,13 +2,16 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar
 
+from kreinflow.errors import InputError, named
+from kreinflow.hierarchy import path_of
 from kreinflow.sequences.collapse import Records, collapse
 from kreinflow.sequences.dataset import Dataset
 from kreinflow.sequences.files import check_file
-from kreinflow.sequences.labels import check_columns
+from kreinflow.sequences.labels import check_columns, listed
 from kreinflow.settings import Configured, SettingsSchema
 
 MIN_CLASS_SIZE: SettingsSchema = {
@@ -21,7 +24,14 @@ MIN_CLASS_SIZE: SettingsSchema = {
 }
 LABEL_COLUMNS: SettingsSchema = {
     "id_column": {"description": "column of the ids", "type": "string", "default": "id"},
-    "label_column": {"description": "column of the labels", "type": "string", "default": "label"},
+    "label_column": {
+        "description": "column of the labels; or a list of columns, one for each level",
+        "type": ["string", "array"],
+        "items": {"type": "string"},
+        "minItems": 1,
+        "uniqueItems": True,
+        "default": "label",
+    },
 }
 """Of a table of labels."""
 
@@ -51,6 +61,8 @@ class Source(Configured, ABC):
         The part ``source`` of a data set's configuration, checked.
     data_folder : Path
         Where relative paths start.
+    separator : str, optional
+        Of the levels of labels that are paths.
 
     Attributes
     ----------
@@ -76,9 +88,12 @@ class Source(Configured, ABC):
     label_ways: ClassVar[tuple[str, ...]] = ()
     memory_per_mb: ClassVar[int] = 40
 
-    def __init__(self, settings: Mapping[str, Any], data_folder: Path) -> None:
+    def __init__(
+        self, settings: Mapping[str, Any], data_folder: Path, separator: str | None = None
+    ) -> None:
         super().__init__(settings)
         self.data_folder = data_folder
+        self.separator = separator
 
     @property
     def kind(self) -> str:
@@ -121,11 +136,17 @@ class Source(Configured, ABC):
         labels = self.settings["labels"]
         if sum(bool(labels.get(way)) for way in self.label_ways) != 1:
             yield "labels", f"give exactly one of {', '.join(self.label_ways)}."
-        elif labels.get("table") and labels["id_column"] == labels["label_column"]:
-            why = (
-                f"{labels['label_column']!r} is the column of the ids. Name the one of the labels."
-            )
-            yield "labels.label_column", why
+        elif labels.get("table"):
+            columns, id_column = labels["label_column"], labels["id_column"]
+            if id_column in listed(columns):
+                why = f"{id_column!r} is the column of the ids. Name the one of the labels."
+                yield "labels.label_column", why
+            elif self.separator is None and not isinstance(columns, str):
+                why = (
+                    "several columns are the levels of labels. Give the data set 'levels' with a "
+                    "separator to stand between them, or name one column."
+                )
+                yield "labels.label_column", why
 
     def check(self) -> None:
         """Check the user's files cheaply, before any job runs.
@@ -142,7 +163,7 @@ class Source(Configured, ABC):
             check_file(labels["lines"])
         if "table" in labels:
             of = self.settings["labels"]
-            check_columns(labels["table"], of["id_column"], of["label_column"])
+            check_columns(labels["table"], of["id_column"], *listed(of["label_column"]))
 
     def alphabet(self, scoring: Mapping[str, Any]) -> str | None:
         """Return the letters that sequences may have, by the settings of their scoring."""
@@ -192,5 +213,28 @@ class Source(Configured, ABC):
         return ""
 
     def _collapse(self, records: Records, unknown: Sequence[str]) -> Dataset:
+        if self.separator is not None:
+            records = replace(records, labels=_paths(records, self.separator))
         conflicting = self.settings.get("conflicting_labels", "drop")
         return collapse(records, conflicting, self.settings["min_class_size"], unknown)
+
+
+def _paths(records: Records, separator: str) -> list[str]:
+    """Return the labels as paths: without white space around their parts, and ``-`` at their ends.
+
+    Raises
+    ------
+    InputError
+        If a label is no path, or all of them have one part alone.
+    """
+    found: dict[str, tuple[str, ...]] = {}
+    for id, label in zip(records.ids, records.labels, strict=True):
+        if label not in found:
+            with named(f"record {id}"):
+                found[label] = tuple(part.strip() for part in path_of(label, separator))
+    if records.labels and all(len(path) == 1 for path in found.values()):
+        raise InputError(
+            f"levels: no label has the separator {separator!r}; the first one is "
+            f"{records.labels[0]!r}. Give the separator of the labels, or leave out levels."
+        )
+    return [separator.join(found[label]) for label in records.labels]

@@ -18,8 +18,10 @@ from kreinflow.settings import SettingsSchema
 class ComparedSource(Source):
     """Objects that a kernel compares: what vectors of a file and generated ones share."""
 
-    def __init__(self, settings: Mapping[str, Any], data_folder: Path) -> None:
-        super().__init__(settings, data_folder)
+    def __init__(
+        self, settings: Mapping[str, Any], data_folder: Path, separator: str | None = None
+    ) -> None:
+        super().__init__(settings, data_folder, separator)
         self.kernel: Kernel = make_kernel(self.settings["kernel"])
 
     @property

@@ -1,0 +1,222 @@
+r"""How good predictions are at each level of classes that are paths.
+
+Each function takes the predictions table of :mod:`kreinflow.evaluation.metrics` with the column
+``node`` of ``kreinflow.models.run.predict_fold``. Folds of a repeat are pooled, repeats are
+averaged. Each table that is returned has the columns of the constant that its function names.
+
+A record counts at the levels that its label has. What is predicted *at* a level is its most likely
+node, whose probability is the sum of its classes. What is *answered* is the node as deep as the
+model is sure (:class:`~kreinflow.models.levels.Levels`); an answer at a deeper node answers the
+levels above it too.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from kreinflow.errors import InputError
+from kreinflow.evaluation.metrics import PROBABILITY_PREFIX, class_names
+from kreinflow.models.levels import Levels, lineages
+from kreinflow.numerics import FloatArray, IntArray
+
+LEVELS_COLUMNS = (
+    *("recipe", "level", "nodes", "records", "accuracy", "answered", "answered_accuracy"),
+)
+"""Of the ``records`` whose labels have the level the shares that are predicted right there
+(``accuracy``) and answered there or below; and how many of the answers are right there."""
+
+HIERARCHY_COLUMNS = ("recipe", "given", "precision", "recall", "f1")
+"""Hierarchical measures of what is ``given``: the ``label``, or the ``node`` that is answered."""
+
+NODES_COLUMNS = (
+    *("recipe", "node", "level", "records", "precision", "recall", "answered"),
+    "answered_accuracy",
+)
+"""``records`` have the node in their labels. ``precision`` and ``recall`` are of what is predicted
+at its level; the last two are those of :data:`LEVELS_COLUMNS`, of the records of the node."""
+
+TABLE_COLUMNS = {
+    "levels": LEVELS_COLUMNS,
+    "hierarchy": HIERARCHY_COLUMNS,
+    "nodes": NODES_COLUMNS,
+}
+"""Of each table, by the name of its file."""
+
+
+@dataclass(frozen=True, eq=False)
+class _Part:
+    """A repeat of a recipe: nodes by level, of shape (n, n_levels + 1), -1 where there is none."""
+
+    true: IntArray
+    likeliest: IntArray
+    answered: IntArray
+    predicted: IntArray
+    """Those of the label that is predicted."""
+
+    @property
+    def has(self) -> NDArray[np.bool_]:
+        return self.true >= 0
+
+
+def level_tables(predictions: pd.DataFrame, settings: Mapping[str, Any]) -> dict[str, pd.DataFrame]:
+    """Return all tables of this module, by the names of their files.
+
+    Without predictions they have no rows.
+
+    Parameters
+    ----------
+    predictions : DataFrame
+    settings : mapping
+        The part ``levels`` of the data set.
+
+    Raises
+    ------
+    InputError
+        If the table is no predictions table, or its nodes are not those of its classes.
+    """
+    if predictions.empty:
+        return {
+            name: pd.DataFrame(columns=list(columns)) for name, columns in TABLE_COLUMNS.items()
+        }
+    classes = class_names(predictions)
+    levels = Levels.of(classes, settings["separator"], settings["back_off"])
+    found: dict[str, list[dict[str, pd.DataFrame]]] = {}
+    for recipe, part in _parts(predictions, classes, levels):
+        tables = {
+            "levels": _by_level(part, levels),
+            "hierarchy": _hierarchical(part),
+            "nodes": _by_node(part, levels),
+        }
+        found.setdefault(recipe, []).append(tables)
+    return {
+        name: pd.concat(
+            [
+                _mean([tables[name] for tables in repeats], recipe, columns)
+                for recipe, repeats in found.items()
+            ],
+            ignore_index=True,
+        )
+        for name, columns in TABLE_COLUMNS.items()
+    }
+
+
+def _mean(tables: list[pd.DataFrame], recipe: str, columns: tuple[str, ...]) -> pd.DataFrame:
+    """Return the mean of the tables of repeats, without the cells that are empty."""
+    keys = [name for name in ("node", "level", "given") if name in columns]
+    pooled = pd.concat(tables).groupby(keys, sort=False).mean().reset_index()
+    return pooled.assign(recipe=recipe)[list(columns)]
+
+
+def _parts(
+    predictions: pd.DataFrame, classes: tuple[str, ...], levels: Levels
+) -> Iterator[tuple[str, _Part]]:
+    if "node" not in predictions:
+        raise InputError(
+            "predictions: column 'node' is missing. Delete the folders predictions and "
+            "evaluation of the data set's results and run again."
+        )
+    tree, paths = levels.tree, lineages(levels.tree)
+    of_class, of_node = pd.Index(classes), pd.Index(tree.nodes)
+    columns = [PROBABILITY_PREFIX + name for name in classes]
+    for (recipe, _), rows in predictions.groupby(["recipe", "repeat"], sort=False):
+        true, predicted = (
+            of_class.get_indexer(pd.Index(rows[name].astype(str))) for name in ("true", "predicted")
+        )
+        answered = of_node.get_indexer(pd.Index(rows["node"].fillna("").astype(str)))
+        if (answered < 0).any():
+            strange = rows["node"].to_numpy()[answered < 0][0]
+            raise InputError(
+                f"predictions: no node of the classes is called {strange!r}. Delete the folders "
+                "predictions and evaluation of the data set's results and run again."
+            )
+        likeliest, _ = levels.likeliest(rows[columns].to_numpy(np.float64))
+        leaf = tree.leaf
+        part = _Part(paths[leaf[true]], likeliest, paths[answered], paths[leaf[predicted]])
+        yield str(recipe), part
+
+
+def _shares(right: NDArray[np.bool_], of: NDArray[np.bool_]) -> FloatArray:
+    """Return the share of each column's marked rows that are right; NaN without any."""
+    n = of.sum(axis=0).astype(np.float64)
+    share: FloatArray = np.divide(
+        (right & of).sum(axis=0), n, out=np.full(len(n), np.nan), where=n > 0
+    )
+    return share
+
+
+def _by_level(part: _Part, levels: Levels) -> pd.DataFrame:
+    has, told = part.has, part.has & (part.answered >= 0)
+    table = pd.DataFrame(
+        {
+            "level": np.arange(has.shape[1]),
+            "nodes": np.bincount(levels.tree.depth),
+            "records": has.sum(axis=0),
+            "accuracy": _shares(part.likeliest == part.true, has),
+            "answered": _shares(told, has),
+            "answered_accuracy": _shares(part.answered == part.true, told),
+        }
+    )
+    return table[table["level"] > 0]
+
+
+def _hierarchical(part: _Part) -> pd.DataFrame:
+    r"""Return hierarchical precision, recall and F1.
+
+    With :math:`T_i` the nodes on the path of a record's label, the root left out, and
+    :math:`\hat P_i` those on the path of what is predicted, [1]_ has
+
+    .. math:: hP = \frac{\sum_i |T_i \cap \hat P_i|}{\sum_i |\hat P_i|}, \qquad
+              hR = \frac{\sum_i |T_i \cap \hat P_i|}{\sum_i |T_i|}, \qquad
+              hF_1 = \frac{2\, hP\, hR}{hP + hR}
+
+    References
+    ----------
+    .. [1] Kiritchenko, S., Matwin, S., Nock, R., Famili, A. F.: Learning and evaluation in the
+       presence of class hierarchies: application to text categorization. Canadian AI, LNCS 4013,
+       395-406 (2006).
+    """
+    rows = []
+    true = part.true[:, 1:]
+    for given, paths in (("label", part.predicted[:, 1:]), ("node", part.answered[:, 1:])):
+        shared = int(((paths == true) & (true >= 0)).sum())
+        said, there = int((paths >= 0).sum()), int((true >= 0).sum())
+        precision = shared / said if said else np.nan
+        # 2 hP hR / (hP + hR), also where nothing is said
+        rows.append((given, precision, shared / there, 2 * shared / (said + there)))
+    return pd.DataFrame(rows, columns=list(HIERARCHY_COLUMNS[1:]))
+
+
+def _by_node(part: _Part, levels: Levels) -> pd.DataFrame:
+    """Return the figures of each node but the root."""
+    n = len(levels.tree.nodes)
+    has, told = part.has, part.has & (part.answered >= 0)
+
+    def count(paths: IntArray, where: NDArray[np.bool_]) -> FloatArray:
+        return np.bincount(paths[where], minlength=n).astype(np.float64)
+
+    def ratio(a: FloatArray, b: FloatArray) -> FloatArray:
+        out: FloatArray = np.divide(a, b, out=np.full(n, np.nan), where=b > 0)
+        return out
+
+    records = count(part.true, has)
+    found = count(part.true, has & (part.likeliest == part.true))
+    answers = count(part.true, told)
+    # Among the records that have the level: below the ends of labels nobody knows.
+    table = pd.DataFrame(
+        {
+            "node": levels.tree.nodes,
+            "level": levels.tree.depth,
+            "records": records,
+            "precision": ratio(found, count(part.likeliest, has)),
+            "recall": ratio(found, records),
+            "answered": ratio(answers, records),
+            "answered_accuracy": ratio(
+                count(part.true, told & (part.answered == part.true)), answers
+            ),
+        }
+    )
+    return table.iloc[1:]

@@ -1,0 +1,36 @@
+# Measures the predictions of the outer folds at each level of classes that are paths.
+# needs: evaluation
+# makes: evaluation/levels.tsv, hierarchy.tsv, nodes.tsv; figures/levels.svg
+
+WITH_LEVELS = [dataset for dataset in DATASETS if PLANS[dataset].settings["levels"]]
+
+
+rule measure_levels:
+    input:
+        predictions=f"{HERE}/evaluation/predictions.tsv.gz",
+        comparison=f"{HERE}/evaluation/comparison.tsv",
+    output:
+        levels=f"{HERE}/evaluation/levels.tsv",
+        hierarchy=f"{HERE}/evaluation/hierarchy.tsv",
+        nodes=f"{HERE}/evaluation/nodes.tsv",
+        figure=report(
+            f"{HERE}/figures/levels.svg",
+            caption="../report/levels.rst",
+            category="{dataset}",
+            labels={"figure": "levels"},
+        ),
+    log:
+        f"{HERE}/logs/levels.log",
+    benchmark:
+        f"{HERE}/times/levels.tsv"
+    conda:
+        "../envs/report.yaml"
+    threads: 1
+    resources:
+        mem_mb=scale(BASE_MB, 30),
+        runtime=minutes("measure_levels", seconds_a_mb(costs.EVALUATED_MB)),
+    params:
+        levels=setting("levels"),
+        code=code("levels.py"),
+    script:
+        "../scripts/levels.py"

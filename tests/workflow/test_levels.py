@@ -1,0 +1,105 @@
+"""Labels that are paths, from a column for each level to the report and the table of new ones."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from kreinflow.cli import main
+from kreinflow.evaluation.metrics import INNER_CHOICE
+from kreinflow.models.fold_models import load_fold_model
+from small_inputs import PROTEIN, configuration, write_fasta
+
+LEVELS = {"separator": "/", "back_off": 0.8}
+
+
+def clans(seed, each=16, length=60):
+    """Records (id, clan, family, residues): families of a clan come from one ancestor.
+
+    Some of each clan have no family.
+    """
+    rng = np.random.default_rng(seed)
+
+    def changed(sequence, share):
+        places = rng.random(length) < share
+        return np.where(places, rng.choice(list(PROTEIN), length), sequence)
+
+    records = []
+    for clan in ("A", "B"):
+        ancestor = rng.choice(list(PROTEIN), length)
+        for family in ("1", "2", ""):
+            founder = changed(ancestor, 0.3)
+            records += [
+                (f"{clan}{family}x{i}", clan, family, "".join(changed(founder, 0.4)))
+                for i in range(each if family else 8)
+            ]
+    return records
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("levels")
+    records = clans(3)
+    write_fasta(folder / "x.fasta", [(id, "", residues) for id, *_, residues in records])
+    lines = [f"{id}\t{family}\t{clan}\n" for id, clan, family, _ in records]
+    (folder / "l.tsv").write_text("id\tfamily\tclan\n" + "".join(lines))
+    return folder
+
+
+def test_from_two_columns_to_the_report(workflow, folder, tmp_path):
+    labels = {"table": "l.tsv", "label_column": ["clan", "family"]}
+    source = {"type": "fasta", "fasta": "x.fasta", "labels": labels}
+    config = configuration(source, levels=LEVELS, data=str(folder), reject_error=0.2)
+    asking = {"name": "asks", "selector": "meb", "learner": "nearest"}
+    config["recipes"].append(asking | {"cascade": {"alignments": 60}})
+    config["classify"] = {"again": {"dataset": "mine", "input": "x.fasta"}}
+    run = workflow(config)
+    run.run()
+    results = run.folder / "results" / "mine"
+
+    def read(name):
+        text = ("node", "true", "predicted", "recipe")
+        return pd.read_csv(
+            results / name, sep="\t", dtype=dict.fromkeys(text, str), keep_default_na=False
+        )
+
+    records = read("dataset/records.tsv")
+    assert set(records["label"]) == {"A/1", "A/2", "A", "B/1", "B/2", "B"}
+    predictions = read("evaluation/predictions.tsv.gz")
+    nodes = predictions["node"]
+    assert set(nodes) <= {"", "A", "B", *records["label"]}
+    assert {"A", "A/1"} <= set(nodes)
+    # The probability of a node is the sum of its classes.
+    sums = predictions.filter(like="p_A").sum(axis=1)
+    own = predictions[nodes == "A"]
+    np.testing.assert_allclose(own["node_probability"], sums[nodes == "A"], rtol=1e-12)
+
+    levels = read("evaluation/levels.tsv")
+    assert levels["recipe"].unique().tolist() == ["one", "asks", INNER_CHOICE]
+    for row in levels.itertuples():
+        part = predictions[predictions["recipe"] == row.recipe]
+        true, told = part["true"].str.split("/"), part["node"].str.split("/")
+        has = [len(path) >= row.level for path in true]
+        answered = [len(path) >= row.level and path[0] != "" for path in told[has]]
+        assert row.records == sum(has)
+        assert row.answered == pytest.approx(np.mean(answered))
+    accuracy = levels[levels["recipe"] == "one"]["accuracy"]
+    assert accuracy.is_monotonic_decreasing
+    assert {*read("evaluation/hierarchy.tsv")["given"]} == {"label", "node"}
+    page = (run.folder / "results" / "report.html").read_text()
+    assert 'id="data-1-levels"' in page
+
+    for recipe in ("one", "asks"):
+        own = load_fold_model(results / "models" / "meb" / "all.safetensors", recipe).levels
+        assert (own.thresholds >= 0.8).all()
+    table = read("classified/again.tsv")
+    assert {"node", "level", "node_probability"} <= set(table)
+    np.testing.assert_array_equal(
+        table["level"], [len(node.split("/")) if node else 0 for node in table["node"]]
+    )
+    main(["inspect", str(results / "model.safetensors")])
+
+
+def test_a_run_without_levels_has_no_files_of_them(reference):
+    results = reference.folder / "results" / "small"
+    assert not list(results.rglob("levels*"))
+    assert "node" not in pd.read_csv(results / "evaluation" / "predictions.tsv.gz", sep="\t")
