@@ -15,6 +15,7 @@ from kreinflow.krein.double_centring import LandmarkCentring
 from kreinflow.learners.decisions import KINDS, Decision
 from kreinflow.models.asked import Ask
 from kreinflow.models.cascade import Answers, Cascade, starting_with
+from kreinflow.models.conformal import Calibration
 from kreinflow.models.facing import Seen
 from kreinflow.numerics import TILE, FloatArray, IntArray
 from kreinflow.views.lift import SCORES, Lift
@@ -58,6 +59,8 @@ class LandmarkClassifier:
         their classes.
     cascade : Cascade or None
         What asks training records where this first stage is unsure; see :meth:`answer`.
+    calibration : Calibration or None
+        Of the answers for records that were held out: what sets and the control of errors look at.
     """
 
     classes: tuple[str, ...]
@@ -74,6 +77,7 @@ class LandmarkClassifier:
     inducing_rows: IntArray | None = None
     inducing_classes: IntArray | None = None
     cascade: Cascade | None = None
+    calibration: Calibration | None = None
 
     @property
     def n_landmarks(self) -> int:
@@ -234,6 +238,10 @@ class LandmarkClassifier:
             cascade_header, cascade_arrays = self.cascade.to_parts()
             header["cascade"] = cascade_header
             arrays |= {f"cascade_{name}": array for name, array in cascade_arrays.items()}
+        if self.calibration is not None:
+            header["calibration"] = self.calibration.header
+            own = self.calibration.to_arrays()
+            arrays |= {f"calibration_{name}": array for name, array in own.items()}
         if self.centring is not None:
             arrays["centring_means"] = self.centring.landmark_means
             arrays["centring_grand_mean"] = np.array([self.centring.grand_mean])
@@ -265,6 +273,9 @@ class LandmarkClassifier:
         if (cascade := header.get("cascade")) is not None:
             own = Cascade.sizes(cascade, m)
             shapes |= {f"cascade_{name}": size for name, size in own.items()}
+        if (calibration := header.get("calibration")) is not None:
+            own = Calibration.sizes(calibration, len(header["classes"]))
+            shapes |= {f"calibration_{name}": size for name, size in own.items()}
         most = {"m": p, "c": len(header["classes"]), "r": p, "s": n_records}
         for name, letters in KINDS[header["kind"]].shapes.items():
             shapes[name] = ("f", tuple(most[letter] for letter in letters))
@@ -317,6 +328,10 @@ class LandmarkClassifier:
             if header.get("cascade") is not None:
                 parts = starting_with("cascade_", arrays)
                 cascade = Cascade.from_parts(header["cascade"], parts, k, m)
+            calibration = None
+            if header.get("calibration") is not None:
+                parts = starting_with("calibration_", arrays)
+                calibration = Calibration.from_parts(header["calibration"], parts, k)
             decision = KINDS[header["kind"]].from_arrays(arrays, len(lift) if lift else m, k)
             temperature, threshold = float(header["temperature"]), float(header["reject_threshold"])
             if not (0 < temperature < np.inf and 0 <= threshold < 2):
@@ -338,6 +353,7 @@ class LandmarkClassifier:
                 about=dict(header["about"]),
                 lift=lift,
                 cascade=cascade,
+                calibration=calibration,
                 **inducing,
             )
         except (KeyError, IndexError, TypeError, ValueError, AttributeError) as error:

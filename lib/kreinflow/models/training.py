@@ -25,6 +25,7 @@ from kreinflow.models.cascade_choice import Wanted, described
 from kreinflow.models.cascading import CascadeFit, FittedCascade
 from kreinflow.models.choice import packed
 from kreinflow.models.classifier import LandmarkClassifier
+from kreinflow.models.conformal import Calibration
 from kreinflow.models.inner_folds import InnerFits, LiftedFits, choose, whole_groups
 from kreinflow.models.lifting import Lifting, TriedWidths, positive_factor
 from kreinflow.models.reject_threshold import RejectRule
@@ -153,6 +154,7 @@ class Training:
             alignments += fitted_cascade.alignments
             inside = np.isin(self.fits.measured, fitted_cascade.places)
             known, truth = "" if inside.all() else packed(inside), truth[inside]
+        classifier = replace(classifier, calibration=Calibration.of(probabilities, truth))
         right = probabilities.argmax(axis=1) == truth
         likely = np.clip(probabilities[np.arange(len(truth)), truth], 1e-15, 1.0)
         figures = {
