@@ -9,11 +9,21 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from kreinflow.artifacts import Sizes
 from kreinflow.errors import InputError
 from kreinflow.numerics import FloatArray, IntArray, tile_map
+
+CONFIDENCES = (0.9, 0.95, 0.99)
+"""Of the sets that are made for the records of outer folds."""
+
+SET_COLUMNS = (
+    *(f"{what}_{100 * confidence:g}" for confidence in CONFIDENCES for what in ("size", "held")),
+    "error_p",
+)
+"""Of predictions whose truth is known: see :func:`outcomes`."""
 
 _ROUNDING = 1e-9  # 0.95 times 20 is a little less than 19
 
@@ -273,6 +283,34 @@ class Calibration:
         if unsorted or not all(((part >= 0) & (part <= 1)).all() for part in (scores, wrong)):
             raise ValueError("its calibrating records are out of order or range")
         return cls(counts, scores, wrong)
+
+
+def outcomes(calibration: Calibration, probabilities: FloatArray, y: IntArray) -> pd.DataFrame:
+    """Return what the sets and the p-values of objects came to.
+
+    Parameters
+    ----------
+    calibration : Calibration
+    probabilities : ndarray of shape (n, n_classes)
+    y : ndarray of shape (n,)
+        True class codes.
+
+    Returns
+    -------
+    DataFrame
+        Columns :data:`SET_COLUMNS`: the classes in the set of each of the :data:`CONFIDENCES`, and
+        1 if the true one is among them, else 0; empty where the records are too few. Then the
+        p-value.
+    """
+    found: dict[str, Any] = {}
+    for confidence in CONFIDENCES:
+        size = held = np.full(len(y), np.nan)
+        if records_needed(confidence) <= len(calibration.conformity):
+            sets = calibration.sets(probabilities, confidence)
+            size, held = sets.sum(axis=1), sets[np.arange(len(y)), y]
+        for name, values in (("size", size), ("held", held)):
+            found[f"{name}_{100 * confidence:g}"] = pd.array(values.astype(float), dtype="Int64")
+    return pd.DataFrame({**found, "error_p": calibration.p_values(probabilities.max(axis=1))})
 
 
 def records_needed(confidence: float) -> int:

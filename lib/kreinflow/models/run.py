@@ -24,6 +24,7 @@ from kreinflow.models.asked import NOBODY, Ask, AskedScores
 from kreinflow.models.cascade import Answers, Said
 from kreinflow.models.classifier import LandmarkClassifier
 from kreinflow.models.climbed import Climbed
+from kreinflow.models.conformal import outcomes
 from kreinflow.models.facing import Facing
 from kreinflow.models.inner_folds import ChooseAgain
 from kreinflow.models.lifting import Lifting
@@ -365,7 +366,11 @@ def predict_fold(
         }
     )
     columns = pd.DataFrame(probabilities, columns=[f"p_{label}" for label in classes])
-    return pd.concat([table, columns], axis=1)
+    parts = [table, columns]
+    if classifier.calibration is not None:
+        truth = run.dataset.labels[tested]
+        parts.append(outcomes(classifier.calibration, probabilities, truth))
+    return pd.concat(parts, axis=1)
 
 
 def predict_unknown(
