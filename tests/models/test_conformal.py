@@ -52,12 +52,16 @@ def naive_sets(p, y, new, confidence):
     counts = [int((y == c).sum()) for c in range(p.shape[1])]
     small = [c for c, count in enumerate(counts) if count / (count + 1) < confidence]
     rest = sorted(set(range(len(counts))) - {*small}, key=lambda c: counts[c])
-    while small and sum(counts[c] for c in small) / (sum(counts[c] for c in small) + 1) < confidence:
+    while (
+        small and sum(counts[c] for c in small) / (sum(counts[c] for c in small) + 1) < confidence
+    ):
         small.append(rest.pop(0))
     sets = np.zeros(new.shape, dtype=bool)
     for c in range(p.shape[1]):
         group = small if c in small else [c]
-        scores = [naive_score(row, label) for row, label in zip(p, y, strict=True) if label in group]
+        scores = [
+            naive_score(row, label) for row, label in zip(p, y, strict=True) if label in group
+        ]
         for i, row in enumerate(new):
             # The share of records, the object among them, that fit at most as well.
             fit_worse = sum(score >= naive_score(row, c) - 1e-12 for score in scores)

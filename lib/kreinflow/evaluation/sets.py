@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 
 from kreinflow.models.conformal import CONFIDENCES, SET_COLUMNS, accepted
+from kreinflow.numerics import FloatArray
 
 ERRORS = (0.01, 0.05, 0.1)
 """Shares of wrong predictions among the accepted that are asked for."""
@@ -44,7 +45,7 @@ def coverage(predictions: pd.DataFrame) -> pd.DataFrame:
         for confidence in CONFIDENCES:
             own = pd.DataFrame(
                 {
-                    "class": part["true"].astype(str),
+                    "class": part["true"].astype(str).to_numpy(),
                     "size": _numbers(part, f"size_{100 * confidence:g}"),
                     "held": _numbers(part, f"held_{100 * confidence:g}"),
                 }
@@ -80,7 +81,7 @@ def errors(predictions: pd.DataFrame) -> pd.DataFrame:
 
 def _accepted(fold: pd.DataFrame, asked: float) -> tuple[float, float]:
     """Return the share of a fold that is accepted, and that of the wrong among it."""
-    kept = accepted(_numbers(fold, "error_p").to_numpy(np.float64), asked)
+    kept = accepted(_numbers(fold, "error_p"), asked)
     wrong = (fold["true"].astype(str) != fold["predicted"].astype(str)).to_numpy()[kept]
     return float(kept.mean()), float(wrong.mean()) if kept.any() else 0.0
 
@@ -91,5 +92,5 @@ def _recipes(predictions: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
             yield str(recipe), part
 
 
-def _numbers(table: pd.DataFrame, name: str) -> "pd.Series[float]":
-    return pd.to_numeric(table[name], errors="coerce").astype("float64")
+def _numbers(table: pd.DataFrame, name: str) -> FloatArray:
+    return pd.to_numeric(table[name], errors="coerce").to_numpy(np.float64, na_value=np.nan)

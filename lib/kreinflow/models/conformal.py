@@ -132,9 +132,7 @@ class Calibration:
         """
 
         def own(rows: slice) -> FloatArray:
-            found: FloatArray = nonconformity(probabilities[rows])[
-                np.arange(len(y[rows])), y[rows]
-            ]
+            found: FloatArray = nonconformity(probabilities[rows])[np.arange(len(y[rows])), y[rows]]
             return found
 
         scores = np.concatenate([np.empty(0), *tile_map(own, len(y))])

@@ -366,11 +366,11 @@ def predict_fold(
         }
     )
     columns = pd.DataFrame(probabilities, columns=[f"p_{label}" for label in classes])
-    parts = [table, columns]
-    if classifier.calibration is not None:
-        truth = run.dataset.labels[tested]
-        parts.append(outcomes(classifier.calibration, probabilities, truth))
-    return pd.concat(parts, axis=1)
+    predictions = pd.concat([table, columns], axis=1)
+    if classifier.calibration is None:
+        return predictions
+    sets = outcomes(classifier.calibration, probabilities, run.dataset.labels[tested])
+    return pd.concat([predictions, sets], axis=1)
 
 
 def predict_unknown(
