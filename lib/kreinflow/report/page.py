@@ -15,6 +15,7 @@ from kreinflow.report.cascades import asks, broken_losses, cascades, costs_of
 from kreinflow.report.html import drawing, image, page_environment
 from kreinflow.report.methods import chosen_by, methods_text, threshold_text
 from kreinflow.report.reading import CAPTIONS, DatasetReport
+from kreinflow.report.sets import sets
 from kreinflow.report.tables import (
     Table,
     best_recipe,
@@ -102,6 +103,7 @@ def _view(number: int, data: DatasetReport, config: Mapping[str, Any]) -> dict[s
         "per_class": sections.per_class(data.per_class, best),
         "unknown": data.unknown
         and sections.unknown(data.unknown, data.statistics["unknown"], best),
+        "sets": sets(data.coverage, data.errors, best),
         "unlabelled": None if data.unlabelled is None else sections.unlabelled(data.unlabelled),
         "times": sections.stages(data.times),
         "machines": sections.machines(data.times),
