@@ -2,7 +2,7 @@
 
 import pytest
 
-from kreinflow.report.sets import sets
+from kreinflow.report.sets import broken, sets
 from kreinflow.report.tables import best_recipe
 from report.made_up import dataset_report, report_page, run_tables
 
@@ -38,6 +38,31 @@ def test_the_tables_have_what_was_measured(tables, found):
     errors = tables["errors"]
     assert len(found["errors"].rows) == len(errors)
     assert found["errors"].rows[0][:2] == (errors["recipe"].iloc[0], "1 %")
+
+
+def test_promises_that_are_broken_are_told(tables):
+    """By more than chance: a point below what was asked for is not enough."""
+    best, changed = best_recipe(tables["comparison"]), dict(tables)
+    coverage, errors = tables["coverage"].copy(), tables["errors"].copy()
+    of_best = (coverage["recipe"] == best) & (coverage["class"] == "")
+    assert broken(coverage, errors.assign(wrong_mean=0.0), best) == []
+    coverage.loc[of_best, ["coverage", "records"]] = [0.889, 1000]
+    errors["wrong_mean"], errors["wrong_sd"] = 0.0, ""
+    assert [text[:15] for text in broken(coverage, errors, best)] == [
+        "sets of 95 % ho",
+        "sets of 99 % ho",
+    ]
+    coverage.loc[of_best, "coverage"] = 0.84
+    mine = errors["recipe"] == best
+    errors.loc[mine, "wrong_mean"], errors["wrong_sd"] = 0.08, 0.002
+    changed |= {"coverage": coverage, "errors": errors}
+    page = report_page(changed)[1].all_text
+    assert (
+        f"Not kept by {best}, by more than chance: sets of 90 % hold the true label in 84.00 %;"
+        in page
+    )
+    assert "; where 5 % errors were asked for, 8.00 % are wrong." in page
+    assert "where 10 % errors" not in page
 
 
 def test_few_records_have_no_sets_and_old_runs_no_section():

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from kreinflow.report.tables import Table, cells, numbers, pairs, table_of
+from kreinflow.report.tables import Table, cells, numbers, pairs, percent, table_of
 
 
 def sets(coverage: pd.DataFrame, errors: pd.DataFrame, best: str) -> dict[str, Any] | None:
@@ -22,10 +22,33 @@ def sets(coverage: pd.DataFrame, errors: pd.DataFrame, best: str) -> dict[str, A
         return None
     own = coverage[coverage["recipe"].astype(str) == best]
     return {
+        "broken": broken(coverage, errors, best),
         "coverage": _recipes(coverage[coverage["class"].astype(str) == ""], best),
         "classes": _classes(own[own["class"].astype(str) != ""]),
         "errors": _errors(errors, best),
     }
+
+
+def broken(coverage: pd.DataFrame, errors: pd.DataFrame, recipe: str) -> list[str]:
+    """Return what the outer folds say against the promises of a recipe, by more than chance.
+
+    A promise is broken if it is missed by a point and three standard errors more. Of a coverage
+    these are binomial, of as many calibrating records as are tested; of errors those over folds.
+    """
+    found = []
+    whole = coverage[coverage["class"].astype(str) == ""]
+    for row in whole[whole["recipe"].astype(str) == recipe].to_dict("records"):
+        asked, held, n = (float(row[name]) for name in ("confidence", "coverage", "records"))
+        if held < asked - 0.01 - 3 * np.sqrt(2 * asked * (1 - asked) / n):
+            found.append(f"sets of {_percent(asked)} hold the true label in {percent(held)}")
+    for row in errors[errors["recipe"].astype(str) == recipe].to_dict("records"):
+        asked, wrong = float(row["errors"]), float(row["wrong_mean"])
+        spread = float(pd.to_numeric(row["wrong_sd"], errors="coerce"))
+        if wrong > asked + 0.01 + 3 * spread / np.sqrt(float(row["folds"])):
+            found.append(
+                f"where {_percent(asked)} errors were asked for, {percent(wrong)} are wrong"
+            )
+    return found
 
 
 def _percent(share: float) -> str:
