@@ -18,6 +18,8 @@ rule evaluate:
         confusion=f"{HERE}/evaluation/confusion.tsv",
         reject_curve=f"{HERE}/evaluation/reject_curve.tsv",
         calibration=f"{HERE}/evaluation/calibration.tsv",
+        coverage=f"{HERE}/evaluation/coverage.tsv",
+        errors=f"{HERE}/evaluation/errors.tsv",
     log:
         f"{HERE}/logs/evaluation.log",
     benchmark:

@@ -12,6 +12,7 @@ FIGURES = [
     "alignments",
     "reject",
     "calibration",
+    "sets",
     "times",
 ]
 
@@ -73,7 +74,10 @@ rule draw_figures:
         curves=lambda wildcards: plan(wildcards).of_folds("cascade", "tsv"),
         evaluation=expand(
             f"{RESULTS}/{{{{dataset}}}}/evaluation/{{table}}.tsv",
-            table=["models", "summary", "comparison", "confusion", "reject_curve", "calibration"],
+            table=[
+                *("models", "summary", "comparison", "confusion", "reject_curve"),
+                *("calibration", "coverage"),
+            ],
         ),
         points=f"{HERE}/map.tsv",
         map=f"{HERE}/map.json",

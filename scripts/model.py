@@ -12,6 +12,7 @@ from kreinflow.landmarks.registry import make_selector
 from kreinflow.landmarks.stage import LandmarkStage
 from kreinflow.models.choice import FIGURES_COLUMNS
 from kreinflow.models.climbed import CURVE_COLUMNS
+from kreinflow.models.conformal import SET_COLUMNS
 from kreinflow.models.factor_file import load_embedding
 from kreinflow.models.fold_models import save_fold_models
 from kreinflow.models.inner_folds import InnerFits, inner_partition
@@ -74,7 +75,7 @@ with logged(snakemake.log[0]) as console, limited(snakemake.threads, memory_mb):
     repeat, number = fold_numbers(fold)
     classifiers, figures = {}, []
     probabilities = (f"{PROBABILITY_PREFIX}{label}" for label in run.dataset.classes)
-    nothing = pd.DataFrame(columns=[*PREDICTION_COLUMNS, *probabilities])
+    nothing = pd.DataFrame(columns=[*PREDICTION_COLUMNS, *probabilities, *SET_COLUMNS])
     predictions, curves = [], [pd.DataFrame(columns=list(CURVE_COLUMNS))]
     truth = run.testing_part(fold).labels
     for recipe, trained in recipes:

@@ -92,6 +92,15 @@ _TEXTS = {
     "predictive algorithms to achieve risk control. arXiv (2021). doi:10.48550/arXiv.2110.01052",
     "angelopoulos2024": "Angelopoulos, Bates, Fisch, Lei, Schuster. Conformal risk control. ICLR "
     "2024.",
+    "vovk2012": "Vovk. Conditional validity of inductive conformal predictors. ACML 2012, "
+    "Proceedings of Machine Learning Research 25, 475-490.",
+    "romano2020": "Romano, Sesia, Candès. Classification with valid and adaptive coverage. NeurIPS "
+    "2020, Advances in Neural Information Processing Systems 33, 3581-3591.",
+    "jin2023": "Jin, Candès. Selection by prediction with conformal p-values. Journal of Machine "
+    "Learning Research 24 (244), 1-41 (2023).",
+    "benjamini1995": "Benjamini, Hochberg. Controlling the false discovery rate: a practical and "
+    "powerful approach to multiple testing. Journal of the Royal Statistical Society B 57, 289-300 "
+    "(1995). doi:10.1111/j.2517-6161.1995.tb02031.x",
     "nadeau2003": "Nadeau, Bengio. Inference for the generalization error. Machine Learning 52, "
     "239-281 (2003). doi:10.1023/A:1024068626366",
     "kiritchenko2006": "Kiritchenko, Matwin, Nock, Famili. Learning and evaluation in the presence "

@@ -59,6 +59,9 @@ def test_the_same_model_is_the_same_bytes_and_read_back_as_it_was(
         model.classifier.predict_proba(scores, own, lengths),
     )
     np.testing.assert_array_equal(again.landmarks, model.landmarks)
+    calibration = model.classifier.calibration.to_arrays()
+    for name, array in again.classifier.calibration.to_arrays().items():
+        np.testing.assert_array_equal(array, calibration[name])
 
 
 @pytest.fixture(scope="module")
@@ -347,6 +350,15 @@ TAMPERED = {
         _array("landmark_ends", lambda e: e * 10**9),
         _array("landmark_residues", lambda r: r * 0 + ord("1")),
         _array("landmark_residues", lambda r: r.astype(np.float64)),
+        *(_set("header", "classifier", "calibration", to=to) for to in ([], {}, None)),
+        _set("header", "classifier", "calibration", "records", to=29),
+        _set("header", "classifier", "calibration", "wrong", to=10**12),
+        _array("calibration_counts", lambda c: c[:-1]),
+        _array("calibration_counts", lambda c: c + 1),
+        _array("calibration_conformity", lambda s: s[::-1]),
+        _array("calibration_conformity", lambda s: s * np.nan),
+        _array("calibration_wrong", lambda w: np.append(w, 2.0)),
+        _without("calibration_conformity"),
     ],
     "vectors": [
         _set("header", "kernel", to={"name": "magic"}),

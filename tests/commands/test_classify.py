@@ -1,19 +1,26 @@
 """``kreinflow classify``: the table, the records at fault, and what is read."""
 
+import errno
+import gzip
 import io
 from dataclasses import replace
+from types import SimpleNamespace
 
+import numpy as np
 import pandas as pd
 import pytest
 
 from kreinflow.alignment import backends
-from kreinflow.classify.classification import COLUMNS, classify_file
+from kreinflow.classify.classification import COLUMNS, PROMISES, accepting, classify_file
+from kreinflow.classify.new_objects import score_new
 from kreinflow.commands.classify import BACKENDS
+from kreinflow.errors import KreinflowError
 from kreinflow.models.classifier import LandmarkClassifier
+from kreinflow.models.conformal import accepted
 from kreinflow.numerics import current_limits
 from kreinflow.schema import schema
 from models.cascades import cascade_model
-from small_inputs import families, write_fasta
+from small_inputs import families, model_of, write_fasta
 
 
 def test_the_table_is_that_of_the_library(classified, trained, tmp_path):
@@ -119,6 +126,123 @@ def test_what_classify_needs(refused, trained):
         ("--strand", "both", "the model is not one of nucleotides"),
     ):
         assert message in refused("classify", trained.path, trained.fasta, option, value)
+
+
+def table_of(text):
+    return pd.read_csv(io.StringIO(text), sep="\t", keep_default_na=False, dtype=str)
+
+
+@pytest.fixture(scope="module")
+def unsure(tmp_path_factory):
+    """A model that takes some of its held-out records for others."""
+    folder = tmp_path_factory.mktemp("unsure")
+    model, *_ = model_of(folder, seed=7, changed=0.75)
+    model.save(folder / "model.safetensors")
+    assert len(model.classifier.calibration.wrong) > 3
+    return SimpleNamespace(path=folder / "model.safetensors", model=model)
+
+
+@pytest.fixture
+def doubtful(tmp_path):
+    """New sequences, one of which cannot be classified."""
+    records = families(7, each=12, changed=0.75)
+    return write_fasta(tmp_path / "new.fasta", [*records[:20], ("bad", "a", "1"), *records[20:]])
+
+
+def test_promises_are_those_of_the_calibration(classified, unsure, doubtful):
+    plain = table_of(classified(unsure.path, doubtful))
+    asked = ("--confidence", "0.8", "--errors", "0.2")
+    table = table_of(classified(unsure.path, doubtful, *asked))
+    assert list(table.columns) == [*COLUMNS[:-1], *PROMISES, "problem"]
+    pd.testing.assert_frame_equal(table[list(COLUMNS)], plain)
+    assert (table.loc[20, [*PROMISES]] == "").all()
+    table = table.drop(index=20)
+    (batch,) = score_new(unsure.model, doubtful)
+    classifier = unsure.model.classifier
+    p = classifier.predict_proba(batch.scores, batch.self_scores, batch.lengths)
+    sets = classifier.calibration.sets(p, 0.8)
+    for text, size, row, inside in zip(table["set"], table["set_size"], p, sets, strict=True):
+        labels = text.split(";") if text else []
+        assert len(labels) == int(size) == inside.sum()
+        codes = [classifier.classes.index(label) for label in labels]
+        assert inside[codes].all()
+        assert (np.diff(row[codes]) <= 0).all()
+    assert table["set_size"].nunique() > 2
+    expected = classifier.calibration.p_values(p.max(axis=1))
+    np.testing.assert_array_equal(table["error_p"].astype(float), expected)
+    yes = (table["accepted"] == "yes").to_numpy()
+    np.testing.assert_array_equal(yes, accepted(expected, 0.2))
+    assert 0 < yes.sum() < len(yes)
+
+
+def test_promises_wherever_the_table_goes(run, classified, unsure, doubtful, tmp_path):
+    """In pieces, packed, from a stream; sets do not depend on other records, accepted do."""
+    asked = ("--confidence", "0.8", "--errors", "0.2")
+    code, whole, err = run("classify", unsure.path, doubtful, *asked)
+    assert code == 0
+    yes = (table_of(whole)["accepted"] == "yes").sum()
+    assert f" flagged, {yes} accepted; 1 not classified" in err
+    classified(unsure.path, doubtful, *asked, "-o", tmp_path / "out.tsv.gz")
+    assert gzip.decompress((tmp_path / "out.tsv.gz").read_bytes()).decode() == whole
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["new.fasta", "out.tsv.gz"]
+    alone = write_fasta(tmp_path / "alone.fasta", [families(7, each=12, changed=0.75)[0]])
+    row = table_of(classified(unsure.path, alone, *asked))
+    columns = [name for name in row.columns if name != "accepted"]
+    assert row[columns].loc[0].tolist() == table_of(whole)[columns].loc[0].tolist()
+
+
+def test_pieces_wait_until_all_are_read():
+    p = np.array([0.01, 0.5, np.nan, 0.02, 0.04])
+    tables = [pd.DataFrame({"error_p": part, "problem": ""}) for part in (p[:2], p[2:2], p[2:])]
+    done = []
+    pieces = list(accepting(iter(tables), 0.05, done.append))
+    assert [len(piece) for piece in pieces] == [2, 0, 3]
+    assert done == [2, 2, 5]
+    whole = pd.concat(pieces)
+    assert whole["accepted"].tolist() == ["yes", "no", "", "yes", "no"]
+    assert list(whole.columns) == ["error_p", "accepted", "problem"]
+    assert list(accepting([], 0.05)) == []
+
+
+def test_a_full_disk_says_where_rows_waited(monkeypatch):
+    def full(table, file):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr("kreinflow.classify.classification.pickle.dump", full)
+    with pytest.raises(KreinflowError, match=r"could not be written \(No space left on device\)"):
+        next(accepting([pd.DataFrame({"error_p": [0.1]})], 0.05))
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "message"),
+    [
+        ("--confidence", 95, "confidence: 95 is not between 0 and 1. Give a share, as 0.05."),
+        ("--errors", 0, "errors: 0 is not between 0 and 1."),
+        ("--confidence", "nan", "confidence: nan is not between 0 and 1."),
+        ("--confidence", 0.99, "confidence 0.99 take at least 99 training records that were"),
+        ("--errors", 0.01, "errors of 0.01 takes at least 99 training records that were held out"),
+    ],
+)
+def test_what_cannot_be_promised(refused, trained, tmp_path, option, value, message):
+    out = tmp_path / "out.tsv"
+    assert message in refused("classify", trained.path, trained.fasta, option, value, "-o", out)
+    assert not out.exists()
+
+
+def test_models_that_promise_nothing(refused, trained, tmp_path):
+    old = replace(trained.model, classifier=replace(trained.model.classifier, calibration=None))
+    old.save(tmp_path / "old.safetensors")
+    for option in ("--confidence", "--errors"):
+        said = refused("classify", tmp_path / "old.safetensors", trained.fasta, option, 0.2)
+        assert "an older version of kreinflow trained it. Train it again" in said
+
+
+def test_sets_of_a_cascade_take_its_records(run, classified, apart):
+    model, records, new = apart
+    code, out, err = run("classify", model, new, "--confidence", 0.8)
+    assert (code, out) == (2, "")
+    assert "rest on the answers of the cascade" in err
+    assert "set" in table_of(classified(model, new, "--confidence", 0.8, "--records", records))
 
 
 @pytest.fixture

@@ -27,7 +27,7 @@ import pytest
 import yaml
 
 from kreinflow.artifacts import read_arrays
-from kreinflow.classify.classification import COLUMNS, LEVEL_COLUMNS
+from kreinflow.classify.classification import COLUMNS, LEVEL_COLUMNS, PROMISES
 from kreinflow.configuration import complete_configuration
 from kreinflow.schema import schema
 
@@ -193,7 +193,14 @@ def test_the_tables_name_the_columns(run_page):
     contributions = pd.read_csv(folder / "contributions.tsv", sep="\t")
     lifted = {"record", "kernel", "near_scores", "near_words", "near_vectors"}
     plain = {"landmark", "score", "normalised", "transformed"}
-    assert named == {*COLUMNS, *LEVEL_COLUMNS, "strand", *contributions.columns, *lifted, *plain}
+    sets, accepted = (
+        tuple(pd.read_csv(folder / f"{name}.tsv", sep="\t").columns)
+        for name in ("sets", "accepted")
+    )
+    assert sets == (*COLUMNS[:-1], *PROMISES[:2], "problem")
+    assert accepted == (*COLUMNS[:-1], *PROMISES[2:], "problem")
+    own = {*COLUMNS, *LEVEL_COLUMNS, *PROMISES, "strand"}
+    assert named == {*own, *contributions.columns, *lifted, *plain}
     assert (folder / "landmarks.fasta").read_text().startswith(">")
 
 

@@ -380,6 +380,33 @@ def test_probabilities_of_two_classes_follow_from_the_decision():
     np.testing.assert_allclose(p[:, 1], 1 / (1 + np.exp(-2 * f / T)), rtol=1e-10)
 
 
+def test_sets_hold_the_own_class_as_often_as_asked():
+    """On new points, over seeds; the columns are those of ``classes_``."""
+    held, sizes = [], []
+    for seed in range(12):
+        K, labels, _ = scores(each=120, seed=seed)
+        labels = np.array([{"a": 30, "b": 2, "c": 11}[label] for label in labels])
+        drawn = np.random.default_rng(seed).permutation(len(K))
+        known, new = drawn[:180], drawn[180:]
+        model = KreinClassifier(selector="uniform", n_landmarks=12, random_state=seed)
+        model.fit(K[np.ix_(known, known)], labels[known])
+        sets = model.predict_set(K[np.ix_(new, known)], 0.9)
+        assert sets.shape == (len(new), 3)
+        held.append(sets[np.arange(len(new)), np.searchsorted([2, 11, 30], labels[new])])
+        sizes.append(sets.sum(axis=1))
+    # More than asked for: the model has learned from more records than the fits of inner folds.
+    assert 0.89 < np.mean(held) < 0.94
+    assert np.mean(sizes) < 1.2
+
+
+def test_sets_that_cannot_be_promised():
+    K, labels, _ = scores()
+    model = KreinClassifier().fit(K, labels)
+    for confidence, message in ((95, "not between 0 and 1"), (0.99, "at least 99 training")):
+        with pytest.raises(InputError, match=message):
+            model.predict_set(K, confidence)
+
+
 def test_paired_records_with_random_labels_are_not_passed_over_in_silence():
     rng = np.random.default_rng(0)
     X = np.repeat(rng.normal(size=(30, 10)), 2, axis=0) + 1e-3 * rng.normal(size=(60, 10))

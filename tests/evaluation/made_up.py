@@ -6,6 +6,7 @@ import pandas as pd
 from kreinflow.models.levels import Levels
 
 PATHS = ("1.1.1", "1.1.2", "1.1", "1.2.1", "2.1.1", "2.1.2", "2", "3")
+from kreinflow.models.conformal import Calibration, outcomes
 
 
 def made_up_predictions(classes, recipes, n, folds, repeats=1):
@@ -27,7 +28,8 @@ def made_up_predictions(classes, recipes, n, folds, repeats=1):
             part["true"] = np.array(classes)[true]
             part["predicted"] = np.array(classes)[p.argmax(axis=1)]
             probabilities = pd.DataFrame(p, columns=[f"p_{name}" for name in classes])
-            parts.append(pd.concat([part, probabilities], axis=1))
+            sets = outcomes(Calibration.of(p, true), p, true)
+            parts.append(pd.concat([part, probabilities, sets], axis=1))
     return pd.concat(parts, ignore_index=True)
 
 

@@ -14,6 +14,7 @@ from kreinflow.artifacts import write_array, write_table
 from kreinflow.classify.classification import classify_file
 from kreinflow.errors import InputError, KreinflowError
 from kreinflow.models import run as models_run
+from kreinflow.models.conformal import SET_COLUMNS
 from kreinflow.models.run import (
     asking,
     climb_fold,
@@ -112,7 +113,17 @@ def test_a_fold_predicts_what_it_tests(kept):
     probabilities = it.probabilities[1::3]
     np.testing.assert_array_equal(table[[f"p_{label}" for label in labels]], probabilities)
     assert table["predicted"].tolist() == labels[probabilities.argmax(axis=1)].tolist()
-    assert predict_fold(run, landmarks, "all", "one", it.model.classifier).empty
+    sets = it.model.classifier.calibration.sets(probabilities, 0.9)
+    assert table["size_90"].tolist() == sets.sum(axis=1).tolist()
+    own = sets[np.arange(len(sets)), it.dataset.labels[1::3]]
+    assert table["held_90"].tolist() == own.astype(int).tolist()
+    p_values = it.model.classifier.calibration.p_values(probabilities.max(axis=1))
+    assert table["error_p"].tolist() == p_values.tolist()
+    assert table["size_99"].isna().all(), "30 records are too few"
+    assert tuple(table.columns[-len(SET_COLUMNS) :]) == SET_COLUMNS
+    nothing = predict_fold(run, landmarks, "all", "one", it.model.classifier)
+    assert nothing.empty
+    assert list(nothing.columns) == list(table.columns)
 
 
 def test_records_held_out_as_unknown_are_predicted_from_columns_of_their_own(kept):

@@ -51,7 +51,7 @@ def test_all_sections_and_figures_are_there(html):
     page = Page(html)
     headings = {attrs.get("id") for tag, attrs in page.elements if tag in ("h2", "h3")}
     names = "glance input landmarks spectrum map comparison classes confusion alignments reject"
-    for name in [*names.split(), "calibration", "times", "methods"]:
+    for name in [*names.split(), "calibration", "sets", "times", "methods"]:
         assert f"data-1-{name}" in headings
     assert {"versions", "config", "references"} <= headings
     images = [attrs for tag, attrs in page.elements if tag == "img"]

@@ -76,7 +76,7 @@ def test_predictions_of_the_sequences_without_a_label_are_counted(tmp_path):
 def test_what_the_page_says_is_read_from_the_files_of_the_run(tables, tmp_path, asked):
     expected = dataset_report(tables)
     folder = tmp_path / "demo"
-    for name in ("models", "summary", "comparison", "per_class"):
+    for name in ("models", "summary", "comparison", "per_class", "coverage", "errors"):
         write_table(folder / "evaluation" / f"{name}.tsv", tables[name])
     for name in ("landmarks", "factors"):
         keys = ["selector", "repeat", "fold"]
@@ -117,7 +117,8 @@ def test_what_the_page_says_is_read_from_the_files_of_the_run(tables, tmp_path, 
     assert (found.name, found.settings) == ("demo", settings)
     for name in ("statistics", "alignments", "agreed", "landmark_map", "final_recipe"):
         assert getattr(found, name) == getattr(expected, name)
-    for name in ("models", "summary", "comparison", "per_class", "times", "landmarks", "factors"):
+    evaluated = ("models", "summary", "comparison", "per_class", "coverage", "errors")
+    for name in (*evaluated, "times", "landmarks", "factors"):
         one, other = getattr(found, name), getattr(expected, name)
         assert set(one.columns) == set(other.columns)
         keys = [key for key in ("recipe", "selector", "repeat", "fold") if key in other]

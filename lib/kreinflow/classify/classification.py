@@ -1,7 +1,9 @@
 """Classifying new objects with a model file."""
 
 import itertools
-from collections.abc import Callable, Iterable, Iterator
+import pickle
+import tempfile
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,9 +18,10 @@ from kreinflow.alignment.traceback import trace
 from kreinflow.artifacts import table_text
 from kreinflow.classify.model_file import Model
 from kreinflow.classify.new_objects import Batch, asking, normalised_scores, score_new
-from kreinflow.errors import InputError
+from kreinflow.errors import InputError, unwritable
 from kreinflow.kernels.registry import make_kernel
 from kreinflow.models.cascade import STAGES, Answers
+from kreinflow.models.conformal import Calibration, accepted
 from kreinflow.numerics import FloatArray
 from kreinflow.sequences.matrix_files import DISSIMILARITIES
 
@@ -44,12 +47,18 @@ COLUMNS = (
 :func:`nearest_landmarks`, ``stage`` is what answered, ``alignments`` are those with landmarks, with
 itself and with training records, and the three that follow tell of the training record of the label
 that is nearest among those aligned; see :func:`nearest_records`. Of a record with a ``problem`` all
-others but the id are empty. With both strands aligned, ``strand`` stands before it, and of a
-model with levels :data:`LEVEL_COLUMNS` before that."""
+others but the id are empty. With both strands aligned, ``strand`` stands before it. Before that
+stand the :data:`PROMISES` that were asked for, and the :data:`LEVEL_COLUMNS` of a model with levels.
+"""
 
 LEVEL_COLUMNS = ("node", "level", "node_probability")
 """The deepest node that the model is sure enough of: its path, which is empty for the root, its
 depth, and its probability; see :class:`~kreinflow.models.levels.Levels`."""
+
+PROMISES = ("set", "set_size", "error_p", "accepted")
+"""``set`` has the labels of :meth:`~kreinflow.models.conformal.Calibration.sets` as
+:func:`joined_labels` gives them, ``error_p`` is the p-value of a wrong prediction, and ``accepted``
+is ``yes`` for the predictions of :func:`accepting`, else ``no``."""
 
 LARGEST_TRACE = 100_000_000
 """Cells of an alignment that is traced back: it takes a byte and more for each."""
@@ -63,9 +72,15 @@ def classify_file(
     on_fault: Callable[[str], None] | None = None,
     backend: Backend | None = None,
     vectors: Path | None = None,
+    confidence: float | None = None,
+    errors: float | None = None,
 ) -> pd.DataFrame:
     """Return the pieces of :func:`classify_batches` as one table."""
-    batches = classify_batches(model, path, threads, both_strands, on_fault, backend, vectors)
+    batches = classify_batches(
+        model, path, threads, both_strands, on_fault, backend, vectors, confidence, errors
+    )
+    if errors is not None:
+        batches = accepting(batches, errors)
     return pd.concat(batches, ignore_index=True)
 
 
@@ -77,6 +92,8 @@ def classify_batches(
     on_fault: Callable[[str], None] | None = None,
     backend: Backend | None = None,
     vectors: Path | None = None,
+    confidence: float | None = None,
+    errors: float | None = None,
 ) -> Iterator[pd.DataFrame]:
     """Classify the sequences of a FASTA file, the rows of a matrix, vectors or strings, in order.
 
@@ -103,6 +120,10 @@ def classify_batches(
         What aligns, "auto" if it is left out.
     vectors : Path, optional
         See :func:`~kreinflow.classify.new_objects.score_new`.
+    confidence : float, optional
+        Above 0, below 1: adds the columns ``set`` and ``set_size``.
+    errors : float, optional
+        Above 0, below 1: adds the column ``error_p``, which :func:`accepting` takes.
 
     Notes
     -----
@@ -111,11 +132,24 @@ def classify_batches(
     Raises
     ------
     InputError
-        If the file cannot be read, or does not fit the model.
+        If the file cannot be read, or does not fit the model; or if the model cannot promise what
+        is asked for.
     """
+    calibration = _calibration(model, confidence, errors)
+
+    def promised(probabilities: FloatArray) -> dict[str, NDArray[Any]]:
+        found: dict[str, NDArray[Any]] = {}
+        if calibration is not None and confidence is not None:
+            sets = calibration.sets(probabilities, confidence)
+            found["set"] = joined_labels(model.classifier.classes, probabilities, sets)
+            found["set_size"] = sets.sum(axis=1).astype(object)
+        if calibration is not None and errors is not None:
+            found["error_p"] = calibration.p_values(probabilities.max(axis=1))
+        return found
+
     with np.errstate(over="ignore", invalid="ignore"):  # what is not finite is told by its name
         for batch in score_new(model, path, threads, both_strands, backend, vectors):
-            table = _table(model, batch, threads, backend)
+            table = _table(model, batch, threads, backend, promised)
             for place, fault in sorted(batch.faults.items()):
                 message = f"{batch.place(place)}: {fault}"
                 if on_fault is None:
@@ -124,12 +158,101 @@ def classify_batches(
             yield table
 
 
+def _calibration(
+    model: Model, confidence: float | None, errors: float | None
+) -> Calibration | None:
+    """Return what promises rest on, if any is asked for; refuse what cannot be promised."""
+    for name, share in (("confidence", confidence), ("errors", errors)):
+        if share is not None and not 0 < share < 1:
+            raise InputError(f"{name}: {share:g} is not between 0 and 1. Give a share, as 0.05.")
+    if confidence is None and errors is None:
+        return None
+    calibration = model.classifier.calibration
+    if calibration is None:
+        raise InputError(
+            "the model has no records to make sets or to control errors with: an older version "
+            "of kreinflow trained it. Train it again, or leave out confidence and errors."
+        )
+    if model.lacks_records:
+        raise InputError(
+            "sets and the control of errors rest on the answers of the cascade, and the model has "
+            "nobody to ask. Give its training records (--records)."
+        )
+    if confidence is not None:
+        calibration.limits(confidence)
+    if errors is not None:
+        calibration.check_errors(errors)
+    return calibration
+
+
+def joined_labels(
+    classes: Sequence[str], probabilities: FloatArray, sets: NDArray[np.bool_]
+) -> NDArray[Any]:
+    r"""Return the labels of each set as one text, joined by ``;``, the likeliest first.
+
+    In a label with a semicolon or a backslash these have a backslash before them.
+
+    Examples
+    --------
+    >>> p, sets = np.array([[0.2, 0.7, 0.1]]), np.array([[True, True, False]])
+    >>> print(*joined_labels(("a;b", "c", "d"), p, sets))
+    c;a\;b
+    """
+    names = [label.replace("\\", "\\\\").replace(";", "\\;") for label in classes]
+    order = np.argsort(-probabilities, axis=1, kind="stable")
+    texts = [
+        ";".join(names[code] for code in codes[inside[codes]])
+        for codes, inside in zip(order, sets, strict=True)
+    ]
+    return np.array(texts, dtype=object)
+
+
+def accepting(
+    tables: Iterable[pd.DataFrame], errors: float, progress: Callable[[int], None] | None = None
+) -> Iterator[pd.DataFrame]:
+    """Yield the pieces of :func:`classify_batches` again, with the column ``accepted``.
+
+    It depends on all rows: they wait in a temporary file, and memory has a number for each.
+
+    Parameters
+    ----------
+    tables : iterable of DataFrame
+        With ``error_p``.
+    errors : float
+        The expected share of wrong predictions among the accepted; see
+        :func:`~kreinflow.models.conformal.accepted`.
+    progress : callable, optional
+        Called with the number of rows that are read.
+    """
+    p, sizes = [np.empty(0)], [0]
+    with tempfile.TemporaryFile() as waiting:
+        for table in tables:
+            try:
+                pickle.dump(table, waiting)
+            except OSError as error:
+                raise unwritable(tempfile.gettempdir(), error) from error
+            p.append(table["error_p"].to_numpy(np.float64))
+            sizes.append(sizes[-1] + len(table))
+            if progress is not None:
+                progress(sizes[-1])
+        every = np.concatenate(p)
+        known = ~np.isnan(every)
+        yes = np.where(known, "no", "").astype(object)
+        yes[known] = np.where(accepted(every[known], errors), "yes", "no")
+        waiting.seek(0)
+        for start, end in itertools.pairwise(sizes):
+            table = pickle.load(waiting)
+            table.insert(table.columns.get_loc("error_p") + 1, "accepted", yes[start:end])
+            yield table
+
+
 @dataclass
 class Counts:
-    """How many objects were read, flagged as doubtful, and at fault."""
+    """How many objects were read, flagged as doubtful, accepted, and at fault."""
 
     records: int = 0
     flagged: int = 0
+    accepted: int = 0
     faults: int = 0
 
     @property
@@ -153,6 +276,8 @@ def write_tables(
         counts.records += len(table)
         counts.faults += int((table["problem"] != "").sum())
         counts.flagged += int((table["reject"] == "yes").sum())
+        if "accepted" in table:
+            counts.accepted += int((table["accepted"] == "yes").sum())
         if progress is not None:
             progress(counts.records)
     return counts
@@ -277,7 +402,13 @@ def first_alignments(model: Model, batch: Batch) -> int:
     return strands * (len(model.landmark_ids) + int(with_itself))
 
 
-def _table(model: Model, batch: Batch, threads: int, backend: Backend | None) -> pd.DataFrame:
+def _table(
+    model: Model,
+    batch: Batch,
+    threads: int,
+    backend: Backend | None,
+    promised: Callable[[FloatArray], dict[str, NDArray[Any]]],
+) -> pd.DataFrame:
     """Return the rows of a batch, adding to its faults the decisions that are not finite."""
     n, scored = len(batch.ids), batch.scored
     answers = model.classifier.answer(
@@ -297,6 +428,7 @@ def _table(model: Model, batch: Batch, threads: int, backend: Backend | None) ->
     classes = np.array(model.classifier.classes, dtype=object)
     landmarks, landmark_scores = nearest_landmarks(model, batch)
     at_levels = answered_nodes(model, probabilities)
+    promises = promised(probabilities)
     rows, first = np.arange(len(scored)), probabilities.argmax(axis=1)
     top = probabilities[rows, first]
     probabilities[rows, first] = -np.inf
@@ -315,6 +447,7 @@ def _table(model: Model, batch: Batch, threads: int, backend: Backend | None) ->
         "stage": np.array(STAGES, dtype=object)[answers.stage],
         "alignments": alignments.astype(object),
         **nearest_records(model, batch, answers, threads),
+        **promises,
     }
     found |= at_levels
     if batch.strands is not None:

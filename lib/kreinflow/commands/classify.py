@@ -45,6 +45,20 @@ def add(parser: argparse.ArgumentParser) -> None:
         "parasail alone; the result does not depend on it, either",
     )
     parser.add_argument(
+        "--confidence",
+        type=float,
+        metavar="SHARE",
+        help="add the smallest set of labels that holds the true one with this probability, as "
+        "0.95",
+    )
+    parser.add_argument(
+        "--errors",
+        type=float,
+        metavar="SHARE",
+        help="accept as many predictions as keep the expected share of wrong ones among them below "
+        "this, as 0.05; depends on all records of the input",
+    )
+    parser.add_argument(
         "--strict", action="store_true", help="end at the first record that cannot be classified"
     )
     parser.add_argument(
@@ -73,7 +87,12 @@ def _list_landmarks(options: argparse.Namespace) -> None:
 
 def _classify(options: argparse.Namespace) -> None:
     from kreinflow.alignment.backends import backend_named
-    from kreinflow.classify.classification import classify_batches, first_faults, write_tables
+    from kreinflow.classify.classification import (
+        accepting,
+        classify_batches,
+        first_faults,
+        write_tables,
+    )
     from kreinflow.numerics import limited
     from kreinflow.sequences.files import counted
 
@@ -101,10 +120,16 @@ def _classify(options: argparse.Namespace) -> None:
             None if options.strict else first_faults(lambda line: print(line, file=sys.stderr)),
             backend_named(options.backend),
             vectors_of(options),
+            options.confidence,
+            options.errors,
         )
-        counts = write_tables(tables, write, progress)
+        if options.errors is None:
+            counts = write_tables(tables, write, progress)
+        else:
+            counts = write_tables(accepting(tables, options.errors, progress), write)
+    taken = "" if options.errors is None else f", {counts.accepted} accepted"
     print(
         f"kreinflow: {counted(counts.records, 'record')}: {counts.classified} classified, "
-        f"{counts.flagged} of them flagged; {counts.faults} not classified",
+        f"{counts.flagged} of them flagged{taken}; {counts.faults} not classified",
         file=sys.stderr,
     )

@@ -284,3 +284,33 @@ class LandmarkDecisions(ClassifierMixin, LandmarkFactor):  # type: ignore[misc]
         winners = self._decisions(X).argmax(axis=1)
         labels: NDArray[Any] = self.classes_[winners]
         return labels
+
+    def predict_set(self, X: Any, confidence: float = 0.95) -> NDArray[np.bool_]:
+        """Return the smallest set of classes of each object that holds its own as often as asked.
+
+        The sets are those of :meth:`~kreinflow.models.conformal.Calibration.sets`, by
+        :meth:`predict_proba`.
+
+        Parameters
+        ----------
+        X : array-like
+            As for :meth:`predict`.
+        confidence : float
+            Above 0, below 1.
+
+        Returns
+        -------
+        ndarray of shape (n, n_classes), bool
+            Whether each class of ``classes_`` is in the set. A set may be empty.
+
+        Raises
+        ------
+        InputError
+            If the confidence is out of range, or the training records are too few for it.
+        """
+        check_is_fitted(self)
+        if not 0 < confidence < 1:
+            raise self._wrong(f"confidence: {confidence!r} is not between 0 and 1.")
+        calibration = self.landmark_classifier_.calibration
+        assert calibration is not None, "a training without records that were held out"
+        return calibration.sets(self.predict_proba(X), confidence)

@@ -3,6 +3,7 @@
 import pandas as pd
 
 from kreinflow.evaluation import metrics as m
+from kreinflow.evaluation import sets
 from kreinflow.evaluation.comparison import COMPARISON_COLUMNS, compare_recipes
 
 TABLE_COLUMNS = {
@@ -13,6 +14,8 @@ TABLE_COLUMNS = {
     "confusion": m.CONFUSION_COLUMNS,
     "reject_curve": m.REJECT_CURVE_COLUMNS,
     "calibration": m.CALIBRATION_COLUMNS,
+    "coverage": sets.COVERAGE_COLUMNS,
+    "errors": sets.ERRORS_COLUMNS,
 }
 """Of each table, by the name of its file."""
 
@@ -45,4 +48,6 @@ def evaluation_tables(
         "confusion": m.confusion(predictions),
         "reject_curve": m.reject_curve(predictions),
         "calibration": m.calibration_bins(predictions),
+        "coverage": sets.coverage(predictions),
+        "errors": sets.errors(predictions),
     }

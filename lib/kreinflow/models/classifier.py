@@ -15,6 +15,7 @@ from kreinflow.krein.double_centring import LandmarkCentring
 from kreinflow.learners.decisions import KINDS, Decision
 from kreinflow.models.asked import Ask
 from kreinflow.models.cascade import Answers, Cascade, starting_with
+from kreinflow.models.conformal import Calibration
 from kreinflow.models.facing import Seen
 from kreinflow.models.fork_temperatures import ForkTemperatures
 from kreinflow.models.levels import Levels
@@ -65,6 +66,8 @@ class LandmarkClassifier:
     forks : ForkTemperatures or None
     levels : Levels or None
         Of classes that are paths.
+    calibration : Calibration or None
+        Of the answers for records that were held out: what sets and the control of errors look at.
     """
 
     classes: tuple[str, ...]
@@ -83,6 +86,7 @@ class LandmarkClassifier:
     cascade: Cascade | None = None
     forks: ForkTemperatures | None = None
     levels: Levels | None = None
+    calibration: Calibration | None = None
 
     @property
     def n_landmarks(self) -> int:
@@ -247,6 +251,10 @@ class LandmarkClassifier:
             header["forks"] = self.forks.to_header()
         if self.levels is not None:
             header["levels"] = self.levels.to_header()
+        if self.calibration is not None:
+            header["calibration"] = self.calibration.header
+            own = self.calibration.to_arrays()
+            arrays |= {f"calibration_{name}": array for name, array in own.items()}
         if self.centring is not None:
             arrays["centring_means"] = self.centring.landmark_means
             arrays["centring_grand_mean"] = np.array([self.centring.grand_mean])
@@ -279,6 +287,9 @@ class LandmarkClassifier:
             own = Cascade.sizes(cascade, m)
             shapes |= {f"cascade_{name}": size for name, size in own.items()}
         k = len(header["classes"])
+        if (calibration := header.get("calibration")) is not None:
+            own = Calibration.sizes(calibration, k)
+            shapes |= {f"calibration_{name}": size for name, size in own.items()}
         most = {"m": p, "c": k, "r": p, "s": n_records, "b": 2 * k}
         for name, letters in KINDS[header["kind"]].shapes.items():
             shapes[name] = ("f", tuple(most[letter] for letter in letters))
@@ -337,6 +348,10 @@ class LandmarkClassifier:
             levels = None
             if header.get("levels") is not None:
                 levels = Levels.from_header(header["levels"], classes)
+            calibration = None
+            if header.get("calibration") is not None:
+                parts = starting_with("calibration_", arrays)
+                calibration = Calibration.from_parts(header["calibration"], parts, k)
             decision = KINDS[header["kind"]].from_arrays(arrays, len(lift) if lift else m, k)
             temperature, threshold = float(header["temperature"]), float(header["reject_threshold"])
             if not (0 < temperature < np.inf and 0 <= threshold < 2):
@@ -360,6 +375,7 @@ class LandmarkClassifier:
                 cascade=cascade,
                 forks=forks,
                 levels=levels,
+                calibration=calibration,
                 **inducing,
             )
         except (KeyError, IndexError, TypeError, ValueError, AttributeError) as error:

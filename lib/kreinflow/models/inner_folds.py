@@ -360,6 +360,50 @@ def _fork_temperatures(
     return ForkTemperatures.fitted(forks, decisions, truth, known)
 
 
+def decisions_with_all_landmarks(
+    learner: Learner, problem: Problem, choice: Choice, fits: InnerFits, landmarks: Landmarks
+) -> tuple[IntArray, FloatArray] | None:
+    """Return decisions for records that were held out, of fits that are nearly the final one.
+
+    The fits of inner folds do without the landmarks that are held out, so they have fewer than the
+    final one. Its decisions are then larger than theirs: it is surer, and mostly right more often.
+    These fits learn from the same records, with all landmarks and the factor of the final fit. A
+    record that is a landmark, or in a group with one, would know itself; it is left out.
+
+    Parameters
+    ----------
+    learner : Learner
+    problem : Problem
+        The whole training part.
+    choice : mapping
+        The hyper-parameters.
+    fits : InnerFits
+    landmarks : Landmarks
+        Of the scores; those of the problem may be the inducing points of a lift.
+
+    Returns
+    -------
+    ndarray of shape (n,)
+        Places of the records in the training part.
+    ndarray of shape (n, n_classes)
+        Or None in place of both, if most records would be left out, or a fit failed.
+    """
+    part, measured = problem.part, fits.measured
+    itself = np.isin(part.rows, np.concatenate([problem.landmarks.rows, landmarks.rows]))
+    places = measured[~np.isin(part.groups[measured], part.groups[itself])]
+    if 2 * len(places) < len(measured):
+        return None
+    decisions = np.empty((len(places), problem.n_classes))
+    with suppress(InputError), warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # the final fit says it
+        for fold in fits:
+            (fitted,) = learner.fit(problem.on(np.flatnonzero(fits.inner != fold)), [choice])
+            own = fits.inner[places] == fold
+            decisions[own] = learner.decide(fitted, problem.on(places[own]))
+        return places, decisions
+    return None
+
+
 def _held_out_decisions(
     learner: Learner, problem: Problem, choices: Sequence[Choice], fits: InnerFits, rank: Rank
 ) -> list[FloatArray]:

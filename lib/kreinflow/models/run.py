@@ -24,6 +24,7 @@ from kreinflow.models.asked import NOBODY, Ask, AskedScores
 from kreinflow.models.cascade import Answers, Said
 from kreinflow.models.classifier import LandmarkClassifier
 from kreinflow.models.climbed import Climbed
+from kreinflow.models.conformal import outcomes
 from kreinflow.models.facing import Facing
 from kreinflow.models.inner_folds import ChooseAgain
 from kreinflow.models.lifting import Lifting
@@ -375,7 +376,11 @@ def predict_fold(
         nodes = np.array(classifier.levels.tree.nodes, dtype=object)
         table = table.assign(node=nodes[answers.node], node_probability=answers.probability)
     columns = pd.DataFrame(probabilities, columns=[f"p_{label}" for label in classes])
-    return pd.concat([table, columns], axis=1)
+    predictions = pd.concat([table, columns], axis=1)
+    if classifier.calibration is None:
+        return predictions
+    sets = outcomes(classifier.calibration, probabilities, run.dataset.labels[tested])
+    return pd.concat([predictions, sets], axis=1)
 
 
 def predict_unknown(

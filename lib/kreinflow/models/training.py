@@ -26,7 +26,14 @@ from kreinflow.models.cascade_choice import Wanted, described
 from kreinflow.models.cascading import CascadeFit, FittedCascade
 from kreinflow.models.choice import packed
 from kreinflow.models.classifier import LandmarkClassifier
-from kreinflow.models.inner_folds import InnerFits, LiftedFits, choose, whole_groups
+from kreinflow.models.conformal import Calibration
+from kreinflow.models.inner_folds import (
+    InnerFits,
+    LiftedFits,
+    choose,
+    decisions_with_all_landmarks,
+    whole_groups,
+)
 from kreinflow.models.levels import Levels
 from kreinflow.models.lifting import Lifting, TriedWidths, positive_factor
 from kreinflow.models.reject_threshold import RejectRule
@@ -144,7 +151,21 @@ class Training:
             about={"learner": dict(settings), "reject": self.reject.stated},
         )
         columns, rank = problem.n_landmarks, _rank(problem, learner, lifted)
-        return _First(classifier, kernel, decisions, lifted, fitted, choice, columns, rank)
+
+        @cache
+        def calibration() -> Calibration:
+            held_out, places = decisions, self.fits.measured
+            # With one choice the fits would take as long again as those of the inner folds.
+            if len(learner.choices(columns)) > 1:
+                found = decisions_with_all_landmarks(
+                    learner, problem, choice, self.fits, self.landmarks
+                )
+                places, held_out = found or (places, held_out)
+            return Calibration.of(calibrator.probabilities(held_out), self.part.labels[places])
+
+        return _First(
+            classifier, kernel, decisions, lifted, fitted, choice, columns, rank, calibration
+        )
 
     def _trained(self, recipe: Mapping[str, Any], first: "_First") -> Trained:
         """Return a recipe and its figures; a cascade is learned above its first stage."""
@@ -169,6 +190,10 @@ class Training:
         if self.levels is not None:
             levels = self.levels.fitted(probabilities, truth, self.reject.confidence)
             classifier = replace(classifier, levels=levels)
+        calibration = (
+            first.calibration() if cascade is None else Calibration.of(probabilities, truth)
+        )
+        classifier = replace(classifier, calibration=calibration)
         right = probabilities.argmax(axis=1) == truth
         likely = np.clip(probabilities[np.arange(len(truth)), truth], 1e-15, 1.0)
         figures = {
@@ -312,6 +337,7 @@ class _First:
     choice: Choice
     n_columns: int
     rank: int | None
+    calibration: Callable[[], Calibration]
 
 
 @dataclass(frozen=True, eq=False)

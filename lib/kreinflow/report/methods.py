@@ -347,7 +347,10 @@ def _evaluation(
         f"{temperature} {cite('guo2017')} and the reject threshold "
         f"({_e(threshold_text(config))}{bound}) came from "
         f"{_e(config['inner_folds'])} inner folds of each training part, which measure no record "
-        "by a fit that has it as a landmark. "
+        "by a fit that has it as a landmark. Sets of labels, and what is accepted for a share of "
+        "errors, are conformal: they compare with the records that the inner folds held out, class "
+        f"by class {cite('vovk2012')}, by an adaptive score {cite('romano2020')}, and by p-values "
+        f"{cite('jin2023')} with the rule of Benjamini and Hochberg {cite('benjamini1995')}. "
     )
     if levels := settings.get("levels"):
         text += (

@@ -16,6 +16,7 @@ from kreinflow.report.html import drawing, image, page_environment
 from kreinflow.report.levels import levels_section
 from kreinflow.report.methods import chosen_by, methods_text, threshold_text
 from kreinflow.report.reading import CAPTIONS, DatasetReport
+from kreinflow.report.sets import sets
 from kreinflow.report.tables import (
     Table,
     best_recipe,
@@ -104,6 +105,7 @@ def _view(number: int, data: DatasetReport, config: Mapping[str, Any]) -> dict[s
         "unknown": data.unknown
         and sections.unknown(data.unknown, data.statistics["unknown"], best),
         "levels": data.levels and levels_section(data.levels, data.settings["levels"], best),
+        "sets": sets(data.coverage, data.errors, best),
         "unlabelled": None if data.unlabelled is None else sections.unlabelled(data.unlabelled),
         "times": sections.stages(data.times),
         "machines": sections.machines(data.times),

@@ -44,6 +44,9 @@ CAPTIONS: dict[str, str] = {
     "calibration": "How often predictions of a given probability are right, above how many there "
     "are of the best recipe. The boxes hold 95 % of what perfect probabilities would show with so "
     "many predictions of that recipe.",
+    "sets": "Sets of labels of the best recipe. Left: how often they hold the true label, against "
+    "the confidence that was asked for (dashes); a dot is a class, the large marker all records. "
+    "Right: how many labels are in them; above the bars the mean.",
     "times": "Where the time went: seconds of each stage, summed over its jobs.",
     "unknown": "Objects of unknown classes that are rejected, against those of known classes, as "
     "the threshold grows from left to right: mean over outer folds at each share of the known. A "
@@ -104,7 +107,7 @@ class DatasetReport:
         basis_used, iterations, converged, unlearned_classes, singular_classes, unlearned_names,
         singular_names, hyper_parameters, views, temperature, reject_threshold, inner_accuracy,
         inner_log_loss, alignments_per_query. Rows of the final model have a negative repeat.
-    summary, comparison, per_class : DataFrame
+    summary, comparison, per_class, coverage, errors : DataFrame
         Of :mod:`kreinflow.evaluation`.
     times : DataFrame
         With the columns of :mod:`kreinflow.report.times`.
@@ -139,6 +142,8 @@ class DatasetReport:
     summary: pd.DataFrame
     comparison: pd.DataFrame
     per_class: pd.DataFrame
+    coverage: pd.DataFrame
+    errors: pd.DataFrame
     times: pd.DataFrame
     curves: pd.DataFrame
     final_recipe: str
@@ -168,7 +173,8 @@ def _refuse_other_classes(
     path: str | os.PathLike[str], table: pd.DataFrame, classes: Sequence[str]
 ) -> None:
     for column in ("class", "true", "predicted"):
-        if column in table and (unknown := sorted({*table[column]} - {*classes})):
+        # An empty one stands for all of them.
+        if column in table and (unknown := sorted({*table[column]} - {*classes, ""})):
             raise InputError(f"{path}: no class is called {unknown[0]!r}. Delete it and run again.")
 
 
@@ -268,7 +274,7 @@ def read_dataset_report(
     factors : iterable of paths
         The tables of the factors, none if no recipe learns from one.
     """
-    names = ("models", "summary", "comparison", "per_class")
+    names = ("models", "summary", "comparison", "per_class", "coverage", "errors")
     evaluation = read_tables(folder / "evaluation" / f"{table}.tsv" for table in names)
     model = Model.load(folder / "model.safetensors")
     trained = _trained(evaluation["models"])

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from kreinflow.report.figures import data, figure_svg, probabilities, recipes
+from kreinflow.report.figures import data, figure_svg, probabilities, recipes, sets
 from kreinflow.report.figures.landmark_map import map_svg
 from kreinflow.report.tables import best_recipe
 
@@ -17,7 +17,7 @@ def dataset_figures(tables: Mapping[str, Any]) -> dict[str, str]:
         ``statistics`` and ``alignments``, see :class:`kreinflow.report.reading.DatasetReport`;
         ``lengths`` of the distinct sequences; the DataFrames ``landmarks``, ``spectrum``,
         ``models``, ``curves``, ``summary``, ``comparison``, ``confusion``, ``reject_curve``,
-        ``calibration``, ``times``; and ``points`` and ``landmark_map``, see
+        ``calibration``, ``coverage``, ``times``; and ``points`` and ``landmark_map``, see
         :func:`~kreinflow.report.figures.landmark_map.map_svg`.
     """
     comparison = tables["comparison"]
@@ -40,6 +40,7 @@ def dataset_figures(tables: Mapping[str, Any]) -> dict[str, str]:
         ),
         "reject": probabilities.reject_figure(tables["reject_curve"], comparison),
         "calibration": probabilities.calibration_figure(tables["calibration"], best),
+        "sets": sets.sets_figure(tables["coverage"], best),
         "times": data.times_figure(tables["times"]),
     }
     svgs = {name: figure_svg(figure) for name, figure in drawn.items()}

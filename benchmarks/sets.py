@@ -1,0 +1,140 @@
+"""Whether sets of labels and the control of errors keep what they promise, by whole models.
+
+    python benchmarks/sets.py                        20 seeds of each kind of generated data
+    python benchmarks/sets.py --predictions FILE     the outer folds of a run, in place of these
+
+Each run of a kind draws training records and as many new objects from the same classes, fits a
+model, and measures on the new objects: the share of sets that hold the true label, of all records
+and of each class, the mean size of a set, and the share of wrong predictions among those that are
+accepted, all new objects of a run being one input. FILE is ``evaluation/predictions.tsv.gz`` of a
+data set, each of whose folds is a run. Printed are means over runs, behind ± their standard errors;
+of classes, those that most and least often are in their sets, over all runs together.
+"""
+
+import argparse
+import sys
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from kreinflow.estimators import KreinClassifier
+from kreinflow.evaluation.metrics import PREDICTION_COLUMNS
+from kreinflow.evaluation.sets import ERRORS, coverage, errors
+from kreinflow.models.conformal import CONFIDENCES, outcomes
+from kreinflow.numerics import FloatArray
+from kreinflow.sequences.simulation import simulate_families
+
+Drawn = tuple[NDArray[Any], NDArray[Any]]
+IKFD = {"scatter": "pooled", "bias": "least_squares", "ridge": "inner"}
+
+
+def families(rng: np.random.Generator, n: int) -> Drawn:
+    """Return sequences of six simulated families."""
+    made = simulate_families(6, n, int(rng.integers(1 << 31)))
+    sequences = np.array([one.residues.decode() for one in made], dtype=object)
+    return sequences, np.array([one.label for one in made])
+
+
+def gaussian(distance: float, classes: int) -> Callable[[np.random.Generator, int], Drawn]:
+    """Return what draws points of classes that overlap, in as many dimensions."""
+
+    def draw(rng: np.random.Generator, n: int) -> Drawn:
+        y = np.arange(n) % classes
+        X = rng.normal(size=(n, classes))
+        X[np.arange(n), y] += distance / np.sqrt(2)
+        return X, np.array([f"class{code:02d}" for code in y])
+
+    return draw
+
+
+VECTORS = {"kernel": "gaussian", "kernel_params": {"width": 3.0}, "selector": "uniform"}
+SEQUENCES = {"kernel": "alignment", "learner": "ny_ikfd", "learner_params": IKFD}
+KINDS: dict[str, tuple[Any, int, dict[str, Any]]] = {
+    "3 classes of points": (gaussian(4.5, 3), 1500, {**VECTORS, "n_landmarks": 60}),
+    "10 classes of points": (gaussian(4.5, 10), 2000, {**VECTORS, "n_landmarks": 200}),
+    "10 classes, mostly wrong": (gaussian(2.0, 10), 2000, {**VECTORS, "n_landmarks": 60}),
+    "6 families, enclosing balls": (
+        families,
+        900,
+        {**SEQUENCES, "selector": "meb", "selector_params": {"epsilon": 0.01}},
+    ),
+    "6 families, 100 landmarks": (families, 900, {**SEQUENCES, "n_landmarks": 100}),
+    "6 families, a cascade": (
+        families,
+        600,
+        {**SEQUENCES, "selector": "uniform", "n_landmarks": 40, "cascade": {}},
+    ),
+}
+"""What draws, how many training records, and the parameters of the classifier."""
+KINDS["6 families, 100 landmarks"][2]["selector"] = "uniform"
+
+
+def run_of(kind: str, seed: int) -> pd.DataFrame:
+    """Return the predictions table of new objects by one model; its fold is the seed."""
+    draw, n, parameters = KINDS[kind]
+    rng = np.random.default_rng(seed)
+    X, y = draw(rng, 2 * n)
+    order = rng.permutation(2 * n)
+    known, new = order[:n], order[n:]
+    model = KreinClassifier(random_state=seed, **parameters).fit(X[known], y[known])
+    p: FloatArray = model.predict_proba(X[new])
+    truth = np.searchsorted(model.classes_, y[new])
+    calibration = model.landmark_classifier_.calibration
+    assert calibration is not None
+    values = (kind, 0, seed, new, y[new], model.classes_[p.argmax(axis=1)])
+    table = pd.DataFrame(dict(zip(PREDICTION_COLUMNS, values, strict=True)))
+    return pd.concat([table, outcomes(calibration, p, truth)], axis=1)
+
+
+def mean(values: "pd.Series[float]") -> str:
+    """Return a mean over runs in percent, and its standard error."""
+    return f"{100 * values.mean():.2f} ± {100 * values.sem():.2f}"
+
+
+def print_tables(predictions: pd.DataFrame) -> None:
+    """Print the sets and the accepted predictions of each recipe, or kind of data."""
+    runs = list(predictions.groupby(["repeat", "fold"]))
+    covered = pd.concat([coverage(run) for _, run in runs])
+    covered = covered[covered["class"] == ""]
+    classes = coverage(predictions).query("`class` != ''")
+    accepted = pd.concat([errors(run) for _, run in runs])
+    right = (predictions["true"] == predictions["predicted"]).groupby(predictions["recipe"]).mean()
+    for recipe in dict.fromkeys(predictions["recipe"]):
+        print(f"\n{recipe}: {len(runs)} runs, accuracy {100 * right[recipe]:.1f} %\n")
+        print("| confidence | held, % | classes, % | labels | none, % |\n|---|---|---|---|---|")
+        for level in CONFIDENCES:
+            own, each = (
+                t[(t.recipe == recipe) & (t.confidence == level)] for t in (covered, classes)
+            )
+            span = f"{100 * each['coverage'].min():.1f} to {100 * each['coverage'].max():.1f}"
+            rest = f"{own['size'].mean():.3f} | {100 * own['empty'].mean():.2f}"
+            print(f"| {level:g} | {mean(own['coverage'])} | {span} | {rest} |")
+        print("\n| errors | wrong among the accepted, % | accepted, % |\n|---|---|---|")
+        for asked in ERRORS:
+            own = accepted[(accepted.recipe == recipe) & (accepted.errors == asked)]
+            print(f"| {asked:g} | {mean(own['wrong_mean'])} | {mean(own['accepted_mean'])} |")
+        sys.stdout.flush()
+
+
+def main() -> None:
+    """Print what is asked for."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--predictions", type=Path)
+    parser.add_argument("--kinds", nargs="+", choices=KINDS, default=list(KINDS))
+    parser.add_argument("--seeds", type=int, default=20)
+    given = parser.parse_args()
+    warnings.simplefilter("ignore")  # of landmarks that are too few for some classes
+    if given.predictions is not None:
+        print_tables(pd.read_csv(given.predictions, sep="\t", dtype={"id": str}))
+        return
+    for kind in given.kinds:
+        print_tables(pd.concat([run_of(kind, seed) for seed in range(given.seeds)]))
+
+
+if __name__ == "__main__":
+    main()
