@@ -157,7 +157,7 @@ def collapse_several(records: Records, conflicting: str, min_class_size: int) ->
     dropped = (id for id, content in zip(records.ids, contents, strict=True) if content not in own)
     records.drops.add("no label left", dropped)
     classes = tuple(sorted(sizes.keys() - removed))
-    _refuse_one_class(classes, removed, records.drops, "that too few records have or lack")
+    _refuse_one_class(classes, removed, records.drops, "as too few records have or lack them")
     rarest = [min(own[contents[i]], key=lambda label: (sizes[label], label)) for i in places]
     dataset = _dataset(records, contents, names, places, rarest, classes)
     code = {label: i for i, label in enumerate(classes)}
