@@ -5,7 +5,7 @@ import pytest
 from kreinflow.configuration import complete_configuration
 from kreinflow.errors import InputError
 from registries import one_recipe
-from small_inputs import configuration, write_input
+from small_inputs import BY_HEADER, configuration, fasta_source, write_input
 
 
 @pytest.mark.parametrize(
@@ -103,3 +103,40 @@ def test_only_sequences_have_a_cascade(tmp_path, objects):
     config = configuration(write_input(tmp_path, objects), "raw", recipe={"cascade": {}})
     with pytest.raises(InputError, match="recipe 'one' has a cascade, but only sequences are alig"):
         complete_configuration(config)
+
+
+SEVERAL = {"pattern": "family=(.*);", "multiple": "all"}
+
+
+@pytest.mark.parametrize(
+    ("more", "recipe", "learner", "message"),
+    [
+        ({}, {}, {}, None),
+        (
+            {},
+            {},
+            {"method": "nearest_landmark"},
+            "'one': the learner nearest_landmark cannot",
+        ),
+        ({}, {}, {"method": "ikqd"}, "recipe 'one': the learner ikqd cannot .* Use one of cvm, "),
+        ({}, {"cascade": {}}, {}, "recipe 'one' has a cascade, which tells classes apart, but rec"),
+        (
+            {"unknown": ["a"]},
+            {},
+            {},
+            r"mine.unknown: records with several labels \(labels.multiple: all\) cannot have it",
+        ),
+    ],
+)
+def test_what_takes_records_for_ones_of_one_label(tmp_path, more, recipe, learner, message):
+    write_input(tmp_path)
+    content = configuration(fasta_source(labels=SEVERAL), recipe=recipe)
+    content["datasets"]["mine"] |= more
+    content["learners"]["ikfd"] = learner or {"method": "sf_lsm"}
+    if message is None:
+        complete_configuration(content)
+        return
+    with pytest.raises(InputError, match=message):
+        complete_configuration(content)
+    content["datasets"]["mine"]["source"]["labels"] = BY_HEADER
+    complete_configuration(content)

@@ -378,3 +378,24 @@ def test_the_best_of_many_hyper_parameters_is_not_measured_by_what_chose_it(monk
     error = np.std(honest, ddof=1) / 60**0.5
     assert np.mean(lucky) > 1 / 3 + 10 * error
     assert abs(np.mean(honest) - 1 / 3) < 3 * error
+
+
+def test_each_fit_knows_records_with_and_without_each_of_several_labels():
+    """And the rule is not idle: some label would be in one fold alone."""
+    kept = 0
+    for seed in range(30):
+        rng = np.random.default_rng(seed)
+        has = rng.random((24, 8)) < np.array([0.08, 0.1, 0.1, 0.15, 0.3, 0.5, 0.9, 0.92])
+        has[np.arange(24), rng.integers(8, size=24)] = True
+        groups = rng.integers(16, size=24)
+        rarest = np.where(has, has.sum(axis=0), 99).argmin(axis=1)
+        part = TrainingPart(np.arange(24), rarest, groups, tuple("abcdefgh"), has)
+        inner = inner_partition(part, 3, seed, "r0f0")
+        assert whole_groups(groups, inner)
+        for fold in set(inner) - {-1}:
+            known = has[inner != fold]
+            assert (known.any(axis=0) | ~has.any(axis=0)).all()
+            assert (~known.all(axis=0) | has.all(axis=0)).all()
+        drawn = inner_folds.inner_folds(groups, rarest, 3, seed, "r0f0", memberships=has)
+        kept += int(((inner == -1) & (drawn >= 0)).sum())
+    assert kept > 0
