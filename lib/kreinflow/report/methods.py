@@ -338,6 +338,12 @@ def _evaluation(
         f"{_e(config['inner_folds'])} inner folds of each training part, which measure no record "
         "by a fit that has it as a landmark. "
     )
+    if make_source(settings["source"]).several:
+        drawn = folds["method"] != "table" and not folds.get("column")
+        text += (
+            f"{'Folds and inner folds' if drawn else 'Inner folds'} have their share of each label "
+            f"by iterative stratification {cite('sechidis2011')}. "
+        )
     if n_recipes > 1:
         text += (
             "Recipes were compared with the best on the predictions of all folds together, by "
