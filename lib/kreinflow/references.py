@@ -84,8 +84,9 @@ _TEXTS = {
     "chang2000": "Chang. An information-theoretic approach to spectral variability, similarity, "
     "and discrimination for hyperspectral image analysis. IEEE Transactions on Information Theory "
     "46, 1927-1932 (2000). doi:10.1109/18.857802",
-    "sechidis2011": "Sechidis, Tsoumakas, Vlahavas. On the stratification of multi-label data. ECML "
-    "PKDD 2011, Lecture Notes in Computer Science 6913, 145-158. doi:10.1007/978-3-642-23808-6_10",
+    "sechidis2011": "Sechidis, Tsoumakas, Vlahavas. On the stratification of multi-label data. "
+    "ECML PKDD 2011, Lecture Notes in Computer Science 6913, 145-158. "
+    "doi:10.1007/978-3-642-23808-6_10",
     "guo2017": "Guo, Pleiss, Sun, Weinberger. On calibration of modern neural networks. ICML 2017, "
     "Proceedings of Machine Learning Research 70.",
     "angelopoulos2021": "Angelopoulos, Bates, Candès, Jordan, Lei. Learn then test: calibrating "
