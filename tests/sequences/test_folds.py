@@ -430,3 +430,16 @@ def test_inner_folds_of_several_labels():
     np.testing.assert_array_equal(folds, again)
     other = inner_folds(groups, data.labels, 3, 2, "r0f0", memberships=has)
     assert (folds != other).any()
+
+
+def test_a_column_of_a_table_with_several_lines_of_an_id(tmp_path):
+    data = of_several(24)
+    source = {"labels": {"table": "l.tsv", "id_column": "id", "multiple": "all"}}
+    part = settings(method="grouped", column="place", k=2)
+    lines = [f"s{i}\tL\t{'xyzuvw'[i % 6]}\n" for i in range(24)]
+    (tmp_path / "l.tsv").write_text("id\tlabel\tplace\n" + "".join(lines + lines[::5]))
+    table = assign_folds(part, data, 1, tmp_path, source)
+    assert table["group"].nunique() == 6
+    (tmp_path / "l.tsv").write_text("id\tlabel\tplace\n" + "".join(lines) + "s3\tL\tx\n")
+    with pytest.raises(InputError, match=r"line 26: the 'place' of 's3' is 'x', and 'u' in a line"):
+        assign_folds(part, data, 1, tmp_path, source)

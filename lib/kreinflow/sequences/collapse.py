@@ -145,9 +145,10 @@ def collapse_several(records: Records, conflicting: str, min_class_size: int) ->
             raise _conflict(records, other, i)
         own[content] = own.get(content, frozenset()) | {*text.split(SEPARATOR)}
     name_of = dict(zip(contents, names, strict=True))
-    sizes = Counter(
-        label for label, _ in {(label, name_of[c]) for c, labels in own.items() for label in labels}
-    )
+    alike: dict[str, frozenset[str]] = {}  # rows of a matrix may be alike, and count as one
+    for content, labels in own.items():
+        alike[name_of[content]] = alike.get(name_of[content], frozenset()) | labels
+    sizes = Counter(label for labels in alike.values() for label in labels)
     refuse_lookalikes(sorted(sizes))
     removed: set[str] = set()
     while few := _few(sizes, removed, len({name_of[content] for content in own}), min_class_size):

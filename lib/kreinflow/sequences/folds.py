@@ -17,7 +17,7 @@ from kreinflow.randomness import hash_keys
 from kreinflow.sequences.dataset import Dataset
 from kreinflow.sequences.files import counted, first_few
 from kreinflow.sequences.headers import known_by
-from kreinflow.sequences.labels import check_columns, differ_in_case, read_pairs
+from kreinflow.sequences.labels import check_columns, differ_in_case, read_columns, read_pairs
 from kreinflow.sequences.mmseqs import find_mmseqs, mmseqs_clusters, mmseqs_version
 from kreinflow.sequences.payload import Sequences
 from kreinflow.sequences.stratification import iterative_stratification, spread
@@ -275,8 +275,21 @@ def _column(
             "Give the labels in a table that has the column."
         )
     path = data_folder / way["table"]
-    table = known_by(dataset.ids, read_pairs(path, way["id_column"], column), str(path))
+    read = read_pairs if dataset.memberships is None else _read_alike
+    table = known_by(dataset.ids, read(path, way["id_column"], column), str(path))
     return [table[id] for id in dataset.ids]
+
+
+def _read_alike(path: Path, id_column: str, column: str) -> dict[str, str]:
+    """Return the value of each id in a table that may have several lines of an id, all alike."""
+    values: dict[str, str] = {}
+    for line, id, value in read_columns(path, (id_column, column)):
+        if values.setdefault(id, value) != value:
+            raise InputError(
+                f"{path}, line {line}: the {column!r} of {id!r} is {value!r}, and {values[id]!r} "
+                "in a line before. Write the same in all lines of an id."
+            )
+    return values
 
 
 def _refuse_few_groups(
