@@ -380,22 +380,22 @@ def test_the_best_of_many_hyper_parameters_is_not_measured_by_what_chose_it(monk
     assert abs(np.mean(honest) - 1 / 3) < 3 * error
 
 
-def test_each_fit_knows_records_with_and_without_each_of_several_labels():
-    """And the rule is not idle: some label would be in one fold alone."""
-    kept = 0
-    for seed in range(30):
+@pytest.mark.parametrize(("share", "side"), [(0.25, "have"), (0.7, "lack")])
+def test_each_fit_knows_records_with_and_without_each_of_several_labels(share, side):
+    """And the rule is not idle: else all records that have, or lack, a label would be in a fold."""
+    unknown = 0
+    for seed in range(40):
         rng = np.random.default_rng(seed)
-        has = rng.random((24, 8)) < np.array([0.08, 0.1, 0.1, 0.15, 0.3, 0.5, 0.9, 0.92])
-        has[np.arange(24), rng.integers(8, size=24)] = True
-        groups = rng.integers(16, size=24)
-        rarest = np.where(has, has.sum(axis=0), 99).argmin(axis=1)
-        part = TrainingPart(np.arange(24), rarest, groups, tuple("abcdefgh"), has)
-        inner = inner_partition(part, 3, seed, "r0f0")
-        assert whole_groups(groups, inner)
-        for fold in set(inner) - {-1}:
+        has = rng.random((12, 8)) < share
+        has[np.arange(12), rng.integers(8, size=12)] = True
+        groups, rarest = np.arange(12), np.zeros(12, dtype=int)
+        part = TrainingPart(groups, rarest, groups, tuple("abcdefgh"), has)
+        inner = inner_partition(part, 2, seed, "r0f0")
+        drawn = inner_folds.inner_folds(groups, rarest, 2, seed, "r0f0", memberships=has)
+        for fold in (0, 1):
             known = has[inner != fold]
             assert (known.any(axis=0) | ~has.any(axis=0)).all()
             assert (~known.all(axis=0) | has.all(axis=0)).all()
-        drawn = inner_folds.inner_folds(groups, rarest, 3, seed, "r0f0", memberships=has)
-        kept += int(((inner == -1) & (drawn >= 0)).sum())
-    assert kept > 0
+            own = has if side == "have" else ~has
+            unknown += (own.any(axis=0) & ~own[drawn != fold].any(axis=0)).any()
+    assert unknown > 0

@@ -153,6 +153,15 @@ def test_labels_that_are_no_classes_of_the_data_set_are_refused(tmp_path, labels
         read_dataset(tmp_path)
 
 
+@pytest.mark.parametrize("kind", ["sequences", "several"])
+def test_a_class_that_no_record_has_is_refused(tmp_path, kind):
+    write_dataset(tmp_path, made(kind, tmp_path))
+    summary = read_json(tmp_path / "summary.json")
+    write_json(tmp_path / "summary.json", summary | {"classes": [*summary["classes"], "zz"]})
+    with pytest.raises(InputError, match="do not belong together"):
+        read_dataset(tmp_path)
+
+
 def test_foreign_artifacts_are_refused(tmp_path):
     write_dataset(tmp_path, made("sequences", tmp_path))
     distinct = tmp_path / "distinct.tsv"

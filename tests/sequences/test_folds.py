@@ -385,6 +385,18 @@ def test_groups_of_several_labels_are_spread_by_all_that_their_records_have(tmp_
         assert sizes.min() > 0.5 * sizes.mean()
 
 
+def test_a_label_that_is_the_rarest_of_no_record_is_spread_too(tmp_path):
+    has = np.column_stack([np.arange(60) % 2 == 0, np.arange(60) % 2 == 1, np.arange(60) % 5 < 4])
+    sequences, _ = random_data(60)
+    data = dataset(sequences, ["a", "b"] * 30)
+    data = replace(data, memberships=has, classes=("a", "b", "c"))
+    data = with_species(data, [f"s{i % 20}" for i in range(60)])
+    for method in ({}, {"method": "grouped"}, {"method": "grouped", "column": "organism"}):
+        fold = folds_of(data, tmp_path, k=3, **method)["fold"]
+        sizes = np.bincount(fold[has[:, 2]], minlength=3)
+        assert np.abs(sizes - 16).max() <= 3
+
+
 def test_labels_that_too_few_records_have_or_lack_for_folds(tmp_path):
     data = of_several(60)
     few = data.memberships.copy()
