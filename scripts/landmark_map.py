@@ -31,6 +31,7 @@ with logged(snakemake.log[0]) as console, limited(snakemake.threads, memory_mb):
     embedding, total = leading(factor, pairs, 2)
     trained = np.flatnonzero(run.partition.training(ALL))
     ids = [run.dataset.ids[i] for i in trained]
+    labels = part.labels if part.memberships is None else part.memberships
     points = map_points(kernel, part, ids, chosen.rows, embedding, seed)
     write_table(snakemake.output.points, points)
     summary = {
@@ -46,7 +47,7 @@ with logged(snakemake.log[0]) as console, limited(snakemake.threads, memory_mb):
         "shown_landmarks": int(points["landmark"].sum()),
         "factor": factor_figures(factor, pairs),
         "spectrum": pairs.values.tolist(),
-        "similar_classes": similar_classes(kernel.C, part.labels, part.classes),
+        "similar_classes": similar_classes(kernel.C, labels, part.classes),
     }
     write_json(snakemake.output.summary, summary)
     console.say(f"{len(points)} of {summary['distinct']} objects")

@@ -189,3 +189,26 @@ def test_many_diverse_members_of_two_classes_have_more_landmarks_than_enclosing_
     few = stage.select(make_selector(CONFIG["selectors"]["few"]))
     assert len(balls) <= 20
     assert len(few) == 60
+
+
+@pytest.mark.parametrize("vectors", [None, "v.tsv"])
+def test_of_several_labels_nothing_is_tried_that_gives_one(vectors):
+    labels = {"table": "l.tsv", "multiple": "all"}
+    sequences = {"type": "fasta", "fasta": "x.fasta"}
+    matrix = {"type": "matrix", "matrix": "k.csv", "kind": "asymmetric"}
+    config = complete_configuration(
+        {
+            "datasets": {
+                "one": {"source": sequences | {"labels": {"table": "l.tsv"}}, "vectors": vectors},
+                "several": {"source": sequences | {"labels": labels}, "vectors": vectors},
+                "matrix": {"source": matrix | {"labels": labels}, "vectors": vectors},
+            }
+        }
+    )
+    by_name = {recipe["name"]: recipe for recipe in config["recipes"]}
+    own = [by_name[name] for name in config["datasets"]["several"]["recipes"]]
+    assert len(own) == len(config["datasets"]["matrix"]["recipes"]) == 6
+    assert not any(recipe["cascade"] for recipe in own)
+    assert {recipe["learner"] for recipe in own} == {"sf-lsm"}
+    assert all(name.startswith("several-") for name in config["datasets"]["several"]["recipes"])
+    assert set(config["datasets"]["one"]["recipes"]).isdisjoint(recipe["name"] for recipe in own)

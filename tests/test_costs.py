@@ -76,6 +76,11 @@ def test_clusters_take_half_the_square_of_each_class():
     assert costs.clustering_seconds(larger).on(1) == pytest.approx(expected.on(1), rel=1e-12)
 
 
+def test_a_record_with_several_labels_is_counted_once():
+    assert costs.records(STATISTICS) == 105
+    assert costs.records({**STATISTICS, "labels_per_record": {"1": 50, "2": 20, "15": 1}}) == 71
+
+
 def statistics(n, classes=10, length=200.0):
     sizes = {f"c{i}": n // classes for i in range(classes)}
     return {"distinct": n, "class_sizes": sizes, "lengths": {"mean": length}}

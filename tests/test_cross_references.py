@@ -6,7 +6,7 @@ from kreinflow.configuration import complete_configuration
 from kreinflow.cross_references import check_references
 from kreinflow.errors import InputError
 from registries import one_recipe
-from small_inputs import configuration, write_input
+from small_inputs import BY_HEADER, configuration, fasta_source, write_input
 
 
 @pytest.mark.parametrize(
@@ -117,3 +117,40 @@ def test_learners_that_cannot_learn_siblings_are_refused_by_the_name_of_their_re
     message = f"^config: datasets.{name}.levels.learn: recipe 'it': the learner ikqd cannot learn"
     with pytest.raises(InputError, match=message):
         check_references(config, "config")
+
+
+SEVERAL = {"pattern": "family=(.*);", "multiple": "all"}
+
+
+@pytest.mark.parametrize(
+    ("more", "recipe", "learner", "message"),
+    [
+        ({}, {}, {}, None),
+        (
+            {},
+            {},
+            {"method": "nearest_landmark"},
+            "'one': the learner nearest_landmark cannot",
+        ),
+        ({}, {}, {"method": "ikqd"}, "recipe 'one': the learner ikqd cannot .* Use one of cvm, "),
+        ({}, {"cascade": {}}, {}, "recipe 'one' has a cascade, which tells classes apart, but rec"),
+        (
+            {"unknown": ["a"]},
+            {},
+            {},
+            r"mine.unknown: records with several labels \(labels.multiple: all\) cannot have it",
+        ),
+    ],
+)
+def test_what_takes_records_for_ones_of_one_label(tmp_path, more, recipe, learner, message):
+    write_input(tmp_path)
+    content = configuration(fasta_source(labels=SEVERAL), recipe=recipe)
+    content["datasets"]["mine"] |= more
+    content["learners"]["ikfd"] = learner or {"method": "sf_lsm"}
+    if message is None:
+        complete_configuration(content)
+        return
+    with pytest.raises(InputError, match=message):
+        complete_configuration(content)
+    content["datasets"]["mine"]["source"]["labels"] = BY_HEADER
+    complete_configuration(content)

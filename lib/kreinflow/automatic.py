@@ -87,6 +87,10 @@ OF_OTHERS = (
 """What is tried elsewhere: nobody can be asked."""
 
 
+OF_SEVERAL_LABELS = tuple(line for line in OF_OTHERS if line.how != "nearest")
+"""What is tried where records may have several labels: neighbours and cascades give one."""
+
+
 class Kind(NamedTuple):
     """What may be done to the scores of a data set.
 

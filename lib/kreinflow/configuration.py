@@ -187,7 +187,7 @@ def _complete_comparison(config: dict[str, Any], content: Mapping[str, Any], nam
         return
     fill_defaults(config.setdefault("auto", {}), schema()["properties"]["auto"])
     datasets = config["datasets"]
-    kinds = {key: _with_vectors(_kind(dataset), dataset) for key, dataset in datasets.items()}
+    kinds = {key: _with_more(_kind(dataset), dataset) for key, dataset in datasets.items()}
     made = automatic.comparison(kinds.values(), config["auto"]["alignments"])
     fill_defaults(made, {"properties": {key: schema()["properties"][key] for key in _COMPARISON}})
     if any(config[key] != made[key] for key in given):
@@ -215,10 +215,13 @@ def _kind(dataset: Mapping[str, Any]) -> automatic.Kind:
     return automatic.NUCLEOTIDES if nucleotide else automatic.SEQUENCES
 
 
-def _with_vectors(kind: automatic.Kind, dataset: Mapping[str, Any]) -> automatic.Kind:
-    if not dataset.get("vectors"):
-        return kind
-    return kind._replace(prefix=f"{kind.prefix}vectors-", vectors=True)
+def _with_more(kind: automatic.Kind, dataset: Mapping[str, Any]) -> automatic.Kind:
+    if make_source(dataset["source"]).several:
+        lines = automatic.OF_SEVERAL_LABELS
+        kind = kind._replace(prefix=f"{kind.prefix}several-", lines=lines)
+    if dataset.get("vectors"):
+        kind = kind._replace(prefix=f"{kind.prefix}vectors-", vectors=True)
+    return kind
 
 
 def _and(words: Sequence[str]) -> str:

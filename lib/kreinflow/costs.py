@@ -237,7 +237,9 @@ def _all_pairs_of_classes(statistics: Statistics) -> float:
 
 def records(statistics: Statistics) -> int:
     """Return the number of records of a data set."""
-    return int(sum(statistics["class_sizes"].values()))
+    # A record with several labels is in the size of each.
+    counted = statistics.get("labels_per_record") or statistics["class_sizes"]
+    return int(sum(counted.values()))
 
 
 def alignment_seconds(statistics: Statistics, pairs: float, by_parasail: bool = False) -> Seconds:

@@ -7,6 +7,7 @@ from typing import Any
 from kreinflow.errors import InputError
 from kreinflow.krein.correction import ASYMMETRIC_FORMS
 from kreinflow.landmarks.registry import SELECTORS
+from kreinflow.learners.binary_relevance import several_fault
 from kreinflow.learners.registry import LEARNERS, make_learner
 from kreinflow.learners.siblings import siblings_fault
 from kreinflow.plan import UNLABELLED, DatasetPlan
@@ -223,6 +224,7 @@ def _check_dataset(plan: DatasetPlan, place: str, refuse: Refuse) -> None:
         raise refuse(f"{place}.folds.column", "only the method grouped takes a column.")
     _check_views(plan, place, refuse)
     _check_siblings(plan, place, refuse)
+    _check_several(plan, place, refuse)
     if plan.source.aligned:
         _check_scoring(plan, place, refuse)
         return
@@ -282,6 +284,29 @@ def _check_siblings(plan: DatasetPlan, place: str, refuse: Refuse) -> None:
         learner = make_learner(plan.config["learners"][recipe["learner"]])
         if fault := siblings_fault(learner):
             raise refuse(f"{place}.levels.learn", f"recipe {recipe['name']!r}: {fault}")
+
+
+def _check_several(plan: DatasetPlan, place: str, refuse: Refuse) -> None:
+    """Refuse what takes each record for one of one class, where records may have several labels."""
+    if not plan.source.several:
+        return
+    for key in ("levels", "unknown"):
+        if plan.settings.get(key):
+            raise refuse(
+                f"{place}.{key}",
+                "records with several labels (labels.multiple: all) cannot have it. Leave it out.",
+            )
+    for recipe in plan.recipes():
+        owner = f"recipe {recipe['name']!r}"
+        if recipe["cascade"] is not None:
+            raise refuse(
+                f"{place}.recipes",
+                f"{owner} has a cascade, which tells classes apart, but records may have several "
+                "labels (labels.multiple: all). Leave the cascade out.",
+            )
+        learner = make_learner(plan.config["learners"][recipe["learner"]])
+        if fault := several_fault(learner):
+            raise refuse(f"{place}.recipes", f"{owner}: {fault}")
 
 
 def _check_scoring(plan: DatasetPlan, place: str, refuse: Refuse) -> None:

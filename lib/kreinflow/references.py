@@ -86,6 +86,9 @@ _TEXTS = {
     "46, 1927-1932 (2000). doi:10.1109/18.857802",
     "koller1997": "Koller, Sahami. Hierarchically classifying documents using very few words. "
     "ICML 1997, 170-178.",
+    "sechidis2011": "Sechidis, Tsoumakas, Vlahavas. On the stratification of multi-label data. "
+    "ECML PKDD 2011, Lecture Notes in Computer Science 6913, 145-158. "
+    "doi:10.1007/978-3-642-23808-6_10",
     "guo2017": "Guo, Pleiss, Sun, Weinberger. On calibration of modern neural networks. ICML 2017, "
     "Proceedings of Machine Learning Research 70.",
     "angelopoulos2021": "Angelopoulos, Bates, Candès, Jordan, Lei. Learn then test: calibrating "

@@ -176,3 +176,16 @@ def test_vectors_are_checked_with_the_records(run, refused, checked, tmp_path):
     )
     write_vectors(tmp_path / "v.csv", ids)
     assert "v.csv: has no vector for 1 of the 31 records: twin. Add" in checked(refused, config)
+
+
+def test_labels_of_a_record_are_counted(run, checked, tmp_path):
+    records = [(id, f"{label};{'ab'[n % 2]}", s) for n, (id, label, s) in enumerate(GOOD)]
+    write_fasta(tmp_path / "x.fasta", records, header="{id} family={label}")
+    labels = {"pattern": "family=(.+)", "multiple": "all"}
+    config = configuration(fasta_source(labels=labels), learner="svc")
+    assert checked(run, config) == (
+        0,
+        "mine: 30 records (0 dropped), 30 distinct, 3 classes, 1.67 labels a record, 2 folds, "
+        "1 recipe: ready to run\n",
+        "",
+    )

@@ -23,6 +23,8 @@ PART = {"source": {"type": "simulated"}, "folds": {"method": "stratified", **OTH
 def test_a_data_set_has_a_twin_for_each_kind_that_it_lacks():
     twins = twins_of({"a": PART, "m": {"source": {"type": "matrix"}, "folds": {}}})
     assert list(twins) == ["a"]
+    several = {"type": "fasta", "fasta": "x.fasta", "labels": {"table": "t", "multiple": "all"}}
+    assert twins_of({"a": PART, "b": {**PART, "source": several}}) == twins
     (twin,) = twins["a"]
     assert twin == "a+homology-aware"
     folds = twins["a"][twin]["folds"]

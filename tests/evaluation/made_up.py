@@ -3,10 +3,10 @@
 import numpy as np
 import pandas as pd
 
+from kreinflow.models.conformal import Calibration, outcomes
 from kreinflow.models.levels import Levels
 
 PATHS = ("1.1.1", "1.1.2", "1.1", "1.2.1", "2.1.1", "2.1.2", "2", "3")
-from kreinflow.models.conformal import Calibration, outcomes
 
 
 def made_up_predictions(classes, recipes, n, folds, repeats=1):

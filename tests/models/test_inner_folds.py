@@ -378,3 +378,24 @@ def test_the_best_of_many_hyper_parameters_is_not_measured_by_what_chose_it(monk
     error = np.std(honest, ddof=1) / 60**0.5
     assert np.mean(lucky) > 1 / 3 + 10 * error
     assert abs(np.mean(honest) - 1 / 3) < 3 * error
+
+
+@pytest.mark.parametrize(("share", "side"), [(0.25, "have"), (0.7, "lack")])
+def test_each_fit_knows_records_with_and_without_each_of_several_labels(share, side):
+    """And the rule is not idle: else all records that have, or lack, a label would be in a fold."""
+    unknown = 0
+    for seed in range(40):
+        rng = np.random.default_rng(seed)
+        has = rng.random((12, 8)) < share
+        has[np.arange(12), rng.integers(8, size=12)] = True
+        groups, rarest = np.arange(12), np.zeros(12, dtype=int)
+        part = TrainingPart(groups, rarest, groups, tuple("abcdefgh"), has)
+        inner = inner_partition(part, 2, seed, "r0f0")
+        drawn = inner_folds.inner_folds(groups, rarest, 2, seed, "r0f0", memberships=has)
+        for fold in (0, 1):
+            known = has[inner != fold]
+            assert (known.any(axis=0) | ~has.any(axis=0)).all()
+            assert (~known.all(axis=0) | has.all(axis=0)).all()
+            own = has if side == "have" else ~has
+            unknown += (own.any(axis=0) & ~own[drawn != fold].any(axis=0)).any()
+    assert unknown > 0

@@ -104,6 +104,13 @@ def test_similar_classes_stand_side_by_side():
     # Another numbering of the classes changes nothing, and classes without a record are left out.
     back = similar_classes(C, 7 - labels, ("none", *names[::-1]))
     assert back == order
+    # So it is with several labels: the mean of a class is that of all records that have it.
+    one = labels[:, None] == np.arange(8)
+    assert similar_classes(C, one, (*names, "none")) == order
+    both = np.column_stack([one[:, :7], one[:, :7] @ (turn < 2)])  # the first two once more
+    found = similar_classes(C, both, (*names, "both"))
+    turns = [[*turn.tolist(), 0.5][(*names, "both").index(name)] for name in found]
+    assert turns in (sorted(turns), sorted(turns, reverse=True))
 
 
 def test_the_best_order_is_looked_for_up_to_a_number_of_classes(monkeypatch):

@@ -284,6 +284,16 @@ def test_grouped_folds():
     assert "takes these groups as independent" in text
 
 
+def test_folds_of_records_with_several_labels():
+    data_set = settings()
+    data_set["source"]["labels"] = {"table": "l.tsv", "multiple": "all"}
+    said = f"have their share of each label by iterative stratification {cite('sechidis2011')}."
+    assert f"Folds and inner folds {said}" in text_of(data_set)
+    data_set["folds"] |= {"method": "grouped", "column": "organism"}
+    assert f". Inner folds {said}" in text_of(data_set)
+    assert "iterative stratification" not in text_of(settings())
+
+
 def test_what_each_test_asks():
     text = text_of(settings())
     assert f"by McNemar's exact test {cite('mcnemar1947')}. It asks whether the models that" in text

@@ -179,3 +179,18 @@ def test_it_says_how_many_objects_the_map_shows():
     assert said == "It shows all 32 landmarks and all 108 other objects."
     said = sections.shown_on_the_map(whole | {"distinct": 10_000, "shown_objects": 2000})
     assert "all 32 landmarks and 2,000 of 9,968 other objects. A hash of their ids says" in said
+
+
+def test_the_page_counts_the_labels_of_records_that_may_have_several():
+    several = {
+        "several": True,
+        "labels_per_record": {"1": 60, "2": 30, "4": 10},
+        "labels_removed": {"count": 3, "examples": ["x", "y", "z"]},
+    }
+    found = dict(sections.labels_per_record(several))
+    assert found == {
+        "labels of a record, mean": "1.60",
+        "labels of a record, most": "4",
+        "records with several labels": "40",
+        "labels removed: too few records have or lack them": "3",
+    }

@@ -2,11 +2,12 @@
 
 import hashlib
 
+import numpy as np
 import pytest
 
 from kreinflow.errors import InputError
-from kreinflow.sequences.collapse import Drops, Records, collapse
-from kreinflow.sequences.payload import Sequences
+from kreinflow.sequences.collapse import Drops, Records, collapse, collapse_several
+from kreinflow.sequences.payload import Matrix, Sequences
 
 RECORDS = [("a1", "A", "MKVL"), ("b1", "B", "ACDE"), ("a2", "A", "MKVLL"), ("b2", "B", "ACDEE")]
 RECORDS += [("a3", "A", "MKVL")]
@@ -86,3 +87,87 @@ def test_only_some_examples_are_listed():
     listed = drops.statistics()["too long"]
     assert listed == {"count": 30, "examples": [str(i) for i in range(20)]}
     assert len(drops.ids()) == 30
+
+
+SEVERAL = [
+    ("a", "x;y", "MKVL"),
+    ("b", "y", "ACDE"),
+    ("c", "x;z", "MKVLL"),
+    ("d", "y;z", "WWWW"),
+    ("e", "z", "MKVL"),
+]
+
+
+def of_several(records=SEVERAL, conflicting="drop", min_class_size=2):
+    ids, labels, residues = zip(*records, strict=True)
+    payload = Sequences(tuple(s.encode() for s in residues))
+    return collapse_several(Records(ids, labels, payload, len(ids)), conflicting, min_class_size)
+
+
+def sets_of(data):
+    names = np.array(data.classes)
+    return {id: set(names[own]) for id, own in zip(data.ids, data.memberships, strict=True)}
+
+
+def test_identical_sequences_have_the_labels_of_all_of_them():
+    data = of_several(min_class_size=1)
+    assert sets_of(data) == {
+        "a": {"x", "y", "z"},
+        "b": {"y"},
+        "c": {"x", "z"},
+        "d": {"y", "z"},
+        "e": {"x", "y", "z"},
+    }
+    assert data.rows.tolist() == [0, 1, 2, 3, 0]
+    # x has two distinct sequences, y and z three: of equal ones the first.
+    assert [data.classes[code] for code in data.labels] == ["x", "y", "x", "y", "x"]
+    assert data.joined_labels == ["x;y;z", "y", "x;z", "y;z", "x;y;z"]
+    assert data.row_labels == ["x", "y", "x", "y"]
+    statistics = data.statistics
+    assert statistics["several"] is True
+    assert statistics["labels_per_record"] == {"1": 1, "2": 2, "3": 2}
+    assert statistics["class_sizes"] == {"x": 3, "y": 4, "z": 4}
+    assert statistics["labels_removed"] == {"count": 0, "examples": []}
+    with pytest.raises(InputError, match="'a' and 'e' are the same sequence with the labels 'x;y'"):
+        of_several(conflicting="refuse")
+
+
+def test_a_label_that_too_few_records_have_or_lack_is_removed():
+    sequences = [f"MK{a}{b}" for a in "ACDE" for b in "FGHI"]
+    labels = ["x;all" if i % 2 else "y;all" for i in range(16)]
+    labels[:4] = ["rare", "x;all;odd", "rare", "odd"]
+    records = [(f"r{i}", own, s) for i, (own, s) in enumerate(zip(labels, sequences, strict=True))]
+    data = of_several(records, min_class_size=3)
+    # Without the records that have nothing but rare labels, all records have the label "all".
+    assert data.classes == ("x", "y")
+    assert data.statistics["labels_removed"]["examples"] == ["all", "odd", "rare"]
+    assert data.statistics["dropped"] == {
+        "no label left": {"count": 3, "examples": ["r0", "r2", "r3"]}
+    }
+    assert data.dropped == ("r0", "r2", "r3")
+    assert sets_of(data)["r1"] == {"x"}
+    with pytest.raises(
+        InputError,
+        match=r"0 classes left \(none; dropped as too few records have or lack them: all",
+    ):
+        of_several(records, min_class_size=8)
+    with pytest.raises(InputError, match="the labels 'x' and 'x ' look the same"):
+        of_several([*records, ("s", "x ;y", "MMMM")])
+
+
+def test_a_label_may_be_the_rarest_of_no_record():
+    data = of_several(
+        [(f"r{i}", f"enzyme;{'xy'[i % 2]}" if i < 8 else "z", "M" * (i + 1)) for i in range(12)]
+    )
+    assert data.classes == ("enzyme", "x", "y", "z")
+    assert set(data.labels) == {1, 2, 3}
+
+
+def test_alike_rows_of_a_matrix_keep_their_own_labels():
+    K = np.eye(6)
+    K[0] = K[1] = K[:, 0] = K[:, 1] = 1.0
+    labels = ["x", "y", "x;y", "x", "y", "y"]
+    ids = [f"o{i}" for i in range(6)]
+    data = collapse_several(Records(ids, labels, Matrix(K, kind="similarity"), 6), "drop", 1)
+    assert data.digests[0] == data.digests[1]
+    assert data.joined_labels == labels

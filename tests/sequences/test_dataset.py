@@ -23,6 +23,12 @@ def made(kind, folder):
     if kind == "sequences":
         write_fasta(folder / "x.fasta", RECORDS, header="{id} OS=A b OX=1 family={label};")
         return load(fasta_source(labels={"pattern": "family=(.+);"}), folder)
+    if kind == "several":
+        labels = ["p q;r", "p q", "r;NA", "r;p q", "p q;NA", "r"]
+        records = [(i, own, s) for (i, _, s), own in zip(RECORDS, labels, strict=True)]
+        write_fasta(folder / "x.fasta", records, header="{id} family={label}")
+        labels = {"pattern": "family=(.+)", "multiple": "all", "separator": ";"}
+        return load(fasta_source(labels=labels, min_class_size=1), folder)
     np.save(folder / "k.npy", X @ X.T)
     np.save(folder / "x.npy", X)
     (folder / "x.txt").write_text("\n".join(STRINGS))
@@ -37,7 +43,13 @@ def made(kind, folder):
 
 @pytest.mark.parametrize(
     ("kind", "array"),
-    [("sequences", None), ("matrix", "matrix.npy"), ("vectors", "vectors.npy"), ("strings", None)],
+    [
+        ("sequences", None),
+        ("several", None),
+        ("matrix", "matrix.npy"),
+        ("vectors", "vectors.npy"),
+        ("strings", None),
+    ],
 )
 def test_written_and_read_again(tmp_path, kind, array):
     dataset, out = made(kind, tmp_path), tmp_path / "out"
@@ -46,6 +58,8 @@ def test_written_and_read_again(tmp_path, kind, array):
     assert_same_rows(again, dataset)
     for name in ("ids", "statistics", "dropped", "organisms"):
         assert getattr(again, name) == getattr(dataset, name)
+    assert (dataset.memberships is not None) == (kind == "several")
+    np.testing.assert_array_equal(again.memberships, dataset.memberships)
     files = {p.name: p.read_bytes() for p in out.iterdir()}
     assert set(files) == {"records.tsv", "distinct.tsv", "summary.json"} | ({array} - {None})
     write_dataset(out, again)
@@ -62,7 +76,7 @@ def test_written_and_read_again(tmp_path, kind, array):
             read_dataset(out)
 
 
-@pytest.mark.parametrize("kind", ["sequences", "matrix", "strings"])
+@pytest.mark.parametrize("kind", ["sequences", "several", "matrix", "strings"])
 def test_a_flipped_bit_in_any_file_is_refused_and_the_file_named(tmp_path, kind):
     out = tmp_path / "out"
     write_dataset(out, made(kind, tmp_path))
@@ -111,6 +125,39 @@ def test_rows_that_are_not_all_of_the_distinct_ones_are_refused(tmp_path, rows):
         line[place] = str(row)
     (tmp_path / "records.tsv").write_text("".join("\t".join(line) + "\n" for line in lines))
     sum_again(tmp_path)
+    with pytest.raises(InputError, match="do not belong together"):
+        read_dataset(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("labels", "changed"),
+    [
+        ("p q;r", "p q;s"),  # no class
+        ("p q;r", "p q;;r"),
+        ("NA;p q;r", "p q;r"),  # without that of the column label
+        ("r", ""),
+    ],
+)
+def test_labels_that_are_no_classes_of_the_data_set_are_refused(tmp_path, labels, changed):
+    write_dataset(tmp_path, made("several", tmp_path))
+    text = (tmp_path / "records.tsv").read_text()
+    assert text.startswith("id\tlabel\trow\tlabels\n")
+    assert f"\t{labels}\n" in text
+    (tmp_path / "records.tsv").write_text(text.replace(f"\t{labels}\n", f"\t{changed}\n"))
+    sum_again(tmp_path)
+    with pytest.raises(InputError, match="do not belong together"):
+        read_dataset(tmp_path)
+    (tmp_path / "records.tsv").write_text(text.replace("\tlabels\n", "\tother\n", 1))
+    sum_again(tmp_path)
+    with pytest.raises(InputError, match="records.tsv.*'labels'"):
+        read_dataset(tmp_path)
+
+
+@pytest.mark.parametrize("kind", ["sequences", "several"])
+def test_a_class_that_no_record_has_is_refused(tmp_path, kind):
+    write_dataset(tmp_path, made(kind, tmp_path))
+    summary = read_json(tmp_path / "summary.json")
+    write_json(tmp_path / "summary.json", summary | {"classes": [*summary["classes"], "zz"]})
     with pytest.raises(InputError, match="do not belong together"):
         read_dataset(tmp_path)
 

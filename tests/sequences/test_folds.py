@@ -333,3 +333,125 @@ def test_a_class_with_a_single_unit_is_always_trained_on():
     assert folds[13:].tolist() == [-1, -1]
     assert set(folds[:13]) == {0, 1}
     assert inner_folds(np.arange(2), np.array([0, 1]), 3, 1).tolist() == [-1, -1]
+
+
+def of_several(n=200, seed=1, length=60, labels=6):
+    """A data set whose records have labels of very different sizes, one at least."""
+    rng = np.random.default_rng(seed)
+    sequences, _ = random_data(n, seed, length)
+    has = rng.random((n, labels)) < np.geomspace(0.05, 0.6, labels)
+    has[np.arange(n), rng.integers(labels, size=n)] = True
+    rarest = np.where(has, has.sum(axis=0), n + 1).argmin(axis=1)
+    data = dataset(sequences, list("abcdef") + ["a"] * (n - 6))
+    return replace(data, memberships=has, labels=rarest, classes=tuple("abcdef"[:labels]))
+
+
+@pytest.mark.parametrize("k", [2, 5, 10])
+def test_each_fold_has_its_share_of_each_of_several_labels(tmp_path, k):
+    data = of_several()
+    table = folds_of(data, tmp_path, k=k, repeats=2)
+    assert set(table["fold"]) == set(range(k))
+    for repeat in (0, 1):
+        fold = table[table["repeat"] == repeat]["fold"].to_numpy()
+        for own in data.memberships.T:
+            sizes = np.bincount(fold[own], minlength=k)
+            assert np.abs(sizes - own.sum() / k).max() <= 1 + 0.25 * own.sum() / k
+    one, two = (table[table["repeat"] == r]["fold"].to_numpy() for r in (0, 1))
+    assert (one == two).mean() < 0.7
+
+
+def test_groups_of_several_labels_are_spread_by_all_that_their_records_have(tmp_path):
+    """By what the identity of sequences, or a column, groups."""
+    data = of_several(120, length=80)
+    mutants = [b"W" + s[1:40] + b"W" + s[41:] for s in data.sequences]
+    has = np.concatenate([data.memberships, np.roll(data.memberships, 1, axis=0)])
+    twice = replace(
+        dataset([*data.sequences, *mutants], ["a", "b"] * 120),
+        memberships=has,
+        labels=np.where(has, has.sum(axis=0), 999).argmin(axis=1),
+        classes=data.classes,
+    )
+    fold = folds_of(twice, tmp_path, k=4, method="grouped")["fold"].to_numpy()
+    np.testing.assert_array_equal(fold[:120], fold[120:])
+    unions = has[:120] | has[120:]
+    for own in unions.T:
+        sizes = np.bincount(fold[:120][own], minlength=4)
+        assert np.abs(sizes - own.sum() / 4).max() <= 1 + 0.25 * own.sum() / 4
+    species = with_species(twice, [f"s{i % 30}" for i in range(240)])
+    table = folds_of(species, tmp_path, k=3, method="grouped", column="organism")
+    assert (table.groupby("group")["fold"].nunique() == 1).all()
+    for own in has.T:
+        sizes = np.bincount(table["fold"][own], minlength=3)
+        assert sizes.min() > 0.5 * sizes.mean()
+
+
+def test_a_label_that_is_the_rarest_of_no_record_is_spread_too(tmp_path):
+    has = np.column_stack([np.arange(60) % 2 == 0, np.arange(60) % 2 == 1, np.arange(60) % 5 < 4])
+    sequences, _ = random_data(60)
+    data = dataset(sequences, ["a", "b"] * 30)
+    data = replace(data, memberships=has, classes=("a", "b", "c"))
+    data = with_species(data, [f"s{i % 20}" for i in range(60)])
+    for method in ({}, {"method": "grouped"}, {"method": "grouped", "column": "organism"}):
+        fold = folds_of(data, tmp_path, k=3, **method)["fold"]
+        sizes = np.bincount(fold[has[:, 2]], minlength=3)
+        assert np.abs(sizes - 16).max() <= 3
+
+
+def test_labels_that_too_few_records_have_or_lack_for_folds(tmp_path):
+    data = of_several(60)
+    few = data.memberships.copy()
+    few[:, 0] = np.arange(60) < 3
+    with pytest.raises(InputError, match=r"class 'a' has 3 different records, fewer than k = 5"):
+        folds_of(replace(data, memberships=few), tmp_path, k=5)
+    with pytest.raises(InputError, match=r"'a' has 3 \(a group counts for the class that any of"):
+        folds_of(replace(data, memberships=few), tmp_path, k=5, method="grouped")
+    alone = data.memberships.copy()
+    alone[:, 5] = np.arange(60) > 0
+    message = r"folds: all records that lack the label 'f' are in one fold, so it cannot be both"
+    with pytest.raises(InputError, match=message):
+        folds_of(replace(data, memberships=alone), tmp_path, k=3)
+
+
+def test_the_users_table_of_records_with_several_labels(tmp_path):
+    has = np.array([[1, 0], [1, 1], [0, 1], [0, 1], [1, 1], [0, 1]], dtype=bool)
+    data = replace(SIX, memberships=has)  # the only record without B is s0
+    with pytest.raises(InputError, match=r"f.tsv: all records that lack the label 'B' are in one"):
+        table_folds(tmp_path, LINES, data)
+    with pytest.raises(InputError, match=r"f.tsv: all of class 'A' is in fold '1'"):
+        table_folds(tmp_path, ["s0 1", "s1 1", "s2 2", "s3 2", "s4 1", "s5 2"], data)
+    has[1] = [True, False]
+    assert table_folds(tmp_path, LINES, data)[0] == [0, 1, 0, 1, 0, 0]
+
+
+def test_inner_folds_of_several_labels():
+    data = of_several(150)
+    has = data.memberships.copy()
+    has[7:, 0] = False
+    has[:7, 0] = False
+    has[3, 0] = True  # a label of one record
+    groups = np.arange(150) // 2
+    folds = inner_folds(groups, data.labels, 3, 1, "r0f0", memberships=has)
+    np.testing.assert_array_equal(folds[::2], folds[1::2])
+    assert (folds[groups == groups[3]] == -1).all()
+    assert (folds == -1).sum() == 2
+    units = np.logical_or.reduceat(has, np.arange(0, 150, 2), axis=0)
+    for own in units.T[1:]:
+        sizes = np.bincount(folds[::2][own & (folds[::2] >= 0)], minlength=3)
+        assert np.abs(sizes - own.sum() / 3).max() <= 1 + 0.25 * own.sum() / 3
+    again = inner_folds(groups, np.zeros(150, dtype=int), 3, 1, "r0f0", memberships=has)
+    np.testing.assert_array_equal(folds, again)
+    other = inner_folds(groups, data.labels, 3, 2, "r0f0", memberships=has)
+    assert (folds != other).any()
+
+
+def test_a_column_of_a_table_with_several_lines_of_an_id(tmp_path):
+    data = of_several(24)
+    source = {"labels": {"table": "l.tsv", "id_column": "id", "multiple": "all"}}
+    part = settings(method="grouped", column="place", k=2)
+    lines = [f"s{i}\tL\t{'xyzuvw'[i % 6]}\n" for i in range(24)]
+    (tmp_path / "l.tsv").write_text("id\tlabel\tplace\n" + "".join(lines + lines[::5]))
+    table = assign_folds(part, data, 1, tmp_path, source)
+    assert table["group"].nunique() == 6
+    (tmp_path / "l.tsv").write_text("id\tlabel\tplace\n" + "".join(lines) + "s3\tL\tx\n")
+    with pytest.raises(InputError, match=r"line 26: the 'place' of 's3' is 'x', and 'u' in a line"):
+        assign_folds(part, data, 1, tmp_path, source)

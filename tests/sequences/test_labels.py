@@ -10,6 +10,7 @@ from kreinflow.sequences.labels import (
     differ_in_case,
     read_lines,
     read_pairs,
+    read_several,
     refuse_lookalikes,
 )
 
@@ -192,3 +193,19 @@ def test_several_columns_are_the_parts_of_a_path(tmp_path):
     assert "b" not in read_pairs(path, "id", "family", skip_empty=True)
     with pytest.raises(InputError, match=r"l.tsv, line 2: 'globin' has 'l' in it, which separates"):
         read_pairs(path, "id", columns, separator="l")
+
+
+def test_several_labels_of_an_id(tmp_path):
+    text = "id\tlabel\na\tx; y;\nb\tz\na\tw;x\n"
+    path = write(tmp_path, text)
+    assert read_several(path, "id", "label", ";") == {"a": "w;x;y", "b": "z"}
+    with pytest.raises(InputError, match="line 2: the label 'x; y;' holds ';'.*'labels.separator'"):
+        read_several(path, "id", "label", "|")
+    path = write(tmp_path, "id\tlabel\na\t| |\n")
+    with pytest.raises(InputError, match=r"line 2: has no label but '\| \|'. Fill it in"):
+        read_several(path, "id", "label", "|")
+    path = write(tmp_path, "id\tlabel\n")
+    with pytest.raises(InputError, match="has no line below its header"):
+        read_several(path, "id", "label", ";")
+    path = write(tmp_path, "id\tlabel\na\t\nb\tx\n")
+    assert read_several(path, "id", "label", ";", skip_empty=True) == {"b": "x"}

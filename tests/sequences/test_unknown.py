@@ -1,11 +1,12 @@
 """Classes held out as unknown leave a data set as if they had never been in the input."""
 
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from data_sets import assert_same_rows, dropped, load
+from data_sets import assert_same_rows, dropped, load, six_objects
 from kreinflow.errors import InputError
 from kreinflow.sequences.unknown import is_unknown, without_unknown
 from small_inputs import (
@@ -126,3 +127,9 @@ def test_what_cannot_be_held_out_is_named(tmp_path):
         without_unknown(dataset, ["a", "e"])
     with pytest.raises(InputError, match="of 4 classes 3 are held out. At least two have to be"):
         without_unknown(dataset, ["a", "b", "d"])
+
+
+def test_records_with_several_labels_are_not_held_out():
+    data = replace(six_objects(), memberships=np.ones((6, 2), dtype=bool))
+    with pytest.raises(InputError, match="records with several labels cannot be held out"):
+        without_unknown(data, ["x"])

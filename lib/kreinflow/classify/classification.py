@@ -48,8 +48,7 @@ COLUMNS = (
 itself and with training records, and the three that follow tell of the training record of the label
 that is nearest among those aligned; see :func:`nearest_records`. Of a record with a ``problem`` all
 others but the id are empty. With both strands aligned, ``strand`` stands before it. Before that
-stand the :data:`PROMISES` that were asked for, and the :data:`LEVEL_COLUMNS` of a model with levels.
-"""
+stand the :data:`PROMISES` that were asked for, and :data:`LEVEL_COLUMNS` of a model with levels."""
 
 LEVEL_COLUMNS = ("node", "level", "node_probability")
 """The deepest node that the model is sure enough of: its path, which is empty for the root, its

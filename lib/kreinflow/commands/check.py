@@ -72,6 +72,12 @@ def _asymmetry(share: float) -> str:
     )
 
 
+def _labels_per_record(dataset: "Dataset") -> str:
+    if dataset.memberships is None:
+        return ""
+    return f"{dataset.memberships.sum(axis=1).mean():.2f} labels a record, "
+
+
 def _tell(
     name: str, whole: "Dataset", dataset: "Dataset", partition: "Partition", recipes: int
 ) -> None:
@@ -99,5 +105,6 @@ def _tell(
         f"{f', {held} held out as unknown' if held else ''}"
         f"{f', {unlabelled} to be classified' if unlabelled else ''}), "
         f"{len(dataset.digests)} distinct, {len(dataset.classes)} classes, "
+        f"{_labels_per_record(dataset)}"
         f"{counted(len(partition.names), 'fold')}, {counted(recipes, 'recipe')}: ready to run"
     )

@@ -35,6 +35,8 @@ def kind_of_folds(folds: Mapping[str, Any]) -> str:
 def twins_of(datasets: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str, dict[str, Any]]]:
     """Return, for each data set of sequences, itself once more with each kind of folds it lacks.
 
+    The competitors give one label, so data sets whose records may have several are left out.
+
     Parameters
     ----------
     datasets : mapping
@@ -52,7 +54,8 @@ def twins_of(datasets: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str, d
     """
     found = {}
     for name, part in datasets.items():
-        if not make_source(part["source"]).aligned:
+        source = make_source(part["source"])
+        if not source.aligned or source.several:
             continue
         folds = {**part["folds"], "column": None, "table": None}
         kinds = {

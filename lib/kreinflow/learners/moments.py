@@ -1,6 +1,7 @@
 """Counts, means and covariances of classes, by tiles of rows, and least squares from them."""
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,12 +41,16 @@ def class_counts(y: IntArray, n_classes: int) -> NDArray[np.intp]:
     return counts
 
 
-def class_means(Z: Tall, y: IntArray, counts: NDArray[np.intp]) -> FloatArray:
-    """Return the mean row of each class, of shape (n_classes, r)."""
+def class_means(Z: Tall, y: NDArray[Any], counts: NDArray[np.intp]) -> FloatArray:
+    """Return the mean row of each class, of shape (n_classes, r).
+
+    ``y`` has the code of each record or, of shape (n, n_classes), tells of which classes it is.
+    """
     codes = np.arange(len(counts))[:, None]
 
     def part(rows: slice) -> FloatArray:
-        return np.asarray((codes == y[rows]).astype(np.float64) @ Z[rows])
+        own = codes == y[rows] if y.ndim == 1 else y[rows].T
+        return np.asarray(own.astype(np.float64) @ Z[rows])
 
     sums = np.zeros((len(counts), Z.shape[1]))
     for block in tile_map(part, len(y)):

@@ -43,7 +43,8 @@ not there."""
 def inner_partition(part: TrainingPart, k: int, seed: int, fold: str) -> IntArray:
     """Return the inner fold of each training record; -1 is always trained on.
 
-    Groups with a class that is in one inner fold alone are trained on.
+    Groups with a class that is in one inner fold alone are trained on. So are, of records with
+    several labels, those without a label that all records outside one inner fold have.
 
     Parameters
     ----------
@@ -59,9 +60,8 @@ def inner_partition(part: TrainingPart, k: int, seed: int, fold: str) -> IntArra
     InputError
         If there are not two folds left.
     """
-    inner = inner_folds(part.groups, part.labels, k, seed, fold)
-    for label in range(len(part.classes)):
-        own = part.labels == label
+    inner = inner_folds(part.groups, part.labels, k, seed, fold, memberships=part.memberships)
+    for own in _sides(part):
         if np.unique(inner[own]).size == 1:  # all in one fold: its fit would not know the class
             inner = np.where(np.isin(part.groups, part.groups[own]), -1, inner)
     if np.unique(inner[inner >= 0]).size < 2:
@@ -79,6 +79,16 @@ def inner_partition(part: TrainingPart, k: int, seed: int, fold: str) -> IntArra
             "with fewer than two records (min_class_size)."
         )
     return inner.astype(np.int64)
+
+
+def _sides(part: TrainingPart) -> Iterator[NDArray[np.bool_]]:
+    """Yield the masks of the records that a fit must know some of."""
+    for label in range(len(part.classes)):
+        if part.memberships is None:
+            yield part.labels == label
+        else:
+            yield part.memberships[:, label]
+            yield ~part.memberships[:, label]
 
 
 def whole_groups(groups: NDArray[Any], inner: IntArray) -> bool:

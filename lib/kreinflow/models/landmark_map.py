@@ -125,7 +125,7 @@ def map_points(
     )
 
 
-def similar_classes(C: Tall, labels: IntArray, classes: Sequence[str]) -> list[str]:
+def similar_classes(C: Tall, labels: NDArray[Any], classes: Sequence[str]) -> list[str]:
     """Return the classes in an order that has similar ones side by side.
 
     Average linkage of the Euclidean distances between the classes' mean landmark scores, each
@@ -137,8 +137,8 @@ def similar_classes(C: Tall, labels: IntArray, classes: Sequence[str]) -> list[s
     ----------
     C : ndarray or TallMatrix of shape (n, n_landmarks)
         Transformed scores with the landmarks.
-    labels : ndarray of shape (n,)
-        Codes of the classes, two at least.
+    labels : ndarray of shape (n,) or (n, n_classes)
+        Codes of the classes, two at least; of records with several labels, which each has.
     classes : sequence of str
         Their names; those without a record are left out.
 
@@ -147,8 +147,12 @@ def similar_classes(C: Tall, labels: IntArray, classes: Sequence[str]) -> list[s
     .. [1] Bar-Joseph, Z., Gifford, D. K., Jaakkola, T. S.: Fast optimal leaf ordering for
        hierarchical clustering. Bioinformatics 17, S22-S29 (2001).
     """
-    present, codes = np.unique(labels, return_inverse=True)
-    means = class_means(C, codes, np.bincount(codes))
+    if labels.ndim == 1:
+        present, codes = np.unique(labels, return_inverse=True)
+        means = class_means(C, codes, np.bincount(codes))
+    else:
+        present = np.flatnonzero(labels.any(axis=0))
+        means = class_means(C, labels[:, present], labels[:, present].sum(axis=0))
     lengths = np.linalg.norm(means, axis=1, keepdims=True)
     directions = means / np.where(lengths > 0, lengths, 1.0)
     distances = scipy.spatial.distance.pdist(directions)

@@ -359,6 +359,12 @@ def _evaluation(
             f"{_e(levels['back_off'])}, or more where inner folds asked for it. Hierarchical "
             f"precision and recall are those of {cite('kiritchenko2006')}. "
         )
+    if make_source(settings["source"]).several:
+        drawn = folds["method"] != "table" and not folds.get("column")
+        text += (
+            f"{'Folds and inner folds' if drawn else 'Inner folds'} have their share of each label "
+            f"by iterative stratification {cite('sechidis2011')}. "
+        )
     if n_recipes > 1:
         text += (
             "Recipes were compared with the best on the predictions of all folds together, by "

@@ -49,6 +49,8 @@ def counts(statistics: Mapping[str, Any]) -> Table:
         (f"length, {name.replace('_', ' ')}", f"{value:,.0f}")
         for name, value in statistics["lengths"].items()
     ]
+    if "several" in statistics:
+        rows += labels_per_record(statistics)
     if "several_labels" in statistics:
         rows.append(("entries with several labels", f"{statistics['several_labels']:,}"))
         if statistics["release"]:
@@ -58,6 +60,19 @@ def counts(statistics: Mapping[str, Any]) -> Table:
             ("largest asymmetry (share of the largest entry)", f"{statistics['asymmetry']:.2g}")
         )
     return Table(["what", "number"], rows)
+
+
+def labels_per_record(statistics: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """Return how many labels the records have that may have several."""
+    found = {int(n): count for n, count in statistics["labels_per_record"].items()}
+    mean = sum(n * count for n, count in found.items()) / sum(found.values())
+    removed = statistics["labels_removed"]["count"]
+    return [
+        ("labels of a record, mean", f"{mean:.2f}"),
+        ("labels of a record, most", f"{max(found):,}"),
+        ("records with several labels", f"{sum(found.values()) - found.get(1, 0):,}"),
+        ("labels removed: too few records have or lack them", f"{removed:,}"),
+    ]
 
 
 def dropped(reasons: Mapping[str, Any]) -> Table:

@@ -1,19 +1,18 @@
 """From the records of a source to a data set: identical ones once, small classes dropped."""
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from kreinflow.errors import InputError
 from kreinflow.provenance import file_sha256
 from kreinflow.sequences.dataset import Dataset
 from kreinflow.sequences.files import counted, first_few
-from kreinflow.sequences.labels import refuse_lookalikes
+from kreinflow.sequences.labels import SEPARATOR, refuse_lookalikes
 from kreinflow.sequences.payload import Payload
 
 EXAMPLES = 20
@@ -51,6 +50,7 @@ class Records:
 
     ids: Sequence[str]
     labels: Sequence[str]
+    """Of each record one, or all joined by :func:`~kreinflow.sequences.labels.join_labels`."""
     payload: Payload
     """A row for each record."""
     read: int
@@ -101,14 +101,106 @@ def collapse(
     small = {label for label, size in sizes.items() if size < min_class_size}
     drops.add("small class", (ids[i] for i in places if labels[i] in small))
     places = [i for i in places if labels[i] not in small]
-    classes, codes = _encode([labels[i] for i in places], small, drops)
+    labels = [labels[i] for i in places]
+    classes = tuple(sorted(set(labels)))
+    _refuse_one_class(classes, small, drops)
+    return _dataset(records, contents, names, places, labels, classes)
+
+
+def collapse_several(records: Records, conflicting: str, min_class_size: int) -> Dataset:
+    """Return the data set of records that may have several labels: each distinct object once.
+
+    An object has the labels of all its records. Its class in ``labels`` is the one that fewest
+    objects have, the first of them on a tie.
+
+    Parameters
+    ----------
+    records : Records
+        Their labels are joined. What is dropped here is added to their ``drops``.
+    conflicting : {"drop", "refuse"}
+        ``refuse`` refuses identical objects with other labels.
+    min_class_size : int
+        A label that fewer distinct objects have, or lack, is removed from its records: there is
+        too little to tell it from the rest by. A record that has no label then is dropped.
+
+    Returns
+    -------
+    Dataset
+        Its statistics have three keys more: ``several`` (True), ``labels_per_record`` (how many
+        records have one, two and so on) and ``labels_removed`` (``count`` and ``examples``). Its
+        ``class_sizes`` count a record for each of its labels.
+
+    Raises
+    ------
+    InputError
+        If conflicts are refused, labels look alike, or fewer than two classes are left.
+    """
+    contents = records.payload.contents(records.ids)
+    names = records.payload.digests(contents)
+    own: dict[bytes, frozenset[str]] = {}
+    first: dict[bytes, int] = {}
+    for i, (content, text) in enumerate(zip(contents, records.labels, strict=True)):
+        other = first.setdefault(content, i)
+        if conflicting == "refuse" and text != records.labels[other]:
+            raise _conflict(records, other, i)
+        own[content] = own.get(content, frozenset()) | {*text.split(SEPARATOR)}
+    name_of = dict(zip(contents, names, strict=True))
+    alike: dict[str, frozenset[str]] = {}  # rows of a matrix may be alike, and count as one
+    for content, labels in own.items():
+        alike[name_of[content]] = alike.get(name_of[content], frozenset()) | labels
+    sizes = Counter(label for labels in alike.values() for label in labels)
+    refuse_lookalikes(sorted(sizes))
+    removed: set[str] = set()
+    while few := _few(sizes, removed, len({name_of[content] for content in own}), min_class_size):
+        removed |= few
+        own = {content: left for content, labels in own.items() if (left := labels - removed)}
+    places = [i for i, content in enumerate(contents) if content in own]
+    dropped = (id for id, content in zip(records.ids, contents, strict=True) if content not in own)
+    records.drops.add("no label left", dropped)
+    classes = tuple(sorted(sizes.keys() - removed))
+    _refuse_one_class(classes, removed, records.drops, "as too few records have or lack them")
+    rarest = [min(own[contents[i]], key=lambda label: (sizes[label], label)) for i in places]
+    dataset = _dataset(records, contents, names, places, rarest, classes)
+    code = {label: i for i, label in enumerate(classes)}
+    memberships = np.zeros((len(places), len(classes)), dtype=np.bool_)
+    for record, i in enumerate(places):
+        memberships[record, [code[label] for label in own[contents[i]]]] = True
+    counts = np.bincount(memberships.sum(axis=1))
+    return replace(dataset, memberships=memberships).with_statistics(
+        class_sizes=dict(zip(classes, memberships.sum(axis=0).tolist(), strict=True)),
+        several=True,
+        labels_per_record={str(n): int(counts[n]) for n in np.flatnonzero(counts)},
+        labels_removed=listed(sorted(removed)),
+    )
+
+
+def _few(sizes: Mapping[str, int], removed: set[str], objects: int, least: int) -> set[str]:
+    """Return the labels not yet removed that too few of so many objects have or lack."""
+    return {
+        label
+        for label, size in sizes.items()
+        if label not in removed and min(size, objects - size) < least
+    }
+
+
+def _dataset(
+    records: Records,
+    contents: Sequence[bytes],
+    names: Sequence[str],
+    places: Sequence[int],
+    labels: Sequence[str],
+    classes: tuple[str, ...],
+) -> Dataset:
+    """Return the data set of the records at some places, which have these labels."""
+    ids, drops = records.ids, records.drops
+    code = {label: i for i, label in enumerate(classes)}
     row_of: dict[bytes, int] = {}
     rows = np.array([row_of.setdefault(contents[i], len(row_of)) for i in places], dtype=np.int64)
     first = np.unique(rows, return_index=True)[1]
     payload = records.payload.take([places[record] for record in first])
     return Dataset(
         ids=tuple(ids[i] for i in places),
-        labels=codes,
+        labels=np.array([code[label] for label in labels], dtype=np.intp),
         classes=classes,
         rows=rows,
         digests=tuple(names[places[record]] for record in first),
@@ -119,7 +211,7 @@ def collapse(
             "distinct": len(payload),
             "dropped": drops.statistics(),
             "substitutions": dict(sorted(records.substitutions.items())),
-            "class_sizes": dict(sorted(Counter(labels[i] for i in places).items())),
+            "class_sizes": dict(sorted(Counter(labels).items())),
             "lengths": payload.length_quantiles(),
             "asymmetry": None,
             "files": _checksums(records.files),
@@ -146,33 +238,36 @@ def _in_two_classes(
         if labels[other] == labels[i]:
             continue
         if conflicting == "refuse":
-            raise InputError(
-                f"{records.ids[other]!r} and {records.ids[i]!r} are the same "
-                f"{records.payload.what} with the labels {labels[other]!r} and {labels[i]!r}. "
-                "Correct one, or set 'conflicting_labels: drop'."
-            )
+            raise _conflict(records, other, i)
         if held[other] == held[i]:
             conflicts.add(content)
     return of_known, conflicts
 
 
-def _encode(
-    labels: Sequence[str], small: set[str], drops: Drops
-) -> tuple[tuple[str, ...], NDArray[np.intp]]:
-    """Return the classes, and the class of each label."""
-    classes = tuple(sorted(set(labels)))
+def _conflict(records: Records, one: int, other: int) -> InputError:
+    ids, labels = records.ids, records.labels
+    return InputError(
+        f"{ids[one]!r} and {ids[other]!r} are the same {records.payload.what} with the labels "
+        f"{labels[one]!r} and {labels[other]!r}. Correct one, or set 'conflicting_labels: drop'."
+    )
+
+
+def _refuse_one_class(
+    classes: Sequence[str],
+    small: set[str],
+    drops: Drops,
+    rule: str = "as smaller than min_class_size",
+) -> None:
     if len(classes) < 2:
         why = [f"{len(ids)} {reason}" for reason, ids in drops.by_reason.items() if not small]
         if small:
-            why = [f"as smaller than min_class_size: {first_few(sorted(small))}"]
+            why = [f"{rule}: {first_few(sorted(small))}"]
         dropped = f"; dropped {', '.join(why)}" if why else ""
         left = counted(len(classes), "class", "classes")
         raise InputError(
             f"the data have {left} left ({', '.join(classes) or 'none'}{dropped}). "
             "At least two are needed."
         )
-    code = {label: i for i, label in enumerate(classes)}
-    return classes, np.array([code[label] for label in labels], dtype=np.intp)
 
 
 def _checksums(paths: Sequence[Path]) -> dict[str, str]:

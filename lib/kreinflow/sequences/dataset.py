@@ -21,6 +21,7 @@ from kreinflow.artifacts import (
 )
 from kreinflow.checksums import file_checksum
 from kreinflow.errors import InputError
+from kreinflow.sequences.labels import SEPARATOR
 from kreinflow.sequences.payload import DISTINCT_FILE, Matrix, Payload, Sequences, payload_type
 
 P = TypeVar("P", bound=Payload)
@@ -98,6 +99,14 @@ load`."""
             labels[row] = self.classes[code]
         return labels
 
+    @property
+    def joined_labels(self) -> list[str]:
+        """All labels of each record in the order of the classes, with a semicolon between."""
+        if self.memberships is None:
+            return [self.classes[code] for code in self.labels]
+        names = np.array(self.classes, dtype=object)
+        return [SEPARATOR.join(names[own]) for own in self.memberships]
+
     def payload_as(self, wanted: type[P]) -> P:
         """Return what the distinct rows hold, as the type that the caller needs.
 
@@ -123,8 +132,9 @@ load`."""
 def write_dataset(folder: Path, dataset: Dataset) -> None:
     """Write ``records.tsv``, ``distinct.tsv``, ``summary.json`` and the numbers, if there are any.
 
-    ``records.tsv`` has the columns id, label and row, and taxonomy and organism where the input
-    says them of all records; ``distinct.tsv`` has digest, length and sequence, one line for each
+    ``records.tsv`` has the columns id, label and row, of records with several labels also labels
+    (all of them, with a semicolon between), and taxonomy and organism where the input says them of
+    all records; ``distinct.tsv`` has digest, length and sequence, one line for each
     row: the sequence, or with length 0 the string or nothing. The numbers are ``matrix.npy`` or
     ``vectors.npy``, those of a view ``view.npy``. The summary has the checksums of the tables.
     """
@@ -135,6 +145,7 @@ def write_dataset(folder: Path, dataset: Dataset) -> None:
                 "id": dataset.ids,
                 "label": [dataset.classes[code] for code in dataset.labels],
                 "row": dataset.rows,
+                **({} if dataset.memberships is None else {"labels": dataset.joined_labels}),
                 **dataset.organisms,
             }
         ),
@@ -211,10 +222,11 @@ def read_dataset(folder: Path) -> Dataset:
         )
     for name in _TABLES:
         _check_table(folder / name, summary["checksums"][name])
+    several = ["labels"] if "several" in summary["statistics"] else []
     records = read_table(
         folder / "records.tsv",
-        ("id", "label", "row"),
-        text=("id", "label", "taxonomy", "organism"),
+        ("id", "label", "row", *several),
+        text=("id", "label", "labels", "taxonomy", "organism"),
     )
     digests, payload = payload_type(summary).read(folder, summary)
     classes, vectors = tuple(summary["classes"]), None
@@ -223,8 +235,17 @@ def read_dataset(folder: Path) -> Dataset:
         vectors = open_array(folder / VIEW_FILE, 2, advice)
     rows = records["row"].to_numpy()
     labels = pd.Index(classes).get_indexer(pd.Index(records["label"]))
+    memberships = _memberships(records["labels"], classes) if several else None
+    if memberships is None:
+        labelled = not several and _covers(labels, len(classes))
+    else:
+        labelled = bool(
+            (labels >= 0).all()
+            and memberships.any(axis=0).all()
+            and memberships[np.arange(len(labels)), labels].all()
+        )
     fits = (
-        _covers(labels, len(classes))
+        labelled
         and rows.dtype.kind == "i"
         and _covers(rows, len(digests))
         and payload.fits(len(digests))
@@ -248,4 +269,16 @@ def read_dataset(folder: Path) -> Dataset:
             name: tuple(records[name]) for name in ("taxonomy", "organism") if name in records
         },
         vectors=vectors,
+        memberships=memberships,
     )
+
+
+def _memberships(texts: "pd.Series[str]", classes: tuple[str, ...]) -> NDArray[np.bool_] | None:
+    """Return which classes each record has; None if one is none of them."""
+    labels = [text.split(SEPARATOR) for text in texts]
+    codes = pd.Index(classes).get_indexer(pd.Index([label for own in labels for label in own]))
+    if (codes < 0).any():
+        return None
+    memberships = np.zeros((len(labels), len(classes)), dtype=np.bool_)
+    memberships[np.repeat(np.arange(len(labels)), [len(own) for own in labels]), codes] = True
+    return memberships

@@ -17,9 +17,10 @@ from kreinflow.randomness import hash_keys
 from kreinflow.sequences.dataset import Dataset
 from kreinflow.sequences.files import counted, first_few
 from kreinflow.sequences.headers import known_by
-from kreinflow.sequences.labels import check_columns, differ_in_case, read_pairs
+from kreinflow.sequences.labels import check_columns, differ_in_case, read_columns, read_pairs
 from kreinflow.sequences.mmseqs import find_mmseqs, mmseqs_clusters, mmseqs_version
 from kreinflow.sequences.payload import Sequences
+from kreinflow.sequences.stratification import iterative_stratification, spread
 
 TRAIN = "train"
 """Fold of the user's table that is never tested."""
@@ -78,8 +79,11 @@ def assign_folds(
     records share a sequence are one group, however long the chain. Each unit counts as one in the
     class of most of its records. Its home is hash(seed, repeat, digest) mod k; units beyond a
     fold's share of the class move on to the next fold with room, so that folds of a class differ
-    by one unit at most. Groups by a column hold several classes each: they are given out from the
-    largest to the smallest, each to the fold where it leaves the shares of the classes most even.
+    by one unit at most. Units of records with several labels count in each class that one of their
+    records has, and are given out by
+    :func:`~kreinflow.sequences.stratification.iterative_stratification`. Groups by a column hold
+    several classes each: they are given out from the largest to the smallest, each to the fold
+    where it leaves the shares of the classes most even.
 
     Parameters
     ----------
@@ -101,7 +105,8 @@ def assign_folds(
     Raises
     ------
     InputError
-        If a class has fewer units than there are folds, or the user's table does not fit.
+        If a class has fewer units than there are folds, or the user's table does not fit, or a
+        fold would have nothing to learn a class from.
     """
     groups = dataset.first_alike[dataset.rows]
     if settings["method"] == "grouped" and settings["column"] is not None:
@@ -112,11 +117,11 @@ def assign_folds(
         folds = [_table_folds(settings, dataset, data_folder)]
     else:
         by_column = settings["method"] == "grouped" and settings["column"] is not None
-        spread = _balanced_folds if by_column else _hashed_folds
+        assign = _balanced_folds if by_column else _hashed_folds
         if settings["method"] == "grouped" and not by_column:
             _refuse_few_groups(dataset, groups, settings["k"], settings["identity"])
         folds = [
-            spread(dataset, groups, settings["k"], seed, repeat)
+            assign(dataset, groups, settings["k"], seed, repeat)
             for repeat in range(settings["repeats"])
         ]
     return pd.concat(
@@ -142,7 +147,12 @@ def fold_summary(settings: Mapping[str, Any], folds: pd.DataFrame) -> dict[str, 
 
 
 def inner_folds(
-    groups: NDArray[Any], labels: NDArray[np.integer], k: int, seed: int, *name: object
+    groups: NDArray[Any],
+    labels: NDArray[np.integer],
+    k: int,
+    seed: int,
+    *name: object,
+    memberships: NDArray[np.bool_] | None = None,
 ) -> NDArray[np.intp]:
     """Return folds inside a training part, by the scheme of :func:`assign_folds`.
 
@@ -159,6 +169,8 @@ def inner_folds(
     seed : int
     *name : object
         What the folds are for, as in :func:`kreinflow.randomness.stream`.
+    memberships : ndarray of shape (n, n_classes), optional
+        Of records with several labels: which they have, in place of ``labels``.
 
     Returns
     -------
@@ -166,16 +178,28 @@ def inner_folds(
         Folds from 0. A class with a single unit is in all training parts: its fold is -1.
     """
     units, unit_of = np.unique(groups, return_inverse=True)
-    unit_label = _majority(unit_of, labels, len(units))
     keys = hash_keys(seed, _name("inner fold", *name), map(str, units))
+    if memberships is not None:
+        several: NDArray[np.intp] = _inner_of_several(_labels_of(unit_of, memberships), keys, k)
+        return several[unit_of]
+    unit_label = _majority(unit_of, labels, len(units))
     sizes = np.bincount(unit_label)
     k = max(2, min(k, int(sizes.max())))
     unit_fold = np.full(len(units), -1, dtype=np.intp)
     for label in np.flatnonzero(sizes > 1):
         members = np.flatnonzero(unit_label == label)
         # From its least key, not from its name: other labels for the same records change no fold.
-        unit_fold[members] = _spread(keys[members], k, int(keys[members].min() % k))
+        unit_fold[members] = spread(keys[members], k, int(keys[members].min() % k))
     folds: NDArray[np.intp] = unit_fold[unit_of]
+    return folds
+
+
+def _inner_of_several(has: NDArray[np.bool_], keys: NDArray[np.uint64], k: int) -> NDArray[np.intp]:
+    sizes = has.sum(axis=0)
+    spread_out = ~has[:, sizes == 1].any(axis=1)
+    folds = np.full(len(keys), -1, dtype=np.intp)
+    k = max(2, min(k, int(sizes.max(initial=0))))
+    folds[spread_out] = iterative_stratification(keys[spread_out], has[spread_out], k)
     return folds
 
 
@@ -193,29 +217,12 @@ def _majority(
     return most
 
 
-def _spread(keys: NDArray[np.uint64], k: int, offset: int) -> NDArray[np.intp]:
-    """Return the folds of a class's units: key mod k, or the next fold with room.
-
-    Folds get n // k units each, and n mod k of them, from ``offset`` on, one more. Units stay at
-    home in the order of their keys while there is room; then the others are placed, in the same
-    order. One unit more so changes one chain of the moved units at most.
-    """
-    n = len(keys)
-    room = np.full(k, n // k)
-    room[(offset + np.arange(n % k)) % k] += 1
-    folds = np.full(n, -1, dtype=np.intp)
-    order = np.argsort(keys, kind="stable")
-    for unit in order:
-        home = int(keys[unit] % np.uint64(k))
-        if room[home]:
-            folds[unit] = home
-            room[home] -= 1
-    for unit in order[folds[order] < 0]:
-        start = int(keys[unit] // np.uint64(k) % np.uint64(k))
-        fold = next((start + step) % k for step in range(k) if room[(start + step) % k])
-        folds[unit] = fold
-        room[fold] -= 1
-    return folds
+def _labels_of(unit_of: NDArray[np.intp], memberships: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Return which labels each unit has: those of its records together."""
+    order = np.argsort(unit_of, kind="stable")
+    starts = np.flatnonzero(np.diff(unit_of[order], prepend=-1))
+    has: NDArray[np.bool_] = np.logical_or.reduceat(memberships[order], starts, axis=0)
+    return has
 
 
 def _identity_groups(dataset: Dataset, threshold: float, clustering: str) -> NDArray[np.int64]:
@@ -268,8 +275,21 @@ def _column(
             "Give the labels in a table that has the column."
         )
     path = data_folder / way["table"]
-    table = known_by(dataset.ids, read_pairs(path, way["id_column"], column), str(path))
+    read = read_pairs if dataset.memberships is None else _read_alike
+    table = known_by(dataset.ids, read(path, way["id_column"], column), str(path))
     return [table[id] for id in dataset.ids]
+
+
+def _read_alike(path: Path, id_column: str, column: str) -> dict[str, str]:
+    """Return the value of each id in a table that may have several lines of an id, all alike."""
+    values: dict[str, str] = {}
+    for line, id, value in read_columns(path, (id_column, column)):
+        if values.setdefault(id, value) != value:
+            raise InputError(
+                f"{path}, line {line}: the {column!r} of {id!r} is {value!r}, and {values[id]!r} "
+                "in a line before. Write the same in all lines of an id."
+            )
+    return values
 
 
 def _refuse_few_groups(
@@ -277,9 +297,11 @@ def _refuse_few_groups(
 ) -> None:
     """Refuse a class whose near-identical sequences are in too few groups for the folds."""
     units, unit_of = np.unique(groups, return_inverse=True)
-    own = np.bincount(
-        _majority(unit_of, dataset.labels, len(units)), minlength=len(dataset.classes)
-    )
+    if dataset.memberships is None:
+        labels, what = _majority(unit_of, dataset.labels, len(units)), "most of it is of"
+        own = np.bincount(labels, minlength=len(dataset.classes))
+    else:
+        own, what = _labels_of(unit_of, dataset.memberships).sum(axis=0), "any of it has"
     few = np.flatnonzero(own < k)
     if len(few):
         code = int(own.argmin())
@@ -287,8 +309,8 @@ def _refuse_few_groups(
         raise InputError(
             f"folds: {len(few)} of {len(own)} classes have fewer groups of "
             f"sequences that must share a fold (identity {identity:g}) than k = {k} folds; "
-            f"{dataset.classes[code]!r} has {own[code]} (a group counts for the class that most of "
-            f"it is of). Raise 'folds.identity'{lower}, or drop such classes."
+            f"{dataset.classes[code]!r} has {own[code]} (a group counts for the class that {what})."
+            f" Raise 'folds.identity'{lower}, or drop such classes."
         )
 
 
@@ -296,26 +318,56 @@ def _hashed_folds(
     dataset: Dataset, groups: NDArray[np.int64], k: int, seed: int, repeat: int
 ) -> NDArray[np.intp]:
     units, first, unit_of = np.unique(groups, return_index=True, return_inverse=True)
-    unit_label = _majority(unit_of, dataset.labels, len(units))
     # The smallest digest of a group stands for it: few added members change that.
     digests = [dataset.digests[row] for row in dataset.rows[first]]
     for record, unit in enumerate(unit_of):
         digests[unit] = min(digests[unit], dataset.digests[dataset.rows[record]])
     keys = hash_keys(seed, _name("fold", repeat), digests)
+    if dataset.memberships is not None:
+        has = _labels_of(unit_of, dataset.memberships)
+        for label, size in zip(dataset.classes, has.sum(axis=0).tolist(), strict=True):
+            _refuse_few(label, size, k)
+        several = iterative_stratification(keys, has, k)[unit_of]
+        _refuse_unlearnable(dataset, several, "folds", "Lower 'folds.k', or drop such classes.")
+        return several
+    unit_label = _majority(unit_of, dataset.labels, len(units))
     unit_fold = np.empty(len(units), dtype=np.intp)
     for code, label in enumerate(dataset.classes):
         members = np.flatnonzero(unit_label == code)
-        if len(members) < k:
-            raise InputError(
-                f"folds: class {label!r} has {counted(len(members), 'different record')}, "
-                f"fewer than k = {k} folds. "
-                + (f"Set 'folds.k' to {len(members)} or less, or " if len(members) > 1 else "Set ")
-                + f"'min_class_size' to more than {len(members)} to drop such classes."
-            )
+        _refuse_few(label, len(members), k)
         offset = int(hash_keys(seed, _name("fold offset", repeat), [label])[0] % k)
-        unit_fold[members] = _spread(keys[members], k, offset)
+        unit_fold[members] = spread(keys[members], k, offset)
     folds: NDArray[np.intp] = unit_fold[unit_of]
     return folds
+
+
+def _refuse_few(label: str, units: int, k: int) -> None:
+    if units < k:
+        raise InputError(
+            f"folds: class {label!r} has {counted(units, 'different record')}, "
+            f"fewer than k = {k} folds. "
+            + (f"Set 'folds.k' to {units} or less, or " if units > 1 else "Set ")
+            + f"'min_class_size' to more than {units} to drop such classes."
+        )
+
+
+def _refuse_unlearnable(dataset: Dataset, folds: NDArray[np.intp], place: str, advice: str) -> None:
+    """Refuse folds of records with several labels that leave too little to learn a label from.
+
+    A training part needs records that have it and records that lack it.
+    """
+    if dataset.memberships is None:
+        return
+    for fold in np.unique(folds[folds >= 0]).tolist():
+        trained = dataset.memberships[folds != fold]
+        has = trained.sum(axis=0)
+        for which, found in (("have", has == 0), ("lack", has == len(trained))):
+            if found.any():
+                raise InputError(
+                    f"{place}: all records that {which} the label "
+                    f"{dataset.classes[int(found.argmax())]!r} are in one fold, so it cannot be "
+                    f"both learned and tested. {advice}"
+                )
 
 
 def _balanced_folds(
@@ -329,7 +381,10 @@ def _balanced_folds(
             "another column."
         )
     counts = np.zeros((len(units), len(dataset.classes)))
-    np.add.at(counts, (unit_of, dataset.labels), 1)
+    if dataset.memberships is None:
+        np.add.at(counts, (unit_of, dataset.labels), 1)
+    else:
+        np.add.at(counts, unit_of, dataset.memberships)
     lonely = np.flatnonzero((counts > 0).sum(axis=0) < 2)
     if len(lonely):
         raise InputError(
@@ -356,6 +411,9 @@ def _balanced_folds(
             "so it could not be learned there. Drop such classes, or take another column."
         )
     folds: NDArray[np.intp] = unit_fold[unit_of]
+    _refuse_unlearnable(
+        dataset, folds, "folds.column", "Drop such classes, or take another column."
+    )
     return folds
 
 
@@ -416,10 +474,14 @@ def _table_folds(
         tested = folds == number
         if not tested.any():
             raise InputError(f"{path}: none of the ids of fold {name!r} is left in the data.")
-        absent = sorted(set(range(len(dataset.classes))) - set(dataset.labels[~tested].tolist()))
+        learned = set(dataset.labels[~tested].tolist())
+        if dataset.memberships is not None:
+            learned = set(np.flatnonzero(dataset.memberships[~tested].any(axis=0)).tolist())
+        absent = sorted(set(range(len(dataset.classes))) - learned)
         if absent:
             raise InputError(
                 f"{path}: all of class {dataset.classes[absent[0]]!r} is in fold {name!r}, so it "
                 "cannot be learned there. Spread it over several folds."
             )
+    _refuse_unlearnable(dataset, folds, str(path), "Spread them over several folds.")
     return folds

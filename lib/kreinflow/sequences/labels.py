@@ -18,6 +18,9 @@ from kreinflow.sequences.files import (
     table_rows,
 )
 
+SEPARATOR = ";"
+"""Between the labels of a record, where it may have several."""
+
 _DELIMITERS = {".tsv": "\t", ".tab": "\t", ".txt": "\t", ".csv": ","}
 _NAMES = {"\t": "tab", ",": "comma"}
 
@@ -212,6 +215,58 @@ def read_pairs(
     if not values:
         raise InputError(f"{path}: has no line below its header. Give the right file.")
     return values
+
+
+def read_several(
+    path: Path, id_column: str, label_column: str, separator: str, skip_empty: bool = False
+) -> dict[str, str]:
+    """Return the labels of each id in a TSV or CSV file, joined, in the order of the file.
+
+    An id may stand in several lines, and a line may have several labels.
+
+    Raises
+    ------
+    InputError
+        As :func:`read_columns` and :func:`several_labels`.
+    """
+    found: dict[str, list[str]] = {}
+    for line, id, text in read_columns(path, (id_column, label_column), skip_empty):
+        labels = several_labels(text, separator, f"{path}, line {line}")
+        found.setdefault(id, []).extend(labels)
+    if not found:
+        raise InputError(f"{path}: has no line below its header. Give the right file.")
+    return {id: join_labels(labels) for id, labels in found.items()}
+
+
+def several_labels(text: str, separator: str, place: str) -> list[str]:
+    """Return the labels of a text that has a separator between them; empty ones are none.
+
+    Raises
+    ------
+    InputError
+        If there is none, or one holds :data:`SEPARATOR`.
+
+    Examples
+    --------
+    >>> several_labels("kinase | membrane|", "|", "labels.tsv, line 2")
+    ['kinase', 'membrane']
+    """
+    labels = [label for part in text.split(separator) if (label := part.strip())]
+    if not labels:
+        raise InputError(f"{place}: has no label but {text!r}. Fill it in or remove it.")
+    for label in labels:
+        if SEPARATOR in label:
+            raise InputError(
+                f"{place}: the label {label!r} holds {SEPARATOR!r}, which stands between the "
+                "labels of a record in all results. Write the label without it, or set "
+                "'labels.separator' to it."
+            )
+    return labels
+
+
+def join_labels(labels: Iterable[str]) -> str:
+    """Return labels as one text: sorted, each once, with :data:`SEPARATOR` between."""
+    return SEPARATOR.join(sorted(set(labels)))
 
 
 def read_lines(path: Path, what: str = "label") -> list[str]:

@@ -24,8 +24,11 @@ def is_unknown(dataset: Dataset, unknown: Sequence[str]) -> NDArray[np.bool_]:
     Raises
     ------
     InputError
-        If the data have no such class, or fewer than two others.
+        If the data have no such class, or fewer than two others, or if records may have several
+        labels.
     """
+    if dataset.memberships is not None:
+        raise InputError("unknown: records with several labels cannot be held out by class.")
     missing = [name for name in unknown if name not in dataset.classes]
     if missing:
         raise InputError(

@@ -234,3 +234,45 @@ def test_real_data():
     data = load(files, folder)
     assert (len(data.ids), len(data.digests), len(data.classes)) == (10_988, 10_988, 30)
     assert data.statistics["lengths"]["median"] == 102
+
+
+def all_labels(**labels):
+    way = {"multiple": "all", "separator": ";", **labels}
+    return fasta(labels=way, min_class_size=1)
+
+
+def test_several_labels_from_a_table_or_a_header(folder):
+    (folder / "l.tsv").write_bytes(LABELS + b"a1\tB\nb2\tA; B\n")
+    expected = {"a1": "A;B", "b1": "B", "a2": "A", "b2": "A;B", "a3": "A;B"}  # a3 is a1
+    data = load(all_labels(**TABLE), folder)
+    assert dict(zip(data.ids, data.joined_labels, strict=True)) == expected
+    long = FASTA.replace(b">a1", b">sp|P12345|A_B").replace(b"a1 A", b"a1 A|B")
+    (folder / "x.fasta").write_bytes(long)
+    (folder / "l.tsv").write_bytes(LABELS.replace(b"a1\t", b"P12345\t") + b"P12345\tB\nb2\tA\n")
+    data = load(all_labels(**TABLE), folder)
+    assert data.joined_labels == list(expected.values())
+    headers = FASTA.replace(b"a1 A", b"a1 A|B").replace(b"b2 B", b"b2 B|A")
+    (folder / "x.fasta").write_bytes(headers)
+    data = load(all_labels(pattern=r" ([AB|]+) ", separator="|"), folder)
+    assert data.joined_labels == list(expected.values())
+    with pytest.raises(InputError, match=r"l.tsv, line 7: id 'P12345' stands twice"):
+        load(fasta(), folder)
+
+
+def test_labels_that_cannot_be_several(folder):
+    add(folder, b"", b"b1\tx|y;z\n")
+    with pytest.raises(InputError, match=r"l.tsv, line 7: the label 'y;z' holds ';'"):
+        load(all_labels(**TABLE, separator="|"), folder)
+    add(folder, b">c x;|y z\nMKV\n")
+    with pytest.raises(InputError, match=r"record 6 \(line 11\): the label 'x;' holds ';'"):
+        load(all_labels(pattern=r" (\S+) ", separator="|"), folder)
+    add(folder, b">c ; z\nMKV\n")
+    with pytest.raises(InputError, match=r"record 6 \(line 11\): has no label but ';'"):
+        load(all_labels(pattern=r" (\S+) "), folder)
+    faults = make_source(all_labels(from_file_names=True), folder).faults()
+    assert list(faults) == [
+        (
+            "labels.multiple",
+            "the name of a file is one label. Give a table or a pattern, or leave it out.",
+        )
+    ]

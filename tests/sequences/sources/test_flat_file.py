@@ -49,6 +49,26 @@ def test_the_first_of_several_labels(folder):
     assert data.statistics["several_labels"] == 1
 
 
+def test_all_labels_of_each_entry(folder):
+    more = [entry("P00009", residues(1), ["PS00107"]), entry("P00010", residues(9), ["PS00301"])]
+    write_flat_file(folder / "x.dat", [*ENTRIES, *more])
+    data = load(flat_file(labels_from(multiple="all")), folder)
+    both, one, two = "PS00107;PS00301", "PS00301", "PS00107"
+    assert dict(zip(data.ids, data.joined_labels, strict=True)) == {
+        "P00001": both,  # as P00009, which has its residues
+        "P00002": one,
+        "P00003": both,
+        "P00004": two,
+        "P00005": two,
+        "P00009": both,
+        "P00010": one,
+    }
+    assert dropped(data) == {"fragment": 1, "no label": 2}
+    assert data.statistics["several_labels"] == 1
+    ec = load(flat_file(labels_from("ec", multiple="all", levels=3)), folder)
+    assert ec.joined_labels[ec.ids.index("P00008")] == "2.7.11;3.6.5"
+
+
 @pytest.mark.parametrize(
     ("labels", "expected"),
     [

@@ -88,3 +88,20 @@ def test_faults_of_an_object(folder, name, text, kernel, message):
     (folder / name).write_text(text)
     with pytest.raises(InputError, match=message):
         load(vectors(name, kernel={"name": kernel}), folder)
+
+
+@pytest.mark.parametrize("way", ["lines", "table"])
+def test_several_labels_of_a_vector(folder, way):
+    texts = ["a|b", "b", "a", "c", "a | c", "b|"]
+    (folder / "y.txt").write_text("\n".join(texts))
+    rows = [f"{i + 1}\t{text}\n" for i, text in enumerate(texts)]
+    (folder / "y.tsv").write_text("id\tlabel\n" + "".join(rows))
+    ways = {"lines": {"lines": "y.txt"}, "table": {"table": "y.tsv"}}
+    columns = {"id_column": "id", "label_column": "label"}
+    labels = {**ways[way], **columns, "multiple": "all", "separator": "|"}
+    data = load(vectors(labels=labels, min_class_size=1), folder)
+    assert data.joined_labels == ["a;b;c", "b", "a;c", "a;b;c", "a;c", "b"]
+    (folder / "y.txt").write_text("\n".join(["a|b;c", *texts[1:]]))
+    (folder / "y.tsv").write_text("id\tlabel\n1\ta;b\n" + "".join(rows[1:]))
+    with pytest.raises(InputError, match=r"y\.t.., line [12]: the label '[ab];[bc]' holds ';'"):
+        load(vectors(labels=labels), folder)

@@ -13,12 +13,18 @@ from kreinflow.sequences.dataset import Dataset
 from kreinflow.sequences.fasta import FASTA_ENDINGS, FastaRecord, check_begin, read_fasta
 from kreinflow.sequences.files import first_few, name_endings
 from kreinflow.sequences.headers import known_by, organism
-from kreinflow.sequences.labels import HeaderPattern, check_matched, read_pairs
+from kreinflow.sequences.labels import (
+    HeaderPattern,
+    check_matched,
+    join_labels,
+    several_labels,
+)
 from kreinflow.sequences.simulation import LETTERS
 from kreinflow.sequences.sources.clean import ILLEGAL_RESIDUES, LENGTH_LIMIT, CleanRecords
 from kreinflow.sequences.sources.source import (
     LABEL_COLUMNS,
     MIN_CLASS_SIZE,
+    SEVERAL_LABELS,
     Source,
     conflicting_labels,
     optional_text,
@@ -54,6 +60,7 @@ class FastaSource(Source):
             "properties": {
                 "table": optional_text("TSV or CSV with the labels"),
                 **LABEL_COLUMNS,
+                **SEVERAL_LABELS,
                 "pattern": optional_text(
                     "regular expression with one group, searched in the whole header"
                 ),
@@ -81,6 +88,13 @@ class FastaSource(Source):
         **LENGTH_LIMIT,
         **MIN_CLASS_SIZE,
     }
+
+    def faults(self) -> Iterator[tuple[str, str]]:
+        """See :meth:`Source.faults`."""
+        yield from super().faults()
+        if self.several and self.settings["labels"].get("from_file_names"):
+            why = "the name of a file is one label. Give a table or a pattern, or leave it out."
+            yield "labels.multiple", why
 
     def check(self) -> None:
         """See :meth:`Source.check`."""
@@ -151,17 +165,13 @@ class FastaSource(Source):
         pattern = HeaderPattern(way["pattern"]) if way.get("pattern") else None
         labels: dict[str, str] = {}
         if table:
-            labels = read_pairs(
-                table,
-                way["id_column"],
-                way["label_column"],
-                unmatched == "classify",
-                self.separator,
-            )
+            labels = self._read_pairs(table, unmatched == "classify")
         for path, record in self._records():
             clean.note(record.id, record.place, "id", "Rename or remove one of them.")
             if not table:
                 label = pattern.label(record.header) if pattern else name_endings(path)[0]
+                if label is not None and self.several:
+                    label = join_labels(several_labels(label, way["separator"], record.place))
                 if label is not None:
                     labels[record.id] = label
             clean.add(

@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 from kreinflow.errors import InputError
 from kreinflow.sequences.dataset import Dataset
 from kreinflow.sequences.files import counted
+from kreinflow.sequences.labels import join_labels
 from kreinflow.sequences.sources.clean import ILLEGAL_RESIDUES, LENGTH_LIMIT, CleanRecords
 from kreinflow.sequences.sources.source import (
     MIN_CLASS_SIZE,
@@ -56,9 +57,9 @@ class FlatFileSource(Source):
                     "default": 4,
                 },
                 "multiple": {
-                    "description": "entries with several labels: dropped and counted, or in the "
-                    "class of the first",
-                    "enum": ["drop", "first"],
+                    "description": "entries with several labels: dropped and counted, in the class "
+                    "of the first, or each label is learned against the rest",
+                    "enum": ["drop", "first", "all"],
                     "default": "drop",
                 },
                 "classes": {
@@ -181,7 +182,8 @@ class FlatFileSource(Source):
             elif len(entry.labels) > 1 and way["multiple"] == "drop":
                 clean.drops.add("several labels", [entry.id])
             else:
-                labels[entry.id] = entry.labels[0]
+                own = entry.labels if self.several else entry.labels[:1]
+                labels[entry.id] = join_labels(own)
                 clean.add(
                     entry.id,
                     entry.residues,

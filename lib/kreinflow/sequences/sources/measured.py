@@ -6,9 +6,15 @@ from typing import Any
 
 from kreinflow.errors import InputError
 from kreinflow.sequences.files import counted, refuse_control
-from kreinflow.sequences.labels import check_matched, read_lines, read_pairs
+from kreinflow.sequences.labels import (
+    check_matched,
+    join_labels,
+    read_lines,
+    several_labels,
+)
 from kreinflow.sequences.sources.source import (
     LABEL_COLUMNS,
+    SEVERAL_LABELS,
     Source,
     optional_text,
 )
@@ -23,6 +29,7 @@ def labels_schema(of: str) -> Mapping[str, Any]:
             "lines": optional_text("text file with one label a line"),
             "table": optional_text(f"TSV or CSV with ids and labels in the order of the {of}"),
             **LABEL_COLUMNS,
+            **SEVERAL_LABELS,
         },
         "description": "exactly one of lines and table",
     }
@@ -49,12 +56,18 @@ class MeasuredSource(Source):
     def _read_labels(self) -> list[str] | dict[str, str]:
         """Return the labels of the lines of a text, or those of the ids of a table."""
         ((kind, path),) = self._label_files.items()
-        if kind == "lines":
-            labels = read_lines(path)
-            refuse_control("label", labels, (f"{path}, line {i}" for i, _ in enumerate(labels, 1)))
-            return labels
-        way = self.settings["labels"]
-        return read_pairs(path, way["id_column"], way["label_column"], separator=self.separator)
+        if kind == "table":
+            return self._read_pairs(path)
+        labels = read_lines(path)
+        places = [f"{path}, line {i}" for i, _ in enumerate(labels, 1)]
+        refuse_control("label", labels, places)
+        if self.several:
+            separator = self.settings["labels"]["separator"]
+            labels = [
+                join_labels(several_labels(text, separator, place))
+                for text, place in zip(labels, places, strict=True)
+            ]
+        return labels
 
     def _labels(
         self, given: list[str] | dict[str, str], ids: tuple[str, ...] | None, n: int

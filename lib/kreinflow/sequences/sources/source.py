@@ -8,10 +8,10 @@ from typing import Any, ClassVar
 
 from kreinflow.errors import InputError, named
 from kreinflow.hierarchy import path_of
-from kreinflow.sequences.collapse import Records, collapse
+from kreinflow.sequences.collapse import Records, collapse, collapse_several
 from kreinflow.sequences.dataset import Dataset
 from kreinflow.sequences.files import check_file
-from kreinflow.sequences.labels import check_columns, listed
+from kreinflow.sequences.labels import check_columns, listed, read_pairs, read_several
 from kreinflow.settings import Configured, SettingsSchema
 
 MIN_CLASS_SIZE: SettingsSchema = {
@@ -34,6 +34,21 @@ LABEL_COLUMNS: SettingsSchema = {
     },
 }
 """Of a table of labels."""
+SEVERAL_LABELS: SettingsSchema = {
+    "multiple": {
+        "description": "records with several labels: refused, or each label is learned against the "
+        "rest",
+        "enum": ["refuse", "all"],
+        "default": "refuse",
+    },
+    "separator": {
+        "description": "multiple: all: between the labels of a record; a table may have several "
+        "lines of an id too",
+        "type": "string",
+        "minLength": 1,
+        "default": ";",
+    },
+}
 
 
 def optional_text(description: str) -> dict[str, Any]:
@@ -104,6 +119,19 @@ class Source(Configured, ABC):
     def array(self) -> str | None:
         """The file of numbers that the data set has beside its tables, if it has one."""
         return None
+
+    @property
+    def several(self) -> bool:
+        """Whether its records may have several labels."""
+        return bool(self.settings.get("labels", {}).get("multiple") == "all")
+
+    def _read_pairs(self, path: Path, skip_empty: bool = False) -> dict[str, str]:
+        """Return the label, or all labels joined, of each id of a table of labels."""
+        way = self.settings["labels"]
+        columns = way["id_column"], way["label_column"]
+        if self.several:
+            return read_several(path, *columns, way["separator"], skip_empty)
+        return read_pairs(path, *columns, skip_empty, self.separator)
 
     @property
     def _label_files(self) -> dict[str, Path]:
@@ -216,7 +244,10 @@ class Source(Configured, ABC):
         if self.separator is not None:
             records = replace(records, labels=_paths(records, self.separator))
         conflicting = self.settings.get("conflicting_labels", "drop")
-        return collapse(records, conflicting, self.settings["min_class_size"], unknown)
+        smallest = self.settings["min_class_size"]
+        if self.several:
+            return collapse_several(records, conflicting, smallest)
+        return collapse(records, conflicting, smallest, unknown)
 
 
 def _paths(records: Records, separator: str) -> list[str]:

@@ -1,0 +1,140 @@
+"""Units with several labels get the folds of the published algorithm, one unit after the other."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from kreinflow.sequences.stratification import iterative_stratification
+
+
+def drawn(seed, n=300, labels=12):
+    """Keys, and labels of very different sizes: at least one a unit."""
+    rng = np.random.default_rng(seed)
+    has = rng.random((n, labels)) < rng.uniform(0.01, 0.4, labels)
+    has[np.arange(n), rng.integers(labels, size=n)] = True
+    return rng.integers(2**63, size=n).astype(np.uint64), has
+
+
+def published(has, k, take, tie):
+    """The algorithm as Sechidis et al. print it, in fractions: ``take`` picks the next unit.
+
+    ``tie`` picks one of the folds that are equal.
+    """
+    n, labels = has.shape
+    wanted = [Fraction(n, k) for _ in range(k)]
+    of_label = [[Fraction(int(has[:, i].sum()), k) for i in range(labels)] for _ in range(k)]
+    left, folds = set(range(n)), np.full(n, -1)
+    while left:
+        sizes = [sum(1 for x in left if has[x, i]) for i in range(labels)]
+        label = min((i for i in range(labels) if sizes[i]), key=lambda i: sizes[i])
+        members = {x for x in left if has[x, label]}
+        first = True
+        while members:
+            most = max(of_label[j][label] for j in range(k))
+            equal = [j for j in range(k) if of_label[j][label] == most]
+            most = max(wanted[j] for j in equal)
+            equal = [j for j in equal if wanted[j] == most]
+            fold = tie(equal, members, first)
+            first = False
+            unit = take(members, fold)
+            folds[unit] = fold
+            members.remove(unit)
+            left.remove(unit)
+            wanted[fold] -= 1
+            for i in np.flatnonzero(has[unit]):
+                of_label[fold][i] -= 1
+    return folds
+
+
+@pytest.mark.parametrize(("seed", "k"), [(1, 5), (2, 3), (3, 10), (4, 2)])
+def test_the_folds_are_a_run_of_the_published_algorithm(seed, k):
+    """It leaves open which unit of a label comes when, and which of equal folds is taken."""
+    keys, has = drawn(seed, n=120)
+    ours = iterative_stratification(keys, has, k)
+    start = 0
+
+    def tie(equal, members, first):
+        nonlocal start
+        if first:
+            start = int(min(keys[x] for x in members) % np.uint64(k))
+        return min(equal, key=lambda j: (j - start) % k)
+
+    def take(members, fold):
+        return next(x for x in sorted(members) if ours[x] == fold)  # StopIteration: none is left
+
+    np.testing.assert_array_equal(published(has, k, take, tie), ours)
+
+
+def unevenness(has, folds, k):
+    """The label distribution measure of that paper: of the odds of each label in each fold."""
+    whole, total = has.sum(axis=0) / (~has).sum(axis=0), 0.0
+    for fold in range(k):
+        own = has[folds == fold]
+        total += np.abs(own.sum(axis=0) / np.maximum((~own).sum(axis=0), 1) - whole).mean()
+    return total / k
+
+
+def test_labels_are_as_even_as_with_any_order_of_units_and_more_than_by_chance():
+    ours, theirs, chance, lacking, sizes = [], [], [], [], []
+    for seed in range(12):
+        keys, has = drawn(seed)
+        rng = np.random.default_rng(seed)
+        folds = iterative_stratification(keys, has, 5)
+        ours.append(unevenness(has, folds, 5))
+        any_order = published(
+            has, 5, lambda m, _, r=rng: r.choice(sorted(m)), lambda e, *_, r=rng: r.choice(e)
+        )
+        theirs.append(unevenness(has, any_order, 5))
+        chance.append(unevenness(has, rng.permutation(np.arange(300) % 5), 5))
+        enough = has.sum(axis=0) >= 15
+        lacking.append(min(has[folds == f][:, enough].sum(axis=0).min() for f in range(5)))
+        sizes.append([np.ptp(np.bincount(f, minlength=5)) for f in (folds, any_order)])
+    assert np.mean(ours) == pytest.approx(np.mean(theirs), rel=0.1)
+    assert np.mean(ours) < 0.5 * np.mean(chance)
+    mean, theirs_mean = np.mean(sizes, axis=0)
+    assert mean == pytest.approx(theirs_mean, rel=0.25)
+    assert min(lacking) >= 1  # a label of three units a fold is in each of them
+
+
+def test_of_one_label_each_the_folds_of_a_label_differ_by_one_unit():
+    codes = np.random.default_rng(3).choice(4, 203, p=[0.5, 0.3, 0.15, 0.05])
+    keys = np.random.default_rng(4).integers(2**63, size=203).astype(np.uint64)
+    folds = iterative_stratification(keys, codes[:, None] == np.arange(4), 5)
+    for code in range(4):
+        assert np.ptp(np.bincount(folds[codes == code], minlength=5)) <= 1
+    assert np.ptp(np.bincount(folds, minlength=5)) <= 1
+
+
+def test_units_without_a_label_are_spread_out():
+    keys, has = drawn(5)
+    has[::3] = False
+    folds = iterative_stratification(keys, has, 4)
+    assert np.ptp(np.bincount(folds[~has.any(axis=1)], minlength=4)) <= 8
+    assert set(folds) == {0, 1, 2, 3}
+    assert iterative_stratification(keys[:0], has[:0], 4).shape == (0,)
+
+
+def test_the_order_of_the_units_does_not_matter():
+    keys, has = drawn(6)
+    order = np.random.default_rng(1).permutation(len(keys))
+    np.testing.assert_array_equal(
+        iterative_stratification(keys, has, 5)[order],
+        iterative_stratification(keys[order], has[order], 5),
+    )
+
+
+def test_a_unit_more_leaves_almost_all_others_where_they_were():
+    """As docs/methods.md says. It tells, too, what the order of the keys alone would give."""
+
+    def in_order_of_keys(keys, has, k):
+        return published(has, k, lambda m, _: min(m, key=keys.__getitem__), lambda e, *_: min(e))
+
+    same = []
+    for seed in range(20):
+        keys, has = drawn(seed)
+        same.append([])
+        for assign in (iterative_stratification, in_order_of_keys):
+            before, after = assign(keys[:-1], has[:-1], 5), assign(keys, has, 5)
+            same[-1].append((after[:-1] == before).mean())
+    assert np.round(np.mean(same, axis=0), 2).tolist() == [0.96, 0.61]
