@@ -18,6 +18,7 @@ class NearestLandmarkLearner(Learner):
     method = "nearest_landmark"
     needs_factor = False
     by_tiles = True
+    linear = False
 
     def describe(self) -> str:
         """See :meth:`Learner.describe`."""

@@ -1,7 +1,7 @@
 """The dissimilarity space: what the landmarks are to an object, taken as its features."""
 
-from collections.abc import Sequence
-from typing import ClassVar
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -56,6 +56,10 @@ class DissimilaritySpaceLearner(SupportVectorLearner):
         },
         **SupportVectorLearner.settings_schema,
     }
+
+    def __init__(self, settings: Mapping[str, Any]) -> None:
+        super().__init__(settings)
+        self.linear = self.settings["kernel"] == "linear"
 
     def describe(self) -> str:
         """See :meth:`Learner.describe`."""

@@ -211,6 +211,9 @@ class Learner(Configured, ABC):
         a correction.
     needs_symmetric : bool
         Whether it takes the kernel for an inner product, so that the kernel must be symmetric.
+    linear : bool
+        Whether its decisions are a :class:`~kreinflow.learners.decisions.LinearDecision`. It may
+        depend on the settings.
     """
 
     method: ClassVar[str]
@@ -218,6 +221,7 @@ class Learner(Configured, ABC):
     needs_positive: ClassVar[bool] = False
     needs_symmetric: ClassVar[bool] = False
     by_tiles: bool = False
+    linear: bool = True
     grids: Mapping[str, Sequence[float]] = {}
     coarse_grids: Mapping[str, Sequence[float]] = {}
     references: ClassVar[tuple[str, ...]] = ()

@@ -52,6 +52,7 @@ class QuadraticLearner(Learner):
 
     method = "ikqd"
     by_tiles = True
+    linear = False
     references = ("pekalska2009",)
     settings_schema: ClassVar[SettingsSchema] = {
         "ridge": number_or_inner(

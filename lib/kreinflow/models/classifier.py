@@ -1,7 +1,7 @@
 """What remains of a trained model: a function of the scores with a few landmarks."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -16,6 +16,7 @@ from kreinflow.learners.decisions import KINDS, Decision
 from kreinflow.models.asked import Ask
 from kreinflow.models.cascade import Answers, Cascade, starting_with
 from kreinflow.models.facing import Seen
+from kreinflow.models.several import Several
 from kreinflow.numerics import TILE, FloatArray, IntArray
 from kreinflow.views.lift import SCORES, Lift
 from kreinflow.views.objects import Viewed
@@ -31,6 +32,8 @@ class LandmarkClassifier:
     :mod:`kreinflow.learners.decisions`), and
 
         p(x) = softmax(f(x) / temperature)
+
+    or, of objects that may have several labels, that of :class:`~kreinflow.models.several.Several`.
 
     Most learners over a Krein factor are linear in z(x) = k(x)' P and so fold into m weights a
     class (schleif2018, section 5).
@@ -58,6 +61,8 @@ class LandmarkClassifier:
         their classes.
     cascade : Cascade or None
         What asks training records where this first stage is unsure; see :meth:`answer`.
+    several : Several or None
+        Of objects that may have several labels: their probabilities and thresholds.
     """
 
     classes: tuple[str, ...]
@@ -74,6 +79,7 @@ class LandmarkClassifier:
     inducing_rows: IntArray | None = None
     inducing_classes: IntArray | None = None
     cascade: Cascade | None = None
+    several: Several | None = None
 
     @property
     def n_landmarks(self) -> int:
@@ -161,8 +167,13 @@ class LandmarkClassifier:
         lengths: FloatArray,
         objects: Viewed | None = None,
     ) -> FloatArray:
-        """Return the class probabilities, of shape (n, n_classes)."""
+        """Return the class probabilities, of shape (n, n_classes).
+
+        Those of a row sum to one, unless the objects may have several labels.
+        """
         decisions = self.decision_function(scores, self_scores, lengths, objects)
+        if self.several is not None:
+            return self.several.probabilities(decisions)
         probabilities: FloatArray = softmax(decisions / self.temperature, axis=1)
         return probabilities
 
@@ -185,7 +196,11 @@ class LandmarkClassifier:
         """
         if self.cascade is None or ask is None:
             probabilities = self.predict_proba(scores, self_scores, lengths, objects)
-            return Answers.of_first(probabilities, self.reject_threshold)
+            answers = Answers.of_first(probabilities, self.reject_threshold)
+            if self.several is None:
+                return answers
+            none = np.asarray(~self.several.chosen(probabilities).any(axis=1))
+            return replace(answers, rejected=none)
         return self.cascade.answer(self.seen(scores, self_scores, lengths, objects), ask)
 
     def seen(
@@ -234,6 +249,9 @@ class LandmarkClassifier:
             cascade_header, cascade_arrays = self.cascade.to_parts()
             header["cascade"] = cascade_header
             arrays |= {f"cascade_{name}": array for name, array in cascade_arrays.items()}
+        if self.several is not None:
+            header["several"] = True
+            arrays |= {f"several_{name}": own for name, own in self.several.to_arrays().items()}
         if self.centring is not None:
             arrays["centring_means"] = self.centring.landmark_means
             arrays["centring_grand_mean"] = np.array([self.centring.grand_mean])
@@ -265,6 +283,9 @@ class LandmarkClassifier:
         if (cascade := header.get("cascade")) is not None:
             own = Cascade.sizes(cascade, m)
             shapes |= {f"cascade_{name}": size for name, size in own.items()}
+        if header.get("several"):
+            own = Several.sizes(len(header["classes"]))
+            shapes |= {f"several_{name}": size for name, size in own.items()}
         most = {"m": p, "c": len(header["classes"]), "r": p, "s": n_records}
         for name, letters in KINDS[header["kind"]].shapes.items():
             shapes[name] = ("f", tuple(most[letter] for letter in letters))
@@ -317,6 +338,11 @@ class LandmarkClassifier:
             if header.get("cascade") is not None:
                 parts = starting_with("cascade_", arrays)
                 cascade = Cascade.from_parts(header["cascade"], parts, k, m)
+            several = None
+            if header.get("several"):
+                if cascade is not None:
+                    raise ValueError("it has a cascade and several labels")
+                several = Several.from_arrays(starting_with("several_", arrays), k)
             decision = KINDS[header["kind"]].from_arrays(arrays, len(lift) if lift else m, k)
             temperature, threshold = float(header["temperature"]), float(header["reject_threshold"])
             if not (0 < temperature < np.inf and 0 <= threshold < 2):
@@ -338,6 +364,7 @@ class LandmarkClassifier:
                 about=dict(header["about"]),
                 lift=lift,
                 cascade=cascade,
+                several=several,
                 **inducing,
             )
         except (KeyError, IndexError, TypeError, ValueError, AttributeError) as error:

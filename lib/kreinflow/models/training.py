@@ -15,12 +15,14 @@ import numpy as np
 from scipy.special import softmax
 
 from kreinflow.alignment.transforms import ScoreTransform
-from kreinflow.errors import named
+from kreinflow.errors import InputError, named
 from kreinflow.krein.correction import CorrectedFactor
 from kreinflow.krein.landmark_kernel import LandmarkKernel, Landmarks, TrainingPart, landmark_kernel
+from kreinflow.learners.binary_relevance import BinaryRelevance
 from kreinflow.learners.learner import NOTES, Choice, Fitted, Learner, Problem
 from kreinflow.learners.registry import factored, make_learner
 from kreinflow.models.asked import AskedScores
+from kreinflow.models.calibration import PlattCalibrator
 from kreinflow.models.cascade_choice import Wanted, described
 from kreinflow.models.cascading import CascadeFit, FittedCascade
 from kreinflow.models.choice import packed
@@ -28,6 +30,7 @@ from kreinflow.models.classifier import LandmarkClassifier
 from kreinflow.models.inner_folds import InnerFits, LiftedFits, choose, whole_groups
 from kreinflow.models.lifting import Lifting, TriedWidths, positive_factor
 from kreinflow.models.reject_threshold import RejectRule
+from kreinflow.models.several import Several, held_out
 from kreinflow.numerics import FloatArray
 from kreinflow.sequences.files import first_few
 from kreinflow.views.lift import SCORES, Lift
@@ -80,7 +83,11 @@ class Training:
     ) -> Trained:
         """Train one recipe: hyper-parameters, calibration, threshold on inner folds, then on all.
 
-        Hyper-parameters are those of :func:`~kreinflow.models.inner_folds.choose`.
+        Hyper-parameters are those of :func:`~kreinflow.models.inner_folds.choose`. Records with
+        several labels have a machine, a calibration and a threshold for each; see
+        :class:`~kreinflow.learners.binary_relevance.BinaryRelevance` and
+        :mod:`kreinflow.models.several`. Their inner accuracy is the share of the records all of
+        whose labels are right, and their log loss the mean over the labels.
 
         Parameters
         ----------
@@ -95,7 +102,8 @@ class Training:
         Raises
         ------
         InputError
-            Naming the recipe, if the records cannot be learned from.
+            Naming the recipe, if the records cannot be learned from; also if it cannot learn
+            several labels a record.
         """
         return self._trained(recipe, self._first(recipe, settings, embedding, kernel))
 
@@ -109,12 +117,19 @@ class Training:
         """Train the first stage of a recipe, which is all of it without a cascade."""
         learner = make_learner(settings)
         with named(f"recipe {recipe['name']!r}"):
+            machine = learner if self.part.memberships is None else BinaryRelevance(learner)
             problem, fits, lifted = self._problem(recipe, embedding, kernel)
-            choice, decisions, calibrator = choose(learner, problem, fits, recipe["rank"])
-            (fitted,) = learner.fit(problem, [choice])
+            choice, decisions, calibrator = choose(machine, problem, fits, recipe["rank"])
+            (fitted,) = machine.fit(problem, [choice])
         warn_noted(recipe["name"], fitted, self.part.classes)
-        truth = self.part.labels[self.fits.measured]
-        landmarks = self.landmarks
+        truth, landmarks = self.part.truth[self.fits.measured], self.landmarks
+        several, reject = None, self.reject.stated
+        if isinstance(calibrator, PlattCalibrator):  # each label is accepted by its own threshold
+            several, reject = Several.of(calibrator, decisions, truth), {}
+            temperature, threshold = 1.0, float(several.thresholds.min())
+        else:
+            temperature = float(calibrator.temperature_)
+            threshold = self.reject.threshold(calibrator.probabilities(decisions), truth)
         classifier = LandmarkClassifier(
             classes=self.part.classes,
             decision=fitted.decision,
@@ -126,9 +141,10 @@ class Training:
             lift=None if lifted is None else lifted.lift,
             inducing_rows=None if lifted is None else problem.landmarks.rows,
             inducing_classes=None if lifted is None else problem.landmarks.classes,
-            temperature=float(calibrator.temperature_),
-            reject_threshold=self.reject.threshold(calibrator.probabilities(decisions), truth),
-            about={"learner": dict(settings), "reject": self.reject.stated},
+            temperature=temperature,
+            reject_threshold=threshold,
+            several=several,
+            about={"learner": dict(settings), "reject": reject},
         )
         columns, rank = problem.n_landmarks, _rank(problem, learner, lifted)
         return _First(classifier, kernel, decisions, lifted, fitted, choice, columns, rank)
@@ -146,6 +162,11 @@ class Training:
         cascade, pairs = None, 0
         if recipe.get("cascade") is not None:
             with named(f"recipe {recipe['name']!r}"):
+                if classifier.several is not None:
+                    raise InputError(
+                        "a cascade decides between classes, so it cannot serve records with "
+                        "several labels. Leave out cascade."
+                    )
                 fitted_cascade = self._cascade(recipe, kernel, lifted, first.decisions)
             cascade, pairs = fitted_cascade.cascade, fitted_cascade.aligned
             classifier = replace(classifier, cascade=cascade)
@@ -153,8 +174,14 @@ class Training:
             alignments += fitted_cascade.alignments
             inside = np.isin(self.fits.measured, fitted_cascade.places)
             known, truth = "" if inside.all() else packed(inside), truth[inside]
-        right = probabilities.argmax(axis=1) == truth
-        likely = np.clip(probabilities[np.arange(len(truth)), truth], 1e-15, 1.0)
+        if classifier.several is None:
+            right = probabilities.argmax(axis=1) == truth
+            likely = np.clip(probabilities[np.arange(len(truth)), truth], 1e-15, 1.0)
+            losses = -np.log(likely)
+        else:
+            measured = self.fits.measured
+            own = self.part.truth[measured]
+            right, losses = held_out(first.decisions, own, self.fits.inner[measured])
         figures = {
             "landmarks": m,
             "rank": first.rank,
@@ -167,7 +194,7 @@ class Training:
             "temperature": (cascade or classifier).temperature,
             "reject_threshold": (cascade or classifier).reject_threshold,
             "inner_accuracy": float(np.mean(right)),
-            "inner_log_loss": float(-np.log(likely).mean()),
+            "inner_log_loss": float(losses.mean()),
             "alignments_per_query": alignments,
             "inner_records": len(right),
             "inner_right": packed(right),

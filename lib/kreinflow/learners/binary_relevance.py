@@ -1,0 +1,141 @@
+"""Records with several labels: a machine of its own for each label, over what all share."""
+
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kreinflow.errors import InputError
+from kreinflow.learners.decisions import LinearDecision
+from kreinflow.learners.learner import Choice, Fitted, Learner, Problem
+from kreinflow.learners.one_against_rest import warn_unconverged
+from kreinflow.learners.registry import LEARNERS
+
+
+def several_fault(learner: Learner) -> str | None:
+    """Return why a learner cannot learn several labels a record; None if it can."""
+    if learner.linear:
+        return None
+    others = ", ".join(sorted(name for name, kind in LEARNERS.items() if kind.linear))
+    return (
+        f"the learner {learner.method} cannot learn records with several labels as it is set: its "
+        f"decisions are not linear. Use one of {others}."
+    )
+
+
+class BinaryRelevance(Learner):
+    r"""A learner of two classes, fitted once for each label: records with it against the others.
+
+    With the weights :math:`w_c, b_c` that the learner finds for label c, with targets +1 where a
+    record has c and -1 where it does not,
+
+    .. math:: f_c(x) = w_c' k(x) + b_c .
+
+    Landmarks, factor and hyper-parameters are the same for all labels.
+
+    Parameters
+    ----------
+    learner : Learner
+        Its decisions must be linear: those of the labels then stand side by side in one.
+
+    Raises
+    ------
+    InputError
+        If they are not.
+
+    References
+    ----------
+    G. Tsoumakas, I. Katakis (2007), Multi-label classification: an overview, International Journal
+    of Data Warehousing and Mining 3, 1-13.
+    """
+
+    def __init__(self, learner: Learner) -> None:
+        if fault := several_fault(learner):
+            raise InputError(fault)
+        super().__init__(learner.settings)
+        self.learner = learner
+
+    def describe(self) -> str:
+        """See :meth:`Learner.describe`."""
+        return self.learner.describe()
+
+    def choices(self, columns: int = 0) -> Sequence[Choice]:
+        """See :meth:`Learner.choices`."""
+        return self.learner.choices(columns)
+
+    def fit(self, problem: Problem, choices: Sequence[Choice]) -> list[Fitted]:
+        """See :meth:`Learner.fit`; the learner is fitted for each label.
+
+        The share of the records that the decision rests on, and the iterations, are those of the
+        label with the most.
+
+        Raises
+        ------
+        InputError
+            If no record has a label, or all have it; or as the learner does.
+
+        Warns
+        -----
+        sklearn.exceptions.ConvergenceWarning
+            Once, if labels have not converged.
+        """
+        memberships, by_label = problem.part.memberships, []
+        assert memberships is not None, "records with one label each"
+        with _warned_once():
+            for label, own in zip(problem.part.classes, memberships.T, strict=True):
+                _refuse_constant(label, own[problem.chosen])
+                part = replace(
+                    problem.part,
+                    labels=own.astype(np.int64),
+                    classes=(f"not {label}", label),
+                    memberships=None,
+                )
+                by_label.append(self.learner.fit(replace(problem, part=part), choices))
+        fits = [_side_by_side(own) for own in zip(*by_label, strict=True)]
+        missed = sum(not all(fit.converged for fit in own) for own in by_label)
+        if missed:
+            warn_unconverged(
+                f"{self.learner.method}: {missed} of {len(by_label)} labels had not converged. "
+                "Raise max_iter, or give larger penalties."
+            )
+        return fits
+
+
+@contextmanager
+def _warned_once() -> Iterator[None]:
+    """Pass on each warning once, and none of those that tell of a fit that has not converged."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        yield
+    told = {(warning.category, str(warning.message)) for warning in caught}
+    for category, message in sorted(told, key=str):
+        if category.__name__ != "ConvergenceWarning":
+            warnings.warn(message, category, stacklevel=4)
+
+
+def _refuse_constant(label: str, own: NDArray[np.bool_]) -> None:
+    if own.all() or not own.any():
+        what = "all training records have" if own.any() else "no training record has"
+        raise InputError(
+            f"{what} the label {label!r}, so nothing can be learned of it. Leave the label out."
+        )
+
+
+def _side_by_side(fits: Sequence[Fitted]) -> Fitted:
+    """Return one fit from those of two classes for each label."""
+    decisions = [fit.decision for fit in fits if isinstance(fit.decision, LinearDecision)]
+    assert len(decisions) == len(fits), "decisions that are not linear"
+    used = [fit.basis_used for fit in fits if fit.basis_used is not None]
+    return Fitted(
+        type(decisions[0])(
+            weights=np.column_stack([own.weights[:, 1] for own in decisions]),
+            intercept=np.array([own.intercept[1] for own in decisions]),
+        ),
+        basis_used=max(used, default=None),
+        iterations=max(fit.iterations for fit in fits),
+        converged=all(fit.converged for fit in fits),
+        notes={note: np.array([fit.notes[note][1] for fit in fits]) for note in fits[0].notes},
+    )

@@ -1,0 +1,168 @@
+"""Records with several labels: a probability and a threshold of each label."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import expit
+
+from kreinflow.artifacts import Sizes
+from kreinflow.models.calibration import PlattCalibrator
+from kreinflow.numerics import FloatArray, IntArray
+
+
+@dataclass(frozen=True, eq=False)
+class Several:
+    r"""What makes labels of the decisions for each: p = expit(a f + b), and p at least t.
+
+    Parameters
+    ----------
+    slopes, intercepts : ndarray of shape (n_labels,)
+        a, above 0, and b.
+    thresholds : ndarray of shape (n_labels,)
+        t, above 0, at most 1. See :func:`f1_threshold`.
+    """
+
+    slopes: FloatArray
+    intercepts: FloatArray
+    thresholds: FloatArray
+
+    @classmethod
+    def of(
+        cls, calibrator: PlattCalibrator, decisions: FloatArray, memberships: NDArray[np.bool_]
+    ) -> "Several":
+        """Return the thresholds that suit out-of-fold decisions best.
+
+        Parameters
+        ----------
+        calibrator : PlattCalibrator
+            Fitted to them.
+        decisions : ndarray of shape (n, n_labels)
+        memberships : ndarray of shape (n, n_labels), bool
+            A label with a shared calibration has the threshold 0.5.
+        """
+        logits = calibrator.logits(decisions)
+        cuts = [
+            0.0 if shared else f1_threshold(own, having)
+            for own, having, shared in zip(logits.T, memberships.T, calibrator.shared_, strict=True)
+        ]
+        return cls(calibrator.slopes_, calibrator.intercepts_, expit(np.array(cuts)))
+
+    def probabilities(self, decisions: FloatArray) -> FloatArray:
+        """Return the probability of each label, of shape (n, n_labels)."""
+        return np.asarray(expit(decisions * self.slopes + self.intercepts))
+
+    def chosen(self, probabilities: FloatArray) -> NDArray[np.bool_]:
+        """Return which labels objects have: those whose probability is at least the threshold."""
+        return probabilities >= self.thresholds
+
+    def to_arrays(self) -> dict[str, NDArray[Any]]:
+        """Return the arrays that :meth:`from_arrays` reads."""
+        return {key: getattr(self, key) for key in _KEYS}
+
+    @staticmethod
+    def sizes(n_labels: int) -> Sizes:
+        """Return the arrays that :meth:`from_arrays` takes, and the shape of each."""
+        return {key: ("f", (n_labels,)) for key in _KEYS}
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, NDArray[Any]], n_labels: int) -> "Several":
+        """Build it from arrays of a file, which may be anybody's.
+
+        Raises
+        ------
+        KeyError, ValueError
+            If an array is missing, of a wrong shape or type, or out of range.
+        """
+        for key in _KEYS:
+            array = arrays[key]
+            if array.shape != (n_labels,) or array.dtype.kind != "f":
+                raise ValueError(f"{key} is {array.dtype} {array.shape}, not ({n_labels},)")
+            if not np.isfinite(array).all():
+                raise ValueError(f"{key} holds numbers that are not finite")
+        several = cls(*(arrays[key] for key in _KEYS))
+        if several.slopes.min() <= 0 or several.thresholds.min() <= 0:
+            raise ValueError("a slope or a threshold is not positive")
+        if several.thresholds.max() > 1:
+            raise ValueError("a threshold is above 1")
+        return several
+
+
+_KEYS = ("slopes", "intercepts", "thresholds")
+
+
+def f1_threshold(values: FloatArray, having: NDArray[np.bool_]) -> float:
+    r"""Return the value from which on rows are said to have a label, so that F1 is largest.
+
+    With the n rows that are said to have it, k of them right, and the :math:`N_+` that have it,
+
+    .. math:: F_1 = 2 k / (n + N_+) .
+
+    The threshold lies midway between the last row above it and the first below it: a new row with
+    the label may well have a smaller value than the smallest one here. Among equal F1 it is the
+    highest. If all rows are said to have the label, it is the smallest value.
+
+    Parameters
+    ----------
+    values : ndarray of shape (N,)
+        Logits of the probability, of rows that were held out.
+    having : ndarray of shape (N,), bool
+        Which rows have the label: some.
+
+    Examples
+    --------
+    >>> f1_threshold(np.array([3.0, 1.0, -1.0, -5.0]), np.array([True, True, False, False]))
+    0.0
+    """
+    order = np.argsort(-values, kind="stable")
+    ordered = values[order]
+    said = np.arange(1, len(ordered) + 1)
+    f1 = 2.0 * np.cumsum(having[order]) / (said + having.sum())
+    last = np.append(ordered[1:] < ordered[:-1], True)  # of equal values all or none are said
+    best = int(np.where(last, f1, -1.0).argmax())
+    return float(ordered[best : best + 2].mean())
+
+
+def held_out(
+    decisions: FloatArray, memberships: NDArray[np.bool_], folds: IntArray
+) -> tuple[NDArray[np.bool_], FloatArray]:
+    """Return how good out-of-fold predictions are whose thresholds know nothing of their fold.
+
+    The calibration and the thresholds of each inner fold are those that the other folds give.
+
+    Parameters
+    ----------
+    decisions : ndarray of shape (n, n_labels)
+    memberships : ndarray of shape (n, n_labels), bool
+    folds : ndarray of shape (n,)
+
+    Returns
+    -------
+    ndarray of shape (n,), bool
+        The rows all of whose labels are right: those that they have, and no others.
+    ndarray of shape (n,)
+        The mean log loss over the labels.
+    """
+    right, losses = np.zeros(len(folds), dtype=bool), np.empty(len(folds))
+    for fold in np.unique(folds):
+        own, others = folds == fold, folds != fold
+        calibrator = PlattCalibrator().fit(decisions[others], memberships[others])
+        several = Several.of(calibrator, decisions[others], memberships[others])
+        said = several.chosen(several.probabilities(decisions[own]))
+        right[own] = (said == memberships[own]).all(axis=1)
+        losses[own] = calibrator.losses(decisions[own], memberships[own])
+    return right, losses
+
+
+def joined(names: tuple[str, ...], chosen: NDArray[np.bool_]) -> list[str]:
+    """Return the labels of each object as tables have them: in the order of the classes.
+
+    Examples
+    --------
+    >>> joined(("a", "b", "c"), np.array([[True, False, True], [False, False, False]]))
+    ['a;c', '']
+    """
+    labels = np.array(names, dtype=object)
+    return [";".join(labels[row]) for row in chosen]
