@@ -19,6 +19,7 @@ from kreinflow.classify.new_objects import Batch, asking, normalised_scores, sco
 from kreinflow.errors import InputError
 from kreinflow.kernels.registry import make_kernel
 from kreinflow.models.cascade import STAGES, Answers
+from kreinflow.models.several import SEPARATOR
 from kreinflow.numerics import FloatArray
 from kreinflow.sequences.matrix_files import DISSIMILARITIES
 
@@ -44,7 +45,12 @@ COLUMNS = (
 :func:`nearest_landmarks`, ``stage`` is what answered, ``alignments`` are those with landmarks, with
 itself and with training records, and the three that follow tell of the training record of the label
 that is nearest among those aligned; see :func:`nearest_records`. Of a record with a ``problem`` all
-others but the id are empty. With both strands aligned, ``strand`` stands before it."""
+others but the id are empty. With both strands aligned, ``strand`` stands before it. Of objects that
+may have several labels, :data:`LABELS_COLUMNS` stand before these."""
+
+LABELS_COLUMNS = ("labels", "label_probabilities")
+"""All labels whose probability is at least their threshold, the likeliest first, and these
+probabilities, each with a semicolon between. ``reject`` is ``yes`` where there is none."""
 
 LARGEST_TRACE = 100_000_000
 """Cells of an alignment that is traced back: it takes a byte and more for each."""
@@ -274,6 +280,7 @@ def _table(model: Model, batch: Batch, threads: int, backend: Backend | None) ->
         )
     classes = np.array(model.classifier.classes, dtype=object)
     landmarks, landmark_scores = nearest_landmarks(model, batch)
+    labels = _all_labels(model, probabilities)
     rows, first = np.arange(len(scored)), probabilities.argmax(axis=1)
     top = probabilities[rows, first]
     probabilities[rows, first] = -np.inf
@@ -292,6 +299,7 @@ def _table(model: Model, batch: Batch, threads: int, backend: Backend | None) ->
         "stage": np.array(STAGES, dtype=object)[answers.stage],
         "alignments": alignments.astype(object),
         **nearest_records(model, batch, answers, threads),
+        **labels,
     }
     if batch.strands is not None:
         found["strand"] = batch.strands
@@ -303,3 +311,16 @@ def _table(model: Model, batch: Batch, threads: int, backend: Backend | None) ->
         columns[name] = column
     columns["problem"] = [batch.faults.get(place, "") for place in range(n)]
     return pd.DataFrame(columns)
+
+
+def _all_labels(model: Model, probabilities: FloatArray) -> dict[str, NDArray[Any]]:
+    """Return the columns of objects that may have several labels; none for other models."""
+    several, classes = model.classifier.several, model.classifier.classes
+    if several is None:
+        return {}
+    cells = np.full((len(LABELS_COLUMNS), len(probabilities)), "", dtype=object)
+    for row, own in enumerate(probabilities):
+        ranked = several.ranked(own)
+        cells[0, row] = SEPARATOR.join(classes[c] for c in ranked)
+        cells[1, row] = SEPARATOR.join(str(float(own[c])) for c in ranked)
+    return dict(zip(LABELS_COLUMNS, cells, strict=True))

@@ -56,6 +56,7 @@ def describe_model(model: Model) -> dict[str, Any]:
         "transform": classifier.transform.to_dict(),
         "lift": _describe_lift(classifier.lift, worth),
         "cascade": _describe_cascade(model),
+        "several": _describe_several(model),
         "recipe": _describe_recipe(classifier.about.get("recipe")),
         "choice": choice,
         "learner": classifier.about.get("learner"),
@@ -108,6 +109,20 @@ def _describe_lift(lift: Lift | None, worth: str) -> dict[str, Any] | None:
     if "vectors" in lift.rates and lift.objects.vectors is not None:
         found["vector_numbers"] = int(lift.objects.vectors.shape[1])
     return found
+
+
+def _describe_several(model: Model) -> dict[str, Any] | None:
+    """Return the threshold of each label, and what makes probabilities of its decisions."""
+    several = model.classifier.several
+    if several is None:
+        return None
+    columns = {name: values.tolist() for name, values in several.to_arrays().items()}
+    return {
+        label: dict(zip(columns, row, strict=True))
+        for label, row in zip(
+            model.classifier.classes, zip(*columns.values(), strict=True), strict=True
+        )
+    }
 
 
 def _describe_cascade(model: Model) -> dict[str, Any] | None:

@@ -1,6 +1,6 @@
 """Records with several labels: a probability and a threshold of each label."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,6 +11,9 @@ from scipy.special import expit
 from kreinflow.artifacts import Sizes
 from kreinflow.models.calibration import PlattCalibrator
 from kreinflow.numerics import FloatArray, IntArray
+
+SEPARATOR = ";"
+"""Between the labels of one object in tables."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,6 +60,11 @@ class Several:
     def chosen(self, probabilities: FloatArray) -> NDArray[np.bool_]:
         """Return which labels objects have: those whose probability is at least the threshold."""
         return probabilities >= self.thresholds
+
+    def ranked(self, probabilities: FloatArray) -> list[int]:
+        """Return the labels that one object has, by their codes, the likeliest first."""
+        chosen = self.chosen(probabilities)
+        return [c for c in np.argsort(-probabilities, kind="stable").tolist() if chosen[c]]
 
     def to_arrays(self) -> dict[str, NDArray[Any]]:
         """Return the arrays that :meth:`from_arrays` reads."""
@@ -156,13 +164,13 @@ def held_out(
     return right, losses
 
 
-def joined(names: tuple[str, ...], chosen: NDArray[np.bool_]) -> list[str]:
+def joined(names: Sequence[str], chosen: NDArray[np.bool_]) -> NDArray[Any]:
     """Return the labels of each object as tables have them: in the order of the classes.
 
     Examples
     --------
     >>> joined(("a", "b", "c"), np.array([[True, False, True], [False, False, False]]))
-    ['a;c', '']
+    array(['a;c', ''], dtype=object)
     """
     labels = np.array(names, dtype=object)
-    return [";".join(labels[row]) for row in chosen]
+    return np.array([SEPARATOR.join(labels[row]) for row in chosen], dtype=object)
