@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import expit
+from scipy.special import expit, logit
 
 from kreinflow.artifacts import Sizes
 from kreinflow.models.calibration import PlattCalibrator
@@ -25,7 +25,7 @@ class Several:
     slopes, intercepts : ndarray of shape (n_labels,)
         a, above 0, and b.
     thresholds : ndarray of shape (n_labels,)
-        t, above 0, at most 1. See :func:`f1_threshold`.
+        t, above 0 and below 1. See :func:`f1_threshold`.
     """
 
     slopes: FloatArray
@@ -51,11 +51,18 @@ class Several:
             0.0 if shared else f1_threshold(own, having)
             for own, having, shared in zip(logits.T, memberships.T, calibrator.shared_, strict=True)
         ]
-        return cls(calibrator.slopes_, calibrator.intercepts_, expit(np.array(cuts)))
+        info = np.finfo(np.float64)  # an open interval, whatever is rounded
+        thresholds = np.clip(expit(np.array(cuts)), info.tiny, 1.0 - info.epsneg)
+        return cls(calibrator.slopes_, calibrator.intercepts_, thresholds)
 
     def probabilities(self, decisions: FloatArray) -> FloatArray:
         """Return the probability of each label, of shape (n, n_labels)."""
         return np.asarray(expit(decisions * self.slopes + self.intercepts))
+
+    def margins(self, decisions: FloatArray) -> FloatArray:
+        """Return how far the logit of each probability is above that of its threshold."""
+        cuts: FloatArray = logit(self.thresholds)
+        return decisions * self.slopes + self.intercepts - cuts
 
     def chosen(self, probabilities: FloatArray) -> NDArray[np.bool_]:
         """Return which labels objects have: those whose probability is at least the threshold."""
@@ -91,10 +98,9 @@ class Several:
             if not np.isfinite(array).all():
                 raise ValueError(f"{key} holds numbers that are not finite")
         several = cls(*(arrays[key] for key in _KEYS))
-        if several.slopes.min() <= 0 or several.thresholds.min() <= 0:
-            raise ValueError("a slope or a threshold is not positive")
-        if several.thresholds.max() > 1:
-            raise ValueError("a threshold is above 1")
+        t = several.thresholds
+        if not ((several.slopes > 0) & (t > 0) & (t < 1)).all():
+            raise ValueError("a slope or a threshold is out of range")
         return several
 
 
