@@ -146,7 +146,8 @@ class PlattCalibrator:
     ----------
     slopes_, intercepts_ : ndarray of shape (n_labels,)
         Slopes are positive, so a larger decision never means a smaller probability: at least
-        1e-3 divided by the standard deviation of the decisions, which is flat for all purposes.
+        1e-3 divided by the mean absolute deviation of the decisions, which is flat for all
+        purposes.
     shared_ : ndarray of shape (n_labels,), bool
         The labels that fewer than :data:`FEWEST` rows have, or fewer than that lack: they share a
         slope and an intercept, which are fitted to the rows of all labels together.
@@ -224,7 +225,8 @@ def _platt(decisions: FloatArray, own: NDArray[np.bool_]) -> _Line:
     """Return slope and intercept of one label, by Newton's method with halved steps."""
     n, having = len(own), int(own.sum())
     targets = np.where(own, (having + 1.0) / (having + 2.0), 1.0 / (n - having + 2.0))
-    centre, spread = float(decisions.mean()), float(decisions.std())
+    centre = float(decisions.mean())
+    spread = float(np.abs(decisions - centre).mean())
     rounding = _ROUNDING * float(np.abs(decisions).max())
     if spread <= rounding:  # all decisions equal: they tell nothing
         spread = max(1.0, abs(centre))
