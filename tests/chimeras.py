@@ -1,5 +1,7 @@
 """Records with several labels: points that are sums of centres, sequences that are joined."""
 
+from dataclasses import replace
+
 import numpy as np
 
 from kreinflow.krein.landmark_kernel import Landmarks, TrainingPart
@@ -7,7 +9,7 @@ from kreinflow.models.inner_folds import InnerFits, inner_partition
 from kreinflow.models.reject_threshold import RejectRule
 from kreinflow.models.training import Training
 from models.trainings import embedded, recipe_for
-from small_inputs import families
+from small_inputs import configuration, families, fasta_source, trained_recipe, write_fasta
 
 LABELS = ("a", "b", "c", "d", "e")
 
@@ -73,3 +75,22 @@ def chimeras(seed=1, each=14, length=60):
     sequences += [sequences[i] + sequences[j] for i, j in pairs]
     memberships = np.concatenate([memberships, [memberships[i] | memberships[j] for i, j in pairs]])
     return sequences, memberships
+
+
+def model_of_several(folder, learner=None, seed=1, **more):
+    """A recipe trained on :func:`chimeras`, which ``x.fasta`` holds; see :func:`trained_recipe`."""
+    sequences, memberships = chimeras(seed)
+    label = [LABELS[code] for code in rarest(memberships)]
+    records = [(f"r{i}", label[i], residues) for i, residues in enumerate(sequences)]
+    write_fasta(folder / "x.fasta", records)
+    of = dict(zip((id for id, *_ in records), memberships, strict=True))
+
+    def changed(dataset):
+        assert dataset.classes == LABELS[:3]
+        return replace(dataset, memberships=np.array([of[id] for id in dataset.ids]))
+
+    config = configuration(fasta_source(), "log", **more)
+    if learner is not None:
+        name = config["recipes"][0]["learner"]
+        config["learners"][name] = learner
+    return trained_recipe(config, folder, changed)

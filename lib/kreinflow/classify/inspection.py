@@ -111,17 +111,15 @@ def _describe_lift(lift: Lift | None, worth: str) -> dict[str, Any] | None:
     return found
 
 
-def _describe_several(model: Model) -> dict[str, Any] | None:
-    """Return the threshold of each label, and what makes probabilities of its decisions."""
+def _describe_several(model: Model) -> dict[str, dict[str, float]] | None:
+    """Return the threshold of each label, and what makes a probability of its decision."""
     several = model.classifier.several
     if several is None:
         return None
-    columns = {name: values.tolist() for name, values in several.to_arrays().items()}
+    values = zip(several.slopes, several.intercepts, several.thresholds, strict=True)
     return {
-        label: dict(zip(columns, row, strict=True))
-        for label, row in zip(
-            model.classifier.classes, zip(*columns.values(), strict=True), strict=True
-        )
+        label: {"slope": float(slope), "intercept": float(intercept), "threshold": float(t)}
+        for label, (slope, intercept, t) in zip(model.classifier.classes, values, strict=True)
     }
 
 
