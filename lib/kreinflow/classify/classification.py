@@ -19,8 +19,8 @@ from kreinflow.classify.new_objects import Batch, asking, normalised_scores, sco
 from kreinflow.errors import InputError
 from kreinflow.kernels.registry import make_kernel
 from kreinflow.models.cascade import STAGES, Answers
-from kreinflow.models.several import SEPARATOR
 from kreinflow.numerics import FloatArray
+from kreinflow.sequences.labels import SEPARATOR
 from kreinflow.sequences.matrix_files import DISSIMILARITIES
 
 COLUMNS = (

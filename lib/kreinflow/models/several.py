@@ -11,9 +11,7 @@ from scipy.special import expit, logit
 from kreinflow.artifacts import Sizes
 from kreinflow.models.calibration import PlattCalibrator
 from kreinflow.numerics import FloatArray, IntArray
-
-SEPARATOR = ";"
-"""Between the labels of one object in tables."""
+from kreinflow.sequences.labels import SEPARATOR
 
 
 @dataclass(frozen=True, eq=False)
