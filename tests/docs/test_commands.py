@@ -27,7 +27,7 @@ import pytest
 import yaml
 
 from kreinflow.artifacts import read_arrays
-from kreinflow.classify.classification import COLUMNS
+from kreinflow.classify.classification import COLUMNS, LABELS_COLUMNS
 from kreinflow.configuration import complete_configuration
 from kreinflow.schema import schema
 
@@ -193,7 +193,8 @@ def test_the_tables_name_the_columns(run_page):
     contributions = pd.read_csv(folder / "contributions.tsv", sep="\t")
     lifted = {"record", "kernel", "near_scores", "near_words", "near_vectors"}
     plain = {"landmark", "score", "normalised", "transformed"}
-    assert named == {*COLUMNS, "strand", *contributions.columns, *lifted, *plain}
+    of_some = {"strand", *LABELS_COLUMNS}
+    assert named == {*COLUMNS, *of_some, *contributions.columns, *lifted, *plain}
     assert (folder / "landmarks.fasta").read_text().startswith(">")
 
 

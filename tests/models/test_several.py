@@ -23,22 +23,61 @@ from models.trainings import LEARNERS, assert_same, embedded
 pytestmark = pytest.mark.filterwarnings("ignore:the factor misses")
 
 
+def naive_thresholds(logits, having):
+    """The cut of the largest F1 of all cuts, and half the largest expected F1 by all numbers."""
+    cuts = np.unique(logits)
+    scores = [f1_score(having, logits >= cut) for cut in cuts]
+    above = max(cut for cut, score in zip(cuts, scores, strict=True) if score == max(scores))
+    below = logits[logits < above]
+    half = -np.log(2 / largest_expected(logits) - 1)
+    return (above + below.max()) / 2 if len(below) else above, half
+
+
+def largest_expected(logits):
+    p = expit(np.sort(logits)[::-1])
+    return max(2 * p[:n].sum() / (n + p.sum()) for n in range(1, len(p) + 1))
+
+
 @pytest.mark.parametrize("seed", range(20))
-def test_the_threshold_is_the_one_of_all_whose_f1_is_largest(seed):
+def test_the_threshold_is_between_the_best_cut_and_half_the_expected_f1(seed):
     rng = np.random.default_rng(seed)
     having = rng.random(40) < rng.choice([0.1, 0.5, 0.9])
     having[:2] = True, False
-    values = np.round(rng.normal(size=40) + having, 1)  # with ties
-    cuts = np.append(np.unique(values), np.inf)
-    scores = [f1_score(having, values >= cut, zero_division=0) for cut in cuts]
-    found = f1_threshold(values, having)
-    assert f1_score(having, values >= found) == pytest.approx(max(scores))
-    above = values[values >= found].min()
-    assert above == max(
-        cut for cut, score in zip(cuts, scores, strict=True) if score == max(scores)
-    )
-    below = values[values < found]
-    assert found == pytest.approx((above + below.max()) / 2 if len(below) else above)
+    logits = np.round(rng.normal(size=40) + having, 1)  # with ties
+    expected = np.mean(naive_thresholds(logits, having))
+    assert f1_threshold(logits, having) == pytest.approx(expected)
+
+
+def test_rows_that_are_told_apart_are_cut_between():
+    having = np.arange(40) < 10
+    assert f1_threshold(np.where(having, 30.0, -30.0), having) == pytest.approx(0, abs=1e-9)
+
+
+def test_new_rows_have_the_f1_of_the_better_way_to_choose_a_threshold():
+    """Rows with the label lie ``apart`` standard deviations from the others."""
+    found = []
+    for apart in (1.5, 3, 6):
+        for count in (2, 5, 20, 80):
+            scores = []
+            for seed in range(20):
+                rng = np.random.default_rng([seed, count])
+                having, new = np.arange(500) < count, np.arange(5000) < 10 * count
+                values = rng.normal(size=500) + apart * having
+                calibrator = PlattCalibrator().fit(values[:, None], having[:, None])
+                logits = calibrator.logits(values[:, None])[:, 0]
+                others = calibrator.logits((rng.normal(size=5000) + apart * new)[:, None])[:, 0]
+                expected = -np.log(2 / largest_expected(logits) - 1)
+                ours = f1_threshold(logits, having)
+                thresholds = (ours, 2 * ours - expected, expected, 0.0)
+                scores.append([f1_score(new, others >= t, zero_division=0) for t in thresholds])
+            found.append(np.mean(scores, axis=0))
+    ours, cut, expected, half = np.transpose(found)
+    assert (ours > np.maximum(cut, expected) - 0.03).all()
+    assert ours.mean() > max(cut.mean(), expected.mean()) - 0.003
+    assert ours.mean() > half.mean() + 0.05
+    # Neither of the two would do alone.
+    assert (cut < expected - 0.01).any()
+    assert (expected < cut - 0.02).any()
 
 
 def new_records(trained, landmarks, part):
