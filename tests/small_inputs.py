@@ -206,8 +206,11 @@ def training_on(table, stage, selector, partition, config, letters=PROTEIN, sche
     return Training(landmarks, part, fits, reject, seed, lifting, asked, evidence)
 
 
-def trained_recipe(config, data):
-    """The config's one recipe, trained on all records of the data set by the workflow's pieces."""
+def trained_recipe(config, data, changed=lambda dataset: dataset):
+    """The config's one recipe, trained on all records of the data set by the workflow's pieces.
+
+    ``changed`` returns the data set to train on from the one that was read.
+    """
     config = complete_configuration(config)
     mine, recipe = config["datasets"]["mine"], config["recipes"][0]
     data = Path(data)
@@ -216,6 +219,7 @@ def trained_recipe(config, data):
     dataset = source.load(source.alphabet(mine["scoring"]), config["seed"])
     if mine["vectors"]:
         dataset = with_vectors(dataset, data / mine["vectors"])
+    dataset = changed(dataset)
     scheme = read_scheme(dataset, mine["scoring"], data)
     rows = np.arange(len(dataset.digests))
     if scheme is None:

@@ -344,6 +344,14 @@ def fit_seconds(learner: Learner, rows: int, landmarks: int, classes: int) -> Se
     return (4 if settings.get("basis") == "all" else 1) * Seconds(serial, shared)
 
 
+def fit_of_all(statistics: Statistics, learner: Learner, rows: int, landmarks: int) -> Seconds:
+    """Return those of all classes; of records with several labels each label has a fit."""
+    classes = len(statistics["class_sizes"])
+    if statistics.get("several"):
+        return classes * fit_seconds(learner, rows, landmarks, 2)
+    return fit_seconds(learner, rows, landmarks, classes)
+
+
 def decision_seconds(rows: int, landmarks: int, classes: int) -> Seconds:
     """Return the seconds of the decisions for some rows."""
     n, m = rows, landmarks
@@ -377,7 +385,7 @@ def training_seconds(
     for learner in learners:
         kernel = factor_seconds(n, m) if learner.needs_factor else Seconds(shared=SCORE * n * m)
         seconds += inner_folds * kernel
-        seconds += (inner_folds + 1) * fit_seconds(learner, n, m, classes)
+        seconds += (inner_folds + 1) * fit_of_all(statistics, learner, n, m)
         seconds += (len(learner.choices()) + 1) * decision_seconds(n, m, classes)
     return seconds
 

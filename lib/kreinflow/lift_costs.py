@@ -10,7 +10,7 @@ from kreinflow.costs import (
     Statistics,
     decision_seconds,
     factor_seconds,
-    fit_seconds,
+    fit_of_all,
     records,
 )
 from kreinflow.learners.learner import Learner
@@ -73,7 +73,7 @@ def lifted_seconds(
     seconds = Seconds(tried + cubes, shared) + words
     seconds += (choices + 1) * decision_seconds(n, p, classes)
     if recipe.learner.needs_factor:
-        seconds += fits * (factor_seconds(n, p) + fit_seconds(recipe.learner, n, p, classes))
+        seconds += fits * (factor_seconds(n, p) + fit_of_all(statistics, recipe.learner, n, p))
     return seconds
 
 

@@ -27,7 +27,7 @@ import pytest
 import yaml
 
 from kreinflow.artifacts import read_arrays
-from kreinflow.classify.classification import COLUMNS, LEVEL_COLUMNS, PROMISES
+from kreinflow.classify.classification import COLUMNS, LABELS_COLUMNS, LEVEL_COLUMNS, PROMISES
 from kreinflow.configuration import complete_configuration
 from kreinflow.schema import schema
 
@@ -199,7 +199,7 @@ def test_the_tables_name_the_columns(run_page):
     )
     assert sets == (*COLUMNS[:-1], *PROMISES[:2], "problem")
     assert accepted == (*COLUMNS[:-1], *PROMISES[2:], "problem")
-    own = {*COLUMNS, *LEVEL_COLUMNS, *PROMISES, "strand"}
+    own = {*COLUMNS, *LABELS_COLUMNS, *LEVEL_COLUMNS, *PROMISES, "strand"}
     assert named == {*own, *contributions.columns, *lifted, *plain}
     assert (folder / "landmarks.fasta").read_text().startswith(">")
 

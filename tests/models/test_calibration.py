@@ -1,12 +1,13 @@
-"""Temperature scaling against scikit-learn and brute force."""
+"""Temperature scaling and Platt's against scikit-learn, brute force and their own equations."""
 
 import numpy as np
 import pytest
-from sklearn.calibration import _TemperatureScaling
+from scipy.special import expit
+from sklearn.calibration import _sigmoid_calibration, _TemperatureScaling
 from sklearn.metrics import log_loss
 
 from kreinflow.errors import InputError
-from kreinflow.models.calibration import TemperatureCalibrator
+from kreinflow.models.calibration import PlattCalibrator, TemperatureCalibrator
 from models.trainings import noisy_decisions
 
 
@@ -108,3 +109,91 @@ def test_useless_decisions_are_flattened():
     assert np.isfinite(calibrator.temperature_)
     assert np.ptp(calibrator.probabilities(-decisions)) < 0.01
     assert TemperatureCalibrator().fit(np.zeros((4, 2)), np.array([0, 1, 0, 1])).temperature_ == 1.0
+
+
+def labelled(n=300, k=4, seed=0, signal=1.5):
+    """Decisions of several labels, in units and at places of their own, and which labels are."""
+    rng = np.random.default_rng(seed)
+    memberships = rng.random((n, k)) < np.linspace(0.02, 0.6, k)
+    memberships[:2] = True
+    decisions = rng.normal(size=(n, k)) + signal * memberships
+    return decisions * 10.0 ** np.arange(k) + 3.0 * np.arange(k), memberships
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_platt_scaling_is_that_of_scikit_learn(seed):
+    decisions, memberships = labelled(seed=seed)
+    found = PlattCalibrator().fit(decisions, memberships)
+    for code in range(4):
+        slope, intercept = _sigmoid_calibration(decisions[:, code], memberships[:, code] * 1.0)
+        expected = expit(-(slope * decisions[:, code] + intercept))
+        ours = found.probabilities(decisions)[:, code]
+        np.testing.assert_allclose(ours, expected, atol=2e-5)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_platt_scaling_is_at_its_minimum(seed):
+    decisions, memberships = labelled(seed=seed)
+    found = PlattCalibrator().fit(decisions, memberships)
+    residuals = np.empty_like(decisions)
+    for code in range(4):
+        own = memberships[:, code]
+        targets = np.where(own, (own.sum() + 1) / (own.sum() + 2), 1 / ((~own).sum() + 2))
+        residuals[:, code] = found.probabilities(decisions)[:, code] - targets
+    scaled = (decisions - decisions.mean(axis=0)) / decisions.std(axis=0)
+    np.testing.assert_allclose((residuals * scaled).mean(axis=0), 0, atol=1e-9)
+    np.testing.assert_allclose(residuals.mean(axis=0), 0, atol=1e-9)
+
+
+def test_platt_scaling_does_not_depend_on_the_unit_and_the_zero_of_decisions():
+    decisions, memberships = labelled()
+    one = PlattCalibrator().fit(decisions, memberships)
+    moved = 1e-6 * decisions - 40.0
+    other = PlattCalibrator().fit(moved, memberships)
+    np.testing.assert_allclose(one.probabilities(decisions), other.probabilities(moved), rtol=1e-6)
+
+
+def test_labels_that_decisions_tell_apart_have_finite_probabilities():
+    memberships = np.arange(40)[:, None] < 10
+    found = PlattCalibrator().fit(np.where(memberships, 1.0, -1.0), memberships)
+    p = found.probabilities(np.array([[1.0], [-1.0]]))[:, 0]
+    np.testing.assert_allclose(p, [11 / 12, 1 / 32], rtol=1e-9)
+
+
+@pytest.mark.parametrize("wrong_way", [False, True])
+def test_decisions_that_tell_nothing_give_the_share(wrong_way):
+    rng = np.random.default_rng(3)
+    memberships = rng.random((400, 1)) < 0.3
+    decisions = np.zeros((400, 1)) + 1e3
+    if wrong_way:
+        decisions = rng.normal(size=(400, 1)) - 2.0 * memberships
+    found = PlattCalibrator().fit(decisions, memberships)
+    assert (found.slopes_ > 0).all()
+    np.testing.assert_allclose(found.probabilities(decisions), memberships.mean(), atol=0.01)
+
+
+def test_labels_that_too_few_rows_have_or_lack_share_one_line():
+    decisions, memberships = labelled()
+    memberships[:, 0] = np.arange(300) == 5
+    memberships[:, 3] = np.arange(300) != 5
+    found = PlattCalibrator().fit(decisions, memberships)
+    assert found.shared_.tolist() == [True, False, False, True]
+    together = PlattCalibrator().fit(decisions.reshape(-1, 1), memberships.reshape(-1, 1))
+    assert found.slopes_[0] == found.slopes_[3] == together.slopes_[0]
+    assert found.intercepts_[0] == found.intercepts_[3] == together.intercepts_[0]
+
+
+@pytest.mark.parametrize("decisions", [np.zeros((0, 2)), np.array([[0.0, np.nan]])])
+def test_platt_scaling_needs_finite_decisions(decisions):
+    with pytest.raises(InputError, match="at least one row, and finite decisions only"):
+        PlattCalibrator().fit(decisions, np.ones(decisions.shape, dtype=bool))
+
+
+@pytest.mark.parametrize("size", [1e-200, 1e200])
+def test_platt_scaling_of_tiny_and_huge_decisions(size):
+    decisions, memberships = labelled()
+    found = PlattCalibrator().fit(decisions * size, memberships)
+    expected = PlattCalibrator().fit(decisions, memberships)
+    np.testing.assert_allclose(
+        found.probabilities(decisions * size), expected.probabilities(decisions), rtol=1e-6
+    )

@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from chimeras import model_of_several
 from kreinflow.alignment import asked as alignment_asked
 from kreinflow.alignment.asked import align_asked
 from kreinflow.alignment.backends import Agreement
@@ -345,3 +346,36 @@ def test_unknown_records_are_answered_through_the_cascade(asks, monkeypatch):
         np.testing.assert_array_equal(table["probability"], expected.probabilities.max(axis=1))
         assert table["reject"].tolist() == np.where(expected.rejected, "yes", "no").tolist()
     assert asked.aligned > 0
+
+
+@pytest.mark.filterwarnings("ignore:the factor misses")
+def test_of_several_labels_a_fold_predicts_them_all(tmp_path):
+    it = model_of_several(tmp_path)
+    files, *_ = run_of(it, tmp_path)
+    run = replace(open_run(files), dataset=it.dataset)
+    landmarks = run.landmarks(landmark_table(it))
+    classifier = it.model.classifier
+    table = predict_fold(run, landmarks, "r0f1", "one", classifier)
+    assert list(table) == [
+        "recipe",
+        "repeat",
+        "fold",
+        "id",
+        "true",
+        "predicted",
+        "p_a",
+        "p_b",
+        "p_c",
+    ]
+    probabilities = it.probabilities[1::3]
+    np.testing.assert_array_equal(table[["p_a", "p_b", "p_c"]], probabilities)
+    for row, p, own in zip(
+        table.to_dict("records"), probabilities, it.dataset.memberships[1::3], strict=True
+    ):
+        assert row["true"] == ";".join("abc"[code] for code in np.flatnonzero(own))
+        chosen = p >= classifier.several.thresholds
+        assert row["predicted"] == ";".join("abc"[code] for code in np.flatnonzero(chosen))
+    assert table["true"].str.contains(";").any()
+    several = replace(classifier.several, thresholds=np.full(3, 1 - 1e-12))
+    none = predict_fold(run, landmarks, "r0f1", "one", replace(classifier, several=several))
+    assert (none["predicted"] == "").all()

@@ -23,6 +23,7 @@ from kreinflow.kernels.registry import make_kernel
 from kreinflow.models.cascade import STAGES, Answers
 from kreinflow.models.conformal import Calibration, accepted
 from kreinflow.numerics import FloatArray
+from kreinflow.sequences.labels import SEPARATOR
 from kreinflow.sequences.matrix_files import DISSIMILARITIES
 
 COLUMNS = (
@@ -48,7 +49,8 @@ COLUMNS = (
 itself and with training records, and the three that follow tell of the training record of the label
 that is nearest among those aligned; see :func:`nearest_records`. Of a record with a ``problem`` all
 others but the id are empty. With both strands aligned, ``strand`` stands before it. Before that
-stand the :data:`PROMISES` that were asked for, and :data:`LEVEL_COLUMNS` of a model with levels."""
+stand the :data:`PROMISES` that were asked for, :data:`LABELS_COLUMNS` of objects that may have
+several labels, and :data:`LEVEL_COLUMNS` of a model with levels."""
 
 LEVEL_COLUMNS = ("node", "level", "node_probability")
 """The deepest node that the model is sure enough of: its path, which is empty for the root, its
@@ -58,6 +60,10 @@ PROMISES = ("set", "set_size", "error_p", "accepted")
 """``set`` has the labels of :meth:`~kreinflow.models.conformal.Calibration.sets` as
 :func:`joined_labels` gives them, ``error_p`` is the p-value of a wrong prediction, and ``accepted``
 is ``yes`` for the predictions of :func:`accepting`, else ``no``."""
+
+LABELS_COLUMNS = ("labels", "label_probabilities")
+"""All labels whose probability is at least their threshold, the likeliest first, and these
+probabilities, each with a semicolon between. ``reject`` is ``yes`` where there is none."""
 
 LARGEST_TRACE = 100_000_000
 """Cells of an alignment that is traced back: it takes a byte and more for each."""
@@ -428,6 +434,7 @@ def _table(
     landmarks, landmark_scores = nearest_landmarks(model, batch)
     at_levels = answered_nodes(model, probabilities)
     promises = promised(probabilities)
+    labels = _all_labels(model, probabilities)
     rows, first = np.arange(len(scored)), probabilities.argmax(axis=1)
     top = probabilities[rows, first]
     probabilities[rows, first] = -np.inf
@@ -447,6 +454,7 @@ def _table(
         "alignments": alignments.astype(object),
         **nearest_records(model, batch, answers, threads),
         **promises,
+        **labels,
     }
     found |= at_levels
     if batch.strands is not None:
@@ -459,3 +467,16 @@ def _table(
         columns[name] = column
     columns["problem"] = [batch.faults.get(place, "") for place in range(n)]
     return pd.DataFrame(columns)
+
+
+def _all_labels(model: Model, probabilities: FloatArray) -> dict[str, NDArray[Any]]:
+    """Return the columns of objects that may have several labels; none for other models."""
+    several, classes = model.classifier.several, model.classifier.classes
+    if several is None:
+        return {}
+    cells = np.full((len(LABELS_COLUMNS), len(probabilities)), "", dtype=object)
+    for row, own in enumerate(probabilities):
+        ranked = several.ranked(own)
+        cells[0, row] = SEPARATOR.join(classes[c] for c in ranked)
+        cells[1, row] = SEPARATOR.join(str(float(own[c])) for c in ranked)
+    return dict(zip(LABELS_COLUMNS, cells, strict=True))

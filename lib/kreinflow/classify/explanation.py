@@ -70,6 +70,9 @@ class Explanation:
     cascade : CascadeExplanation or None
         What the levels above the first stage said. The classes and the probabilities are those of
         the whole answer then, and all else is of the first stage.
+    several : dict of str to float, or None
+        Of a model of several labels: those that the object has and their probabilities, the
+        likeliest first. ``labels`` are the two likeliest in any case.
     """
 
     id: str
@@ -84,6 +87,7 @@ class Explanation:
     sequence: bytes | None
     strand: str | None
     cascade: CascadeExplanation | None = None
+    several: Mapping[str, float] | None = None
 
     @property
     def linear(self) -> bool:
@@ -170,6 +174,11 @@ def explain(
         batch.sequences[row] if batch.sequences is not None else None,
         str(batch.strands[row]) if batch.strands is not None else None,
         climbed,
+        None
+        if (several := classifier.several) is None
+        else {
+            classifier.classes[c]: float(probabilities[c]) for c in several.ranked(probabilities)
+        },
     )
 
 
@@ -267,11 +276,18 @@ def explanation_text(found: Explanation, shown: int) -> str:
     table = found.table[found.table.iloc[:, 0] != INTERCEPT]
     what = "landmark" if found.landmarks is None else "training record"
     strand = f" (strand {found.strand})" if found.strand else ""
-    out = [
-        f"{found.id}{strand}: {found.labels[0]}, probability {found.probabilities[0]:.6g}; "
+    said = (
+        f"{found.labels[0]}, probability {found.probabilities[0]:.6g}; "
         f"runner-up {found.labels[1]}, {found.probabilities[1]:.6g}; "
         f"{'flagged as doubtful' if found.rejected else 'not flagged'}"
-    ]
+    )
+    out = [f"{found.id}{strand}: {said}"]
+    if found.several is not None:
+        own = ", ".join(f"{label} ({p:.6g})" for label, p in found.several.items())
+        out = [
+            f"{found.id}{strand}: {own or 'no label reaches its threshold'}",
+            f"likeliest: {said}",
+        ]
     stage = ""
     if found.cascade is not None:
         out.append(answered_by(found.cascade))

@@ -57,6 +57,7 @@ def describe_model(model: Model) -> dict[str, Any]:
         "lift": _describe_lift(classifier.lift, worth),
         "cascade": _describe_cascade(model),
         "levels": None if classifier.levels is None else classifier.levels.to_header(),
+        "several": _describe_several(model),
         "recipe": _describe_recipe(classifier.about.get("recipe")),
         "choice": choice,
         "learner": classifier.about.get("learner"),
@@ -109,6 +110,18 @@ def _describe_lift(lift: Lift | None, worth: str) -> dict[str, Any] | None:
     if "vectors" in lift.rates and lift.objects.vectors is not None:
         found["vector_numbers"] = int(lift.objects.vectors.shape[1])
     return found
+
+
+def _describe_several(model: Model) -> dict[str, dict[str, float]] | None:
+    """Return the threshold of each label, and what makes a probability of its decision."""
+    several = model.classifier.several
+    if several is None:
+        return None
+    values = zip(several.slopes, several.intercepts, several.thresholds, strict=True)
+    return {
+        label: {"slope": float(slope), "intercept": float(intercept), "threshold": float(t)}
+        for label, (slope, intercept, t) in zip(model.classifier.classes, values, strict=True)
+    }
 
 
 def _describe_cascade(model: Model) -> dict[str, Any] | None:

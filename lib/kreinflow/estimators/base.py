@@ -6,8 +6,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import issparse
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import check_is_fitted
 
 from kreinflow.alignment.transforms import ScoreTransform, make_transform
@@ -23,7 +24,8 @@ from kreinflow.krein.landmark_kernel import (
     factor_of,
     landmark_kernel,
 )
-from kreinflow.learners.registry import LEARNERS
+from kreinflow.learners.binary_relevance import several_fault
+from kreinflow.learners.registry import LEARNERS, make_learner
 from kreinflow.models.asked import AskedScores
 from kreinflow.models.inner_folds import ChooseAgain, InnerFits, inner_partition
 from kreinflow.models.lifting import Lifting
@@ -154,20 +156,49 @@ class LandmarkDecisions(ClassifierMixin, LandmarkFactor):  # type: ignore[misc]
     lift: Mapping[str, Any] | None = None
     inner_folds: int = 3
 
-    def _encode(self, y: Any) -> NDArray[np.int64]:
-        """Keep the classes, and return the code of each label.
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_label = True
+        return tags
+
+    def _encode(self, y: Any) -> tuple[NDArray[np.int64], NDArray[np.bool_] | None]:
+        """Keep the classes, and return the code of each label; and which labels records have.
+
+        The latter is None if they have one each. Else the code of a record is that of its rarest
+        label, or that of the commonest label if it has none: landmarks are chosen by these.
 
         Raises
         ------
+        InputError
+            If records have several labels, which the learner cannot learn.
         ValueError
-            If y holds no classes, or one alone.
+            If y holds no classes, or one alone, or several outputs that are no labels.
         """
         check_classification_targets(y)
         self.classes_: NDArray[Any]
-        self.classes_, codes = np.unique(y, return_inverse=True)
-        if len(self.classes_) < 2:
-            raise ValueError(f"y has 1 class, {self.classes_[0]!r}. At least two are needed.")
-        return codes.astype(np.int64)
+        if not has_columns(y):
+            self.classes_, codes = np.unique(y, return_inverse=True)
+            if len(self.classes_) < 2:
+                raise ValueError(f"y has 1 class, {self.classes_[0]!r}. At least two are needed.")
+            return codes.astype(np.int64), None
+        if (found := type_of_target(y)) != "multilabel-indicator":
+            raise ValueError(
+                f"y has several columns and is {found}. Give a column for each label that is 1 "
+                "where a record has it, else 0."
+            )
+        if fault := several_fault(make_learner(self._learner_settings())):
+            raise self._wrong(fault)
+        memberships = (y.toarray() if issparse(y) else np.asarray(y)).astype(bool)
+        self.classes_ = np.arange(memberships.shape[1])
+        counts = memberships.sum(axis=0)
+        rarest = np.where(memberships, counts, len(memberships) + 1).argmin(axis=1)
+        codes = np.where(memberships.any(axis=1), rarest, counts.argmax())
+        return codes.astype(np.int64), memberships
+
+    def _learner_settings(self) -> dict[str, Any]:
+        """Return the settings of the learner, checked and complete."""
+        content = {**(self.learner_params or {}), "method": self.learner}
+        return complete_method(LEARNERS, content, "learner", type(self).__name__)
 
     def _class_names(self) -> tuple[str, ...]:
         return tuple(map(str, self.classes_))
@@ -196,8 +227,7 @@ class LandmarkDecisions(ClassifierMixin, LandmarkFactor):  # type: ignore[misc]
         cascade : mapping, optional
             As in the config, complete.
         """
-        content = {**(self.learner_params or {}), "method": self.learner}
-        settings = complete_method(LEARNERS, content, "learner", type(self).__name__)
+        settings = self._learner_settings()
         views, lift = self._lifted()
         if fault := correction_fault(settings["method"], self.correction, lift is not None):
             raise self._wrong(fault)
@@ -262,9 +292,13 @@ class LandmarkDecisions(ClassifierMixin, LandmarkFactor):  # type: ignore[misc]
         -------
         ndarray of shape (n, n_classes), or (n,) for two classes
             The largest wins. Of two classes it is (f_2 - f_1) / 2: where the learner makes the
-            first the mirror image of the second, that is f_2.
+            first the mirror image of the second, that is f_2. Of several labels a record, it is
+            the logit of the probability of each less that of its threshold: those of at least 0
+            are predicted.
         """
         decisions = self._decisions(X)
+        if (several := self.landmark_classifier_.several) is not None:
+            return several.margins(decisions)
         if len(self.classes_) > 2:
             return decisions
         difference: FloatArray = (decisions[:, 1] - decisions[:, 0]) / 2
@@ -274,13 +308,21 @@ class LandmarkDecisions(ClassifierMixin, LandmarkFactor):  # type: ignore[misc]
         """Return softmax(f / T), of shape (n, n_classes).
 
         The temperature T suits the decisions for held-out records of the inner folds best; see
-        :class:`~kreinflow.models.calibration.TemperatureCalibrator`.
+        :class:`~kreinflow.models.calibration.TemperatureCalibrator`. Of several labels a record
+        they are those of :class:`~kreinflow.models.calibration.PlattCalibrator`.
         """
         check_is_fitted(self)
         return self.landmark_classifier_.predict_proba(*self._seen(X))
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """Return the class of the largest decision, of shape (n,)."""
+        """Return the class of the largest decision, of shape (n,).
+
+        Of several labels a record it is 1 where the probability of a label is at least its
+        threshold, else 0, of shape (n, n_labels).
+        """
+        check_is_fitted(self)
+        if (several := self.landmark_classifier_.several) is not None:
+            return several.chosen(self.predict_proba(X)).astype(np.int64)
         winners = self._decisions(X).argmax(axis=1)
         labels: NDArray[Any] = self.classes_[winners]
         return labels
@@ -312,5 +354,12 @@ class LandmarkDecisions(ClassifierMixin, LandmarkFactor):  # type: ignore[misc]
         if not 0 < confidence < 1:
             raise self._wrong(f"confidence: {confidence!r} is not between 0 and 1.")
         calibration = self.landmark_classifier_.calibration
-        assert calibration is not None, "a training without records that were held out"
+        if calibration is None:
+            raise self._wrong("the records that it learned from have several labels, not sets.")
         return calibration.sets(self.predict_proba(X), confidence)
+
+
+def has_columns(y: Any) -> bool:
+    """Return whether labels have several columns."""
+    shape = y.shape if issparse(y) else np.asarray(y).shape
+    return len(shape) == 2 and shape[1] > 1

@@ -22,7 +22,13 @@ from kreinflow.estimators.alignment_kernel import (
     array_of,
     lengths,
 )
-from kreinflow.estimators.base import SYMMETRY, LandmarkDecisions, LandmarkFactor, Scored
+from kreinflow.estimators.base import (
+    SYMMETRY,
+    LandmarkDecisions,
+    LandmarkFactor,
+    Scored,
+    has_columns,
+)
 from kreinflow.kernels.kernel import Kernel, Objects
 from kreinflow.kernels.registry import KERNELS
 from kreinflow.krein.landmark_kernel import Landmarks, TrainingPart
@@ -124,10 +130,10 @@ class LandmarkChoice(LandmarkFactor):
         if self.kernel in COMPARED and COMPARED[self.kernel].strings:
             objects = _strings(X)
             if y is not None:
-                y = column_or_1d(y, warn=True)
+                y = y if has_columns(y) else column_or_1d(y, warn=True)
                 check_consistent_length(objects, y)
             return objects, y
-        given = {"X": X} if y is None else {"X": X, "y": y}
+        given = {"X": X} if y is None else {"X": X, "y": y, "multi_output": has_columns(y)}
         read = validate_data(
             self, **given, dtype=np.float64, order="C", reset=reset, ensure_min_samples=1 + reset
         )

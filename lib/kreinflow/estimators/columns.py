@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_array, validate_data
 
-from kreinflow.estimators.base import KINDS, SYMMETRY, LandmarkDecisions, Scored
+from kreinflow.estimators.base import KINDS, SYMMETRY, LandmarkDecisions, Scored, has_columns
 from kreinflow.krein.landmark_kernel import Landmarks, TrainingPart
 from kreinflow.numerics import FloatArray
 from kreinflow.sequences.matrix_files import MATRIX_KINDS, check_matrix
@@ -106,8 +106,8 @@ class NystroemClassifier(LandmarkDecisions):
         ----------
         C : array-like of shape (n, m)
             Scores of the training records with the landmarks.
-        y : array-like of shape (n,)
-            Labels.
+        y : array-like of shape (n,), or of shape (n, n_labels)
+            Labels; or of several a record, 1 where it has a label and 0 where it does not.
         self_similarities : array-like of shape (n,), optional
             Scores of the records with themselves, which choose the rank. If they are not given,
             the mean of W's diagonal stands for all: exact where all objects are as similar to
@@ -121,8 +121,10 @@ class NystroemClassifier(LandmarkDecisions):
             If scikit-learn refuses C or y.
         """
         kind = self._checked_name("kind", KINDS)
-        given, y = validate_data(self, C, y, dtype=np.float64, order="C")
-        codes = self._encode(y)
+        given, y = validate_data(
+            self, C, y, dtype=np.float64, order="C", multi_output=has_columns(y)
+        )
+        codes, memberships = self._encode(y)
         plain, W = self._landmark_matrix(given.shape[1])
         scores = self._squared("C", given, range(given.shape[1]))
         n, m = scores.shape
@@ -153,7 +155,11 @@ class NystroemClassifier(LandmarkDecisions):
         everything = np.concatenate([given, plain])[:, np.unique(landmark_rows)]
         digests = row_digests(everything, np.abs(given).max())
         part = TrainingPart(
-            rows=rows, labels=codes, groups=np.array(digests[:n]), classes=self._class_names()
+            rows=rows,
+            labels=codes,
+            groups=np.array(digests[:n]),
+            classes=self._class_names(),
+            memberships=memberships,
         )
         self._train(landmarks, part, digests)
         return self

@@ -1,7 +1,7 @@
 """Estimators that choose their landmarks; see :mod:`kreinflow.estimators.choice`."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -108,8 +108,8 @@ class KreinClassifier(LandmarkDecisions, LandmarkChoice):
         ----------
         X : array-like of shape (n, n), (n, n_features) or (n,)
             A matrix of scores, vectors or strings; see ``kernel``.
-        y : array-like of shape (n,)
-            Labels.
+        y : array-like of shape (n,), or of shape (n, n_labels)
+            Labels; or of several a record, 1 where it has a label and 0 where it does not.
 
         Raises
         ------
@@ -123,10 +123,13 @@ class KreinClassifier(LandmarkDecisions, LandmarkChoice):
                 f"{type(self).__name__} requires y to be passed, but the target y is None."
             )
         objects, labels = self._read(X, y, reset=True)
-        codes = self._encode(labels)
+        codes, memberships = self._encode(labels)
         self._lifted()  # what is wrong is said before anything is aligned
         cascade = self._checked_cascade()
+        if cascade is not None and memberships is not None:
+            raise self._wrong("cascade: it is for records of one label each. Leave it out.")
         landmarks, part, dataset, again, aligned = self._choose(objects, codes, self._class_names())
+        part = replace(part, memberships=memberships)
         self._train(landmarks, part, dataset.digests, again, aligned, cascade)
         self.cascade_ = self.landmark_classifier_.cascade
         return self

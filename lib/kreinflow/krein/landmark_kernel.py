@@ -93,6 +93,11 @@ class TrainingPart:
     classes: tuple[str, ...]
     memberships: NDArray[np.bool_] | None = None
 
+    @property
+    def truth(self) -> NDArray[Any]:
+        """What is to be predicted: ``labels``, or of several labels ``memberships``."""
+        return self.labels if self.memberships is None else self.memberships
+
 
 @dataclass(frozen=True, eq=False)
 class LandmarkKernel:

@@ -71,7 +71,8 @@ class Answers:
     probabilities : ndarray of shape (n, n_classes)
         Calibrated.
     rejected : ndarray of shape (n,), bool
-        Whether the largest one is below the reject threshold.
+        Whether the largest one is below the reject threshold; of objects that may have several
+        labels whether each is below its own.
     stage : ndarray of shape (n,)
         See :data:`STAGES`.
     alignments : ndarray of shape (n,)

@@ -1,7 +1,7 @@
 """What remains of a trained model: a function of the scores with a few landmarks."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -19,6 +19,7 @@ from kreinflow.models.conformal import Calibration
 from kreinflow.models.facing import Seen
 from kreinflow.models.fork_temperatures import ForkTemperatures
 from kreinflow.models.levels import Levels
+from kreinflow.models.several import Several
 from kreinflow.numerics import TILE, FloatArray, IntArray
 from kreinflow.views.lift import SCORES, Lift
 from kreinflow.views.objects import Viewed
@@ -35,6 +36,7 @@ class LandmarkClassifier:
 
         p(x) = softmax(f(x) / temperature)
 
+    or, of objects that may have several labels, that of :class:`~kreinflow.models.several.Several`.
     If classes are leaves of a tree, f has been through a temperature for each of its forks.
 
     Most learners over a Krein factor are linear in z(x) = k(x)' P and so fold into m weights a
@@ -68,6 +70,8 @@ class LandmarkClassifier:
         Of classes that are paths.
     calibration : Calibration or None
         Of the answers for records that were held out: what sets and the control of errors look at.
+    several : Several or None
+        Of objects that may have several labels: their probabilities and thresholds.
     """
 
     classes: tuple[str, ...]
@@ -87,6 +91,7 @@ class LandmarkClassifier:
     forks: ForkTemperatures | None = None
     levels: Levels | None = None
     calibration: Calibration | None = None
+    several: Several | None = None
 
     @property
     def n_landmarks(self) -> int:
@@ -174,8 +179,13 @@ class LandmarkClassifier:
         lengths: FloatArray,
         objects: Viewed | None = None,
     ) -> FloatArray:
-        """Return the class probabilities, of shape (n, n_classes)."""
+        """Return the class probabilities, of shape (n, n_classes).
+
+        Those of a row sum to one, unless the objects may have several labels.
+        """
         decisions = self.decision_function(scores, self_scores, lengths, objects)
+        if self.several is not None:
+            return self.several.probabilities(decisions)
         probabilities: FloatArray = softmax(decisions / self.temperature, axis=1)
         return probabilities
 
@@ -198,7 +208,11 @@ class LandmarkClassifier:
         """
         if self.cascade is None or ask is None:
             probabilities = self.predict_proba(scores, self_scores, lengths, objects)
-            return Answers.of_first(probabilities, self.reject_threshold)
+            answers = Answers.of_first(probabilities, self.reject_threshold)
+            if self.several is None:
+                return answers
+            none = np.asarray(~self.several.chosen(probabilities).any(axis=1))
+            return replace(answers, rejected=none)
         return self.cascade.answer(self.seen(scores, self_scores, lengths, objects), ask)
 
     def seen(
@@ -255,6 +269,9 @@ class LandmarkClassifier:
             header["calibration"] = self.calibration.header
             own = self.calibration.to_arrays()
             arrays |= {f"calibration_{name}": array for name, array in own.items()}
+        if self.several is not None:
+            header["several"] = True
+            arrays |= {f"several_{name}": own for name, own in self.several.to_arrays().items()}
         if self.centring is not None:
             arrays["centring_means"] = self.centring.landmark_means
             arrays["centring_grand_mean"] = np.array([self.centring.grand_mean])
@@ -290,6 +307,8 @@ class LandmarkClassifier:
         if (calibration := header.get("calibration")) is not None:
             own = Calibration.sizes(calibration, k)
             shapes |= {f"calibration_{name}": size for name, size in own.items()}
+        if header.get("several"):
+            shapes |= {f"several_{name}": size for name, size in Several.sizes(k).items()}
         most = {"m": p, "c": k, "r": p, "s": n_records, "b": 2 * k}
         for name, letters in KINDS[header["kind"]].shapes.items():
             shapes[name] = ("f", tuple(most[letter] for letter in letters))
@@ -352,6 +371,11 @@ class LandmarkClassifier:
             if header.get("calibration") is not None:
                 parts = starting_with("calibration_", arrays)
                 calibration = Calibration.from_parts(header["calibration"], parts, k)
+            several = None
+            if header.get("several"):
+                if cascade is not None:
+                    raise ValueError("it has a cascade and several labels")
+                several = Several.from_arrays(starting_with("several_", arrays), k)
             decision = KINDS[header["kind"]].from_arrays(arrays, len(lift) if lift else m, k)
             temperature, threshold = float(header["temperature"]), float(header["reject_threshold"])
             if not (0 < temperature < np.inf and 0 <= threshold < 2):
@@ -376,6 +400,7 @@ class LandmarkClassifier:
                 forks=forks,
                 levels=levels,
                 calibration=calibration,
+                several=several,
                 **inducing,
             )
         except (KeyError, IndexError, TypeError, ValueError, AttributeError) as error:

@@ -25,7 +25,7 @@ from kreinflow.krein.landmark_kernel import (
 )
 from kreinflow.learners.learner import Choice, Learner, Problem
 from kreinflow.learners.siblings import SIBLINGS
-from kreinflow.models.calibration import LOSS_DIGITS, TemperatureCalibrator
+from kreinflow.models.calibration import LOSS_DIGITS, PlattCalibrator, TemperatureCalibrator
 from kreinflow.models.factors import factor_key
 from kreinflow.models.fork_temperatures import ForkTemperatures
 from kreinflow.models.lifting import Lifting, TriedWidths, positive_factor
@@ -35,6 +35,8 @@ from kreinflow.tall import Tall
 
 T = TypeVar("T")
 Factored = tuple[Embedding, Eigenpairs]
+Calibrator = TemperatureCalibrator | PlattCalibrator
+"""That of records with one label, or with several."""
 ChooseAgain = Callable[[IntArray], Landmarks]
 """Returns the landmarks that are chosen if some records, by their places in the training part, are
 not there."""
@@ -292,11 +294,12 @@ class _Kept(Generic[T]):
 
 def choose(
     learner: Learner, problem: Problem, fits: InnerFits, rank: Rank, forks: Forks | None = None
-) -> tuple[Choice, FloatArray, TemperatureCalibrator, ForkTemperatures | None]:
+) -> tuple[Choice, FloatArray, Calibrator, ForkTemperatures | None]:
     """Choose the hyper-parameters of a learner on inner folds, and say what the choice is worth.
 
     Those with the fewest errors win; among equals those of smaller log loss (after the
-    temperature that suits them best), then those that the learner lists first.
+    temperature that suits them best), then those that the learner lists first. Of records with
+    several labels the mean log loss over all labels alone is looked at.
 
     The best of many looks better on the records that it was chosen by than it is. So the decisions
     that are returned are, for the records of each inner fold, those of the hyper-parameters that
@@ -321,14 +324,14 @@ def choose(
         The hyper-parameters.
     ndarray
         Decisions for the records that were held out. Those of other hyper-parameters are in the
-        units of the chosen ones: both were divided by the temperature that suits them best.
-    TemperatureCalibrator
+        units of the chosen ones: both have the calibration that suits them best.
+    TemperatureCalibrator or PlattCalibrator
         Fitted to these.
     ForkTemperatures or None
         Those that the decisions of these hyper-parameters have been through.
     """
     choices = learner.choices(problem.n_landmarks)
-    truth, folds = problem.labels[fits.measured], fits.inner[fits.measured]
+    truth, folds = problem.part.truth[fits.measured], fits.inner[fits.measured]
     decisions = _held_out_decisions(learner, problem, choices, fits, rank)
     tempered = [
         None if forks is None else _fork_temperatures(forks, choice, decision, truth)
@@ -337,16 +340,20 @@ def choose(
     for i, of_forks in enumerate(tempered):
         if of_forks is not None:
             decisions[i] = of_forks.log_probabilities(decisions[i])
-    wrong = np.array([decision.argmax(axis=1) != truth for decision in decisions])
+    several = problem.part.memberships is not None
+    kind: type[Any] = PlattCalibrator if several else TemperatureCalibrator
+    wrong = np.zeros((len(choices), len(truth)), dtype=bool)
+    if not several:
+        wrong = np.array([decision.argmax(axis=1) != truth for decision in decisions])
 
     @cache
-    def calibrator(i: int) -> TemperatureCalibrator:
-        return TemperatureCalibrator().fit(decisions[i], truth)
+    def calibrator(i: int) -> Any:
+        return kind().fit(decisions[i], truth)
 
     @cache
     def losses(i: int) -> FloatArray:
-        likely = calibrator(i).probabilities(decisions[i])[np.arange(len(truth)), truth]
-        return -np.log(np.maximum(likely, np.finfo(float).tiny))
+        found: FloatArray = calibrator(i).losses(decisions[i], truth)
+        return found
 
     def best_on(rows: NDArray[np.bool_]) -> int:
         errors = wrong[:, rows].sum(axis=1)
@@ -357,9 +364,9 @@ def choose(
     honest = np.empty_like(decisions[best])
     for fold in fits:
         other = best_on(folds != fold)
-        scale = calibrator(best).temperature_ / calibrator(other).temperature_
-        honest[folds == fold] = decisions[other][folds == fold] * scale
-    return choices[best], honest, TemperatureCalibrator().fit(honest, truth), tempered[best]
+        own = decisions[other][folds == fold]
+        honest[folds == fold] = calibrator(best).converted(own, calibrator(other))
+    return choices[best], honest, kind().fit(honest, truth), tempered[best]
 
 
 def _fork_temperatures(

@@ -28,6 +28,7 @@ from kreinflow.models.conformal import outcomes
 from kreinflow.models.facing import Facing
 from kreinflow.models.inner_folds import ChooseAgain
 from kreinflow.models.lifting import Lifting
+from kreinflow.models.several import joined
 from kreinflow.numerics import TILE, FloatArray, IntArray, single_threaded, tile_map
 from kreinflow.randomness import hash_keys
 from kreinflow.scores import Scores, reverse_scores
@@ -327,6 +328,9 @@ def predict_fold(
 ) -> pd.DataFrame:
     """Return the predictions of one classifier for the records that a fold tests.
 
+    Of records with several labels, ``true`` and ``predicted`` are all of them, in the order of the
+    classes with a semicolon between; a prediction may be none.
+
     Parameters
     ----------
     run : Run
@@ -360,6 +364,10 @@ def predict_fold(
     else:
         probabilities, _ = climbed.at(climbed.cascade.threshold)
     classes = np.array(run.dataset.classes, dtype=object)
+    true, predicted = classes[run.dataset.labels[tested]], classes[probabilities.argmax(axis=1)]
+    if classifier.several is not None and run.dataset.memberships is not None:
+        true = joined(run.dataset.classes, run.dataset.memberships[tested])
+        predicted = joined(run.dataset.classes, classifier.several.chosen(probabilities))
     repeat, number = fold_numbers(fold)
     table = pd.DataFrame(
         {
@@ -367,8 +375,8 @@ def predict_fold(
             "repeat": repeat,
             "fold": number,
             "id": [run.dataset.ids[i] for i in tested],
-            "true": classes[run.dataset.labels[tested]],
-            "predicted": classes[probabilities.argmax(axis=1)],
+            "true": true,
+            "predicted": predicted,
         }
     )
     if classifier.levels is not None:

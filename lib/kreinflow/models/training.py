@@ -15,13 +15,15 @@ import numpy as np
 from scipy.special import softmax
 
 from kreinflow.alignment.transforms import ScoreTransform
-from kreinflow.errors import named
+from kreinflow.errors import InputError, named
 from kreinflow.krein.correction import CorrectedFactor
 from kreinflow.krein.landmark_kernel import LandmarkKernel, Landmarks, TrainingPart, landmark_kernel
+from kreinflow.learners.binary_relevance import BinaryRelevance
 from kreinflow.learners.learner import NOTES, Choice, Fitted, Learner, Problem
 from kreinflow.learners.registry import factored, make_learner
 from kreinflow.learners.siblings import Learned, learner_of
 from kreinflow.models.asked import AskedScores
+from kreinflow.models.calibration import PlattCalibrator
 from kreinflow.models.cascade_choice import Wanted, described
 from kreinflow.models.cascading import CascadeFit, FittedCascade
 from kreinflow.models.choice import packed
@@ -37,6 +39,7 @@ from kreinflow.models.inner_folds import (
 from kreinflow.models.levels import Levels
 from kreinflow.models.lifting import Lifting, TriedWidths, positive_factor
 from kreinflow.models.reject_threshold import RejectRule
+from kreinflow.models.several import Several, held_out
 from kreinflow.numerics import FloatArray
 from kreinflow.sequences.files import first_few
 from kreinflow.views.lift import SCORES, Lift
@@ -95,7 +98,11 @@ class Training:
     ) -> Trained:
         """Train one recipe: hyper-parameters, calibration, threshold on inner folds, then on all.
 
-        Hyper-parameters are those of :func:`~kreinflow.models.inner_folds.choose`.
+        Hyper-parameters are those of :func:`~kreinflow.models.inner_folds.choose`. Records with
+        several labels have a machine, a calibration and a threshold for each; see
+        :class:`~kreinflow.learners.binary_relevance.BinaryRelevance` and
+        :mod:`kreinflow.models.several`. Their inner accuracy is the share of the records all of
+        whose labels are right, and their log loss the mean over the labels.
 
         Parameters
         ----------
@@ -110,7 +117,8 @@ class Training:
         Raises
         ------
         InputError
-            Naming the recipe, if the records cannot be learned from.
+            Naming the recipe, if the records cannot be learned from; also if it cannot learn
+            several labels a record.
         """
         return self._trained(recipe, self._first(recipe, settings, embedding, kernel))
 
@@ -126,14 +134,22 @@ class Training:
         with named(f"recipe {recipe['name']!r}"):
             forks = None if self.levels is None else self.levels.tree.forks
             machine = learner_of(learner, forks, self.learn)
+            if self.part.memberships is not None:
+                machine = BinaryRelevance(learner)
             problem, fits, lifted = self._problem(recipe, embedding, kernel)
             choice, decisions, calibrator, of_forks = choose(
                 machine, problem, fits, recipe["rank"], forks
             )
             (fitted,) = machine.fit(problem, [choice])
         warn_noted(recipe["name"], fitted, self.part.classes)
-        truth = self.part.labels[self.fits.measured]
-        landmarks = self.landmarks
+        truth, landmarks = self.part.truth[self.fits.measured], self.landmarks
+        several, reject = None, self.reject.stated
+        if isinstance(calibrator, PlattCalibrator):  # each label is accepted by its own threshold
+            several, reject = Several.of(calibrator, decisions, truth), {}
+            temperature, threshold = 1.0, float(several.thresholds.min())
+        else:
+            temperature = float(calibrator.temperature_)
+            threshold = self.reject.threshold(calibrator.probabilities(decisions), truth)
         classifier = LandmarkClassifier(
             classes=self.part.classes,
             decision=fitted.decision,
@@ -146,9 +162,10 @@ class Training:
             inducing_rows=None if lifted is None else problem.landmarks.rows,
             inducing_classes=None if lifted is None else problem.landmarks.classes,
             forks=of_forks,
-            temperature=float(calibrator.temperature_),
-            reject_threshold=self.reject.threshold(calibrator.probabilities(decisions), truth),
-            about={"learner": dict(settings), "reject": self.reject.stated},
+            temperature=temperature,
+            reject_threshold=threshold,
+            several=several,
+            about={"learner": dict(settings), "reject": reject},
         )
         columns, rank = problem.n_landmarks, _rank(problem, learner, lifted)
 
@@ -156,11 +173,14 @@ class Training:
         def calibration() -> Calibration:
             held_out, places = decisions, self.fits.measured
             # With one choice the fits would take as long again as those of the inner folds.
-            if len(learner.choices(columns)) > 1:
+            if len(machine.choices(columns)) > 1:
                 found = decisions_with_all_landmarks(
-                    learner, problem, choice, self.fits, self.landmarks
+                    machine, problem, choice, self.fits, self.landmarks
                 )
-                places, held_out = found or (places, held_out)
+                if found is not None:
+                    places, held_out = found
+                    if of_forks is not None:
+                        held_out = of_forks.log_probabilities(held_out)
             return Calibration.of(calibrator.probabilities(held_out), self.part.labels[places])
 
         return _First(
@@ -180,6 +200,11 @@ class Training:
         cascade, pairs = None, 0
         if recipe.get("cascade") is not None:
             with named(f"recipe {recipe['name']!r}"):
+                if classifier.several is not None:
+                    raise InputError(
+                        "a cascade decides between classes, so it cannot serve records with "
+                        "several labels. Leave out cascade."
+                    )
                 fitted_cascade = self._cascade(recipe, kernel, lifted, first.decisions)
             cascade, pairs = fitted_cascade.cascade, fitted_cascade.aligned
             classifier = replace(classifier, cascade=cascade)
@@ -187,15 +212,21 @@ class Training:
             alignments += fitted_cascade.alignments
             inside = np.isin(self.fits.measured, fitted_cascade.places)
             known, truth = "" if inside.all() else packed(inside), truth[inside]
+        if classifier.several is None:
+            calibration = (
+                first.calibration() if cascade is None else Calibration.of(probabilities, truth)
+            )
+            classifier = replace(classifier, calibration=calibration)
+            right = probabilities.argmax(axis=1) == truth
+            likely = np.clip(probabilities[np.arange(len(truth)), truth], 1e-15, 1.0)
+            losses = -np.log(likely)
+        else:
+            measured = self.fits.measured
+            own = self.part.truth[measured]
+            right, losses = held_out(first.decisions, own, self.fits.inner[measured])
         if self.levels is not None:
             levels = self.levels.fitted(probabilities, truth, self.reject.confidence)
             classifier = replace(classifier, levels=levels)
-        calibration = (
-            first.calibration() if cascade is None else Calibration.of(probabilities, truth)
-        )
-        classifier = replace(classifier, calibration=calibration)
-        right = probabilities.argmax(axis=1) == truth
-        likely = np.clip(probabilities[np.arange(len(truth)), truth], 1e-15, 1.0)
         figures = {
             "landmarks": m,
             "rank": first.rank,
@@ -208,7 +239,7 @@ class Training:
             "temperature": (cascade or classifier).temperature,
             "reject_threshold": (cascade or classifier).reject_threshold,
             "inner_accuracy": float(np.mean(right)),
-            "inner_log_loss": float(-np.log(likely).mean()),
+            "inner_log_loss": float(losses.mean()),
             "alignments_per_query": alignments,
             "inner_records": len(right),
             "inner_right": packed(right),

@@ -1,0 +1,149 @@
+"""Estimators of several labels: scikit-learn's indicator matrices."""
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_matrix
+from sklearn.metrics import accuracy_score, average_precision_score, f1_score
+from sklearn.model_selection import KFold, cross_val_score
+from sklearn.multiclass import OneVsRestClassifier
+from sklearn.svm import SVC
+
+from chimeras import chimeras, points_of_several
+from kreinflow.errors import InputError
+from kreinflow.estimators import KreinClassifier, NystroemClassifier
+
+pytestmark = pytest.mark.filterwarnings("ignore:the factor misses")
+
+GAUSSIAN = {"kernel": "gaussian", "kernel_params": {"width": 3}}
+
+
+def points(n=200, seed=0, **keywords):
+    X, memberships = points_of_several(n, seed, **keywords)
+    return X, memberships.astype(int)
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {},
+        {"learner": "ny_ikfd"},
+        {"learner": "ny_pcvm"},
+        {"learner": "sf_lsm", "selector": "uniform", "n_landmarks": 40},
+        {"lift": {"width": "inner"}},
+    ],
+)
+def test_it_is_as_good_as_scikit_learns_one_against_the_rest(settings):
+    X, Y = points()
+    new, truth = points(1000, 1)
+    model = KreinClassifier(**GAUSSIAN, **settings).fit(X, Y)
+    theirs = OneVsRestClassifier(SVC(C=10, gamma=0.05)).fit(X, Y)
+    for average in ("micro", "macro"):
+        ours = f1_score(truth, model.predict(new), average=average)
+        assert ours > f1_score(truth, theirs.predict(new), average=average) - 0.03
+    assert average_precision_score(truth, model.predict_proba(new)) > 0.9
+    assert model.score(new, truth) == accuracy_score(truth, model.predict(new))
+    assert abs(model.score(new, truth) - model.training_["inner_accuracy"]) < 0.1
+
+
+def test_what_is_predicted_is_at_least_at_its_threshold():
+    X, Y = points(signal=0.6)
+    new, _ = points(500, 1)
+    model = KreinClassifier(**GAUSSIAN).fit(X, Y)
+    predicted, p = model.predict(new), model.predict_proba(new)
+    thresholds = model.landmark_classifier_.several.thresholds
+    np.testing.assert_array_equal(predicted, p >= thresholds)
+    decisions = model.decision_function(new)
+    np.testing.assert_array_equal(predicted, decisions >= 0)
+    for code in range(5):
+        np.testing.assert_array_equal(np.argsort(p[:, code]), np.argsort(decisions[:, code]))
+    assert model.classes_.tolist() == [0, 1, 2, 3, 4]
+    assert not np.array_equal(predicted, p.round())  # the thresholds are no halves
+
+
+@pytest.mark.parametrize("of", [csr_matrix, np.ndarray.tolist, lambda Y: Y.astype(bool)])
+def test_indicators_of_any_form_are_the_same(of):
+    X, Y = points()
+    expected = KreinClassifier(**GAUSSIAN).fit(X, Y).predict_proba(X)
+    np.testing.assert_array_equal(
+        KreinClassifier(**GAUSSIAN).fit(X, of(Y)).predict_proba(X), expected
+    )
+
+
+def test_columns_of_landmarks():
+    X, Y = points()
+    K = np.exp(-((X[:, None] - X) ** 2).sum(axis=2) / 20)
+    landmarks = np.arange(0, 200, 5)
+    model = NystroemClassifier(K[np.ix_(landmarks, landmarks)])
+    model.fit(K[:, landmarks], Y, self_similarities=np.diagonal(K))
+    assert f1_score(Y, model.predict(K[:, landmarks]), average="macro") > 0.9
+
+
+def test_sequences_that_are_joined_have_the_labels_of_their_parts():
+    sequences, memberships = chimeras()
+    Y = memberships.astype(int)
+    model = KreinClassifier("alignment").fit(sequences[::2], Y[::2])
+    assert model.score(sequences[1::2], Y[1::2]) > 0.9
+
+
+def test_cross_validation():
+    X, Y = points()
+    folds = KFold(3, shuffle=True, random_state=1)
+    assert cross_val_score(KreinClassifier(**GAUSSIAN), X, Y, cv=folds).mean() > 0.8
+    f1 = cross_val_score(KreinClassifier(**GAUSSIAN), X, Y, cv=folds, scoring="f1_macro")
+    assert f1.mean() > 0.9
+
+
+def test_records_without_a_label_teach_what_has_none():
+    X, Y = points(300)
+    rng = np.random.default_rng(2)
+    nothing = rng.normal(size=(60, 8)) / 2 - 4
+    model = KreinClassifier(**GAUSSIAN)
+    model.fit(np.concatenate([X, nothing]), np.concatenate([Y, np.zeros((60, 5), dtype=int)]))
+    other = rng.normal(size=(200, 8)) / 2 - 4
+    assert model.predict(other).any(axis=1).mean() < 0.05
+
+
+def test_noise_gives_chance():
+    X, Y = points(300, signal=0, both=0.3)
+    new, truth = points(2000, 1, signal=0, both=0.3)
+    p = KreinClassifier(**GAUSSIAN).fit(X, Y).predict_proba(new)
+    chance = truth.mean()
+    assert average_precision_score(truth, p, average="macro") == pytest.approx(chance, abs=0.03)
+
+
+@pytest.mark.parametrize(
+    ("settings", "why"),
+    [
+        (
+            {"learner": "ikqd"},
+            "KreinClassifier: the learner ikqd cannot learn records with several",
+        ),
+        ({"learner": "nearest_landmark"}, "the learner nearest_landmark cannot learn records"),
+        (
+            {"learner": "dissimilarity_space", "learner_params": {"kernel": "elm"}},
+            "the learner dissimilarity_space cannot learn records with several labels as it is set",
+        ),
+        ({"cascade": {}}, "KreinClassifier: cascade: it is for records of one label each"),
+    ],
+)
+def test_what_takes_one_label_a_record_is_refused_before_anything_is_aligned(
+    settings, why, monkeypatch
+):
+    sequences, memberships = chimeras()
+    monkeypatch.setattr("kreinflow.estimators.choice.AlignedScores", None)
+    with pytest.raises(InputError, match=why):
+        KreinClassifier("alignment", **settings).fit(sequences, memberships.astype(int))
+
+
+@pytest.mark.parametrize("every", [False, True])
+def test_a_label_that_no_record_or_each_has_is_refused(every):
+    X, Y = points()
+    Y[:, 3] = every
+    with pytest.raises(InputError, match="record.* the label '3', so nothing can be learned"):
+        KreinClassifier(**GAUSSIAN).fit(X, Y)
+
+
+def test_several_outputs_that_are_no_labels_are_refused():
+    X, Y = points()
+    with pytest.raises(ValueError, match="several columns and is multiclass-multioutput"):
+        KreinClassifier(**GAUSSIAN).fit(X, Y + np.arange(200)[:, None] % 3)

@@ -1,0 +1,102 @@
+"""Records with several labels: a learner of two classes for each."""
+
+import warnings
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from sklearn.exceptions import ConvergenceWarning
+
+from chimeras import several_problem
+from kreinflow.errors import InputError
+from kreinflow.learners.binary_relevance import BinaryRelevance, several_fault
+from kreinflow.learners.decisions import LinearDecision
+from kreinflow.learners.learner import Problem
+from kreinflow.learners.registry import LEARNERS, make_learner
+from models.trainings import LEARNERS as SETTINGS
+from models.trainings import PSD_ONLY, embedded
+
+NOT_LINEAR = {"ikqd", "nearest", "dissimilarities-elm"}
+LINEAR = sorted(SETTINGS.keys() - NOT_LINEAR)
+
+
+def whole(landmarks, part, correction="none"):
+    return Problem.of(*embedded(landmarks, part, correction), landmarks, part, 1)
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("name", LINEAR)
+def test_it_is_the_learner_on_each_label_alone(name):
+    landmarks, part, memberships = several_problem()
+    problem = whole(landmarks, part, "flip" if name in PSD_ONLY else "none")
+    learner = make_learner(SETTINGS[name])
+    choices = learner.choices()[:2]
+    together = BinaryRelevance(learner).fit(problem, choices)
+    for code in range(5):
+        two = replace(
+            part, labels=memberships[:, code].astype(int), classes=("n", "y"), memberships=None
+        )
+        alone = learner.fit(replace(problem, part=two), choices)
+        for one, own in zip(together, alone, strict=True):
+            np.testing.assert_array_equal(one.decision.weights[:, code], own.decision.weights[:, 1])
+            assert one.decision.intercept[code] == own.decision.intercept[1]
+            assert type(one.decision) is type(own.decision)
+            assert one.iterations >= own.iterations
+            for note, labels in own.notes.items():
+                assert one.notes[note][code] == labels[1]
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("name", LINEAR)
+def test_two_labels_are_not_each_others_mirror_images(name):
+    """Of two classes one is fitted; two labels of a record have nothing to do with each other."""
+    landmarks, part, memberships = several_problem(shares=(1, 1), both=0.6)
+    problem = whole(landmarks, part, "flip" if name in PSD_ONLY else "none")
+    learner = make_learner(SETTINGS[name])
+    (fitted,) = BinaryRelevance(learner).fit(problem, learner.choices()[:1])
+    f = BinaryRelevance(learner).decide(fitted, problem)
+    assert f.shape == (150, 2)
+    assert ((f > 0).all(axis=1) & memberships.all(axis=1)).sum() > 10
+
+
+@pytest.mark.parametrize("name", sorted(NOT_LINEAR))
+def test_learners_whose_decisions_are_not_linear_are_refused_by_name(name):
+    learner = make_learner(SETTINGS[name])
+    with pytest.raises(InputError, match=rf"the learner {learner.method} cannot learn records"):
+        BinaryRelevance(learner)
+
+
+def test_what_is_said_to_be_linear_is():
+    landmarks, part, _ = several_problem()
+    problem = whole(landmarks, replace(part, memberships=None), "flip")
+    for settings in SETTINGS.values():
+        learner = make_learner(settings)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            (fitted,) = learner.fit(problem, learner.choices()[:1])
+        assert isinstance(fitted.decision, LinearDecision) == (several_fault(learner) is None)
+    assert {settings["method"] for settings in SETTINGS.values()} == {*LEARNERS}
+
+
+@pytest.mark.parametrize("every", [False, True])
+def test_a_label_that_no_record_or_each_has_is_refused(every):
+    landmarks, part, memberships = several_problem()
+    memberships = memberships.copy()
+    memberships[:, 2] = every
+    part = replace(part, memberships=memberships)
+    learner = BinaryRelevance(make_learner(SETTINGS["lsm"]))
+    what = "all training records have" if every else "no training record has"
+    with pytest.raises(InputError, match=f"{what} the label 'c'"):
+        learner.fit(whole(landmarks, part), learner.choices()[:1])
+
+
+def test_labels_that_have_not_converged_are_told_once():
+    landmarks, part, _ = several_problem()
+    learner = BinaryRelevance(make_learner({"method": "ny_pcvm", "max_iter": 1}))
+    with pytest.warns(ConvergenceWarning) as caught:
+        (fitted,) = learner.fit(whole(landmarks, part), learner.choices())
+    assert not fitted.converged
+    told = [str(own.message) for own in caught if own.category is ConvergenceWarning]
+    assert told == [
+        "ny_pcvm: 5 of 5 labels had not converged. Raise max_iter, or give larger penalties."
+    ]
