@@ -18,6 +18,9 @@ from kreinflow.sequences.files import (
     table_rows,
 )
 
+SEPARATOR = ";"
+"""Between the labels of a record, where it may have several."""
+
 _DELIMITERS = {".tsv": "\t", ".tab": "\t", ".txt": "\t", ".csv": ","}
 _NAMES = {"\t": "tab", ",": "comma"}
 
