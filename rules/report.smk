@@ -73,7 +73,10 @@ rule draw_figures:
         curves=lambda wildcards: plan(wildcards).of_folds("cascade", "tsv"),
         evaluation=expand(
             f"{RESULTS}/{{{{dataset}}}}/evaluation/{{table}}.tsv",
-            table=["models", "summary", "comparison", "confusion", "reject_curve", "calibration"],
+            table=[
+                *("models", "summary", "comparison", "per_class"),
+                *("confusion", "reject_curve", "calibration"),
+            ],
         ),
         points=f"{HERE}/map.tsv",
         map=f"{HERE}/map.json",

@@ -1,9 +1,9 @@
 """Predictions of records that may have several labels.
 
 The columns ``true`` and ``predicted`` of the predictions table hold all labels of a record, in the
-order of the columns of probabilities, with :data:`~kreinflow.sequences.labels.SEPARATOR` between.
-A record may be given no label: then ``predicted`` is empty. Each probability is that the record has
-this label, so those of a record do not sum to one.
+order of the columns of probabilities, with a semicolon between. A record may be given no label:
+then ``predicted`` is empty. Each probability is that the record has this label, so those of a
+record do not sum to one.
 """
 
 import numpy as np

@@ -13,6 +13,7 @@ from kreinflow.learners.registry import factored, make_learner
 from kreinflow.models.cascading import LIKELIEST, SAMPLE, STEPS
 from kreinflow.references import REFERENCES
 from kreinflow.report.cascades import stated_loss
+from kreinflow.report.several import THRESHOLDS
 from kreinflow.sequences.sources.registry import make_source
 from kreinflow.sequences.sources.source import Source
 
@@ -50,7 +51,10 @@ def cite(*keys: str) -> Markup:
 
 
 def methods_text(
-    settings: Mapping[str, Any], config: Mapping[str, Any], final_recipe: str
+    settings: Mapping[str, Any],
+    config: Mapping[str, Any],
+    final_recipe: str,
+    several: bool = False,
 ) -> list[Markup]:
     """Return the methods paragraph of a data set as sentences in groups, from what ran.
 
@@ -63,6 +67,8 @@ def methods_text(
         reject_error, reject_coverage; auto if it names no recipes.
     final_recipe : str
         The recipe of the final model.
+    several : bool
+        Whether records may have several labels.
 
     Returns
     -------
@@ -78,9 +84,9 @@ def methods_text(
         _landmarks(recipes, config, _unit(source)),
         _factor(factored(recipes, config["learners"]), source.kind),
         *([_lift(lifted)] if lifted else []),
-        _learners(recipes, config),
+        _learners(recipes, config, several),
         *([_cascade(asking)] if asking else []),
-        _evaluation(settings, config, len(recipes), final_recipe),
+        _evaluation(settings, config, len(recipes), final_recipe, several),
     ]
 
 
@@ -265,12 +271,22 @@ def _lift(recipes: Sequence[Mapping[str, Any]]) -> Markup:
     return Markup(text)
 
 
-def _learners(recipes: Sequence[Mapping[str, Any]], config: Mapping[str, Any]) -> Markup:
+def _learners(
+    recipes: Sequence[Mapping[str, Any]], config: Mapping[str, Any], several: bool
+) -> Markup:
     texts = []
     for name in dict.fromkeys(recipe["learner"] for recipe in recipes):
         learner = make_learner(config["learners"][name])
         texts.append(f"{_e(name)}: {_told(learner.describe(), learner.references)}")
-    return Markup("Learners were " + "; ".join(texts) + ".")
+    text = "Learners were " + "; ".join(texts) + "."
+    if several:
+        text += (
+            " A record may have several labels. Each label was learned against the rest "
+            f"{cite('tsoumakas2007')}, over the same landmarks and with the same hyper-parameters: "
+            "those of the least mean log loss over all labels on the inner folds. Where landmarks "
+            "are chosen by class, the class of a record is the rarest of its labels."
+        )
+    return Markup(text)
 
 
 def _cascade(recipes: Sequence[Mapping[str, Any]]) -> Markup:
@@ -312,7 +328,11 @@ def threshold_text(config: Mapping[str, Any]) -> str:
 
 
 def _evaluation(
-    settings: Mapping[str, Any], config: Mapping[str, Any], n_recipes: int, final_recipe: str
+    settings: Mapping[str, Any],
+    config: Mapping[str, Any],
+    n_recipes: int,
+    final_recipe: str,
+    several: bool,
 ) -> Markup:
     folds = settings["folds"]
     if folds["method"] == "table":
@@ -331,13 +351,22 @@ def _evaluation(
     bound = ""
     if config.get("reject_coverage") is None:
         bound = f", by exact bounds that hold at all thresholds together {cite('angelopoulos2021')}"
-    text = (
-        f"Recipes were measured {scheme}; identical sequences share a fold. Hyper-parameters, the "
-        f"temperature of the probabilities {cite('guo2017')} and the reject threshold "
-        f"({_e(threshold_text(config))}{bound}) came from "
-        f"{_e(config['inner_folds'])} inner folds of each training part, which measure no record "
-        "by a fit that has it as a landmark. "
+    certain = (
+        f"the calibration of each label {cite('platt1999')} and its threshold ({THRESHOLDS})"
+        if several
+        else f"the temperature of the probabilities {cite('guo2017')} and the reject threshold "
+        f"({_e(threshold_text(config))}{bound})"
     )
+    text = (
+        f"Recipes were measured {scheme}; identical sequences share a fold. Hyper-parameters, "
+        f"{certain} came from {_e(config['inner_folds'])} inner folds of each training part, which "
+        "measure no record by a fit that has it as a landmark. "
+    )
+    if several:
+        text += (
+            "A prediction is right if it has all labels of the record and no other. Beside this "
+            f"stand measures that count labels one by one {cite('zhang2014')}. "
+        )
     if n_recipes > 1:
         text += (
             "Recipes were compared with the best on the predictions of all folds together, by "

@@ -12,7 +12,7 @@ import pandas as pd
 from kreinflow.artifacts import read_json, read_measures, read_table, read_text
 from kreinflow.classify.model_file import Model
 from kreinflow.errors import InputError
-from kreinflow.evaluation.tables import TABLE_COLUMNS
+from kreinflow.evaluation.tables import SEVERAL_COLUMNS, TABLE_COLUMNS
 from kreinflow.evaluation.unknown import (
     FAMILIES_COLUMNS,
     REJECTION_SUMMARY_COLUMNS,
@@ -64,6 +64,7 @@ _COLUMNS = {f"evaluation/{name}": columns for name, columns in TABLE_COLUMNS.ite
     "unknown/families": FAMILIES_COLUMNS,
     "unknown/curve": UNKNOWN_CURVE_COLUMNS,
 }
+_SEVERAL = {f"evaluation/{name}": columns for name, columns in SEVERAL_COLUMNS.items()}
 LANDMARK_COLUMNS = ("class", "radius", "reached")
 POINT_COLUMNS = ("id", "class", "landmark", "x", "y")
 Paths = Iterable[str | os.PathLike[str]]
@@ -118,6 +119,8 @@ class DatasetReport:
         out as unknown.
     unlabelled : DataFrame, optional
         From :func:`read_unlabelled`, if it was asked for.
+    thresholds : mapping of str to float, optional
+        Of each label in the final model, if records may have several labels.
     """
 
     name: str
@@ -139,16 +142,25 @@ class DatasetReport:
     figures: Mapping[str, str]
     unknown: Mapping[str, pd.DataFrame] | None = None
     unlabelled: pd.DataFrame | None = None
+    thresholds: Mapping[str, float] | None = None
+
+    @property
+    def several(self) -> bool:
+        """Whether records may have several labels."""
+        return bool(self.statistics.get("several"))
 
 
-def read_tables(paths: Paths, classes: Sequence[str] | None = None) -> dict[str, pd.DataFrame]:
+def read_tables(
+    paths: Paths, classes: Sequence[str] | None = None, several: bool = False
+) -> dict[str, pd.DataFrame]:
     """Read tables of ``evaluation`` and ``unknown``, by the names of their files.
 
-    If ``classes`` are given, no others may be in them.
+    If ``classes`` are given, no others may be in them. Records may have ``several`` labels.
     """
+    columns = _COLUMNS | (_SEVERAL if several else {})
     tables = {}
     for path in map(Path, paths):
-        table = read_measures(path, _COLUMNS[f"{path.parent.name}/{path.stem}"], _TEXT)
+        table = read_measures(path, columns[f"{path.parent.name}/{path.stem}"], _TEXT)
         if classes is not None:
             _refuse_other_classes(path, table, classes)
         tables[path.stem] = table
@@ -260,7 +272,11 @@ def read_dataset_report(
         The tables of the factors, none if no recipe learns from one.
     """
     names = ("models", "summary", "comparison", "per_class")
-    evaluation = read_tables(folder / "evaluation" / f"{table}.tsv" for table in names)
+    statistics = read_json(folder / "dataset" / "summary.json")["statistics"]
+    evaluation = read_tables(
+        (folder / "evaluation" / f"{table}.tsv" for table in names),
+        several=bool(statistics.get("several")),
+    )
     model = Model.load(folder / "model.safetensors")
     trained = _trained(evaluation["models"])
     unknown = None
@@ -270,7 +286,7 @@ def read_dataset_report(
     return DatasetReport(
         name=name,
         settings=settings,
-        statistics=read_json(folder / "dataset" / "summary.json")["statistics"],
+        statistics=statistics,
         alignments=read_json(folder / "columns" / "alignments.json"),
         agreed=sum(read_json(path).get("agreed", 0) for path in blocks),
         landmarks=read_folds((folder / "landmarks" / name for name in trained), LANDMARK_COLUMNS),
@@ -279,6 +295,7 @@ def read_dataset_report(
         times=read_times(folder / "times.tsv"),
         curves=read_curves(folder / "cascade" / name for name in trained),
         cascade=_cascade(model),
+        thresholds=_thresholds(model),
         final_recipe=str(model.about["training"]["recipe"]),
         landmark_map=read_json(folder / "map.json"),
         figures={
@@ -302,6 +319,13 @@ def _cascade(model: Model) -> dict[str, Any] | None:
         "likeliest": cascade.likeliest if cascade.machines is not None else None,
         "threshold": cascade.threshold,
     }
+
+
+def _thresholds(model: Model) -> dict[str, float] | None:
+    several = getattr(model.classifier, "several", None)
+    if several is None:
+        return None
+    return dict(zip(model.classifier.classes, map(float, several.thresholds), strict=True))
 
 
 def _trained(models: pd.DataFrame) -> list[str]:
