@@ -284,7 +284,9 @@ def _learners(
             " A record may have several labels. Each label was learned against the rest "
             f"{cite('tsoumakas2007')}, over the same landmarks and with the same hyper-parameters: "
             "those of the least mean log loss over all labels on the inner folds. Where landmarks "
-            "are chosen by class, the class of a record is the rarest of its labels."
+            "are chosen by class, the class of a record is the rarest of its labels. A prediction "
+            "is right if it has all labels of the record and no other; beside this stand measures "
+            f"that count labels one by one {cite('zhang2014')}."
         )
     return Markup(text)
 
@@ -352,21 +354,17 @@ def _evaluation(
     if config.get("reject_coverage") is None:
         bound = f", by exact bounds that hold at all thresholds together {cite('angelopoulos2021')}"
     certain = (
-        f"the calibration of each label {cite('platt1999')} and its threshold ({THRESHOLDS})"
+        f"calibration of each label {cite('platt1999')} and its threshold ({THRESHOLDS})"
         if several
-        else f"the temperature of the probabilities {cite('guo2017')} and the reject threshold "
+        else f"temperature of the probabilities {cite('guo2017')} and the reject threshold "
         f"({_e(threshold_text(config))}{bound})"
     )
     text = (
-        f"Recipes were measured {scheme}; identical sequences share a fold. Hyper-parameters, "
-        f"{certain} came from {_e(config['inner_folds'])} inner folds of each training part, which "
-        "measure no record by a fit that has it as a landmark. "
+        f"Recipes were measured {scheme}; identical sequences share a fold. Hyper-parameters, the "
+        f"{certain} came from "
+        f"{_e(config['inner_folds'])} inner folds of each training part, which measure no record "
+        "by a fit that has it as a landmark. "
     )
-    if several:
-        text += (
-            "A prediction is right if it has all labels of the record and no other. Beside this "
-            f"stand measures that count labels one by one {cite('zhang2014')}. "
-        )
     if n_recipes > 1:
         text += (
             "Recipes were compared with the best on the predictions of all folds together, by "
