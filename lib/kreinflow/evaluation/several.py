@@ -6,6 +6,8 @@ then ``predicted`` is empty. Each probability is that the record has this label,
 record do not sum to one.
 """
 
+from collections.abc import Sequence
+
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
@@ -50,17 +52,18 @@ class SeveralLabels(Part):
     def checked(cls, predictions: pd.DataFrame) -> tuple[str, ...]:
         """Return the classes that a table has probabilities for; each is between 0 and 1."""
         names = class_names(predictions)
-        place = {name: number for number, name in enumerate(names)}
         for column in ("true", "predicted"):
-            texts = predictions[column].astype(str).unique()
-            refuse_other_labels({name for text in texts for name in _split(text)}, names, column)
-            for text in texts:
-                if np.any(np.diff([place[name] for name in _split(text)]) <= 0):
-                    raise InputError(
-                        f"predictions: the labels {text!r} in column {column!r} are not in the "
-                        "order of the columns, each once. Make the table again with the rule that "
-                        "predicts."
-                    )
+            texts = predictions[column].astype(str).unique().tolist()
+            rows, labels = _named(texts)
+            refuse_other_labels(set(labels), names, column)
+            codes = pd.Index(names).get_indexer(pd.Index(labels))
+            unordered = (np.diff(codes) <= 0) & (np.diff(rows) == 0)
+            if unordered.any():
+                raise InputError(
+                    f"predictions: the labels {texts[rows[int(unordered.argmax())]]!r} in column "
+                    f"{column!r} are not in the order of the columns, each once. Make the table "
+                    "again with the rule that predicts."
+                )
         p = probabilities_of(predictions, names)
         wrong = np.argwhere(~((p >= 0) & (p <= 1)))
         if len(wrong):
@@ -193,15 +196,17 @@ def _shares(part: NDArray[np.int64], whole: NDArray[np.int64]) -> FloatArray:
     return np.asarray(part / np.maximum(whole, 1), dtype=np.float64)
 
 
-def _split(text: str) -> list[str]:
-    return text.split(SEPARATOR) if text else []
+def _named(texts: Sequence[str]) -> tuple[NDArray[np.int64], list[str]]:
+    """Return the labels that texts name, one after the other, and the place of each one's text."""
+    labels = [text.split(SEPARATOR) if text else [] for text in texts]
+    rows = np.repeat(np.arange(len(labels)), [len(own) for own in labels])
+    return rows, [label for own in labels for label in own]
 
 
 def _memberships(texts: "pd.Series[str]", classes: tuple[str, ...]) -> NDArray[np.bool_]:
     """Return which labels each text names, of shape (n, n_classes)."""
     codes, distinct = pd.factorize(texts.astype(str))
-    index = pd.Index(classes)
-    rows = np.zeros((len(distinct), len(classes)), dtype=bool)
-    for row, text in zip(rows, distinct, strict=True):
-        row[index.get_indexer(pd.Index(_split(text)))] = True
-    return rows[codes]
+    rows, labels = _named(distinct.tolist())
+    found = np.zeros((len(distinct), len(classes)), dtype=bool)
+    found[rows, pd.Index(classes).get_indexer(pd.Index(labels))] = True
+    return found[codes]
