@@ -1,10 +1,11 @@
 # Measures the predictions of the outer folds, which nothing else has looked at.
-# needs: folds, predictions, model tables
+# needs: the summary of the data set, folds, predictions, model tables
 # makes: evaluation/*.tsv (see docs/files.md), evaluation/predictions.tsv.gz, evaluation/models.tsv
 
 
 rule evaluate:
     input:
+        summary=f"{HERE}/dataset/summary.json",
         folds=f"{HERE}/folds.tsv",
         predictions=lambda wildcards: plan(wildcards).of_folds("predictions", "tsv.gz"),
         models=lambda wildcards: plan(wildcards).of_folds("models", "tsv"),

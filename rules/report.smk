@@ -75,8 +75,8 @@ rule draw_figures:
         evaluation=expand(
             f"{RESULTS}/{{{{dataset}}}}/evaluation/{{table}}.tsv",
             table=[
-                *("models", "summary", "comparison", "confusion", "reject_curve"),
-                *("calibration", "coverage"),
+                *("models", "summary", "comparison", "per_class"),
+                *("confusion", "reject_curve", "calibration", "coverage"),
             ],
         ),
         points=f"{HERE}/map.tsv",

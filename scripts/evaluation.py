@@ -2,7 +2,7 @@
 
 import pandas as pd
 
-from kreinflow.artifacts import read_table, write_table
+from kreinflow.artifacts import read_json, read_table, write_table
 from kreinflow.console import logged
 from kreinflow.evaluation.inner_choice import with_inner_choice
 from kreinflow.evaluation.metrics import PREDICTION_COLUMNS
@@ -19,7 +19,8 @@ with logged(snakemake.log[0]) as console:
     if measured := [part for part in parts if len(part)]:
         predictions = pd.concat(measured, ignore_index=True)
         predictions = with_inner_choice(predictions, models, params.recipes, params.prefer)
-    tables = evaluation_tables(predictions, read_groups(files.folds))
+    several = read_json(files.summary)["statistics"].get("several", False)
+    tables = evaluation_tables(predictions, read_groups(files.folds), several)
     for name, table in {"models": models, "predictions": predictions, **tables}.items():
         write_table(output[name], table)
     said = "\n" + tables["summary"].to_string() if measured else "no fold tests anything"

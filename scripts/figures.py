@@ -19,7 +19,8 @@ from kreinflow.sequences.dataset import read_dataset
 with logged(snakemake.log[0]):
     files = snakemake.input
     dataset = read_dataset(Path(files.records).parent)
-    tables = read_tables(files.evaluation, dataset.classes) | {
+    several = dataset.statistics.get("several", False)
+    tables = read_tables(files.evaluation, dataset.classes, several) | {
         "statistics": dataset.statistics,
         "lengths": dataset.lengths.tolist(),
         "alignments": read_json(files.alignments),

@@ -65,6 +65,7 @@ with logged(snakemake.log[0]) as console, limited(snakemake.threads, memory_mb):
         asked,
         evidence_of(params.transforms, scheme),
         Levels.of_settings(part.classes, params.levels),
+        params.levels["learn"] if params.levels else "leaves",
     )
     recipes = training.train_recipes(
         fitted,

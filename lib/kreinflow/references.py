@@ -124,6 +124,13 @@ _TEXTS = {
     "Machine Learning Research 12, 2825-2830 (2011).",
     "moelder2021": "Mölder et al. Sustainable data analysis with Snakemake. F1000Research 10, 33 "
     "(2021). doi:10.12688/f1000research.29032.2",
+    "tsoumakas2007": "Tsoumakas, Katakis. Multi-label classification: an overview. International "
+    "Journal of Data Warehousing and Mining 3, 1-13 (2007). doi:10.4018/jdwm.2007070101",
+    "platt1999": "Platt. Probabilistic outputs for support vector machines and comparisons to "
+    "regularized likelihood methods. In: Smola, Bartlett, Schölkopf, Schuurmans (eds.), Advances "
+    "in Large Margin Classifiers, MIT Press, 61-74 (2000).",
+    "zhang2014": "Zhang, Zhou. A review on multi-label learning algorithms. IEEE Transactions on "
+    "Knowledge and Data Engineering 26, 1819-1837 (2014). doi:10.1109/TKDE.2013.39",
 }
 
 REFERENCES = {key: Reference(text) for key, text in _TEXTS.items()}

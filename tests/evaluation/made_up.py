@@ -41,3 +41,32 @@ def made_up_paths(recipes, n, folds, repeats=1, back_off=0.6):
     table.insert(6, "node", [levels.tree.nodes[node] for node in nodes.node])
     table.insert(7, "node_probability", nodes.probability)
     return table
+
+
+def several_by_hand(true, predicted, probabilities, classes, **place):
+    """Predictions of records that may have several labels, from indicators of shape (n, K)."""
+    names = np.array(classes, dtype=object)
+    columns = {"recipe": "r", "repeat": 0, "fold": 0, "id": [f"s{i}" for i in range(len(true))]}
+    for column, rows in (("true", true), ("predicted", predicted)):
+        columns[column] = [";".join(names[np.asarray(row, dtype=bool)]) for row in rows]
+    p = pd.DataFrame(np.asarray(probabilities, dtype=float), columns=[f"p_{c}" for c in classes])
+    return pd.concat([pd.DataFrame(columns | place), p], axis=1)
+
+
+def made_up_several(classes, recipes, n, folds, repeats=1, seed=0):
+    """Return predictions of n records, each with a label or more: see :func:`made_up_predictions`.
+
+    A recipe of quality 0 knows nothing.
+    """
+    rng = np.random.default_rng(seed)
+    true = rng.random((n, len(classes))) < 0.15
+    own = np.append(np.arange(len(classes)), rng.integers(len(classes), size=n))
+    true[np.arange(n), own[:n]] = True
+    parts = []
+    for recipe, quality in recipes.items():
+        for repeat in range(repeats):
+            decisions = rng.normal(size=true.shape) + quality * (2 * true - 1)
+            p = 1 / (1 + np.exp(-decisions))
+            place = {"recipe": recipe, "repeat": repeat, "fold": rng.permutation(n) % folds}
+            parts.append(several_by_hand(true, p >= 0.5, p, classes, **place))
+    return pd.concat(parts, ignore_index=True)

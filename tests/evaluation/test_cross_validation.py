@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from kreinflow.configuration import complete_configuration
-from kreinflow.errors import KreinflowError
+from kreinflow.errors import InputError, KreinflowError
 from kreinflow.evaluation.centred_scores import CentredScores
 from kreinflow.evaluation.cross_validation import cross_validate
 from kreinflow.learners.fisher import NystroemFisher
@@ -216,6 +216,13 @@ def test_what_is_told_of_a_fold(similar):
     assert (table.loc["meb", "negative"] > 0).all()
     assert ((table["negative_fraction"] > 0) == (table["negative"] > 0)).all()
     assert (table[["seconds_training", "seconds_testing"]] > 0).all(axis=None)
+
+
+def test_records_with_several_labels_are_refused(similar):
+    dataset, partition, whole = similar
+    several = replace(dataset, memberships=np.eye(len(dataset.classes), dtype=bool)[dataset.labels])
+    with pytest.raises(InputError, match="records with several labels are not measured here"):
+        measured(several, partition, whole)
 
 
 def test_a_recipe_that_fails_leaves_the_others_alone(tmp_path):

@@ -1,4 +1,5 @@
 import warnings
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -8,8 +9,18 @@ from sklearn import metrics as sklearn_metrics
 from evaluation.made_up import made_up_predictions
 from kreinflow.errors import InputError
 from kreinflow.evaluation import metrics as m
+from kreinflow.evaluation.one_label import OneLabel
+from kreinflow.evaluation.tables import TABLE_COLUMNS
 
 CLASSES = ["a", "b", "c", "d"]
+
+fold_metrics, summary, per_class, confusion, reject_curve, calibration_bins, calibration_errors = (
+    partial(measure, kind=OneLabel)
+    for measure in (
+        *(m.fold_metrics, m.summary, m.per_class, m.confusion, m.reject_curve),
+        *(m.calibration_bins, m.calibration_errors),
+    )
+)
 
 
 def made_up(n=60, repeats=2, folds=3):
@@ -30,8 +41,8 @@ def by_hand(true, probabilities, classes):
 
 def test_fold_metrics_agree_with_scikit_learn():
     predictions = made_up()
-    table = m.fold_metrics(predictions)
-    assert tuple(table.columns) == m.FOLD_METRICS_COLUMNS
+    table = fold_metrics(predictions)
+    assert tuple(table.columns) == TABLE_COLUMNS["metrics"]
     assert len(table) == 2 * 2 * 3
     assert list(dict.fromkeys(table["recipe"])) == ["one", "two"]
     for row in table.itertuples():
@@ -64,13 +75,13 @@ def codes(labels):
 def test_calibration_error_by_hand():
     # Bin (0.6, 0.667]: one of two right at 0.65, gap 0.15; bin (0.867, 0.933]: 0.9, right, gap 0.1.
     table = by_hand(["a", "b", "a"], [[0.65, 0.35], [0.65, 0.35], [0.9, 0.1]], ["a", "b"])
-    (found,) = m.calibration_errors(table).to_dict("records")
+    (found,) = calibration_errors(table).to_dict("records")
     assert found["calibration_error"] == pytest.approx((2 * 0.15 + 1 * 0.1) / 3)
     # Of two at 0.65 none, one or both are right: gaps 0.65, 0.15, 0.35; of one at 0.9: 0.9, 0.1.
     perfect = 0.65 * 0.35**2 + 0.15 * 2 * 0.65 * 0.35 + 0.35 * 0.65**2, 0.9 * 0.1 + 0.1 * 0.9
     expected = (2 * perfect[0] + perfect[1]) / 3
     assert found["calibration_error_perfect"] == pytest.approx(expected)
-    bins = m.calibration_bins(table)
+    bins = calibration_bins(table)
     assert tuple(bins.columns) == m.CALIBRATION_COLUMNS
     assert bins["bin"].tolist() == [10, 14]
     assert bins["count"].tolist() == [2, 1]
@@ -81,10 +92,10 @@ def test_calibration_error_by_hand():
 
 def test_certain_and_border_confidences_have_bins():
     table = by_hand(["a", "a"], [[1.0, 0.0], [0.8, 0.2]], ["a", "b"])
-    bins = m.calibration_bins(table)
+    bins = calibration_bins(table)
     assert bins["bin"].tolist() == [12, 15]
     assert bins[["perfect_low", "perfect_high"]].iloc[1].tolist() == [1, 1]
-    row = m.calibration_errors(table).iloc[0]
+    row = calibration_errors(table).iloc[0]
     assert row["calibration_error_perfect"] == pytest.approx(0.2 * 0.8)  # half of 2 p (1 - p)
 
 
@@ -102,7 +113,7 @@ def forecasts(seed, n=900, folds=5, temperature=1.0, repeats=1):
 
 @pytest.mark.parametrize("n", [60, 900])
 def test_perfect_probabilities_have_the_calibration_error_of_perfect_ones(n):
-    runs = [m.calibration_errors(forecasts(seed, n)) for seed in range(150)]
+    runs = [calibration_errors(forecasts(seed, n)) for seed in range(150)]
     found, perfect = (
         np.array([run[f"calibration_error{of}"].item() for run in runs]) for of in ("", "_perfect")
     )
@@ -116,25 +127,25 @@ def test_perfect_probabilities_have_the_calibration_error_of_perfect_ones(n):
 @pytest.mark.parametrize("temperature", [0.6, 1.8])
 def test_false_probabilities_have_a_larger_one(temperature):
     for seed in range(20):
-        found = m.calibration_errors(forecasts(seed, temperature=temperature)).iloc[0]
+        found = calibration_errors(forecasts(seed, temperature=temperature)).iloc[0]
         assert found["calibration_error"] > 1.5 * found["calibration_error_perfect"]
 
 
 def test_the_number_of_folds_does_not_change_the_calibration_error():
-    few, many = (m.calibration_errors(forecasts(0, folds=folds)) for folds in (1, 30))
+    few, many = (calibration_errors(forecasts(0, folds=folds)) for folds in (1, 30))
     pd.testing.assert_frame_equal(few, many)
 
 
 def test_repeats_do_not_sharpen_what_they_measure_again():
     once, again = forecasts(0), forecasts(0, repeats=4)
-    pd.testing.assert_frame_equal(*map(m.calibration_errors, (once, again)))
+    pd.testing.assert_frame_equal(*map(calibration_errors, (once, again)))
     columns = ["accuracy", "perfect_low", "perfect_high"]
-    pd.testing.assert_frame_equal(*(m.calibration_bins(t)[columns] for t in (once, again)))
+    pd.testing.assert_frame_equal(*(calibration_bins(t)[columns] for t in (once, again)))
 
 
 def test_perfect_probabilities_are_in_their_range_and_false_ones_outside():
     def inside(**how):
-        bins = pd.concat([m.calibration_bins(forecasts(seed, **how)) for seed in range(60)])
+        bins = pd.concat([calibration_bins(forecasts(seed, **how)) for seed in range(60)])
         bins = bins[bins["count"] >= 20]
         assert len(bins) > 400
         return bins["accuracy"].between(bins["perfect_low"], bins["perfect_high"]).mean()
@@ -149,7 +160,7 @@ def test_absent_classes_do_not_count_and_do_not_warn():
     )
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        row = m.fold_metrics(table).iloc[0]
+        row = fold_metrics(table).iloc[0]
     assert row["balanced_accuracy"] == pytest.approx((0.5 + 1.0) / 2)  # c is absent
     assert row["macro_f1"] == pytest.approx((2 / 3 + 1.0 + 0.0) / 3)  # but it was predicted
     assert row["log_loss"] == pytest.approx(-np.log([0.8, 0.1, 0.7]).mean())
@@ -159,34 +170,34 @@ def test_a_fold_of_one_class_and_a_zero_probability():
     table = by_hand(["a", "a"], [[1.0, 0.0], [1.0, 0.0]], ["a", "b"])
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        row = m.fold_metrics(table).iloc[0]
+        row = fold_metrics(table).iloc[0]
     assert (row["accuracy"], row["mcc"]) == (1.0, 0.0)
     wrong = by_hand(["b"], [[1.0, 0.0]], ["a", "b"])
-    assert np.isfinite(m.fold_metrics(wrong)["log_loss"][0])
+    assert np.isfinite(fold_metrics(wrong)["log_loss"][0])
 
 
 def test_summary_is_mean_and_sample_deviation():
-    table = m.fold_metrics(made_up())
-    result = m.summary(table, made_up())
-    assert tuple(result.columns) == m.SUMMARY_COLUMNS
+    table = fold_metrics(made_up())
+    result = summary(table, made_up())
+    assert tuple(result.columns) == TABLE_COLUMNS["summary"]
     values = table[table["recipe"] == "two"]["mcc"].to_numpy()
     row = result[result["recipe"] == "two"].iloc[0]
     assert row["mcc_mean"] == pytest.approx(values.mean())
     assert row["mcc_sd"] == pytest.approx(np.sqrt(((values - values.mean()) ** 2).sum() / 5))
     assert (row["folds"], row["records"]) == (6, 120)
     columns = ["recipe", "calibration_error", "calibration_error_perfect"]
-    pd.testing.assert_frame_equal(result[columns], m.calibration_errors(made_up()))
+    pd.testing.assert_frame_equal(result[columns], calibration_errors(made_up()))
 
 
 def test_summary_of_one_fold_has_no_deviation():
     one = by_hand(["a", "b"], [[0.9, 0.1], [0.2, 0.8]], ["a", "b"])
-    assert np.isnan(m.summary(m.fold_metrics(one), one)["accuracy_sd"][0])
+    assert np.isnan(summary(fold_metrics(one), one)["accuracy_sd"][0])
 
 
 def test_per_class_pools_folds_and_averages_repeats():
     predictions = made_up()
-    table = m.per_class(predictions)
-    assert tuple(table.columns) == m.PER_CLASS_COLUMNS
+    table = per_class(predictions)
+    assert tuple(table.columns) == TABLE_COLUMNS["per_class"]
     expected = np.mean(
         [
             sklearn_metrics.precision_recall_fscore_support(
@@ -202,7 +213,7 @@ def test_per_class_pools_folds_and_averages_repeats():
 
 def test_confusion_adds_folds_and_averages_repeats():
     predictions = made_up()
-    table = m.confusion(predictions)
+    table = confusion(predictions)
     assert tuple(table.columns) == m.CONFUSION_COLUMNS
     one = table[table["recipe"] == "one"]
     matrix = np.zeros((4, 4))
@@ -218,7 +229,7 @@ def test_reject_curve_by_hand():
     table = by_hand(
         ["a", "a", "b", "b"], [[0.8, 0.2], [0.9, 0.1], [0.8, 0.2], [0.6, 0.4]], ["a", "b"]
     )
-    curve = m.reject_curve(table)
+    curve = reject_curve(table)
     assert tuple(curve.columns) == m.REJECT_CURVE_COLUMNS
     assert curve["coverage"].tolist() == [0.25, 0.75, 1.0]
     np.testing.assert_allclose(curve["threshold"], [0.9, 0.8, 0.6])
@@ -229,7 +240,7 @@ def test_reject_curve_by_hand():
 def test_reject_curve_is_short_and_ends_with_the_accuracy_of_all():
     predictions = made_up(n=2000, repeats=1, folds=2)
     predictions = predictions[predictions["recipe"] == "one"]
-    curve = m.reject_curve(predictions)
+    curve = reject_curve(predictions)
     assert len(curve) <= m.REJECT_POINTS
     assert curve["coverage"].is_monotonic_increasing
     right = (predictions["true"] == predictions["predicted"]).mean()
@@ -253,10 +264,10 @@ def test_reject_curve_is_short_and_ends_with_the_accuracy_of_all():
 )
 def test_bad_tables_are_named(change, message):
     with pytest.raises(InputError, match=message):
-        m.fold_metrics(change(made_up()))
+        fold_metrics(change(made_up()))
 
 
 def test_labels_that_look_like_columns_or_numbers():
     table = by_hand(["p_1", "2"], [[0.9, 0.1], [0.2, 0.8]], ["p_1", "2"])
     assert m.class_names(table) == ("p_1", "2")
-    assert m.fold_metrics(table)["accuracy"][0] == 1.0
+    assert fold_metrics(table)["accuracy"][0] == 1.0

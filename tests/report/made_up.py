@@ -6,7 +6,7 @@ from html.parser import HTMLParser
 import numpy as np
 import pandas as pd
 
-from evaluation.made_up import made_up_paths, made_up_predictions
+from evaluation.made_up import made_up_paths, made_up_predictions, made_up_several
 from kreinflow.evaluation.levels import level_tables
 from kreinflow.evaluation.metrics import INNER_CHOICE
 from kreinflow.evaluation.tables import evaluation_tables
@@ -63,19 +63,23 @@ def class_labels(n_classes):
     return sorted(names)
 
 
-def run_tables(n_classes, n_folds, n, n_recipes=9, dropped=(), cascades=0):
+def run_tables(n_classes, n_folds, n, n_recipes=9, dropped=(), cascades=0, several=False):
     """Return the tables of a data set by name, and what the page needs beside them.
 
     Recipes that are ``dropped`` have been measured on the first fold alone. The first
-    ``cascades`` recipes have a cascade.
+    ``cascades`` recipes have a cascade. Records may have ``several`` labels.
     """
     rng = np.random.default_rng(0)
     classes = class_labels(n_classes)
     recipes = many_recipes(n_recipes)
     qualities = {name: 4.6 - 2.25 * r / max(n_recipes, 9) for r, (name, *_) in enumerate(recipes)}
-    predictions = made_up_predictions(classes, qualities, n, n_folds)
+    if several:
+        qualities = {name: quality / 2 for name, quality in qualities.items()}
+    made_up = made_up_several if several else made_up_predictions
+    predictions = made_up(classes, qualities, n, n_folds)
     groups = pd.Series(range(n), index=predictions["id"][:n])
-    true = predictions["true"][:n]
+    labels = predictions["true"][:n].str.split(";") if several else predictions["true"][:n]
+    true = labels.str[0] if several else labels
     chosen = predictions[predictions["recipe"] == recipes[1][0]].assign(recipe=INNER_CHOICE)
     predictions = predictions[~predictions["recipe"].isin(dropped) | (predictions["fold"] == 0)]
     places = pd.DataFrame({"repeat": 0, "fold": range(n_folds)})
@@ -90,7 +94,10 @@ def run_tables(n_classes, n_folds, n, n_recipes=9, dropped=(), cascades=0):
     points = made_up_points(true, classes, budget["meb"], rng)
     return {
         "classes": classes,
-        "statistics": made_up_statistics(true, lengths),
+        "statistics": made_up_statistics(labels.explode(), lengths)
+        | {"records_kept": n}
+        | ({"several": True} if several else {}),
+        "thresholds": dict.fromkeys(classes, 0.375) if several else None,
         "lengths": lengths,
         "alignments": {
             "aligned": 700_000,
@@ -107,7 +114,7 @@ def run_tables(n_classes, n_folds, n, n_recipes=9, dropped=(), cascades=0):
         "models": models,
         "curves": made_up_curves(predictions[predictions["recipe"].isin(asking)], models),
         "cascade": FINAL_CASCADE if cascades else None,
-        **evaluation_tables(pd.concat([predictions, chosen], ignore_index=True), groups),
+        **evaluation_tables(pd.concat([predictions, chosen], ignore_index=True), groups, several),
         "times": made_up_times(n_folds, rng),
         "points": points,
         "landmark_map": {

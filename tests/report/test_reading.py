@@ -72,10 +72,8 @@ def test_predictions_of_the_sequences_without_a_label_are_counted(tmp_path):
     assert read_unlabelled(tmp_path).empty
 
 
-@pytest.mark.parametrize("asked", [False, True], ids=["plain", "unknown, unlabelled and levels"])
-def test_what_the_page_says_is_read_from_the_files_of_the_run(tables, tmp_path, asked):
-    expected = dataset_report(tables)
-    folder = tmp_path / "demo"
+def write_results(folder, tables, final_recipe):
+    """Write what the page reads of a data set, and return what the jobs that align wrote."""
     for name in ("models", "summary", "comparison", "per_class", "coverage", "errors"):
         write_table(folder / "evaluation" / f"{name}.tsv", tables[name])
     for name in ("landmarks", "factors"):
@@ -95,11 +93,21 @@ def test_what_the_page_says_is_read_from_the_files_of_the_run(tables, tmp_path, 
         write_json(path, {"block": 0} | agreed)
     write_json(folder / "alignment" / "columns.1.json", {"agreed": 9})  # of an earlier config
     for name in CAPTIONS:
-        if asked or name not in ("unknown", "levels"):
-            write_text(folder / "figures" / f"{name}.svg", f"<svg>{name}</svg>")
-    model, *_ = model_of(tmp_path)
-    model.about["training"]["recipe"] = expected.final_recipe
+        write_text(folder / "figures" / f"{name}.svg", f"<svg>{name}</svg>")
+    model, *_ = model_of(folder)
+    model.about["training"]["recipe"] = final_recipe
     model.save(folder / "model.safetensors")
+    return blocks
+
+
+@pytest.mark.parametrize("asked", [False, True], ids=["plain", "unknown, unlabelled and levels"])
+def test_what_the_page_says_is_read_from_the_files_of_the_run(tables, tmp_path, asked):
+    expected = dataset_report(tables)
+    folder = tmp_path / "demo"
+    blocks = write_results(folder, tables, expected.final_recipe)
+    if not asked:
+        for name in ("unknown", "levels"):
+            (folder / "figures" / f"{name}.svg").unlink()
     settings = expected.settings | {"unknown": []}
     if asked:
         settings |= {"unknown": ["new"], "source": settings["source"] | {"unmatched": "classify"}}
@@ -131,6 +139,7 @@ def test_what_the_page_says_is_read_from_the_files_of_the_run(tables, tmp_path, 
     assert found.figures["alignments"] == "<svg>alignments</svg>"
     assert (found.unknown is not None) == (found.unlabelled is not None) == asked
     assert (found.levels is not None) == asked
+    assert (found.several, found.thresholds) == (False, None)
     if asked:
         for name, table in by_level.items():
             assert found.levels[name].astype(str).equals(read_back(table))

@@ -91,7 +91,17 @@ def cross_validate(
           ``singular_names``: see :data:`~kreinflow.learners.learner.NOTES`;
         * ``seconds_training`` (landmarks, factor, choice and fit) and ``seconds_testing``;
         * ``failure``: why there is no accuracy, else empty.
+
+    Raises
+    ------
+    InputError
+        If records may have several labels, or an asymmetric matrix is to be centred.
     """
+    if dataset.memberships is not None:
+        raise InputError(
+            "cross_validate: records with several labels are not measured here. Run the workflow, "
+            "or set 'multiple: first' or 'refuse'."
+        )
     if dataset.kind == "asymmetric" and centring != "landmarks":
         raise InputError(
             "centring: an asymmetric matrix holds similarities, which are not centred."

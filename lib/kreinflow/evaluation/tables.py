@@ -5,23 +5,33 @@ import pandas as pd
 from kreinflow.evaluation import metrics as m
 from kreinflow.evaluation import sets
 from kreinflow.evaluation.comparison import COMPARISON_COLUMNS, compare_recipes
+from kreinflow.evaluation.one_label import OneLabel
+from kreinflow.evaluation.several import SeveralLabels
 
-TABLE_COLUMNS = {
-    "metrics": m.FOLD_METRICS_COLUMNS,
-    "summary": m.SUMMARY_COLUMNS,
-    "comparison": COMPARISON_COLUMNS,
-    "per_class": m.PER_CLASS_COLUMNS,
-    "confusion": m.CONFUSION_COLUMNS,
-    "reject_curve": m.REJECT_CURVE_COLUMNS,
-    "calibration": m.CALIBRATION_COLUMNS,
-    "coverage": sets.COVERAGE_COLUMNS,
-    "errors": sets.ERRORS_COLUMNS,
-}
+
+def _columns(kind: m.Kind) -> dict[str, tuple[str, ...]]:
+    return {
+        "metrics": m.fold_metrics_columns(kind),
+        "summary": m.summary_columns(kind),
+        "comparison": COMPARISON_COLUMNS,
+        "per_class": m.per_class_columns(kind),
+        "confusion": m.CONFUSION_COLUMNS,
+        "reject_curve": m.REJECT_CURVE_COLUMNS,
+        "calibration": m.CALIBRATION_COLUMNS,
+        "coverage": sets.COVERAGE_COLUMNS,
+        "errors": sets.ERRORS_COLUMNS,
+    }
+
+
+TABLE_COLUMNS = _columns(OneLabel)
 """Of each table, by the name of its file."""
+
+SEVERAL_COLUMNS = _columns(SeveralLabels)
+"""The same where records may have several labels."""
 
 
 def evaluation_tables(
-    predictions: pd.DataFrame, groups: "pd.Series[int]"
+    predictions: pd.DataFrame, groups: "pd.Series[int]", several: bool = False
 ) -> dict[str, pd.DataFrame]:
     """Return the tables of the folder ``evaluation``, by the names of their files.
 
@@ -34,20 +44,22 @@ def evaluation_tables(
         See :mod:`kreinflow.evaluation.metrics`.
     groups : Series
         The group of each record of the data set, by its id.
+    several : bool
+        Whether records may have several labels: see :mod:`kreinflow.evaluation.several`. A
+        prediction is then right if all labels are.
     """
+    kind: m.Kind = SeveralLabels if several else OneLabel
     if predictions.empty:
-        return {
-            name: pd.DataFrame(columns=list(columns)) for name, columns in TABLE_COLUMNS.items()
-        }
-    metrics = m.fold_metrics(predictions)
+        return {name: pd.DataFrame(columns=list(own)) for name, own in _columns(kind).items()}
+    metrics = m.fold_metrics(predictions, kind)
     return {
         "metrics": metrics,
-        "summary": m.summary(metrics, predictions),
+        "summary": m.summary(metrics, predictions, kind),
         "comparison": compare_recipes(predictions, metrics, groups),
-        "per_class": m.per_class(predictions),
-        "confusion": m.confusion(predictions),
-        "reject_curve": m.reject_curve(predictions),
-        "calibration": m.calibration_bins(predictions),
+        "per_class": m.per_class(predictions, kind),
+        "confusion": m.confusion(predictions, kind),
+        "reject_curve": m.reject_curve(predictions, kind),
+        "calibration": m.calibration_bins(predictions, kind),
         "coverage": sets.coverage(predictions),
         "errors": sets.errors(predictions),
     }

@@ -15,6 +15,7 @@ from kreinflow.learners.siblings import learner_of
 from kreinflow.models.cascading import LIKELIEST, SAMPLE, STEPS
 from kreinflow.references import REFERENCES
 from kreinflow.report.cascades import stated_loss
+from kreinflow.report.several import THRESHOLDS
 from kreinflow.sequences.sources.registry import make_source
 from kreinflow.sequences.sources.source import Source
 
@@ -52,7 +53,10 @@ def cite(*keys: str) -> Markup:
 
 
 def methods_text(
-    settings: Mapping[str, Any], config: Mapping[str, Any], final_recipe: str
+    settings: Mapping[str, Any],
+    config: Mapping[str, Any],
+    final_recipe: str,
+    several: bool = False,
 ) -> list[Markup]:
     """Return the methods paragraph of a data set as sentences in groups, from what ran.
 
@@ -65,6 +69,8 @@ def methods_text(
         reject_error, reject_coverage; auto if it names no recipes.
     final_recipe : str
         The recipe of the final model.
+    several : bool
+        Whether records may have several labels.
 
     Returns
     -------
@@ -80,9 +86,9 @@ def methods_text(
         _landmarks(recipes, config, _unit(source)),
         _factor(factored(recipes, config["learners"]), source.kind),
         *([_lift(lifted)] if lifted else []),
-        _learners(recipes, config, settings.get("levels")),
+        _learners(recipes, config, settings.get("levels"), several),
         *([_cascade(asking)] if asking else []),
-        _evaluation(settings, config, len(recipes), final_recipe),
+        _evaluation(settings, config, len(recipes), final_recipe, several),
     ]
 
 
@@ -271,6 +277,7 @@ def _learners(
     recipes: Sequence[Mapping[str, Any]],
     config: Mapping[str, Any],
     levels: Mapping[str, Any] | None,
+    several: bool,
 ) -> Markup:
     texts = []
     for name in dict.fromkeys(recipe["learner"] for recipe in recipes):
@@ -278,7 +285,17 @@ def _learners(
         if levels is not None:
             learner = learner_of(learner, Tree.of("ab", ".").forks, levels["learn"])
         texts.append(f"{_e(name)}: {_told(learner.describe(), learner.references)}")
-    return Markup("Learners were " + "; ".join(texts) + ".")
+    text = "Learners were " + "; ".join(texts) + "."
+    if several:
+        text += (
+            " A record may have several labels. Each label was learned against the rest "
+            f"{cite('tsoumakas2007')}, over the same landmarks and with the same hyper-parameters: "
+            "those of the least mean log loss over all labels on the inner folds. Where landmarks "
+            "are chosen by class, the class of a record is the rarest of its labels. A prediction "
+            "is right if it has all labels of the record and no other; beside this stand measures "
+            f"that count labels one by one {cite('zhang2014')}."
+        )
+    return Markup(text)
 
 
 def _cascade(recipes: Sequence[Mapping[str, Any]]) -> Markup:
@@ -320,7 +337,11 @@ def threshold_text(config: Mapping[str, Any]) -> str:
 
 
 def _evaluation(
-    settings: Mapping[str, Any], config: Mapping[str, Any], n_recipes: int, final_recipe: str
+    settings: Mapping[str, Any],
+    config: Mapping[str, Any],
+    n_recipes: int,
+    final_recipe: str,
+    several: bool,
 ) -> Markup:
     folds = settings["folds"]
     if folds["method"] == "table":
@@ -342,16 +363,25 @@ def _evaluation(
     temperature = "temperature of the probabilities"
     if settings.get("levels"):
         temperature = "temperatures of the probabilities, one for each node at which classes part,"
+    certain = (
+        f"calibration of each label {cite('platt1999')} and its threshold ({THRESHOLDS})"
+        if several
+        else f"{temperature} {cite('guo2017')} and the reject threshold "
+        f"({_e(threshold_text(config))}{bound})"
+    )
     text = (
         f"Recipes were measured {scheme}; identical sequences share a fold. Hyper-parameters, the "
-        f"{temperature} {cite('guo2017')} and the reject threshold "
-        f"({_e(threshold_text(config))}{bound}) came from "
+        f"{certain} came from "
         f"{_e(config['inner_folds'])} inner folds of each training part, which measure no record "
-        "by a fit that has it as a landmark. Sets of labels, and what is accepted for a share of "
-        "errors, are conformal: they compare with the records that the inner folds held out, class "
-        f"by class {cite('vovk2012')}, by an adaptive score {cite('romano2020')}, and by p-values "
-        f"{cite('jin2023')} with the rule of Benjamini and Hochberg {cite('benjamini1995')}. "
+        "by a fit that has it as a landmark. "
     )
+    if not several:
+        text += (
+            "Sets of labels, and what is accepted for a share of errors, are conformal: they "
+            "compare with the records that the inner folds held out, class by class "
+            f"{cite('vovk2012')}, by an adaptive score {cite('romano2020')}, and by p-values "
+            f"{cite('jin2023')} with the rule of Benjamini and Hochberg {cite('benjamini1995')}. "
+        )
     if levels := settings.get("levels"):
         text += (
             "Classes are paths. The probability of a node is the sum of its classes, and a "
@@ -359,7 +389,7 @@ def _evaluation(
             f"{_e(levels['back_off'])}, or more where inner folds asked for it. Hierarchical "
             f"precision and recall are those of {cite('kiritchenko2006')}. "
         )
-    if make_source(settings["source"]).several:
+    if several:
         drawn = folds["method"] != "table" and not folds.get("column")
         text += (
             f"{'Folds and inner folds' if drawn else 'Inner folds'} have their share of each label "

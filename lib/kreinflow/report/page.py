@@ -9,7 +9,7 @@ import yaml
 from kreinflow.evaluation.metrics import INNER_CHOICE
 from kreinflow.models.reject_threshold import NOTHING_ACCEPTED, RejectRule
 from kreinflow.references import REFERENCES
-from kreinflow.report import sections
+from kreinflow.report import sections, several
 from kreinflow.report.advice import warnings_of
 from kreinflow.report.cascades import asks, broken_losses, cascades, costs_of
 from kreinflow.report.html import drawing, image, page_environment
@@ -52,7 +52,6 @@ def render_report(
     template = page_environment().get_template("template.html.j2")
     return template.render(
         datasets=[_view(number, data, config) for number, data in enumerate(datasets, 1)],
-        captions=CAPTIONS,
         config=yaml.safe_dump(dict(config), sort_keys=False, allow_unicode=True),
         versions=Table(["package", "version"], list(versions.items()), {0, 1}),
         references=list(REFERENCES.values()),
@@ -70,6 +69,8 @@ def _view(number: int, data: DatasetReport, config: Mapping[str, Any]) -> dict[s
     unit = "alignments" if aligned else "scores"
     return {
         "anchor": f"data-{number}",
+        "several": data.several,
+        "captions": CAPTIONS | (several.CAPTIONS if data.several else {}),
         "name": data.name,
         "warnings": warnings_of(
             data.statistics,
@@ -87,6 +88,9 @@ def _view(number: int, data: DatasetReport, config: Mapping[str, Any]) -> dict[s
         ),
         "best": best,
         "best_accuracy": accuracies[best],
+        "best_f1": dict(zip(accuracies, shares(data.summary, "micro_f1"), strict=True))[best]
+        if data.several
+        else None,
         "inner_accuracy": accuracies.get(INNER_CHOICE),
         "cost": f"{cost[best]:,.0f}",
         "aligned": aligned,
@@ -94,14 +98,18 @@ def _view(number: int, data: DatasetReport, config: Mapping[str, Any]) -> dict[s
         **_verdict(data),
         **_final_model(data, config),
         **_input_and_landmarks(data, config),
-        "comparison": sections.comparison(data.comparison, data.summary, cost, unit),
-        "recipe_table": sections.recipes(measured(data.models)),
+        "comparison": sections.comparison(data.comparison, data.summary, cost, unit, data.several),
+        "recipe_table": sections.recipes(measured(data.models), data.several),
         "views": sections.views(data.models),
         "automatic": sections.automatic(data, config, accuracies, cost, unit)
         if "auto" in config
         else None,
         "cascades": cascades(data.curves, data.models, config["recipes"]),
-        "per_class": sections.per_class(data.per_class, best),
+        "per_class": several.per_label(
+            data.per_class, best, data.statistics["records_kept"], data.thresholds
+        )
+        if data.several
+        else sections.per_class(data.per_class, best),
         "unknown": data.unknown
         and sections.unknown(data.unknown, data.statistics["unknown"], best),
         "levels": data.levels and levels_section(data.levels, data.settings["levels"], best),
@@ -113,7 +121,7 @@ def _view(number: int, data: DatasetReport, config: Mapping[str, Any]) -> dict[s
         "figures": {name: image(svg) for name, svg in data.figures.items() if name != "map"},
         "map": drawing(data.figures["map"], f"m{number}-"),
         "shown": sections.shown_on_the_map(data.landmark_map),
-        "methods": methods_text(data.settings, config, data.final_recipe),
+        "methods": methods_text(data.settings, config, data.final_recipe, several=data.several),
     }
 
 
@@ -137,15 +145,20 @@ def _final_model(data: DatasetReport, config: Mapping[str, Any]) -> dict[str, An
         row = data.models[final].iloc[0]
         threshold = float(row["reject_threshold"])
         landmarks = f"{int(row['landmarks']):,}"
+        flagged = (
+            f"predictions with a probability below {threshold:.4g}"
+            if threshold < NOTHING_ACCEPTED
+            else "all predictions"
+        )
+        if data.several:
+            flagged = "records none of whose labels reaches its threshold"
         figures = {
             "landmarks": landmarks,
             "asks": asks(landmarks, data.cascade) if data.cascade else "",
             "parts": f"{landmarks} landmarks" + (" and a cascade" if data.cascade else ""),
             "cost": f"{float(row['alignments_per_query']):,.0f}",
             "inner_accuracy": percent(float(row["inner_accuracy"])),
-            "flagged": f"predictions with a probability below {threshold:.4g}"
-            if threshold < NOTHING_ACCEPTED
-            else "all predictions",
+            "flagged": flagged,
         }
     return {
         "final_recipe": data.final_recipe,
@@ -156,7 +169,7 @@ def _final_model(data: DatasetReport, config: Mapping[str, Any]) -> dict[str, An
             for recipe in config["recipes"]
         ),
         "final": figures,
-        "threshold": threshold_text(config),
+        "threshold": several.THRESHOLDS if data.several else threshold_text(config),
     }
 
 

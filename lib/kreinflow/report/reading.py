@@ -13,7 +13,7 @@ from kreinflow.artifacts import read_json, read_measures, read_table, read_text
 from kreinflow.classify.model_file import Model
 from kreinflow.errors import InputError
 from kreinflow.evaluation.levels import TABLE_COLUMNS as LEVEL_TABLES
-from kreinflow.evaluation.tables import TABLE_COLUMNS
+from kreinflow.evaluation.tables import SEVERAL_COLUMNS, TABLE_COLUMNS
 from kreinflow.evaluation.unknown import (
     FAMILIES_COLUMNS,
     REJECTION_SUMMARY_COLUMNS,
@@ -73,6 +73,7 @@ _COLUMNS = {f"evaluation/{name}": columns for name, columns in _EVALUATED.items(
     "unknown/families": FAMILIES_COLUMNS,
     "unknown/curve": UNKNOWN_CURVE_COLUMNS,
 }
+_SEVERAL = {f"evaluation/{name}": columns for name, columns in SEVERAL_COLUMNS.items()}
 LANDMARK_COLUMNS = ("class", "radius", "reached")
 POINT_COLUMNS = ("id", "class", "landmark", "x", "y")
 Paths = Iterable[str | os.PathLike[str]]
@@ -129,6 +130,8 @@ class DatasetReport:
         From :func:`read_unlabelled`, if it was asked for.
     levels : mapping of str to DataFrame, optional
         From :func:`kreinflow.evaluation.levels.level_tables`, of classes that are paths.
+    thresholds : mapping of str to float, optional
+        Of each label in the final model, if records may have several labels.
     """
 
     name: str
@@ -153,16 +156,25 @@ class DatasetReport:
     unknown: Mapping[str, pd.DataFrame] | None = None
     unlabelled: pd.DataFrame | None = None
     levels: Mapping[str, pd.DataFrame] | None = None
+    thresholds: Mapping[str, float] | None = None
+
+    @property
+    def several(self) -> bool:
+        """Whether records may have several labels."""
+        return bool(self.statistics.get("several"))
 
 
-def read_tables(paths: Paths, classes: Sequence[str] | None = None) -> dict[str, pd.DataFrame]:
+def read_tables(
+    paths: Paths, classes: Sequence[str] | None = None, several: bool = False
+) -> dict[str, pd.DataFrame]:
     """Read tables of ``evaluation`` and ``unknown``, by the names of their files.
 
-    If ``classes`` are given, no others may be in them.
+    If ``classes`` are given, no others may be in them. Records may have ``several`` labels.
     """
+    columns = _COLUMNS | (_SEVERAL if several else {})
     tables = {}
     for path in map(Path, paths):
-        table = read_measures(path, _COLUMNS[f"{path.parent.name}/{path.stem}"], _TEXT)
+        table = read_measures(path, columns[f"{path.parent.name}/{path.stem}"], _TEXT)
         if classes is not None:
             _refuse_other_classes(path, table, classes)
         tables[path.stem] = table
@@ -275,7 +287,11 @@ def read_dataset_report(
         The tables of the factors, none if no recipe learns from one.
     """
     names = ("models", "summary", "comparison", "per_class", "coverage", "errors")
-    evaluation = read_tables(folder / "evaluation" / f"{table}.tsv" for table in names)
+    statistics = read_json(folder / "dataset" / "summary.json")["statistics"]
+    evaluation = read_tables(
+        (folder / "evaluation" / f"{table}.tsv" for table in names),
+        several=bool(statistics.get("several")),
+    )
     model = Model.load(folder / "model.safetensors")
     trained = _trained(evaluation["models"])
     unknown = None
@@ -289,7 +305,7 @@ def read_dataset_report(
     return DatasetReport(
         name=name,
         settings=settings,
-        statistics=read_json(folder / "dataset" / "summary.json")["statistics"],
+        statistics=statistics,
         alignments=read_json(folder / "columns" / "alignments.json"),
         agreed=sum(read_json(path).get("agreed", 0) for path in blocks),
         landmarks=read_folds((folder / "landmarks" / name for name in trained), LANDMARK_COLUMNS),
@@ -298,6 +314,7 @@ def read_dataset_report(
         times=read_times(folder / "times.tsv"),
         curves=read_curves(folder / "cascade" / name for name in trained),
         cascade=_cascade(model),
+        thresholds=_thresholds(model),
         final_recipe=str(model.about["training"]["recipe"]),
         landmark_map=read_json(folder / "map.json"),
         figures={
@@ -322,6 +339,13 @@ def _cascade(model: Model) -> dict[str, Any] | None:
         "likeliest": cascade.likeliest if cascade.machines is not None else None,
         "threshold": cascade.threshold,
     }
+
+
+def _thresholds(model: Model) -> dict[str, float] | None:
+    several = getattr(model.classifier, "several", None)
+    if several is None:
+        return None
+    return dict(zip(model.classifier.classes, map(float, several.thresholds), strict=True))
 
 
 def _trained(models: pd.DataFrame) -> list[str]:

@@ -14,8 +14,10 @@ from kreinflow.models.choice import other_choice
 from kreinflow.report.cascades import pairs_asked
 from kreinflow.report.methods import beside_parasail
 from kreinflow.report.reading import DatasetReport
+from kreinflow.report.several import measures_of_several
 from kreinflow.report.tables import (
     Table,
+    beside_perfect,
     cells,
     flags,
     intervals,
@@ -164,9 +166,16 @@ def factors(table: pd.DataFrame, landmark_map: Mapping[str, Any]) -> Table:
 
 
 def comparison(
-    compared: pd.DataFrame, summary: pd.DataFrame, cost: Mapping[str, float], unit: str
+    compared: pd.DataFrame,
+    summary: pd.DataFrame,
+    cost: Mapping[str, float],
+    unit: str,
+    several: bool = False,
 ) -> Table:
-    """Return the figures of each recipe, and how it stands to the best."""
+    """Return the figures of each recipe, and how it stands to the best.
+
+    Records may have ``several`` labels.
+    """
     names = compared["recipe"].astype(str).tolist()
     figures = summary.set_axis(summary["recipe"].astype(str)).loc[names]
     best = flags(compared["best"]).tolist()
@@ -180,21 +189,20 @@ def comparison(
         "p (Holm)": p_values(compared["p_records_holm"]),
         "t-test, p (Holm)": p_values(compared["p_folds_holm"]),
         f"{unit} per query": [f"{cost[name]:,.0f}" if name in cost else "" for name in names],
+        **(measures_of_several(figures) if several else _measures(figures)),
+        "calibration error (if perfect)": beside_perfect(figures),
+    }
+    return table_of(columns, {0, 1}, {place for place, b in enumerate(best) if b})
+
+
+def _measures(figures: pd.DataFrame) -> dict[str, list[str]]:
+    return {
         "balanced accuracy": shares(figures, "balanced_accuracy"),
         "macro F1": shares(figures, "macro_f1"),
         "MCC": cells(figures["mcc_mean"], ".3f"),
         "log loss": cells(figures["log_loss_mean"], ".3f"),
         "Brier": cells(figures["brier_mean"], ".3f"),
-        "calibration error (if perfect)": [
-            f"{found} ({perfect})"
-            for found, perfect in zip(
-                cells(figures["calibration_error"], ".3f"),
-                cells(figures["calibration_error_perfect"], ".3f"),
-                strict=True,
-            )
-        ],
     }
-    return table_of(columns, {0, 1}, {place for place, b in enumerate(best) if b})
 
 
 def _verdicts(compared: pd.DataFrame) -> list[str]:
@@ -212,8 +220,11 @@ def _verdicts(compared: pd.DataFrame) -> list[str]:
     ]
 
 
-def recipes(models: pd.DataFrame) -> Table:
-    """Return what each recipe is, and what its training said: means over the outer folds."""
+def recipes(models: pd.DataFrame, several: bool = False) -> Table:
+    """Return what each recipe is, and what its training said: means over the outer folds.
+
+    Where records may have ``several`` labels, each label has a calibration and a threshold.
+    """
     rows = []
     for recipe, part in models.groupby("recipe", sort=False):
         chosen = [text for text in part["hyper_parameters"].unique() if isinstance(text, str)]
@@ -231,13 +242,13 @@ def recipes(models: pd.DataFrame) -> Table:
                 span(part["iterations"]),
                 f"{int(flags(part['converged']).sum())} of {len(part)}",
                 ", ".join(sorted(chosen)),
-                number(temperature),
-                number(threshold),
+                *([] if several else [number(temperature), number(threshold)]),
                 percent(accuracy),
             )
         )
     head = ["recipe", "transform", "selector", "correction", "learner", "landmarks", "rank"]
-    head += ["points used", "steps", "converged", "hyper-parameters", "temperature", "reject below"]
+    head += ["points used", "steps", "converged", "hyper-parameters"]
+    head += [] if several else ["temperature", "reject below"]
     return Table([*head, "accuracy on inner folds"], rows, {0, 1, 2, 3, 4})
 
 

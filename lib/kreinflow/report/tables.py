@@ -84,6 +84,13 @@ def intervals(table: pd.DataFrame, form: str, factor: float = 1) -> list[str]:
     return [f"{a} to {b}" if a else "" for a, b in zip(low, high, strict=True)]
 
 
+def beside_perfect(table: pd.DataFrame) -> list[str]:
+    """Return the calibration error of each row, and that of perfect probabilities in brackets."""
+    names = ("calibration_error", "calibration_error_perfect")
+    found = (cells(table[name], ".3f") for name in names)
+    return [f"{error} ({perfect})" for error, perfect in zip(*found, strict=True)]
+
+
 def percent(share: float) -> str:
     """Return a share in percent."""
     return f"{number(100 * share, '.2f')} %"

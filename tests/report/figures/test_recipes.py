@@ -27,6 +27,18 @@ def test_confusion_shows_shares_of_the_true_class():
         assert [tick.get_text() for tick in axis.get_ticklabels()] == ["a", "b"]
 
 
+def test_confusion_of_several_labels_shows_shares_of_the_records_with_a_label():
+    """Of 40 with a, 30 were given it, and 10 b too; the 5 with b were all given it."""
+    table = pd.DataFrame(
+        {"recipe": "r", "true": ["a", "a", "b"], "predicted": ["a", "b", "b"]}
+    ).assign(count=[30.0, 10.0, 5.0])
+    figure = recipes.confusion_figure(table, "r", ["b", "a"], {"a": 40.0, "b": 5.0})
+    right, wrong = figure.axes[0].images
+    np.testing.assert_allclose(np.diag(right.get_array().filled(0)), [1.0, 0.75])
+    np.testing.assert_allclose(wrong.get_array().filled(0), [[0, 0], [0.25, 0]])
+    assert figure.axes[0].get_xlabel() == "given (off the diagonal: wrongly)"
+
+
 def test_of_many_recipes_those_are_named_that_nothing_as_cheap_exceeds():
     names = [f"r{i:02d}" for i in range(30)]
     accuracy = np.linspace(0.99, 0.7, 30)

@@ -21,20 +21,24 @@ def stressed_recipes(comparison: pd.DataFrame) -> list[str]:
 
 
 @look.drawing_style()
-def reject_figure(reject_curve: pd.DataFrame, comparison: pd.DataFrame) -> Figure:
+def reject_figure(
+    reject_curve: pd.DataFrame, comparison: pd.DataFrame, several: bool = False
+) -> Figure:
     """Draw the errors that remain when the least certain predictions are set aside.
 
-    The axes show the errors of :func:`stressed_recipes`; lines of the rest may leave them.
+    The axes show the errors of :func:`stressed_recipes`; lines of the rest may leave them. If
+    records may have several labels, a prediction is a label that a record was given.
     """
     figure, axes = _curves(3.4, reject_curve, "coverage", "error", comparison)
     stressed = reject_curve["recipe"].astype(str).isin(stressed_recipes(comparison))
     coverage, error = (numbers(reject_curve.loc[stressed, name]) for name in ("coverage", "error"))
     first = min(coverage[error > 0], default=1.0)
     axes.set_xlim(min(math.floor(10 * first), 9) / 10, 1)
-    axes.set_ylim(0, max(1.5 * max(error), 0.001))
+    axes.set_ylim(0, max(1.5 * max(error, default=0.0), 0.001))
     axes.xaxis.set_major_formatter(PercentFormatter(1.0, decimals=0))
     axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{100 * value:.3g}%"))
-    axes.set_xlabel("predictions kept, the most certain first")
+    what = "labels given and" if several else "predictions"
+    axes.set_xlabel(f"{what} kept, the most certain first")
     axes.set_ylabel("errors among the kept")
     return figure
 
@@ -107,7 +111,7 @@ def _curves(
 
 
 @look.drawing_style()
-def calibration_figure(calibration: pd.DataFrame, best: str) -> Figure:
+def calibration_figure(calibration: pd.DataFrame, best: str, several: bool = False) -> Figure:
     """Draw accuracy against probability, above how many predictions of the best recipe have it.
 
     The pale boxes are where the accuracy of the best recipe would be, were its probabilities
@@ -119,6 +123,8 @@ def calibration_figure(calibration: pd.DataFrame, best: str) -> Figure:
         From :func:`kreinflow.evaluation.metrics.calibration_bins`.
     best : str
         The recipe to draw, beside the inner choice if there is one.
+    several : bool
+        Whether records may have several labels, each with a probability of its own.
     """
     recipe = calibration["recipe"].astype(str)
     figure = look.canvas(4.6, 5.2)
@@ -143,7 +149,8 @@ def calibration_figure(calibration: pd.DataFrame, best: str) -> Figure:
             label=look.recipe_label(name, name == best),
         )
     above.set_ylim(-0.02, 1.04)
-    above.set_ylabel("accuracy (boxes: 95 % ranges)")
+    share = "records that have it" if several else "accuracy"
+    above.set_ylabel(f"{share} (boxes: 95 % ranges)")
     figure.legend(loc="outside upper left", ncols=3)
     below.bar(lower, count, color=look.SKY, **bars)
     below.set_yscale("log")
@@ -151,6 +158,6 @@ def calibration_figure(calibration: pd.DataFrame, best: str) -> Figure:
     below.yaxis.set_major_formatter(look.thousands())
     below.set_yticks([], minor=True)
     below.set_xlim(0, 1.01)
-    below.set_xlabel("probability given to the prediction")
-    below.set_ylabel("predictions")
+    below.set_xlabel(f"probability given to the {'label' if several else 'prediction'}")
+    below.set_ylabel("labels of records" if several else "predictions")
     return figure

@@ -1,7 +1,7 @@
 """Figures of the recipes: accuracy, confusions, cost of a query."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -65,7 +65,12 @@ def comparison_figure(comparison: pd.DataFrame) -> Figure:
 
 
 @look.drawing_style()
-def confusion_figure(confusion: pd.DataFrame, recipe: str, classes: Sequence[str]) -> Figure:
+def confusion_figure(
+    confusion: pd.DataFrame,
+    recipe: str,
+    classes: Sequence[str],
+    support: Mapping[str, float] | None = None,
+) -> Figure:
     """Draw the confusion matrix of one recipe, each row divided by its sum.
 
     Right predictions are blue, errors vermilion, so that rare errors are seen.
@@ -77,6 +82,8 @@ def confusion_figure(confusion: pd.DataFrame, recipe: str, classes: Sequence[str
     classes : sequence of str
         Rows and columns, in this order: similar ones side by side, from
         :func:`kreinflow.models.landmark_map.similar_classes`.
+    support : mapping of str to float, optional
+        Records of each class. If they may have several labels, rows are divided by it.
     """
     rows = confusion[confusion["recipe"].astype(str) == recipe]
     place = {name: i for i, name in enumerate(classes)}
@@ -84,7 +91,8 @@ def confusion_figure(confusion: pd.DataFrame, recipe: str, classes: Sequence[str
     true = rows["true"].astype(str).map(place).to_numpy(np.intp)
     predicted = rows["predicted"].astype(str).map(place).to_numpy(np.intp)
     counts[true, predicted] = numbers(rows["count"])
-    shares = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1e-300)
+    whole = counts.sum(axis=1) if support is None else np.array([support[c] for c in classes])
+    shares = counts / np.maximum(whole, 1e-300)[:, None]
     n = len(classes)
     side = min(9.0, max(3.6, 2.0 + 0.3 * n))
     figure = look.canvas(side, side + 0.3)
@@ -107,7 +115,7 @@ def confusion_figure(confusion: pd.DataFrame, recipe: str, classes: Sequence[str
     axes.grid(visible=False)
     axes.grid(which="minor", color="#EBEBEB", linewidth=0.4)
     axes.tick_params(which="both", length=0)
-    axes.set_xlabel("predicted")
+    axes.set_xlabel("predicted" if support is None else "given (off the diagonal: wrongly)")
     axes.set_ylabel("true")
     axes.set_title(look.short_label(recipe), loc="left")
     return figure

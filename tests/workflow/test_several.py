@@ -1,0 +1,119 @@
+"""A run whose records have several labels, from the table of labels to the page."""
+
+import gzip
+import random
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn import metrics as sklearn_metrics
+
+from kreinflow.classify.model_file import Model
+from kreinflow.evaluation.tables import SEVERAL_COLUMNS
+from kreinflow.report.several import CAPTIONS
+from workflow.conftest import ROOT, Workflow, read
+
+FAMILIES = ("C1-set", "CSD", "Copper-bind", "HMG_box")
+
+
+def write_proteins(folder, n=96):
+    """Write proteins of one to three domains; those of `noise` have the labels of others."""
+    rng = random.Random(1)
+    families = read(ROOT / "lib/kreinflow/data/pfam_kin.tsv").set_index("id")["family"]
+    with gzip.open(ROOT / "lib/kreinflow/data/pfam_kin.fasta.gz", "rt") as file:
+        entries = [entry.split("\n", 1) for entry in file.read().split(">")[1:]]
+    domains = {name: [] for name in FAMILIES}
+    for head, residues in entries:
+        if (family := families[head.split()[0]]) in domains:
+            domains[family].append(residues.replace("\n", ""))
+    proteins, labels = [], []
+    for number in range(n):
+        own = rng.sample(FAMILIES, rng.choice([1, 1, 2, 3]))
+        residues = "".join(rng.choice(domains[family]) for family in own)
+        proteins.append(f">s{number}\n{residues}\n")
+        labels.append("|".join(own))
+    (folder / "proteins.fasta").write_text("".join(proteins))
+    for name in ("real", "noise"):
+        rows = [f"s{number}\t{label}\n" for number, label in enumerate(labels)]
+        (folder / f"{name}.tsv").write_text("id\tdomains\n" + "".join(rows))
+        rng.shuffle(labels)
+
+
+def data_set(name):
+    labels = {"table": f"{name}.tsv", "label_column": "domains"}
+    labels |= {"multiple": "all", "separator": "|"}
+    return {
+        "source": {"type": "fasta", "fasta": "proteins.fasta", "labels": labels},
+        "folds": {"k": 2},
+    }
+
+
+CONFIG = {
+    "seed": 3,
+    "inner_folds": 2,
+    "alignment": {"blocks": 1},
+    "datasets": {name: data_set(name) for name in ("real", "noise")},
+    "selectors": {"uniform": {"method": "uniform", "budget": 30}},
+    "learners": {"ikfd": {"method": "ny_ikfd"}, "lsm": {"method": "krein_lsm"}},
+    "recipes": [{"name": name, "selector": "uniform", "learner": name} for name in ("ikfd", "lsm")],
+}
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory):
+    run = Workflow(tmp_path_factory.mktemp("several"), CONFIG)
+    write_proteins(run.folder)
+    run.run()
+    return run.folder / "results"
+
+
+def indicators(texts, classes):
+    return np.array([[label in text.split(";") for label in classes] for text in texts])
+
+
+def predictions_of(folder):
+    table = pd.read_csv(
+        folder / "evaluation" / "predictions.tsv.gz", sep="\t", keep_default_na=False
+    )
+    classes = [name[2:] for name in table.columns if name.startswith("p_")]
+    assert classes == sorted(FAMILIES)
+    return table, classes
+
+
+def test_tables_are_those_of_several_labels_and_right(finished):
+    folder = finished / "real"
+    for name, columns in SEVERAL_COLUMNS.items():
+        assert tuple(read(folder / "evaluation" / f"{name}.tsv").columns) == columns
+    table, classes = predictions_of(folder)
+    metrics = read(folder / "evaluation" / "metrics.tsv")
+    assert set(metrics["recipe"]) == {"ikfd", "lsm", "inner choice"}
+    for row in metrics.itertuples():
+        own = table[(table["recipe"] == row.recipe) & (table["fold"] == row.fold)]
+        true, given = (indicators(own[column], classes) for column in ("true", "predicted"))
+        p = own[[f"p_{label}" for label in classes]].to_numpy()
+        assert row.accuracy == pytest.approx(sklearn_metrics.accuracy_score(true, given))
+        assert row.micro_f1 == pytest.approx(
+            sklearn_metrics.f1_score(true, given, average="micro", zero_division=0)
+        )
+        assert row.macro_average_precision == pytest.approx(
+            sklearn_metrics.average_precision_score(true, p, average="macro")
+        )
+
+
+def test_labels_are_found_and_noise_is_chance(finished):
+    for name in ("real", "noise"):
+        table = read(finished / name / "evaluation" / "per_class.tsv")
+        own = table[table["recipe"] == "lsm"]
+        above = (own["average_precision"] - own["support"] / 96).mean()
+        assert above > 0.3 if name == "real" else abs(above) < 0.12, (name, above)
+
+
+def test_the_page_has_labels_with_their_thresholds(finished):
+    page = (finished / "report.html").read_text()
+    for caption in CAPTIONS.values():
+        assert page.count(caption) >= 2
+    model = Model.load(finished / "real" / "model.safetensors")
+    thresholds = model.classifier.several.thresholds
+    assert len(thresholds) == len(FAMILIES)
+    for threshold in thresholds:
+        assert f">{threshold:.3f}</td>" in page
