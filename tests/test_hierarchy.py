@@ -118,7 +118,7 @@ def test_forks_are_the_nodes_at_which_classes_part(seed):
     forks, expected = tree.forks, taken(tree)
     found = [
         {code: number for code, number in enumerate(codes.tolist()) if number >= 0}
-        for codes in forks.codes()
+        for codes in forks.codes
     ]
     ranks = []
     for does in expected:
@@ -139,7 +139,7 @@ def test_log_probabilities_are_the_products_of_those_at_the_forks(seed):
     forks = tree.forks
     values = np.random.default_rng(seed).normal(scale=3, size=(7, len(forks.above)))
     expected = np.ones((7, len(tree.leaf)))
-    for part, codes in zip(forks.branches, forks.codes(), strict=True):
+    for part, codes in zip(forks.branches, forks.codes, strict=True):
         odds = np.exp(values[:, part])
         conditional = odds / odds.sum(axis=1, keepdims=True)
         for code, branch in enumerate(codes):
@@ -149,7 +149,7 @@ def test_log_probabilities_are_the_products_of_those_at_the_forks(seed):
     np.testing.assert_allclose(np.exp(found), expected, rtol=1e-12)
     np.testing.assert_allclose(np.exp(found).sum(axis=1), 1.0, rtol=1e-12)
     sums = np.exp(forks.branch_log_probabilities(found))
-    for part, codes in zip(forks.branches, forks.codes(), strict=True):
+    for part, codes in zip(forks.branches, forks.codes, strict=True):
         for branch in range(part.stop - part.start):
             own = expected[:, codes == branch].sum(axis=1)
             np.testing.assert_allclose(sums[:, part.start + branch], own, rtol=1e-12)

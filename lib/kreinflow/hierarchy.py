@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -192,7 +193,7 @@ class Forks:
             raise ValueError("its forks do not end in its classes")
         return cls(above, leaf)
 
-    @property
+    @cached_property
     def branches(self) -> list[slice]:
         """The branches of each fork."""
         starts = np.flatnonzero(np.diff(self.above, prepend=-2)).tolist()
@@ -206,12 +207,11 @@ class Forks:
         branch = self.above[self.branches[fork].start]
         return next(i for i, part in enumerate(self.branches) if part.start <= branch < part.stop)
 
+    @cached_property
     def codes(self) -> IntArray:
-        """Return the number of the branch that each class takes at each fork; -1 of no branch.
+        """The branch that each class takes at each fork, of shape (n_forks, n_classes).
 
-        Returns
-        -------
-        ndarray of shape (n_forks, n_classes)
+        Branches of a fork are numbered from 0; -1 of a class that does not come by.
         """
         forks = self.branches
         fork = np.repeat(np.arange(len(forks)), [part.stop - part.start for part in forks])

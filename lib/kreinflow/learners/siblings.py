@@ -130,7 +130,7 @@ class SiblingsLearner(Learner):
         found: list[list[Fitted] | None] = []
         refusals = []
         with _warned_once():
-            for codes in self.forks.codes():
+            for codes in self.forks.codes:
                 try:
                     found.append(self.learner.fit(_at_fork(problem, codes), choices))
                 except InputError as error:
@@ -156,7 +156,7 @@ class SiblingsLearner(Learner):
         names = {"unlearned"} | {note for fit in learned for note in fit.notes}
         notes = {note: np.zeros(problem.n_classes, dtype=bool) for note in sorted(names)}
         used: list[float] = []
-        ways = zip(fits, self.forks.branches, self.forks.codes(), strict=True)
+        ways = zip(fits, self.forks.branches, self.forks.codes, strict=True)
         for fit, branches, codes in ways:
             inside = codes >= 0
             if fit is None:

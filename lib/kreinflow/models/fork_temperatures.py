@@ -72,7 +72,7 @@ class ForkTemperatures:
             temperature = calibrator.fit(decisions, y).temperature_
         found = cls(forks, temperature, np.ones(len(forks.branches)))
         values = np.concatenate([found._values(decisions[part]) for part in tiles(len(y))])
-        for fork, (branches, codes) in enumerate(zip(forks.branches, forks.codes(), strict=True)):
+        for fork, (branches, codes) in enumerate(zip(forks.branches, forks.codes, strict=True)):
             own = codes[y] >= 0
             if own.any():
                 calibrator.fit(np.ascontiguousarray(values[own, branches]), codes[y[own]])
