@@ -160,7 +160,7 @@ def test_the_groups_of_the_profile_for_slurm_have_no_cycle(workflow, unknown, un
     more = {"unmatched": "classify"} if unmatched else {}
     config = configuration(fasta_source(labels={"table": "x.tsv"}, **more), data="data")
     if unknown:
-        config["datasets"]["mine"]["unknown"] = ["c"]
+        config["datasets"]["mine"] |= {"unknown": ["c"], "levels": {}}
     config["classify"] = {"again": {"dataset": "mine", "input": "x.fasta"}}
     run = workflow(config)
     records = families(1)
@@ -170,7 +170,7 @@ def test_the_groups_of_the_profile_for_slurm_have_no_cycle(workflow, unknown, un
     assert jobs["evaluate"] == (2 if target == "compare" else 1)
     if target == "all":
         assert jobs["write_report"] == 1
-        assert ("draw_unknown" in jobs) == unknown
+        assert ("draw_unknown" in jobs) == ("measure_levels" in jobs) == unknown
         assert jobs["classify_new"] == 1 + unmatched
 
 
