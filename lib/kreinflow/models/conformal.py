@@ -1,7 +1,9 @@
 r"""Sets of labels that hold the true one, and control of the errors among accepted predictions.
 
-Both compare a new object with the training records that were held out once on the inner folds. If
-the new object is like these records, the promises hold whatever the probabilities are worth.
+Both compare a new object with training records that were held out on inner folds, by fits that are
+as like the final one as can be had (see
+:func:`~kreinflow.models.inner_folds.decisions_with_all_landmarks`). If the new object is like these
+records, the promises hold whatever the probabilities are worth.
 """
 
 from collections.abc import Mapping
