@@ -33,7 +33,7 @@ _ROUNDING = 1e-9  # 0.95 times 20 is a little less than 19
 def nonconformity(probabilities: FloatArray) -> FloatArray:
     r"""Return how badly each class fits each object: the adaptive score, without dice.
 
-    Of K classes, sorted by their probabilities :math:`p_1 \ge p_2 \ge \dots \ge p_K`, the class of
+    Of K classes, sorted by their probabilities :math:`p_1 \ge p_2 \ge \cdots \ge p_K`, the class of
     rank r has
 
     .. math:: s_r = \sum_{q < r} p_q + u\, p_r, \qquad u = \frac{1 - p_1}{(K - 1)\, p_1} .
