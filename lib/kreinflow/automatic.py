@@ -178,7 +178,8 @@ def fits(
     """Return how often learners are fitted to one training part, calibration included.
 
     Each value of a hyper-parameter is fitted on each inner fold; the chosen one once more, on all.
-    Recipes that differ in their cascades alone share their fits.
+    Recipes that differ in their cascades alone share their fits. Those that sets of labels are
+    calibrated by, one for each inner fold, are not counted.
 
     Parameters
     ----------

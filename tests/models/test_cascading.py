@@ -187,6 +187,13 @@ def test_figures_are_those_of_the_combined_answers(families, trained):
     assert alone.classifier.cascade is None
     assert (alone.figures["cascade"], alone.figures["cascade_pairs"]) == ("", 0)
     assert alone.classifier.temperature == trained.classifier.temperature
+    # So is what sets are made by: as many wrong as the figures say.
+    calibration = trained.classifier.calibration
+    wrong = len(calibration.wrong) / len(calibration.conformity)
+    assert wrong == pytest.approx(1 - figures["inner_accuracy"])
+    assert wrong < len(alone.classifier.calibration.wrong) / len(
+        alone.classifier.calibration.conformity
+    )
 
 
 def test_each_pair_of_training_records_is_asked_once():

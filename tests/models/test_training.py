@@ -21,6 +21,7 @@ from kreinflow.models.levels import Levels
 from kreinflow.models.reject_threshold import RejectRule
 from kreinflow.models.training import Training
 from models.trainings import (
+    CLASSES,
     KINDS,
     LEARNERS,
     PSD_ONLY,
@@ -169,6 +170,43 @@ def test_calibration_and_threshold_come_from_held_out_decisions():
     assert np.mean(accepted) == pytest.approx(0.8, abs=1 / len(truth))
     assert covering.classifier.about["reject"] == {"coverage": 0.8}
     assert covering.figures["temperature"] == best
+
+
+def test_sets_are_calibrated_by_fits_that_have_all_landmarks():
+    """Of records that they did not learn from, and that are no landmarks."""
+    trained, landmarks, part, kernel, embedding, inner, _ = fitted("sequences", "pooled")
+    settings = ("pooled", "least_squares", trained.figures["hyper_parameters"])
+    ridge = float(settings[2].removeprefix("ridge="))
+    Z, held_out = embedding.transform(kernel.C), np.zeros((len(part.rows), 3))
+    for fold in range(3):
+        seen = inner != fold
+        machine = NystroemFisher(*settings[:2], ridge)
+        machine.fit(Z[seen], embedding.signs, part.labels[seen], 3)
+        held_out[~seen] = Z[~seen] @ machine.coef_ + machine.intercept_
+    apart = ~np.isin(part.rows, landmarks.rows)
+    assert 0 < apart.sum() == len(part.rows) - M
+    p = softmax(held_out / trained.figures["temperature"], axis=1)
+    expected = Calibration.of(p[apart], part.labels[apart]).to_arrays()
+    for name, array in trained.classifier.calibration.to_arrays().items():
+        np.testing.assert_allclose(array, expected[name], rtol=1e-6, atol=1e-12)
+
+
+def test_sets_of_other_fits_are_calibrated_by_the_inner_folds():
+    """Where most records are landmarks, or fits with all landmarks would take as long again."""
+    landmarks, part, full = problem("sequences")
+    rows = np.flatnonzero(np.arange(N) % 3)
+    many = replace(landmarks, scores=full[:, rows], rows=rows, classes=np.arange(N)[rows] // 30)
+    everything = TrainingPart(np.arange(N), np.arange(N) // 30, np.arange(N), CLASSES)
+    for learner, own, known in (("pooled", many, everything), ("pcvm", landmarks, part)):
+        embedding, kernel = embedded(own, known, "none")
+        inner = inner_partition(known, 3, 1, "r0f0")
+        training = Training(own, known, InnerFits(inner), RejectRule(0.2), seed=1)
+        recipe = recipe_for("sequences", "none", learner)
+        trained = training.train(recipe, LEARNERS[learner], embedding, kernel)
+        calibration = trained.classifier.calibration
+        assert calibration.counts.tolist() == np.bincount(known.labels).tolist()
+        right = 1 - len(calibration.wrong) / len(known.rows)
+        assert right == pytest.approx(trained.figures["inner_accuracy"])
 
 
 def test_hyper_parameters_have_the_fewest_errors_of_refits_on_the_inner_folds():

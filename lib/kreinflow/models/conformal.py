@@ -1,7 +1,9 @@
 r"""Sets of labels that hold the true one, and control of the errors among accepted predictions.
 
-Both compare a new object with the training records that were held out once on the inner folds. If
-the new object is like these records, the promises hold whatever the probabilities are worth.
+Both compare a new object with training records that were held out on inner folds, by fits that are
+as like the final one as can be had (see
+:func:`~kreinflow.models.inner_folds.decisions_with_all_landmarks`). If the new object is like these
+records, the promises hold whatever the probabilities are worth.
 """
 
 from collections.abc import Mapping
@@ -31,7 +33,7 @@ _ROUNDING = 1e-9  # 0.95 times 20 is a little less than 19
 def nonconformity(probabilities: FloatArray) -> FloatArray:
     r"""Return how badly each class fits each object: the adaptive score, without dice.
 
-    Of K classes, sorted by their probabilities :math:`p_1 \ge p_2 \ge \dots \ge p_K`, the class of
+    Of K classes, sorted by their probabilities :math:`p_1 \ge p_2 \ge \cdots \ge p_K`, the class of
     rank r has
 
     .. math:: s_r = \sum_{q < r} p_q + u\, p_r, \qquad u = \frac{1 - p_1}{(K - 1)\, p_1} .
