@@ -24,7 +24,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import safetensors
-import safetensors.numpy
 from numpy.typing import NDArray
 
 from kreinflow.checksums import UNSET, check_seal, no_seal, seal
@@ -442,13 +441,61 @@ def write_arrays(
     # The checksum comes first, where it is looked for.
     content = {"checksum": UNSET, "header": header, "kind": kind}
     text = json.dumps(content, sort_keys=True, allow_nan=False)
-    data = safetensors.numpy.save(
-        {name: np.ascontiguousarray(array) for name, array in arrays.items()},
-        metadata={"kreinflow": text},  # one key only: the library writes several in any order
-    )
+    given = {name: np.atleast_1d(array) for name, array in arrays.items()}
+    names = {name: array.dtype.str[1:] for name, array in given.items()}
+    order = sorted(given, key=lambda name: (_TYPES.index(names[name]), name))
+    # One key of metadata only: its order is that of the text.
+    entries: dict[str, Any] = {"__metadata__": {"kreinflow": text}}
+    end = 0
+    for name in order:
+        start, end = end, end + given[name].nbytes
+        entries[name] = {
+            "dtype": _TENSOR_TYPE[names[name]],
+            "shape": list(given[name].shape),
+            "data_offsets": [start, end],
+        }
+    head = json.dumps(entries, separators=(",", ":"), ensure_ascii=False).encode()
+    head += b" " * (-len(head) % 8)
     with replacing(path) as part:
-        part.write_bytes(data)
+        with part.open("wb") as file:
+            file.write(len(head).to_bytes(8, "little") + head)
+            for name in order:
+                for block in _blocks(given[name]):
+                    file.write(block)
         seal(part)
+
+
+_TYPES = ("u8", "i8", "f8", "f4", "u4", "i4", "f2", "u2", "i2", "i1", "u1", "b1")
+"""Of arrays, as numpy calls them, in the order in which safetensors writes them."""
+
+_TENSOR_TYPE = {
+    name: "BOOL" if name == "b1" else f"{name[0].upper()}{8 * int(name[1])}" for name in _TYPES
+}
+
+
+def _blocks(array: NDArray[Any]) -> Iterator[memoryview]:
+    """Yield the bytes of an array, some rows at a time: it may be a map of a large file."""
+    if not array.nbytes:
+        return
+    step = max(1, len(array) * _PART // array.nbytes)
+    for start in range(0, len(array), step):
+        own = array[start : start + step]
+        yield (
+            np.ascontiguousarray(own, dtype=own.dtype.newbyteorder("<")).reshape(-1).data.cast("B")
+        )
+
+
+def map_tensor(path: str | os.PathLike[str], name: str) -> NDArray[Any]:
+    """Return one array of a file of :func:`write_arrays` as a read-only memory map.
+
+    The file was read by :func:`read_arrays`, which checked it.
+    """
+    with open(path, "rb") as file:
+        size = int.from_bytes(file.read(8), "little")
+        entry = json.loads(file.read(size))[name]
+    (dtype,) = (own for own, other in _TENSOR_TYPE.items() if other == entry["dtype"])
+    start = 8 + size + entry["data_offsets"][0]
+    return np.memmap(path, f"<{dtype}", "r", start, tuple(entry["shape"]))
 
 
 Sizes = Mapping[str, tuple[str, tuple[int, ...]]]
