@@ -435,14 +435,14 @@ def write_arrays(
         What the file is, for example ``"kreinflow model 2"``; checked on reading.
     header : mapping
         Anything JSON can hold.
-    arrays : mapping of str to ndarray
-        Numbers or booleans, no objects.
+    arrays : mapping of str to ndarray or TallMatrix
+        Numbers or booleans, no objects. They are read some rows at a time.
     """
     # The checksum comes first, where it is looked for.
     content = {"checksum": UNSET, "header": header, "kind": kind}
     text = json.dumps(content, sort_keys=True, allow_nan=False)
-    given = {name: np.atleast_1d(array) for name, array in arrays.items()}
-    names = {name: array.dtype.str[1:] for name, array in given.items()}
+    given = {name: array if array.ndim else array[None] for name, array in arrays.items()}
+    names = {name: np.dtype(array.dtype).str[1:] for name, array in given.items()}
     order = sorted(given, key=lambda name: (_TYPES.index(names[name]), name))
     # One key of metadata only: its order is that of the text.
     entries: dict[str, Any] = {"__metadata__": {"kreinflow": text}}
@@ -473,8 +473,8 @@ _TENSOR_TYPE = {
 }
 
 
-def _blocks(array: NDArray[Any]) -> Iterator[memoryview]:
-    """Yield the bytes of an array, some rows at a time: it may be a map of a large file."""
+def _blocks(array: Any) -> Iterator[memoryview]:
+    """Yield the bytes of an array, some rows at a time: it need not fit in memory."""
     if not array.nbytes:
         return
     step = max(1, len(array) * _PART // array.nbytes)
@@ -485,11 +485,8 @@ def _blocks(array: NDArray[Any]) -> Iterator[memoryview]:
         )
 
 
-def map_tensor(path: str | os.PathLike[str], name: str) -> NDArray[Any]:
-    """Return one array of a file of :func:`write_arrays` as a read-only memory map.
-
-    The file was read by :func:`read_arrays`, which checked it.
-    """
+def _map_tensor(path: str | os.PathLike[str], name: str) -> NDArray[Any]:
+    """Return one array of a safetensors file, which was checked, as a read-only memory map."""
     with open(path, "rb") as file:
         size = int.from_bytes(file.read(8), "little")
         entry = json.loads(file.read(size))[name]
@@ -508,6 +505,7 @@ def read_arrays(
     advice: str = _AGAIN,
     unsealed: str | None = None,
     sizes: Callable[[dict[str, Any]], Sizes] | None = None,
+    mapped: Collection[str] = (),
 ) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
     """Read what :func:`write_arrays` wrote: the header and the arrays.
 
@@ -525,6 +523,8 @@ def read_arrays(
     sizes : callable, optional
         Takes the header and returns the arrays that may be there. All are checked before one is
         read: what nobody asked for takes no memory.
+    mapped : collection of str
+        Arrays that need not fit in memory: they become read-only memory maps.
 
     Raises
     ------
@@ -553,7 +553,10 @@ def read_arrays(
                 raise no_seal(path, advice)
             if sizes is not None:
                 _refuse_others(file, sizes(header))
-            arrays = {name: file.get_tensor(name) for name in sorted(file.keys())}
+            arrays = {
+                name: _map_tensor(path, name) if name in mapped else file.get_tensor(name)
+                for name in sorted(file.keys())
+            }
     except (safetensors.SafetensorError, OSError) as error:
         raise InputError(f"{path}: truncated or not a safetensors file ({error}). {advice}") from (
             error
