@@ -1,15 +1,10 @@
 """Updates: the new fit is that of training on all records, and few pairs are aligned for it."""
 
-from types import SimpleNamespace
-
 import numpy as np
 import pytest
 
-from kreinflow.alignment.engine import align_rectangle
-from kreinflow.classify.learned_file import Learned, learned_path
 from kreinflow.classify.new_records import read_new
-from kreinflow.classify.update import update, update_text
-from sequence_pairs import Counting
+from kreinflow.classify.update import update
 from small_inputs import (
     configuration,
     families,
