@@ -270,9 +270,10 @@ def trained_recipe(config, data):
 
 def learned_of(it):
     """What the model of :func:`trained_recipe` was learned from."""
+    scores = np.asarray(it.training.landmarks.scores)
     return Learned(
         it.dataset,
-        it.training.landmarks.scores,
+        scores.astype(np.int16) if it.dataset.kind == "sequences" else scores,
         it.training.landmarks.self_scores,
         it.rows,
         it.trained.held_out,

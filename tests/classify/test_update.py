@@ -238,13 +238,12 @@ def test_what_changed_is_told(small, tmp_path):
     assert f"labels {changed} otherwise" in text
 
 
-def test_far_records_are_told(small, tmp_path):
-    it, _, new = small
-    assert "far from" not in update_text(updated_of(tmp_path, it, new[:5]))
-    strangers = [
-        (f"x{i}", "x", residues)
-        for i, (_, _, residues) in enumerate(families(77, ("x",), each=8, letters="WC"))
-    ]
+def test_far_records_are_told(tmp_path):
+    near = families(3, ("a", "b"), each=15)
+    it = trained_on(tmp_path, [r for r in near if len(r[0]) == 2], config_of("sf_lsm"))
+    more = [r for r in near if len(r[0]) == 3]
+    assert "far from" not in update_text(updated_of(tmp_path, it, more))
+    strangers = families(77, ("x",), each=8)
     done = updated_of(tmp_path, it, strangers)
     low = done.far[1]
     assert done.far[0] < low

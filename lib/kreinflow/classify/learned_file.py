@@ -210,6 +210,13 @@ def _of_parts(
     settings = dict(header["settings"])
     for key, kind in _SETTINGS.items():
         _check(type(settings[key]) is kind, f"setting {key}")
+    folds = settings["folds"]
+    grouped = folds["method"] == "grouped"
+    _check(
+        not grouped or (0 < folds["identity"] <= 1 and type(folds["clustering"]) is str), "folds"
+    )
+    cascade = model.classifier.cascade
+    _check(cascade is None or np.array_equal(cascade.records.rows, rows), "records of the cascade")
     first = np.unique(rows, return_index=True)[1]
     return Learned(
         dataset=Dataset(
