@@ -52,7 +52,8 @@ with logged(snakemake.log[0]) as console:
     if (cannot := no_update(dataset, params.folds)) is not None:
         write_refusal(learned, snakemake.output.model, cannot)
     else:
-        of_recipe = run.landmarks(table)
+        of_recipe, labels = run.landmarks(table), params.source.get("labels", {})
+        columns = [labels.get(f"{name}_column") or name for name in ("id", "label")]
         Learned(
             dataset,
             of_recipe.scores,
@@ -64,6 +65,7 @@ with logged(snakemake.log[0]) as console:
                 "inner_folds": params.inner_folds,
                 "min_class_size": params.source.get("min_class_size", 2),
                 "folds": params.folds,
+                "columns": columns if labels.get("table") else ["id", "label"],
             },
         ).save(learned, snakemake.output.model)
     console.say(f"{recipe}: {len(model.landmark_ids)} landmarks ({reason})")

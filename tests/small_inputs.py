@@ -262,6 +262,7 @@ def trained_recipe(config, data):
             "inner_folds": config["inner_folds"],
             "min_class_size": mine["source"]["min_class_size"],
             "folds": mine["folds"],
+            "columns": ["id", "label"],
         },
         decisions=trained.classifier.decision_function(*seen),
         probabilities=trained.classifier.predict_proba(*seen),

@@ -29,7 +29,13 @@ from kreinflow.views.objects import cut, joined
 KIND = "kreinflow learned 1"
 _ADVICE = "Give the file that kreinflow wrote beside the model. Make a damaged one again."
 _MOST = 1 << 20  # numbers of a vector
-_SETTINGS = {"seed": int, "inner_folds": int, "min_class_size": int, "folds": dict}
+_SETTINGS = {
+    "seed": int,
+    "inner_folds": int,
+    "min_class_size": int,
+    "folds": dict,
+    "columns": list,
+}
 
 
 def learned_path(model: str | os.PathLike[str]) -> Path:
@@ -78,7 +84,8 @@ class Learned:
     held_out : ndarray of shape (n_records,)
         See :attr:`~kreinflow.models.training.Trained.held_out`.
     settings : mapping
-        Of the configuration: ``seed``, ``inner_folds``, ``min_class_size``, and ``folds``.
+        Of the configuration: ``seed``, ``inner_folds``, ``min_class_size``, ``folds``, and
+        ``columns``, those of the ids and labels in the table of labels.
     """
 
     dataset: Dataset
@@ -210,6 +217,7 @@ def _of_parts(
     settings = dict(header["settings"])
     for key, kind in _SETTINGS.items():
         _check(type(settings[key]) is kind, f"setting {key}")
+    _check([type(name) for name in settings["columns"]] == [str, str], "setting columns")
     folds = settings["folds"]
     grouped = folds["method"] == "grouped"
     _check(

@@ -53,7 +53,7 @@ def read_new(
     path : Path
         FASTA, or vectors or strings as for `kreinflow classify`.
     labels : Path
-        A table with the columns id and label.
+        A table with the columns that the table of the training had, else id and label.
     vectors : Path, optional
         A table of the vectors by id.
 
@@ -63,7 +63,7 @@ def read_new(
         If a file cannot be read or does not fit the model, an id stands twice, an id has no label
         or a label no object.
     """
-    given, payload = read_pairs(labels, "id", "label"), learned.dataset.payload
+    given, payload = read_pairs(labels, *learned.settings["columns"]), learned.dataset.payload
     what = payload.what
     if isinstance(payload, Compared):
         ids, objects = _read_compared(payload, path, list(given))

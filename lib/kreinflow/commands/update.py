@@ -5,6 +5,7 @@ import os
 import sys
 import tempfile
 from collections.abc import Callable
+from contextlib import ExitStack
 from pathlib import Path
 
 from kreinflow.commands.arguments import check_at_least_one, vectors_of
@@ -25,7 +26,8 @@ def add(parser: argparse.ArgumentParser) -> None:
         "--labels",
         metavar="TABLE",
         required=True,
-        help="TSV or CSV with the columns id and label, a line for each new record",
+        help="TSV or CSV with a line for each new record, and the columns of the table that the "
+        "model learned from, else id and label",
     )
     parser.add_argument(
         "-o",
@@ -74,21 +76,21 @@ def run(options: argparse.Namespace) -> None:
     known = options.learned or str(learned_path(options.model))
     inputs = options.model, known, options.input, options.labels, options.vectors
     beside = str(learned_path(options.output))
-    with (
-        output("-o", options.output, *inputs) as write_model,
-        output("-o", beside, *inputs) as write_learned,
-        limited(options.threads),
-    ):
+    with ExitStack() as stack:
+        write_model = stack.enter_context(output("-o", options.output, *inputs))
+        write_learned = stack.enter_context(output("-o", beside, *inputs))
+        write_changes = None
+        if options.changes is not None:
+            write_changes = stack.enter_context(output("--changes", options.changes, *inputs))
+        stack.enter_context(limited(options.threads))
         model = Model.load(options.model)
         learned = Learned.load(known, model, options.model)
         new = read_new(
             model, learned, Path(options.input), Path(options.labels), vectors_of(options)
         )
         updated = update(model, learned, new, options.threads)
-        if options.changes is not None:
-            taken = *inputs, options.output, beside
-            with output("--changes", options.changes, *taken) as write:
-                write(table_text(updated.changes))
+        if write_changes is not None:
+            write_changes(table_text(updated.changes))
         with tempfile.TemporaryDirectory(prefix="kreinflow-") as folder:
             files = Path(folder, "model"), Path(folder, "learned")
             updated.model.save(files[0])
