@@ -1,12 +1,16 @@
 """Updates: the new fit is that of training on all records, and few pairs are aligned for it."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
 
 from kreinflow.alignment import backends
 from kreinflow.classify import update as module
+from kreinflow.classify.classification import classify_file
 from kreinflow.classify.learned_file import Learned
+from kreinflow.classify.model_file import Model
 from kreinflow.classify.new_records import read_new
 from kreinflow.classify.update import update, update_text
 from kreinflow.errors import InputError
@@ -382,3 +386,57 @@ def test_models_of_vectors_and_strings(tmp_path, kernel):
     for id, expected in probabilities(whole.model, learned_of(whole)).items():
         np.testing.assert_allclose(ours[id], expected, atol=1e-8, rtol=0)
     assert done.alignments == 0
+
+
+@pytest.mark.parametrize(
+    "recipe",
+    [
+        {"cascade": {"loss": 0.1}},
+        {"cascade": {"alignments": 40}, "views": {"words": [1, 2]}, "lift": {"kernel": "gaussian"}},
+        {"cascade": {"loss": 0.1, "records": "apart"}},
+    ],
+    ids=["scores", "lifted", "apart"],
+)
+def test_new_records_join_a_cascade_and_its_levels_stay(tmp_path, recipe):
+    everyone = families(11, CLASSES, each=30, changed=0.75)
+    old = [r for r in everyone if r[1] != "c" and int(r[0][1:]) < 22]
+    new = [r for r in everyone if r not in old]
+    config = config_of("sf_lsm", recipe)
+    it = trained_on(tmp_path, old, config)
+    before = it.model.classifier.cascade
+    assert before.levels
+    assert before.machines is not None or "alignments" in recipe["cascade"]
+    counting = Counting()
+    done = updated_of(tmp_path, it, new, backend=counting)
+    after = done.model.classifier.cascade
+    stay = ("steps", "threshold", "temperature", "reject_threshold", "likeliest", "about")
+    assert all(getattr(after, name) == getattr(before, name) for name in stay)
+    known = {residues.encode() for _, _, residues in old}
+    added = {s for s in done.model.landmarks if s not in it.model.landmarks}
+    of_landmarks = set(it.model.landmarks) | added
+    for one, other in counting.pairs:
+        assert not (one in known and other in known), "old records were aligned with each other"
+        assert {one, other} & of_landmarks or not {one, other} & known
+    ids = tuple(id for id, _, _ in [*old, *new])
+    assert done.model.record_ids == ids
+    classes = np.array(done.model.classifier.classes)
+    assert classes[after.records.classes].tolist() == [label for _, label, _ in [*old, *new]]
+    # The first stage and the index are those of a training on all records.
+    first = config_of("sf_lsm", {**recipe, "cascade": None})
+    whole = with_given(tmp_path, [*old, *new], first, done.model.landmark_ids)
+    wanted = probabilities(whole.model, learned_of(whole))
+    for id, found in probabilities(done.model, done.learned).items():
+        np.testing.assert_allclose(found, wanted[id], atol=1e-8, rtol=0)
+    scale = it.model.classifier.temperature / whole.model.classifier.temperature
+    np.testing.assert_allclose(after.weights[0], scale * before.weights[0])
+    # It comes back from its file. If all go up, a record that it knows finds itself.
+    cascade = replace(after, threshold=2.0)
+    asking = replace(done.model, classifier=replace(done.model.classifier, cascade=cascade))
+    asking.save(tmp_path / "two.safetensors")
+    write_fasta(tmp_path / "all.fasta", [*old, *new])
+    apart = [tmp_path / "all.fasta"] if done.model.record_digests else []
+    again = Model.load(tmp_path / "two.safetensors", apart)
+    table = classify_file(again, write_fasta(tmp_path / "n.fasta", new))
+    own = np.flatnonzero(table["label"] == [label for _, label, _ in new])
+    assert len(own) > len(new) / 4
+    assert table["nearest_record"][own].tolist() == [new[i][0] for i in own]
