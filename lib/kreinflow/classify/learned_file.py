@@ -82,7 +82,7 @@ class Learned:
     landmark_rows : ndarray of shape (n_landmarks,)
         Distinct rows, rising.
     held_out : ndarray of shape (n_records,)
-        See :attr:`~kreinflow.models.training.Trained.held_out`.
+        See :class:`~kreinflow.models.training.Trained`.
     settings : mapping
         Of the configuration: ``seed``, ``inner_folds``, ``min_class_size``, ``folds``, and
         ``columns``, those of the ids and labels in the table of labels.

@@ -291,7 +291,7 @@ def _train(
 
 
 def _reject_rule(stated: Mapping[str, float | None]) -> RejectRule:
-    """Return the rule of a threshold, of :attr:`RejectRule.stated`."""
+    """Return the rule of a threshold, of ``stated``."""
     return RejectRule(stated.get("error"), stated.get("coverage"), stated.get("confidence"))
 
 

@@ -31,7 +31,7 @@ def save_fold_models(
     path : path
     classifiers : mapping of str to LandmarkClassifier
     held_out : mapping of str to ndarray
-        See :attr:`~kreinflow.models.training.Trained.held_out`.
+        See :class:`~kreinflow.models.training.Trained`.
     """
     headers: dict[str, Any] = {}
     arrays: dict[str, NDArray[Any]] = {}
@@ -52,7 +52,7 @@ def load_fold_model(path: str | os.PathLike[str], recipe: str) -> LandmarkClassi
 def load_held_out(path: str | os.PathLike[str], recipe: str) -> IntArray:
     """Read what a recipe says of the records that inner folds hold out.
 
-    See :attr:`~kreinflow.models.training.Trained.held_out`.
+    See :class:`~kreinflow.models.training.Trained`.
     """
     _, parts = _read(path, recipe)
     if _HELD_OUT not in parts:
