@@ -304,19 +304,19 @@ def _model(
     rows: IntArray,
 ) -> Model:
     """Put the new model together."""
-    before = model.about["training"]
-    figures = {**before, **trained.figures}
+    before = dict(model.about.get("training") or {})
+    more = len(rows) - len(learned.landmark_rows)
+    figures = before | trained.figures
     if model.classifier.cascade is not None:
         figures |= {name: before[name] for name in _OF_LEVELS if name in before}
-        more = len(rows) - len(learned.landmark_rows)
-        figures["alignments_per_query"] = before["alignments_per_query"] + more
+        figures["alignments_per_query"] += more
     source = {"kind": model.matrix_kind, "molecule": model.molecule}
     made = final_model(
         dataset, trained.classifier, model.scheme, source, figures, factor, rows.tolist()
     )
     done = {
         "records": len(dataset.ids) - len(learned.dataset.ids),
-        "landmarks": len(rows) - len(learned.landmark_rows),
+        "landmarks": more,
         "classes": [label for label in dataset.classes if label not in learned.dataset.classes],
     }
     return replace(
