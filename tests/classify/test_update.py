@@ -15,6 +15,7 @@ from kreinflow.classify.new_records import read_new
 from kreinflow.classify.update import update, update_text
 from kreinflow.errors import InputError
 from kreinflow.models.run import objects_of
+from kreinflow.numerics import limited
 from sequence_pairs import Counting
 from small_inputs import (
     configuration,
@@ -190,6 +191,20 @@ def test_threads_and_backend_change_no_byte(small, tmp_path):
         done.model.save(tmp_path / "m")
         done.learned.save(tmp_path / "l", tmp_path / "m")
         bytes_of.append((tmp_path / "m").read_bytes() + (tmp_path / "l").read_bytes())
+    assert bytes_of[0] == bytes_of[1]
+
+
+def test_little_memory_changes_no_byte(small, tmp_path):
+    """The scores are in a scratch file then."""
+    it, _, new = small
+    bytes_of = []
+    for memory in (2048, 0.001):
+        with limited(1, memory):
+            done = updated_of(tmp_path, it, new)
+            assert isinstance(done.learned.scores, np.memmap) == (memory < 1)
+        done.model.save(tmp_path / "m")
+        done.learned.save(tmp_path / "l", tmp_path / "m")
+        bytes_of.append((tmp_path / "l").read_bytes())
     assert bytes_of[0] == bytes_of[1]
 
 

@@ -1,11 +1,13 @@
 """``kreinflow update``: two files that belong together, or none."""
 
 import os
+import warnings
 from dataclasses import replace
 
 import pandas as pd
 import pytest
 
+from kreinflow.classify import update
 from kreinflow.classify.learned_file import Learned, learned_path
 from kreinflow.classify.model_file import Model
 from kreinflow.commands import update as module
@@ -126,6 +128,19 @@ def test_nothing_is_left_behind_by_a_full_disk(run, arguments, tmp_path, monkeyp
     code, _, err = run(*arguments, "--changes", tmp_path / "changes.tsv")
     assert (code, err) == (1, "kreinflow error: the disk is full\n")
     assert list(tmp_path.iterdir()) == []
+
+
+def test_what_the_training_warns_of_is_told(run, arguments, monkeypatch):
+    learning = update.update
+
+    def warned(*given):
+        warnings.warn("class 'z' was not learned.", UserWarning, stacklevel=1)
+        return learning(*given)
+
+    monkeypatch.setattr(update, "update", warned)
+    code, _, err = run(*arguments)
+    assert code == 0
+    assert err.startswith("kreinflow: warning: class 'z' was not learned.\nkreinflow: 20 records")
 
 
 def test_a_label_that_is_missing_is_named(refused, arguments, tmp_path):

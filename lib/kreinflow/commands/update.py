@@ -4,6 +4,7 @@ import argparse
 import os
 import sys
 import tempfile
+import warnings
 from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
@@ -88,7 +89,9 @@ def run(options: argparse.Namespace) -> None:
         new = read_new(
             model, learned, Path(options.input), Path(options.labels), vectors_of(options)
         )
-        updated = update(model, learned, new, options.threads)
+        with warnings.catch_warnings(record=True) as told:
+            warnings.simplefilter("default", UserWarning)
+            updated = update(model, learned, new, options.threads)
         if write_changes is not None:
             write_changes(table_text(updated.changes))
         with tempfile.TemporaryDirectory(prefix="kreinflow-") as folder:
@@ -97,7 +100,7 @@ def run(options: argparse.Namespace) -> None:
             updated.learned.save(files[1], files[0])
             _copy(files[0], write_model)
             _copy(files[1], write_learned)
-    for line in update_text(updated).splitlines():
+    for line in [*(f"warning: {one.message}" for one in told), *update_text(updated).splitlines()]:
         print(f"kreinflow: {line}", file=sys.stderr)
 
 
