@@ -1,12 +1,12 @@
 # Takes one recipe, that of the inner folds or the one asked for, as the final model: it was trained
 # in the fold 'all', whose training part is everything.
-# needs: models, landmarks and factors of 'all', race
-# makes: model.safetensors
+# needs: models, landmarks and factors of 'all', columns, folds, race
+# makes: model.safetensors, model.learned.safetensors (what `kreinflow update` learns from)
 
 
 rule choose_final_model:
     input:
-        unpack(dataset_files),
+        unpack(column_files),
         tables=of_all("models", "tsv"),
         models=of_all("models", "safetensors"),
         landmarks=of_all("landmarks", "tsv"),
@@ -14,6 +14,7 @@ rule choose_final_model:
         race=lambda wildcards: plan(wildcards).race(ALL),
     output:
         model=f"{HERE}/model.safetensors",
+        learned=f"{HERE}/model.learned.safetensors",
     log:
         f"{HERE}/logs/final_model.log",
     benchmark:
@@ -22,8 +23,8 @@ rule choose_final_model:
         "../envs/learning.yaml"
     threads: 1
     resources:
-        mem_mb=scale(BASE_MB, 10),
-        runtime=minutes("choose_final_model", dataset_seconds),
+        mem_mb=megabytes(final_model_mb),
+        runtime=minutes("choose_final_model", final_model_seconds),
     params:
         final=setting("final"),
         recipes=lambda wildcards: plan(wildcards).recipes(),
@@ -31,6 +32,9 @@ rule choose_final_model:
         source=setting("source"),
         scoring=setting("scoring"),
         data=str(DATA),
+        folds=setting("folds"),
+        seed=CONFIG["seed"],
+        inner_folds=CONFIG["inner_folds"],
         code=code("final_model.py"),
     script:
         "../scripts/final_model.py"

@@ -267,6 +267,16 @@ def factor_seconds(wildcards, input):
     return costs.dataset_seconds(statistics) + len(factors) * one
 
 
+def final_model_seconds(wildcards, input):
+    """The columns are read and written once."""
+    return costs.dataset_seconds(statistics_of(input)) + Seconds(0.05 * present_mb([input.columns]))
+
+
+def final_model_mb(wildcards, input):
+    """The columns are read and written some rows at a time."""
+    return BASE_MB + 10 * (present_mb(input) - present_mb([input.columns]))
+
+
 def asking(wildcards, input, recipe):
     """What a cascade depends on: landmarks, lengths of words, inner folds, the tested share."""
     lengths = len(recipe["views"]["words"] or ())

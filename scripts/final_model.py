@@ -2,21 +2,22 @@
 
 from pathlib import Path
 
+from kreinflow.classify.learned_file import Learned, no_update, write_refusal
 from kreinflow.classify.model_file import final_model
 from kreinflow.console import logged
 from kreinflow.learners.registry import factored
 from kreinflow.models.choice import choose_recipe, other_choice, read_figures
 from kreinflow.models.factor_file import factor_row
-from kreinflow.models.fold_models import load_fold_model
+from kreinflow.models.fold_models import load_fold_model, load_held_out
 from kreinflow.models.race import going_on
-from kreinflow.models.run import read_landmark_table
+from kreinflow.models.run import open_run, read_landmark_table
 from kreinflow.scores import read_scheme
-from kreinflow.sequences.dataset import read_dataset
 
 with logged(snakemake.log[0]) as console:
     params = snakemake.params
-    dataset = read_dataset(Path(snakemake.input.records).parent)
     files = snakemake.input
+    run = open_run(files)
+    dataset = run.dataset
     order = [recipe["name"] for recipe in going_on(params.recipes, files.race)]
     figures = read_figures(files.tables, order).to_dict("records")
     recipe = choose_recipe(figures, order, params.final, params.prefer)
@@ -35,6 +36,7 @@ with logged(snakemake.log[0]) as console:
     selector = chosen["selector"]
     classifier = load_fold_model(models[selector], recipe)
     about, learner = classifier.about["recipe"], classifier.about["learner"]
+    table = read_landmark_table(landmarks[selector], dataset)
     needs_factor = factored([about], {about["learner"]: learner})
     model = final_model(
         dataset,
@@ -43,7 +45,27 @@ with logged(snakemake.log[0]) as console:
         params.source,
         chosen | preferred,
         factor_row(factors[selector], about) if needs_factor else {},
-        read_landmark_table(landmarks[selector], dataset)["row"].tolist(),
+        table["row"].tolist(),
     )
     model.save(snakemake.output.model)
+    learned = snakemake.output.learned
+    if (cannot := no_update(dataset, params.folds)) is not None:
+        write_refusal(learned, snakemake.output.model, cannot)
+    else:
+        of_recipe, labels = run.landmarks(table), params.source.get("labels", {})
+        columns = [labels.get(f"{name}_column") or name for name in ("id", "label")]
+        Learned(
+            dataset,
+            of_recipe.scores,
+            of_recipe.self_scores,
+            table["row"].to_numpy(),
+            load_held_out(models[selector], recipe),
+            {
+                "seed": params.seed,
+                "inner_folds": params.inner_folds,
+                "min_class_size": params.source.get("min_class_size", 2),
+                "folds": params.folds,
+                "columns": columns if labels.get("table") else ["id", "label"],
+            },
+        ).save(learned, snakemake.output.model)
     console.say(f"{recipe}: {len(model.landmark_ids)} landmarks ({reason})")

@@ -74,7 +74,7 @@ with logged(snakemake.log[0]) as console, limited(snakemake.threads, memory_mb):
         lambda r: load_embedding(files.factors[0], r["transform"], r["rank"], r["correction"]),
     )
     repeat, number = fold_numbers(fold)
-    classifiers, figures = {}, []
+    classifiers, held_out, figures = {}, {}, []
     probabilities = (f"{PROBABILITY_PREFIX}{label}" for label in run.dataset.classes)
     nothing = pd.DataFrame(columns=[*PREDICTION_COLUMNS, *probabilities, *SET_COLUMNS])
     predictions, curves = [], [pd.DataFrame(columns=list(CURVE_COLUMNS))]
@@ -87,7 +87,7 @@ with logged(snakemake.log[0]) as console, limited(snakemake.threads, memory_mb):
         levels = trained.classifier.levels
         if levels is not None and (warning := levels.unkept()):
             console.say(f"{name}: {warning}.")
-        classifiers[name] = trained.classifier
+        classifiers[name], held_out[name] = trained.classifier, trained.held_out
         labels = {key: recipe[key] for key in ("selector", "transform", "correction", "learner")}
         place = {"recipe": name, "repeat": repeat, "fold": number}
         figures.append(place | labels | trained.figures)
@@ -99,7 +99,7 @@ with logged(snakemake.log[0]) as console, limited(snakemake.threads, memory_mb):
         predictions.append(predicted)
     if asked is not None:
         console.say(f"{asked.aligned:,} pairs were aligned because cascades asked for them")
-    save_fold_models(snakemake.output.models, classifiers)
+    save_fold_models(snakemake.output.models, classifiers, held_out)
     write_table(snakemake.output.table, pd.DataFrame(figures, columns=list(FIGURES_COLUMNS)))
     made = pd.concat(predictions or [nothing], ignore_index=True)
     write_table(snakemake.output.predictions, made)

@@ -10,11 +10,12 @@ import numpy as np
 import pandas as pd
 from Bio.Seq import Seq
 
+from kreinflow.classify.learned_file import Learned
 from kreinflow.classify.model_file import final_model
 from kreinflow.configuration import complete_configuration
 from kreinflow.krein.landmark_kernel import landmark_kernel
 from kreinflow.landmarks.registry import make_selector
-from kreinflow.landmarks.stage import LandmarkStage
+from kreinflow.landmarks.stage import LandmarkStage, given_landmarks
 from kreinflow.models.factor_file import factor_table
 from kreinflow.models.factors import make_factors
 from kreinflow.models.inner_folds import InnerFits, inner_partition
@@ -231,7 +232,8 @@ def trained_recipe(config, data, changed=lambda dataset: dataset):
         [recipe["transform"], selector.get("transform", "raw")], config["transforms"], scheme
     )
     stage = LandmarkStage(dataset, scores, transforms, config["seed"])
-    table = stage.select(make_selector(selector))
+    given = given_landmarks(dataset, selector, data)
+    table = stage.select(make_selector(selector), given=given)
     landmark_rows = table["row"].to_numpy(np.int64)
     partition = Partition(dataset.rows, np.empty((0, len(dataset.ids)), dtype=np.int64))
     letters = "" if scheme is None else scheme.matrix.alphabet
@@ -263,8 +265,30 @@ def trained_recipe(config, data, changed=lambda dataset: dataset):
         dataset=dataset,
         rows=landmark_rows,
         model=model,
+        training=training,
+        trained=trained,
+        settings={
+            "seed": config["seed"],
+            "inner_folds": config["inner_folds"],
+            "min_class_size": mine["source"]["min_class_size"],
+            "folds": mine["folds"],
+            "columns": ["id", "label"],
+        },
         decisions=trained.classifier.decision_function(*seen),
         probabilities=trained.classifier.predict_proba(*seen),
+    )
+
+
+def learned_of(it):
+    """What the model of :func:`trained_recipe` was learned from."""
+    scores = np.asarray(it.training.landmarks.scores)
+    return Learned(
+        it.dataset,
+        scores.astype(np.int16) if it.dataset.kind == "sequences" else scores,
+        it.training.landmarks.self_scores,
+        it.rows,
+        it.trained.held_out,
+        it.settings,
     )
 
 

@@ -3,7 +3,9 @@
 import contextlib
 import errno
 import gzip
+import json
 import os
+import re
 import stat
 import struct
 
@@ -13,6 +15,7 @@ import pytest
 
 from flipped_bits import count_refused, each_flip
 from kreinflow import artifacts
+from kreinflow.checksums import UNSET
 from kreinflow.errors import InputError, KreinflowError
 
 
@@ -46,6 +49,38 @@ def test_the_order_of_a_header_and_of_arrays_is_not_in_the_file(tmp_path, arrays
     assert (tmp_path / "one").read_bytes() == (tmp_path / "two").read_bytes()
     with pytest.raises(ValueError, match="not JSON compliant"):
         artifacts.write_arrays(tmp_path / "three", "kind 1", {"a": np.nan}, arrays)
+
+
+def test_arrays_have_the_bytes_that_the_library_of_safetensors_writes(tmp_path, monkeypatch):
+    monkeypatch.setattr(artifacts, "_PART", 50)  # several blocks an array
+    from safetensors.numpy import save
+
+    rng, types = (
+        np.random.default_rng(0),
+        ["bool", "i1", "u1", "i2", "u2", "f2", "i4", "u4", "f4", "i8", "u8", "f8"],
+    )
+    arrays = {f'é"{i}': (50 * rng.normal(size=(5, 3))).astype(t) for i, t in enumerate(types * 2)}
+    arrays |= {
+        "none": np.empty((0, 4)),
+        "one": np.array(3.0),
+        "F": np.asfortranarray(arrays['é"2']),
+    }
+    header = {"text": 'ü\n\t"\\ \x01\x7f', "n": 1.5}
+    path = tmp_path / "x.safetensors"
+    artifacts.write_arrays(path, "thing 1", header, arrays)
+    content = {"checksum": UNSET, "header": header, "kind": "thing 1"}
+    text = json.dumps(content, sort_keys=True)
+    expected = save(
+        {name: np.ascontiguousarray(array) for name, array in arrays.items()},
+        metadata={"kreinflow": text},
+    )
+    assert re.sub(rb"crc32:\w{8}", UNSET.encode(), path.read_bytes()) == expected
+    _, read = artifacts.read_arrays(path, "thing 1")
+    _, maps = artifacts.read_arrays(path, "thing 1", mapped=("F", 'é"0', 'é"5'))
+    for name, array in maps.items():
+        assert isinstance(array, np.memmap) == (name in ("F", 'é"0', 'é"5'))
+        assert array.dtype == read[name].dtype
+        np.testing.assert_array_equal(array, read[name])
 
 
 def test_every_truncation_of_arrays_is_refused(path):

@@ -24,7 +24,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import safetensors
-import safetensors.numpy
 from numpy.typing import NDArray
 
 from kreinflow.checksums import UNSET, check_seal, no_seal, seal
@@ -436,19 +435,64 @@ def write_arrays(
         What the file is, for example ``"kreinflow model 2"``; checked on reading.
     header : mapping
         Anything JSON can hold.
-    arrays : mapping of str to ndarray
-        Numbers or booleans, no objects.
+    arrays : mapping of str to ndarray or TallMatrix
+        Numbers or booleans, no objects. They are read some rows at a time.
     """
     # The checksum comes first, where it is looked for.
     content = {"checksum": UNSET, "header": header, "kind": kind}
     text = json.dumps(content, sort_keys=True, allow_nan=False)
-    data = safetensors.numpy.save(
-        {name: np.ascontiguousarray(array) for name, array in arrays.items()},
-        metadata={"kreinflow": text},  # one key only: the library writes several in any order
-    )
+    given = {name: array if array.ndim else array[None] for name, array in arrays.items()}
+    names = {name: np.dtype(array.dtype).str[1:] for name, array in given.items()}
+    order = sorted(given, key=lambda name: (_TYPES.index(names[name]), name))
+    # One key of metadata only: its order is that of the text.
+    entries: dict[str, Any] = {"__metadata__": {"kreinflow": text}}
+    end = 0
+    for name in order:
+        start, end = end, end + given[name].nbytes
+        entries[name] = {
+            "dtype": _TENSOR_TYPE[names[name]],
+            "shape": list(given[name].shape),
+            "data_offsets": [start, end],
+        }
+    head = json.dumps(entries, separators=(",", ":"), ensure_ascii=False).encode()
+    head += b" " * (-len(head) % 8)
     with replacing(path) as part:
-        part.write_bytes(data)
+        with part.open("wb") as file:
+            file.write(len(head).to_bytes(8, "little") + head)
+            for name in order:
+                for block in _blocks(given[name]):
+                    file.write(block)
         seal(part)
+
+
+_TYPES = ("u8", "i8", "f8", "f4", "u4", "i4", "f2", "u2", "i2", "i1", "u1", "b1")
+"""Of arrays, as numpy calls them, in the order in which safetensors writes them."""
+
+_TENSOR_TYPE = {
+    name: "BOOL" if name == "b1" else f"{name[0].upper()}{8 * int(name[1])}" for name in _TYPES
+}
+
+
+def _blocks(array: Any) -> Iterator[memoryview]:
+    """Yield the bytes of an array, some rows at a time: it need not fit in memory."""
+    if not array.nbytes:
+        return
+    step = max(1, len(array) * _PART // array.nbytes)
+    for start in range(0, len(array), step):
+        own = array[start : start + step]
+        yield (
+            np.ascontiguousarray(own, dtype=own.dtype.newbyteorder("<")).reshape(-1).data.cast("B")
+        )
+
+
+def _map_tensor(path: str | os.PathLike[str], name: str) -> NDArray[Any]:
+    """Return one array of a safetensors file, which was checked, as a read-only memory map."""
+    with open(path, "rb") as file:
+        size = int.from_bytes(file.read(8), "little")
+        entry = json.loads(file.read(size))[name]
+    (dtype,) = (own for own, other in _TENSOR_TYPE.items() if other == entry["dtype"])
+    start = 8 + size + entry["data_offsets"][0]
+    return np.memmap(path, f"<{dtype}", "r", start, tuple(entry["shape"]))
 
 
 Sizes = Mapping[str, tuple[str, tuple[int, ...]]]
@@ -461,6 +505,7 @@ def read_arrays(
     advice: str = _AGAIN,
     unsealed: str | None = None,
     sizes: Callable[[dict[str, Any]], Sizes] | None = None,
+    mapped: Collection[str] = (),
 ) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
     """Read what :func:`write_arrays` wrote: the header and the arrays.
 
@@ -478,6 +523,8 @@ def read_arrays(
     sizes : callable, optional
         Takes the header and returns the arrays that may be there. All are checked before one is
         read: what nobody asked for takes no memory.
+    mapped : collection of str
+        Arrays that need not fit in memory: they become read-only memory maps.
 
     Raises
     ------
@@ -506,7 +553,10 @@ def read_arrays(
                 raise no_seal(path, advice)
             if sizes is not None:
                 _refuse_others(file, sizes(header))
-            arrays = {name: file.get_tensor(name) for name in sorted(file.keys())}
+            arrays = {
+                name: _map_tensor(path, name) if name in mapped else file.get_tensor(name)
+                for name in sorted(file.keys())
+            }
     except (safetensors.SafetensorError, OSError) as error:
         raise InputError(f"{path}: truncated or not a safetensors file ({error}). {advice}") from (
             error

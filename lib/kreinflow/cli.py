@@ -8,7 +8,7 @@ import traceback
 from collections.abc import Sequence
 
 from kreinflow import __version__
-from kreinflow.commands import check, classify, explain, export, inspect, schema
+from kreinflow.commands import check, classify, explain, export, inspect, schema, update
 from kreinflow.errors import (
     KreinflowError,
     ending_tidily,
@@ -23,6 +23,7 @@ COMMANDS = {
     "inspect": inspect,
     "export": export,
     "explain": explain,
+    "update": update,
     "schema": schema,
 }
 """The subcommands, as the help lists them."""

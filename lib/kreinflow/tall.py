@@ -2,9 +2,11 @@
 
 import errno
 import mmap
+import os
 import tempfile
-from collections.abc import Callable
-from typing import Any, TypeAlias
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, BinaryIO, TypeAlias
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
@@ -44,6 +46,8 @@ class TallMatrix:
     shape : tuple of int
     read : callable
         Returns the rows at the places that it is given, an ndarray of int.
+    dtype : dtype, optional
+        Of these rows.
 
     Examples
     --------
@@ -55,9 +59,13 @@ class TallMatrix:
     ndim = 2
 
     def __init__(
-        self, shape: tuple[int, int], read: Callable[[NDArray[np.intp]], NDArray[Any]]
+        self,
+        shape: tuple[int, int],
+        read: Callable[[NDArray[np.intp]], NDArray[Any]],
+        dtype: DTypeLike = np.float64,
     ) -> None:
         self.shape = shape
+        self.dtype = np.dtype(dtype)
         self._read = read
 
     @classmethod
@@ -78,7 +86,12 @@ class TallMatrix:
             return rows if columns is None else np.ascontiguousarray(rows[:, columns])
 
         width = array.shape[1] if columns is None else len(columns)
-        return cls((array.shape[0], width), read)
+        return cls((array.shape[0], width), read, array.dtype)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all rows."""
+        return self.dtype.itemsize * self.shape[0] * self.shape[1]
 
     def __len__(self) -> int:
         return self.shape[0]
@@ -127,20 +140,11 @@ class TallMatrix:
         """
         if share * self._bytes <= current_limits().memory:
             return np.asarray(self)
-        try:
-            with tempfile.TemporaryFile(prefix="kreinflow-") as file:
-                for block in tile_map(self.__getitem__, len(self)):
-                    file.write(np.ascontiguousarray(block, dtype=np.float64).data)
-                file.flush()
-                stored = np.memmap(file, dtype=np.float64, mode="r", shape=self.shape)
-        except OSError as error:
-            if error.errno not in (errno.ENOSPC, errno.EDQUOT):
-                raise
-            raise InputError(
-                f"{tempfile.gettempdir()}: no room for a scratch file of "
-                f"{self._bytes / 2**30:.1f} GiB. Set TMPDIR to a folder with more, or allow more "
-                "memory."
-            ) from error
+        with _scratch_file(self._bytes) as file:
+            for block in tile_map(self.__getitem__, len(self)):
+                file.write(np.ascontiguousarray(block, dtype=np.float64).data)
+            file.flush()
+            stored = np.memmap(file, dtype=np.float64, mode="r", shape=self.shape)
         tall = TallMatrix.mapped(stored)
         assert isinstance(tall, TallMatrix)
         return tall
@@ -148,6 +152,39 @@ class TallMatrix:
     @property
     def _bytes(self) -> int:
         return 8 * self.shape[0] * self.shape[1]
+
+
+@contextmanager
+def _scratch_file(size: int) -> Iterator[BinaryIO]:
+    """Yield a file without a name, and say in an InputError that it has no room."""
+    try:
+        with tempfile.TemporaryFile(prefix="kreinflow-") as file:
+            yield file
+    except OSError as error:
+        if error.errno not in (errno.ENOSPC, errno.EDQUOT):
+            raise
+        raise InputError(
+            f"{tempfile.gettempdir()}: no room for a scratch file of {size / 2**30:.1f} GiB. Set "
+            "TMPDIR to a folder with more, or allow more memory."
+        ) from error
+
+
+def new_rows(shape: tuple[int, int], dtype: DTypeLike) -> NDArray[Any]:
+    """Return an array to be filled: in memory, if a quarter of what is allowed suffices.
+
+    Else it is the map of a scratch file, as that of :meth:`TallMatrix.stored`.
+
+    Raises
+    ------
+    InputError
+        If the scratch file does not fit.
+    """
+    size = np.dtype(dtype).itemsize * shape[0] * shape[1]
+    if 4 * size <= current_limits().memory:
+        return np.empty(shape, dtype)
+    with _scratch_file(size) as file:
+        os.posix_fallocate(file.fileno(), 0, size)  # a full disk would end in SIGBUS later
+        return np.memmap(file, dtype, "r+", shape=shape)
 
 
 Tall: TypeAlias = FloatArray | TallMatrix

@@ -68,11 +68,15 @@ def read_blocks(page: Path) -> list[Block]:
 
 
 def prepare_classify(folder: Path) -> None:
-    """Put there what the page says is there: a model, and new sequences with one called query."""
-    (folder / "model.safetensors").write_bytes(
-        (folder / "results-mine/mine/model.safetensors").read_bytes()
-    )
-    _, rest = (folder / "new.fasta").read_text().split("\n", 1)
+    """Put there what the page says is there: a model, sequences, and what it is to learn."""
+    for name in ("model.safetensors", "model.learned.safetensors"):
+        (folder / name).write_bytes((folder / "results-mine/mine" / name).read_bytes())
+    text = (folder / "new.fasta").read_text()
+    ids = re.findall("^>(.*)", text, re.MULTILINE)
+    (folder / "more.fasta").write_text(text)
+    lines = [f"{id}\t{id.split('_')[0]}\n" for id in ids]
+    (folder / "more.tsv").write_text("id\tfamily\n" + "".join(lines))
+    _, rest = text.split("\n", 1)
     (folder / "new.fasta").write_text(f">query\n{rest}")
 
 
@@ -200,7 +204,9 @@ def test_the_tables_name_the_columns(run_page):
     assert sets == (*COLUMNS[:-1], *PROMISES[:2], "problem")
     assert accepted == (*COLUMNS[:-1], *PROMISES[2:], "problem")
     own = {*COLUMNS, *LABELS_COLUMNS, *LEVEL_COLUMNS, *PROMISES, "strand"}
-    assert named == {*own, *contributions.columns, *lifted, *plain}
+    changes = pd.read_csv(folder / "changes.tsv", sep="\t")
+    assert set(changes["added"]) == {"yes", "no"}
+    assert named == {*own, *contributions.columns, *lifted, *plain, *changes.columns}
     assert (folder / "landmarks.fasta").read_text().startswith(">")
 
 
@@ -298,6 +304,11 @@ def test_arrays_have_the_names_and_types_that_are_named(text, results):
             "kreinflow factors 1",
         ),
         ("`DATASET/model.safetensors`", "mine/model.safetensors", "kreinflow model 2"),
+        (
+            "`DATASET/model.learned.safetensors`",
+            "mine/model.learned.safetensors",
+            "kreinflow learned 1",
+        ),
     ):
         named = set(re.findall(r"`([\w/]+)`", section(heading)))
         assert kind in section(heading)

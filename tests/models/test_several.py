@@ -17,7 +17,7 @@ from kreinflow.models.calibration import PlattCalibrator
 from kreinflow.models.choice import unpacked
 from kreinflow.models.classifier import LandmarkClassifier
 from kreinflow.models.inner_folds import InnerFits, _held_out_decisions, choose, inner_partition
-from kreinflow.models.several import Several, f1_threshold, held_out, joined
+from kreinflow.models.several import Several, f1_threshold, held_out_figures, joined
 from models.trainings import LEARNERS, assert_same, embedded
 
 pytestmark = pytest.mark.filterwarnings("ignore:the factor misses")
@@ -257,7 +257,7 @@ def test_labels_with_one_record_share_a_calibration():
     assert calibrator.shared_.tolist() == [False] * 5 + [True]
     several = Several.of(calibrator, np.zeros((150, 6)), memberships)
     assert several.thresholds[5] == 0.5
-    right, losses = held_out(np.zeros((150, 6)), memberships, np.arange(150) % 3)
+    right, losses = held_out_figures(np.zeros((150, 6)), memberships, np.arange(150) % 3)
     assert right.shape == losses.shape == (150,)
     assert np.isfinite(losses).all()
 

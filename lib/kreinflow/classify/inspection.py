@@ -67,6 +67,7 @@ def describe_model(model: Model) -> dict[str, Any]:
         f"{of_first}temperature": classifier.temperature,
         f"{of_first}reject_threshold": classifier.reject_threshold,
         "reject": reject or None,
+        "updates": about.get("updates"),
         "versions": about.get("versions"),
     }
 
@@ -196,7 +197,8 @@ def _shown(value: Any) -> str:
         }
         return ", ".join(f"{key} {entry}" for key, entry in shown.items()) or "none"
     if isinstance(value, list):
-        return ", ".join(map(_shown, value))
+        separator = "; " if any(isinstance(entry, Mapping) for entry in value) else ", "
+        return separator.join(map(_shown, value)) or "none"
     return str(value)
 
 

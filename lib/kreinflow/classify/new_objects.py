@@ -191,6 +191,24 @@ def _scored(
         )
 
 
+def clean_sequences(model: Model, path: Path) -> Iterator[tuple[FastaRecord, bytes]]:
+    """Yield the records of a FASTA file with their residues as in training.
+
+    Raises
+    ------
+    InputError
+        If the file cannot be read, or a record cannot be aligned.
+    """
+    landmarks, scheme = model.landmarks, model.scheme
+    assert isinstance(landmarks, tuple) and scheme is not None, "a model of sequences"  # noqa: PT018
+    aligner = _Aligner(model, scheme, landmarks, 1, False, backend_named("auto"))
+    for records in aligner.batches(path):
+        cleaned = [aligner.alphabet.clean(record.residues) for record in records]
+        for number, fault in sorted(aligner.faults(records, cleaned).items()):
+            raise InputError(f"{records[number].named}: {fault}")
+        yield from zip(records, cleaned, strict=True)
+
+
 def _place(path: Path, names: Sequence[str], number: int) -> str:
     return f"{path}, {names[number]}"
 
@@ -229,7 +247,7 @@ class _Aligner:
     def align(self, records: Sequence[FastaRecord]) -> Batch:
         """Align a batch, leaving out the sequences that the transform cannot take."""
         cleaned = [self.alphabet.clean(record.residues) for record in records]
-        faults = self._faults(records, cleaned)
+        faults = self.faults(records, cleaned)
         places = np.delete(np.arange(len(records)), list(faults))
         n = len(places)
         sequences = [cleaned[place] for place in places.tolist()]
@@ -246,7 +264,7 @@ class _Aligner:
             sequences = [sequences[i] for i in chosen.tolist()]
             scores, own = scores[chosen], own[chosen]
         lengths = np.array([len(sequence) for sequence in sequences], dtype=np.float64)
-        unusable = _unusable(self.model, scores, own, lengths)
+        unusable = unusable_rows(self.model, scores, own, lengths)
         faults |= {int(places[row]): fault for row, fault in unusable.items()}
         kept = np.delete(np.arange(n), list(unusable))
         return Batch(
@@ -261,7 +279,7 @@ class _Aligner:
             [sequences[row] for row in kept.tolist()],
         )
 
-    def _faults(self, records: Sequence[FastaRecord], cleaned: Sequence[bytes]) -> dict[int, str]:
+    def faults(self, records: Sequence[FastaRecord], cleaned: Sequence[bytes]) -> dict[int, str]:
         """Return why records cannot be aligned, by their number."""
         faults: dict[int, str] = {}
         of_letters = self._fault_of_letters(b"".join(cleaned))  # none in all of them: none in any
@@ -342,7 +360,7 @@ def asking(
     return ask
 
 
-def _unusable(
+def unusable_rows(
     model: Model, scores: NDArray[Any], self_scores: FloatArray, lengths: FloatArray
 ) -> dict[int, str]:
     """Return what the transform cannot take, by row."""

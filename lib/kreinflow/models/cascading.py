@@ -108,6 +108,43 @@ def fit_logit(features: FloatArray, y: IntArray) -> FloatArray:
     return np.asarray(minimize(loss, start, jac=True, method="L-BFGS-B").x)
 
 
+def records_of(
+    lifting: Lifting,
+    part: TrainingPart,
+    landmarks: Landmarks,
+    kernel: LandmarkKernel,
+    seen: IntArray,
+    widths: Widths,
+) -> Records:
+    """Return the records that a fit knows, which a new object may ask.
+
+    Parameters
+    ----------
+    lifting : Lifting
+        Makes the space in which the nearest records are found.
+    part : TrainingPart
+    landmarks : Landmarks
+    kernel : LandmarkKernel
+        Of these landmarks.
+    seen : ndarray of int
+        The places of the records in the training part.
+    widths : mapping of str to float
+        Of the views.
+    """
+    rows = part.rows[seen]
+    order = np.argsort(rows, kind="stable")
+    at = np.minimum(np.searchsorted(rows, landmarks.rows, sorter=order), len(rows) - 1)
+    found = order[at]
+    return Records(
+        index=lifting.lift_of(kernel, seen, widths, seen),
+        classes=part.labels[seen],
+        rows=rows,
+        self_scores=landmarks.self_scores[rows],
+        lengths=landmarks.lengths[rows],
+        landmarks=np.where(rows[found] == landmarks.rows, found, NOBODY),
+    )
+
+
 @dataclass(frozen=True, eq=False)
 class CascadeFit:
     """What the cascade of a first stage is learned from.
@@ -203,18 +240,7 @@ class CascadeFit:
         self, landmarks: Landmarks, kernel: LandmarkKernel, seen: IntArray, fold: int | None
     ) -> Records:
         """Return the records that a fit knows, which a new object may ask."""
-        rows = self.part.rows[seen]
-        order = np.argsort(rows, kind="stable")
-        at = np.minimum(np.searchsorted(rows, landmarks.rows, sorter=order), len(rows) - 1)
-        found = order[at]
-        return Records(
-            index=self.lifting.lift_of(kernel, seen, self.widths(fold), seen),
-            classes=self.part.labels[seen],
-            rows=rows,
-            self_scores=landmarks.self_scores[rows],
-            lengths=landmarks.lengths[rows],
-            landmarks=np.where(rows[found] == landmarks.rows, found, NOBODY),
-        )
+        return records_of(self.lifting, self.part, landmarks, kernel, seen, self.widths(fold))
 
     def facing(
         self,

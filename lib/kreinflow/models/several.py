@@ -150,7 +150,7 @@ def f1_threshold(logits: FloatArray, having: NDArray[np.bool_]) -> float:
     return (cut + float(logit(expected / 2.0))) / 2.0
 
 
-def held_out(
+def held_out_figures(
     decisions: FloatArray, memberships: NDArray[np.bool_], folds: IntArray
 ) -> tuple[NDArray[np.bool_], FloatArray]:
     """Return how good out-of-fold predictions are whose thresholds know nothing of their fold.

@@ -25,7 +25,7 @@ from kreinflow.learners.siblings import Learned, learner_of
 from kreinflow.models.asked import AskedScores
 from kreinflow.models.calibration import PlattCalibrator
 from kreinflow.models.cascade_choice import Wanted, described
-from kreinflow.models.cascading import CascadeFit, FittedCascade
+from kreinflow.models.cascading import CascadeFit, FittedCascade, records_of
 from kreinflow.models.choice import packed
 from kreinflow.models.classifier import LandmarkClassifier
 from kreinflow.models.conformal import Calibration
@@ -36,21 +36,32 @@ from kreinflow.models.inner_folds import (
     decisions_with_all_landmarks,
     whole_groups,
 )
+from kreinflow.models.joining import with_more_records
 from kreinflow.models.levels import Levels
-from kreinflow.models.lifting import Lifting, TriedWidths, positive_factor
+from kreinflow.models.lifting import Lifting, TriedWidths, Widths, positive_factor
 from kreinflow.models.reject_threshold import RejectRule
-from kreinflow.models.several import Several, held_out
-from kreinflow.numerics import FloatArray
+from kreinflow.models.several import Several, held_out_figures
+from kreinflow.numerics import FloatArray, IntArray
 from kreinflow.sequences.files import first_few
 from kreinflow.views.lift import SCORES, Lift
 
 
 @dataclass(frozen=True, eq=False)
 class Trained:
-    """A classifier and what its training said."""
+    """A classifier and what its training said.
+
+    Parameters
+    ----------
+    classifier : LandmarkClassifier
+    figures : dict
+    held_out : ndarray of shape (n,)
+        What the first stage says of each training record when an inner fold holds it out: the code
+        of a class. It is -1 for records that are always learned from.
+    """
 
     classifier: LandmarkClassifier
     figures: dict[str, Any]
+    held_out: IntArray
 
 
 @dataclass(frozen=True, eq=False)
@@ -121,6 +132,48 @@ class Training:
             several labels a record.
         """
         return self._trained(recipe, self._first(recipe, settings, embedding, kernel))
+
+    def train_again(
+        self,
+        recipe: Mapping[str, Any],
+        settings: Mapping[str, Any],
+        embedding: CorrectedFactor | None,
+        kernel: LandmarkKernel,
+        before: LandmarkClassifier,
+    ) -> Trained:
+        """Train a recipe that was trained before, on fewer of these records.
+
+        It is :meth:`train`, but for a cascade: only its first stage is trained. Its levels stay,
+        and all records join those that it asks; see
+        :func:`~kreinflow.models.joining.with_more_records`.
+
+        Parameters
+        ----------
+        recipe, settings, embedding, kernel
+            As for :meth:`train`.
+        before : LandmarkClassifier
+            What the recipe gave. Its records are the first ones of the training part.
+
+        Raises
+        ------
+        InputError
+            As :meth:`train`.
+        """
+        if before.cascade is None:
+            return self.train(recipe, settings, embedding, kernel)
+        first = self._first(recipe, settings, embedding, kernel)
+        trained = self._trained({**recipe, "cascade": None}, first)
+        lifting, widths = self._index(recipe, first.lifted)
+        every = np.arange(len(self.part.rows))
+        records = records_of(lifting, self.part, self.landmarks, kernel, every, widths(None))
+        scale = before.temperature / first.classifier.temperature
+        codes = np.array([self.part.classes.index(label) for label in before.classes])
+        classifier = replace(
+            trained.classifier,
+            about={**trained.classifier.about, "recipe": dict(recipe)},
+            cascade=with_more_records(before.cascade, records, codes, scale),
+        )
+        return replace(trained, classifier=classifier)
 
     def _first(
         self,
@@ -223,7 +276,7 @@ class Training:
         else:
             measured = self.fits.measured
             own = self.part.truth[measured]
-            right, losses = held_out(first.decisions, own, self.fits.inner[measured])
+            right, losses = held_out_figures(first.decisions, own, self.fits.inner[measured])
         if self.levels is not None:
             levels = self.levels.fitted(probabilities, truth, self.reject.confidence)
             classifier = replace(classifier, levels=levels)
@@ -247,7 +300,9 @@ class Training:
             "cascade": "" if cascade is None else described(cascade),
             "cascade_pairs": pairs,
         }
-        return Trained(classifier, figures)
+        held_out = np.full(len(self.part.rows), -1, dtype=np.int64)
+        held_out[self.fits.measured] = first.decisions.argmax(axis=1)
+        return Trained(classifier, figures, held_out)
 
     def _problem(
         self,
@@ -282,25 +337,31 @@ class Training:
         decisions: FloatArray,
     ) -> FittedCascade:
         """Learn the cascade above a first stage."""
-        assert self.liftings is not None, "a cascade, and nobody to make its index"
         assert self.asked is not None, "a cascade, and nobody to ask"
-        if lifted is None:  # the nearest by their transformed scores
-            settings = {"kernel": "gaussian", "width": 1.0, "inducing": 1}
-            lifting = self.liftings({**recipe, "views": {}, "lift": settings})
-        else:
-            lifting = lifted.lifting
+        lifting, widths = self._index(recipe, lifted)
         fit = CascadeFit(
             part=self.part,
             landmarks=self.landmarks,
             kernel=kernel,
             fits=self.fits,
             lifting=lifting,
-            widths=lambda fold: {SCORES: 1.0} if lifted is None else lifted.tried.best(fold),
+            widths=widths,
             decisions=decisions,
             evidence=self.evidence or kernel.transform,
             asked=self.asked,
         )
         return fit.fit(Wanted.of(recipe["cascade"]), self.reject)
+
+    def _index(
+        self, recipe: Mapping[str, Any], lifted: "_Lifted | None"
+    ) -> tuple[Lifting, Callable[[int | None], Widths]]:
+        """Return what makes the index of a cascade's records, and the widths of its views."""
+        if lifted is not None:
+            return lifted.lifting, lifted.tried.best
+        assert self.liftings is not None, "a cascade, and nobody to make its index"
+        # The nearest by their transformed scores.
+        settings = {"kernel": "gaussian", "width": 1.0, "inducing": 1}
+        return self.liftings({**recipe, "views": {}, "lift": settings}), lambda _: {SCORES: 1.0}
 
     def _whole(
         self, embed: Callable[[], CorrectedFactor], kernel: LandmarkKernel, landmarks: Landmarks

@@ -108,15 +108,14 @@ def assign_folds(
         If a class has fewer units than there are folds, or the user's table does not fit, or a
         fold would have nothing to learn a class from.
     """
-    groups = dataset.first_alike[dataset.rows]
-    if settings["method"] == "grouped" and settings["column"] is not None:
+    by_column = settings["method"] == "grouped" and settings["column"] is not None
+    if by_column:
         groups = _column_groups(dataset, settings["column"], source or {}, data_folder)
-    elif settings["method"] == "grouped":
-        groups = _identity_groups(dataset, settings["identity"], settings["clustering"])
+    else:
+        groups = own_groups(settings, dataset)
     if settings["method"] == "table":
         folds = [_table_folds(settings, dataset, data_folder)]
     else:
-        by_column = settings["method"] == "grouped" and settings["column"] is not None
         assign = _balanced_folds if by_column else _hashed_folds
         if settings["method"] == "grouped" and not by_column:
             _refuse_few_groups(dataset, groups, settings["k"], settings["identity"])
@@ -131,6 +130,20 @@ def assign_folds(
         ],
         ignore_index=True,
     )
+
+
+def own_groups(settings: Mapping[str, Any], dataset: Dataset) -> NDArray[np.int64]:
+    """Return the group of each record by its object: of identical, or of near-identical ones.
+
+    Parameters
+    ----------
+    settings : mapping
+        The part ``folds`` of a data set's configuration, whose groups are not by a column.
+    dataset : Dataset
+    """
+    if settings["method"] == "grouped":
+        return _identity_groups(dataset, settings["identity"], settings["clustering"])
+    return dataset.first_alike[dataset.rows]
 
 
 def fold_summary(settings: Mapping[str, Any], folds: pd.DataFrame) -> dict[str, Any]:

@@ -1,0 +1,171 @@
+"""What an update costs, and that it gives what a training on all records with its landmarks gives.
+
+    python benchmarks/updating.py --data /path/to/folder        pfam30_11k.fasta.gz and .tsv in it
+
+Of some records of pfam30 one in ten is new, and so are all of the last two families. The model of
+the others learns them, and the same recipe is trained on all records with the same landmarks, whose
+scores are aligned again. The table has for each learner: seconds of the update (its alignments, the
+training) and of the training anew; pairs aligned by each; the largest difference of a probability;
+the accuracy on inner folds; bytes of what the model was learned from.
+"""
+
+import argparse
+import gzip
+import tempfile
+import time
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from kreinflow.alignment.backends import backend_named
+from kreinflow.alignment.engine import pack, self_scores
+from kreinflow.classify.learned_file import Learned
+from kreinflow.classify.model_file import Model, final_model
+from kreinflow.classify.new_records import NewRecords
+from kreinflow.classify.update import update, update_text
+from kreinflow.configuration import complete_configuration
+from kreinflow.krein.landmark_kernel import landmark_kernel
+from kreinflow.models.factors import make_factors
+from kreinflow.models.inner_folds import InnerFits, inner_partition
+from kreinflow.models.reject_threshold import RejectRule
+from kreinflow.models.run import Run
+from kreinflow.models.training import Training
+from kreinflow.scores import read_scheme, transforms_of
+from kreinflow.sequences.dataset import Dataset
+from kreinflow.sequences.partition import ALL, NEVER_TESTED, Partition
+from kreinflow.sequences.payload import Sequences
+
+LEARNERS = {
+    "ny_ikfd": {"method": "ny_ikfd", "scatter": "pooled", "ridge": "inner"},
+    "sf_lsm": {"method": "sf_lsm", "ridge": "inner"},
+    "krein_lsm": {"method": "krein_lsm", "lambda_plus": "inner", "lambda_minus": "inner"},
+    "ny_pcvm": {"method": "ny_pcvm"},
+}
+
+
+def config_of(learner: str) -> dict[str, Any]:
+    """Return the config of one learner."""
+    return complete_configuration(
+        {
+            "datasets": {"mine": {"source": {"type": "simulated"}}},
+            "selectors": {"some": {"method": "uniform", "budget": 372}},
+            "learners": {"it": LEARNERS[learner]},
+            "recipes": [{"name": "it", "transform": "log", "selector": "some", "learner": "it"}],
+        }
+    )
+
+
+def read(folder: Path, count: int) -> list[tuple[str, str, bytes]]:
+    """Return some records, spread over the file: id, label, residues."""
+    labels = dict(pd.read_csv(folder / "pfam30_11k.tsv", sep="\t", dtype=str).iloc[:, :2].values)
+    text = gzip.decompress((folder / "pfam30_11k.fasta.gz").read_bytes()).decode()
+    found = {}
+    for entry in text.split(">")[1:]:
+        header, _, residues = entry.partition("\n")
+        found.setdefault(residues.replace("\n", "").upper(), header.split()[0])
+    records = [(id, labels[id], s.encode()) for s, id in found.items() if id in labels]
+    return records[:: max(1, len(records) // count)][:count]
+
+
+def dataset_of(records: list[tuple[str, str, bytes]]) -> Dataset:
+    """Return a data set of distinct records."""
+    ids, labels, sequences = zip(*records, strict=True)
+    classes, codes = np.unique(labels, return_inverse=True)
+    payload = Sequences(sequences)
+    return Dataset(
+        ids, codes, tuple(classes), np.arange(len(ids)), payload.digests(sequences), payload
+    )
+
+
+def trained(dataset: Dataset, rows: Any, config: dict[str, Any], threads: int) -> SimpleNamespace:
+    """Align all records with landmarks, and train the recipe."""
+    recipe, learner = config["recipes"][0], config["learners"]["it"]
+    scheme = read_scheme(dataset, config["datasets"]["mine"]["scoring"], Path())
+    assert scheme is not None
+    packed, everyone = pack(dataset.sequences), np.arange(len(dataset.ids))
+    start = time.monotonic()
+    scores = backend_named("auto")(packed, everyone, rows, scheme, threads).astype(np.int16)
+    own = self_scores(packed, everyone, scheme, threads).astype(np.float64)
+    aligned = time.monotonic() - start
+    partition = Partition(dataset.rows, np.full((1, len(everyone)), NEVER_TESTED))
+    run = Run(dataset, partition, scores, rows, own)
+    labels = [dataset.row_labels[row] for row in rows]
+    landmarks, part = run.landmarks(pd.DataFrame({"row": rows, "class": labels})), run._part
+    seen = part(np.ones(len(everyone), dtype=bool))
+    transforms = transforms_of(["log"], config["transforms"], scheme)
+    fits = InnerFits(inner_partition(seen, config["inner_folds"], config["seed"], ALL))
+    reject = RejectRule(config["reject_error"])
+    training = Training(landmarks, seen, fits, reject, config["seed"])
+    (entry,) = make_factors(landmarks, seen, transforms, [recipe])
+    kernel = landmark_kernel(landmarks, seen, transforms["log"])
+    done = training.train(recipe, learner, entry.corrected[recipe["correction"]], kernel)
+    model = final_model(
+        dataset, done.classifier, scheme, {}, {"recipe": "it", **done.figures}, {}, list(rows)
+    )
+    settings = {key: config[key] for key in ("seed", "inner_folds")}
+    settings |= {"min_class_size": 2, "folds": {"method": "stratified"}, "columns": ["id", "label"]}
+    learned = Learned(dataset, scores, own, np.asarray(rows), done.held_out, settings)
+    return SimpleNamespace(
+        model=model,
+        learned=learned,
+        figures=done.figures,
+        seconds=time.monotonic() - start,
+        aligned=aligned,
+        pairs=len(everyone) * (len(rows) + 1),
+    )
+
+
+def probabilities(model: Model, learned: Learned) -> Any:
+    """Return those of all training records."""
+    lengths = learned.dataset.lengths.astype(np.float64)
+    return model.classifier.predict_proba(np.asarray(learned.scores), learned.self_scores, lengths)
+
+
+def main() -> None:
+    """Print a line for each learner."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--data", type=Path, required=True)
+    parser.add_argument("--records", type=int, default=5500)
+    parser.add_argument("--landmarks", type=int, default=372)
+    parser.add_argument("--threads", type=int, default=1)
+    options = parser.parse_args()
+    records = read(options.data, options.records)
+    late = sorted({label for _, label, _ in records})[-2:]
+    is_new = [i % 10 == 9 or label in late for i, (_, label, _) in enumerate(records)]
+    old = dataset_of([r for r, new in zip(records, is_new, strict=True) if not new])
+    fresh = [r for r, new in zip(records, is_new, strict=True) if new]
+    ids, labels, sequences = zip(*fresh, strict=True)
+    new = NewRecords(ids, labels, Sequences(sequences))
+    step = len(old.ids) / options.landmarks
+    rows = (np.arange(options.landmarks) * step).astype(np.int64)
+    print(f"{len(old.ids)} old records, {len(ids)} new ones, {len(rows)} landmarks")
+    for name in LEARNERS:
+        config = config_of(name)
+        before = trained(old, rows, config, options.threads)
+        with tempfile.TemporaryDirectory() as folder:
+            paths = Path(folder, "m"), Path(folder, "l")
+            before.model.save(paths[0])
+            before.learned.save(paths[1], paths[0])
+            size = paths[1].stat().st_size
+            start = time.monotonic()
+            learned = Learned.load(paths[1], before.model, paths[0])
+            done = update(before.model, learned, new, options.threads)
+            seconds = time.monotonic() - start
+        every = done.learned.dataset
+        whole = trained(every, done.learned.landmark_rows, config, options.threads)
+        ours, theirs = (probabilities(it.model, it.learned) for it in (done, whole))
+        print(
+            f"{name}: {size / 1e6:.1f} MB; update {seconds:.1f} s, {done.alignments:,} pairs; "
+            f"anew {whole.seconds:.1f} s, {whole.aligned:.1f} of them aligning, "
+            f"{whole.pairs:,} pairs; difference {np.abs(ours - theirs).max():.1e}; inner accuracy "
+            f"{before.figures['inner_accuracy']:.4f} before, {whole.figures['inner_accuracy']:.4f} "
+            "after"
+        )
+        print("    " + update_text(done).replace("\n", "\n    "), flush=True)
+
+
+if __name__ == "__main__":
+    main()

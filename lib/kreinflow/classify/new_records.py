@@ -1,0 +1,193 @@
+"""Labelled records that a model is to learn: reading them, and putting them behind the old ones."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from kreinflow.classify.learned_file import Learned
+from kreinflow.classify.model_file import Model
+from kreinflow.classify.new_objects import clean_sequences
+from kreinflow.errors import InputError
+from kreinflow.kernels.kernel import Objects
+from kreinflow.numerics import FloatArray
+from kreinflow.sequences.dataset import Dataset
+from kreinflow.sequences.files import counted, first_few, refuse_control
+from kreinflow.sequences.headers import known_by
+from kreinflow.sequences.labels import check_matched, read_pairs, refuse_lookalikes
+from kreinflow.sequences.objects import read_objects
+from kreinflow.sequences.payload import Compared, Payload, Sequences
+from kreinflow.sequences.record_vectors import read_record_vectors
+
+
+@dataclass(frozen=True, eq=False)
+class NewRecords:
+    """Labelled objects that a model is to learn.
+
+    Parameters
+    ----------
+    ids, labels : sequence of str
+    payload : Payload
+        What they hold, a row for each record.
+    vectors : ndarray of shape (n, n_numbers), optional
+        For a model that looks at vectors.
+    """
+
+    ids: Sequence[str]
+    labels: Sequence[str]
+    payload: Payload
+    vectors: FloatArray | None = None
+
+
+def read_new(
+    model: Model, learned: Learned, path: Path, labels: Path, vectors: Path | None = None
+) -> NewRecords:
+    """Read the records that a model is to learn.
+
+    Parameters
+    ----------
+    model : Model
+    learned : Learned
+    path : Path
+        FASTA, or vectors or strings as for `kreinflow classify`.
+    labels : Path
+        A table with the columns that the table of the training had, else id and label.
+    vectors : Path, optional
+        A table of the vectors by id.
+
+    Raises
+    ------
+    InputError
+        If a file cannot be read or does not fit the model, an id stands twice, an id has no label
+        or a label no object.
+    """
+    given, payload = read_pairs(labels, *learned.settings["columns"]), learned.dataset.payload
+    what = payload.what
+    if isinstance(payload, Compared):
+        ids, objects = _read_compared(payload, path, list(given))
+        new: Payload = replace(payload, objects=objects)
+    else:
+        places: dict[str, str] = {}
+        residues = []
+        for record, cleaned in clean_sequences(model, path):
+            if record.id in places:
+                raise InputError(
+                    f"{record.named}: the id stands twice, first in {places[record.id]}. Rename or "
+                    "remove one of them."
+                )
+            places[record.id] = record.place
+            residues.append(cleaned)
+        ids, new = list(places), Sequences(tuple(residues))
+    found = known_by(ids, given, str(labels))
+    check_matched(ids, found, str(labels), what, may_drop=False)
+    refuse_control("label", found.values(), (f"{labels}, {id}" for id in found))
+    width = None if learned.dataset.vectors is None else learned.dataset.vectors.shape[1]
+    return NewRecords(ids, [found[id] for id in ids], new, _read_view(ids, vectors, width))
+
+
+def _read_compared(
+    payload: Compared, path: Path, ids_of_labels: Sequence[str]
+) -> tuple[list[str], Objects]:
+    kernel = payload.kernel
+    columns = None if kernel.strings else payload.objects.shape[1]
+    read = read_objects(path, kernel, columns=columns)
+    ids = list(read.ids or ids_of_labels)
+    if len(ids) != len(read.objects):
+        raise InputError(
+            f"{path}: has {counted(len(read.objects), 'row')} without ids, and the labels are "
+            f"{len(ids)}. Give one label for each row, in their order."
+        )
+    return ids, read.objects if kernel.strings else read.objects + 0.0  # -0.0 is 0.0
+
+
+def _read_view(ids: Sequence[str], path: Path | None, width: int | None) -> FloatArray | None:
+    if path is None:
+        if width is not None:
+            raise InputError(
+                f"the model looks at vectors of {counted(width, 'number')}. Give those of the new "
+                "records: --vectors with a table of ids and numbers."
+            )
+        return None
+    if width is None:
+        raise InputError(f"--vectors {path}: the model looks at no vectors. Leave it out.")
+    read = read_record_vectors(path, width)
+    places = read.places(ids)
+    missing = [id for id, place in zip(ids, places.tolist(), strict=True) if place < 0]
+    if missing:
+        raise InputError(
+            f"{path}: has no vector for {len(missing)} of the {counted(len(ids), 'record')}: "
+            f"{first_few(missing)}. Add them, or remove the records."
+        )
+    return np.asarray(read.values[places])
+
+
+def with_new(learned: Learned, new: NewRecords) -> tuple[Dataset, tuple[str, ...]]:
+    """Return the data set with the new records behind the others, and the classes that are new.
+
+    Raises
+    ------
+    InputError
+        If an id is there already, an object is there with another label, or a new class has too
+        few records.
+    """
+    old = learned.dataset
+    refuse_lookalikes([*old.classes, *new.labels])
+    if twice := sorted(set(new.ids) & set(old.ids)):
+        raise InputError(
+            f"{len(twice)} of {len(new.ids)} ids are those of records that the model has learned: "
+            f"{first_few(twice)}. Rename them, or take them out."
+        )
+    names = [old.classes[code] for code in old.labels.tolist()] + list(new.labels)
+    classes = tuple(sorted(set(names)))
+    code = {label: place for place, label in enumerate(classes)}
+    first = np.unique(old.rows, return_index=True)[1].tolist()
+    contents = old.payload.contents([old.ids[record] for record in first])
+    row_of = {content: row for row, content in enumerate(contents)}
+    owner = dict(enumerate(first))  # a record of each distinct row
+    ids, rows, kept = [*old.ids, *new.ids], [], []
+    for place, content in enumerate(new.payload.contents(new.ids)):
+        record = len(old.ids) + place
+        row = row_of.setdefault(content, len(row_of))
+        other = owner.setdefault(row, record)
+        if names[other] != names[record]:
+            raise InputError(
+                f"{ids[record]!r} and {ids[other]!r} are the same {new.payload.what} with the "
+                f"labels {names[record]!r} and {names[other]!r}. Correct one, or take it out."
+            )
+        if other == record:
+            kept.append(place)
+        rows.append(row)
+    added = new.payload.take(kept)
+    dataset = replace(
+        old,
+        ids=tuple(ids),
+        labels=np.array([code[name] for name in names], dtype=np.intp),
+        classes=classes,
+        rows=np.concatenate([old.rows, np.array(rows, dtype=np.int64)]),
+        digests=(*old.digests, *added.digests(added.contents([new.ids[p] for p in kept]))),
+        payload=_both(old.payload, added),
+        vectors=None
+        if old.vectors is None or new.vectors is None
+        else np.concatenate([old.vectors, new.vectors[kept]]),
+    )
+    fresh = tuple(label for label in classes if label not in old.classes)
+    sizes = pd.Series(dataset.row_labels).value_counts()
+    least = max(2, learned.settings["min_class_size"])
+    for label in fresh:
+        if sizes[label] < least:
+            raise InputError(
+                f"the class {label!r} is new and has {counted(int(sizes[label]), 'record')} "
+                f"without identical ones. It needs at least {least} to be learned. Add more, or "
+                "take it out."
+            )
+    return dataset, fresh
+
+
+def _both(old: Payload, new: Payload) -> Payload:
+    if isinstance(old, Sequences) and isinstance(new, Sequences):
+        return Sequences(old.residues + new.residues)
+    assert isinstance(old, Compared), "rows of a matrix"
+    assert isinstance(new, Compared), "objects of another kind"
+    return replace(old, objects=np.concatenate([old.objects, new.objects]))

@@ -1,0 +1,426 @@
+"""A model learns more records: the rows that it learned from, and new ones.
+
+The landmarks stay, and a new class gets some of its own. The new fit is the training of the
+workflow on all rows, so it is the one that training on all records with these landmarks gives.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from kreinflow.alignment.backends import Backend, backend_named, checked
+from kreinflow.alignment.engine import pack, self_scores
+from kreinflow.alignment.scoring import ScoringScheme
+from kreinflow.classify.learned_file import Learned
+from kreinflow.classify.model_file import Model, final_model
+from kreinflow.classify.new_objects import unusable_rows
+from kreinflow.classify.new_records import NewRecords, with_new
+from kreinflow.errors import InputError
+from kreinflow.kernels.registry import make_kernel
+from kreinflow.krein.landmark_kernel import Landmarks, landmark_kernel
+from kreinflow.landmarks.balls import EnclosingBalls
+from kreinflow.landmarks.selector import CANDIDATES
+from kreinflow.landmarks.stage import LandmarkStage
+from kreinflow.learners.registry import factored
+from kreinflow.models.factor_file import factor_table
+from kreinflow.models.factors import make_factors
+from kreinflow.models.inner_folds import InnerFits, inner_partition
+from kreinflow.models.reject_threshold import RejectRule
+from kreinflow.models.run import Run
+from kreinflow.models.training import Trained, Training
+from kreinflow.numerics import FloatArray, IntArray, tiles
+from kreinflow.scores import KernelScores, Scores
+from kreinflow.sequences.dataset import Dataset
+from kreinflow.sequences.files import counted, first_few
+from kreinflow.sequences.folds import own_groups
+from kreinflow.sequences.partition import ALL, NEVER_TESTED, Partition
+from kreinflow.sequences.payload import Compared
+from kreinflow.tall import new_rows, release
+
+MOST_LANDMARKS = 3
+"""Landmarks of a new class: as many as the others have on the mean, but no more than these."""
+
+FAR = 0.01
+"""Share of the old records. New ones lie far if half of them are less near a landmark."""
+
+_OF_LEVELS = (
+    "inner_accuracy",
+    "inner_log_loss",
+    "inner_records",
+    "alignments_per_query",
+    "temperature",
+    "reject_threshold",
+    "cascade",
+    "cascade_pairs",
+)
+"""Figures of a training that rest on the levels of a cascade, which stay."""
+
+
+@dataclass(frozen=True, eq=False)
+class Updated:
+    """A model that has learned more records, and what that changed.
+
+    Parameters
+    ----------
+    model : Model
+    learned : Learned
+        What it was learned from.
+    changes : DataFrame
+        A line for each record, the old ones first: ``id``, ``label``, ``added`` (yes or no), and
+        what the first stage says of it when an inner fold holds it out, ``before`` and ``after``
+        the update. Both are empty for a record that is always learned from, and ``before`` for new
+        ones.
+    new_classes : tuple of str
+    landmarks : int
+        Added for them.
+    alignments : int
+        That were made, those of sequences with themselves included; 0 if nothing is aligned.
+    far : tuple of float, optional
+        If the new records lie far from all landmarks: the median of the new ones, and the quantile
+        :data:`FAR` of the old ones.
+    """
+
+    model: Model
+    learned: Learned
+    changes: pd.DataFrame
+    new_classes: tuple[str, ...]
+    landmarks: int
+    alignments: int
+    far: tuple[float, float] | None
+
+
+def update(
+    model: Model,
+    learned: Learned,
+    new: NewRecords,
+    threads: int = 1,
+    backend: Backend | None = None,
+) -> Updated:
+    """Train a model again, on the records that it was learned from and on new ones.
+
+    New records are aligned with the landmarks. A class that is new gets landmarks by its enclosing
+    ball, and these are aligned with all records. Hyper-parameters, calibration and threshold are
+    found on inner folds, as in :meth:`~kreinflow.models.training.Training.train_again`.
+
+    Parameters
+    ----------
+    model : Model
+    learned : Learned
+        Of the same model.
+    new : NewRecords
+    threads : int
+        Of the alignment; the result does not depend on it.
+    backend : callable, optional
+        What aligns, "auto" if it is left out. 1,000 pairs of each call are held against parasail.
+
+    Raises
+    ------
+    InputError
+        If an id is there already, a sequence is there with another label, a new class has too few
+        records, or a record cannot be compared.
+    """
+    dataset, new_classes = with_new(learned, new)
+    scores = _scores(dataset, learned.self_scores, model.scheme, threads, backend)
+    known, old = len(learned.dataset.payload), learned.landmark_rows
+    columns, added = _columns(model, learned, dataset, scores, new_classes)
+    rows = np.concatenate([old, added])
+    names = [str(label) for label in model.landmark_labels]
+    names += [dataset.row_labels[row] for row in added.tolist()]
+    groups = own_groups(learned.settings["folds"], dataset)
+    never = np.full((1, len(dataset.ids)), NEVER_TESTED)
+    run = Run(dataset, Partition(groups, never), columns, rows, scores.self_scores())
+    landmarks = run.landmarks(pd.DataFrame({"row": rows, "class": names}))
+    trained, factor = _train(model, learned, run, landmarks)
+    return Updated(
+        model=_model(model, learned, dataset, trained, factor, rows),
+        learned=replace(
+            learned,
+            dataset=dataset,
+            scores=columns,
+            self_scores=run.self_scores,
+            landmark_rows=rows,
+            held_out=trained.held_out,
+        ),
+        changes=_changes(learned, dataset, trained.held_out),
+        new_classes=new_classes,
+        landmarks=len(added),
+        alignments=scores.aligned if isinstance(scores, _AlignedScores) else 0,
+        far=_far(landmarks, len(old), known),
+    )
+
+
+class _AlignedScores(Scores):
+    """Scores of sequences, aligned when they are asked for and counted."""
+
+    dtype = np.dtype(np.int32)
+
+    def __init__(
+        self,
+        sequences: Sequence[bytes],
+        own: FloatArray,
+        scheme: ScoringScheme,
+        threads: int,
+        backend: Backend,
+    ) -> None:
+        self._packed, self._scheme, self._threads = pack(sequences), scheme, threads
+        self._align = backend
+        rows = np.arange(len(own), len(sequences))
+        alone = self_scores(self._packed, rows, scheme, threads)
+        self._own = np.concatenate([own, alone.astype(np.float64)])
+        self.aligned = len(rows)
+
+    def into(self, out: NDArray[Any], rows: IntArray, columns: IntArray) -> None:
+        """Align rows with columns, some rows at a time."""
+        for part in tiles(len(rows)):
+            out[part] = self._align(self._packed, rows[part], columns, self._scheme, self._threads)
+        self.aligned += len(rows) * len(columns)
+
+    def self_scores(self) -> FloatArray:
+        """Return those that were known, and those of the new rows."""
+        return self._own
+
+
+def _scores(
+    dataset: Dataset,
+    own: FloatArray,
+    scheme: ScoringScheme | None,
+    threads: int,
+    backend: Backend | None,
+) -> Scores:
+    payload = dataset.payload
+    if isinstance(payload, Compared):
+        kernel = make_kernel(payload.kernel_settings)
+        return KernelScores(payload.objects, kernel, dataset.first_id)
+    assert scheme is not None, "sequences, and nothing that scores them"
+    aligner = checked(backend or backend_named("auto"))
+    return _AlignedScores(dataset.sequences, own, scheme, threads, aligner)
+
+
+def _columns(
+    model: Model, learned: Learned, dataset: Dataset, scores: Scores, new_classes: Sequence[str]
+) -> tuple[NDArray[Any], IntArray]:
+    """Return the scores of all rows with all landmarks, and the landmarks of the new classes."""
+    known, every = len(learned.dataset.payload), np.arange(len(dataset.payload))
+    m, fresh = len(learned.landmark_rows), np.arange(known, len(dataset.payload))
+    own, lengths = scores.self_scores()[known:], dataset.lengths[known:].astype(np.float64)
+    _check_usable(model, dataset, known, np.empty((len(fresh), 0)), own, lengths)
+    sizes = pd.Series(dataset.row_labels).value_counts()
+    share = max(1, min(MOST_LANDMARKS, round(m / len(model.classifier.classes))))
+    counts = {label: min(share, int(sizes[label])) for label in new_classes}
+    columns = new_rows((len(every), m + sum(counts.values())), _dtype(learned, dataset, model))
+    for part in tiles(known):
+        columns[part, :m] = learned.scores[part]
+    scores.into(columns[known:, :m], fresh, learned.landmark_rows)
+    _check_usable(model, dataset, known, columns[known:, :m], own, lengths)
+    stage = LandmarkStage(
+        dataset,
+        scores,
+        {model.classifier.transform.name: model.classifier.transform},
+        learned.settings["seed"],
+    )
+    added = [np.empty(0, dtype=np.int64)]
+    for label, count in counts.items():
+        members = dataset.labels == dataset.classes.index(label)
+        selector = EnclosingBalls(
+            {
+                "transform": model.classifier.transform.name,
+                "candidates": CANDIDATES["default"],
+                "epsilon": EnclosingBalls.settings_schema["epsilon"]["default"],
+                "budget": count,
+                "grow": True,
+            }
+        )
+        added.append(replace(stage, training=members).select(selector)["row"].to_numpy(np.int64))
+    rows = np.sort(np.concatenate(added))
+    scores.into(columns[:, m:], every, rows)
+    release(columns)
+    return columns, rows
+
+
+def _dtype(learned: Learned, dataset: Dataset, model: Model) -> np.dtype[Any]:
+    """Return the type that holds all scores, as that of the columns of a run."""
+    found = np.dtype(learned.scores.dtype)
+    if model.scheme is None:
+        return found
+    small = model.scheme.score_bound(dataset.sequences) <= np.iinfo(np.int16).max
+    return np.result_type(found, np.int16 if small else np.int32)
+
+
+def _check_usable(
+    model: Model,
+    dataset: Dataset,
+    known: int,
+    scores: NDArray[Any],
+    own: FloatArray,
+    lengths: FloatArray,
+) -> None:
+    """Refuse new rows that the transform cannot take, by the id of the first one."""
+    for row, fault in sorted(unusable_rows(model, scores, own, lengths).items()):
+        raise InputError(f"{dataset.first_id(known + row)}: {fault}")
+
+
+def _train(
+    model: Model, learned: Learned, run: Run, landmarks: Landmarks
+) -> tuple[Trained, dict[str, Any]]:
+    """Train the recipe of a model on all records; return what it gave and its factor's figures."""
+    classifier, settings = model.classifier, learned.settings
+    recipe, learner = classifier.about["recipe"], classifier.about["learner"]
+    transform, part, seed = classifier.transform, run.training_part(ALL), settings["seed"]
+    kernel = landmark_kernel(landmarks, part, transform)
+    embedding, row = None, {}
+    if factored([recipe], {recipe["learner"]: learner}) and not recipe.get("lift"):
+        (entry,) = make_factors(landmarks, part, {recipe["transform"]: transform}, [recipe])
+        embedding = entry.corrected[recipe["correction"]]
+        (row,) = factor_table([entry]).to_dict("records")
+    letters = "" if model.scheme is None else model.scheme.matrix.alphabet
+    training = Training(
+        landmarks,
+        part,
+        InnerFits(inner_partition(part, settings["inner_folds"], seed, ALL)),
+        _reject_rule(classifier.about["reject"]),
+        seed,
+        partial(run.lifting, part, letters, seed),
+    )
+    trained = training.train_again(recipe, learner, embedding, kernel, classifier)
+    return trained, {str(key): value for key, value in row.items()}
+
+
+def _reject_rule(stated: Mapping[str, float | None]) -> RejectRule:
+    """Return the rule of a threshold, of ``stated``."""
+    return RejectRule(stated.get("error"), stated.get("coverage"), stated.get("confidence"))
+
+
+def _model(
+    model: Model,
+    learned: Learned,
+    dataset: Dataset,
+    trained: Trained,
+    factor: Mapping[str, Any],
+    rows: IntArray,
+) -> Model:
+    """Put the new model together."""
+    before = dict(model.about.get("training") or {})
+    more = len(rows) - len(learned.landmark_rows)
+    figures = before | trained.figures
+    if model.classifier.cascade is not None:
+        figures |= {name: before[name] for name in _OF_LEVELS if name in before}
+        figures["alignments_per_query"] += more
+    source = {"kind": model.matrix_kind, "molecule": model.molecule}
+    made = final_model(
+        dataset, trained.classifier, model.scheme, source, figures, factor, rows.tolist()
+    )
+    done = {
+        "records": len(dataset.ids) - len(learned.dataset.ids),
+        "landmarks": more,
+        "classes": [label for label in dataset.classes if label not in learned.dataset.classes],
+    }
+    return replace(
+        made,
+        landmark_ids=(*model.landmark_ids, *made.landmark_ids[len(model.landmark_ids) :]),
+        about={**made.about, "updates": [*model.about.get("updates", []), done]},
+    )
+
+
+def _changes(learned: Learned, dataset: Dataset, held_out: IntArray) -> pd.DataFrame:
+    """Return the table of :class:`Updated`."""
+    n = len(learned.dataset.ids)
+    before = _names(learned.dataset.classes, learned.held_out)
+    return pd.DataFrame(
+        {
+            "id": dataset.ids,
+            "label": _names(dataset.classes, dataset.labels),
+            "added": ["no"] * n + ["yes"] * (len(dataset.ids) - n),
+            "before": [*before, *([""] * (len(dataset.ids) - n))],
+            "after": _names(dataset.classes, held_out),
+        }
+    )
+
+
+def _names(classes: Sequence[str], codes: NDArray[np.integer]) -> list[str]:
+    names = [*classes, ""]
+    return [names[code] for code in codes.tolist()]
+
+
+def _far(landmarks: Landmarks, m: int, known: int) -> tuple[float, float] | None:
+    """Return how near new rows are to the first m landmarks, and old ones, if they lie far.
+
+    Nearness is the largest normalised score with a landmark, or of dissimilarities the negative
+    smallest one. A landmark is not near itself.
+    """
+    own, nearness = landmarks.self_scores, np.empty(len(landmarks.scores))
+    place = {row: column for column, row in enumerate(landmarks.rows[:m].tolist())}
+    for part in tiles(len(nearness)):
+        block = np.asarray(landmarks.scores[part], dtype=np.float64)[:, :m]
+        if landmarks.kind == "squared_dissimilarity":
+            block = -block
+        else:
+            scale = np.sqrt(np.maximum(own[part][:, None] * own[landmarks.rows[:m]], 0.0))
+            block = np.divide(block, scale, out=np.full_like(block, -np.inf), where=scale > 0)
+        for row in range(part.start, part.stop):
+            if row in place:
+                block[row - part.start, place[row]] = -np.inf
+        nearness[part] = block.max(axis=1)
+    new = nearness[known:]
+    if not len(new):
+        return None
+    middle = float(np.median(new))
+    low = float(np.quantile(nearness[:known], FAR, method="lower"))
+    return (middle, low) if middle < low else None
+
+
+_SHOWN = 20  # classes whose figures changed
+
+
+def update_text(updated: Updated) -> str:
+    """Return what a person wants to know of an update, as lines of text."""
+    changes = updated.changes
+    new = changes["added"] == "yes"
+    lines = [_added_text(updated, int(new.sum()))]
+    held = changes[~new & (changes["before"] != "") & (changes["after"] != "")]
+    before, after = held["before"] == held["label"], held["after"] == held["label"]
+    changed = held["before"] != held["after"]
+    lines.append(
+        f"of {counted(len(held), 'old record')} that inner folds hold out the first stage labels "
+        f"{int(changed.sum())} otherwise: {int((~before & after).sum())} are right now, "
+        f"{int((before & ~after).sum())} are wrong now; accuracy {before.mean():.4f} before, "
+        f"{after.mean():.4f} after"
+    )
+    measured = changes[changes["after"] != ""]
+    right = measured["after"] == measured["label"]
+    lines.append(
+        f"with the new ones: {counted(len(measured), 'record')}, accuracy {right.mean():.4f}"
+    )
+    classes = pd.DataFrame({"label": held["label"], "before": before, "after": after})
+    sums = classes[changed].groupby("label").size().index
+    for label in sums[:_SHOWN]:
+        own = classes[classes["label"] == label]
+        lines.append(
+            f"  {label}: {counted(len(own), 'record')}, right {int(own['before'].sum())} before, "
+            f"{int(own['after'].sum())} after"
+        )
+    if len(sums) > _SHOWN:
+        lines.append(f"  and {len(sums) - _SHOWN} more classes")
+    if updated.far is not None:
+        middle, low = updated.far
+        lines.append(
+            "warning: the new records lie far from all landmarks that the model had. Half of them "
+            f"are at most {middle:.3g} near to one, and {100 * (1 - FAR):g} % of the old ones more "
+            f"than {low:.3g}. Scores tell little of them: train anew, with landmarks among them"
+        )
+    return "".join(f"{line}\n" for line in lines)
+
+
+def _added_text(updated: Updated, records: int) -> str:
+    text = f"{counted(records, 'record')} added"
+    if updated.new_classes:
+        classes = counted(len(updated.new_classes), "new class", "new classes")
+        text += f", of {classes} ({first_few(list(updated.new_classes))})"
+        text += f" with {counted(updated.landmarks, 'landmark')}"
+    if updated.alignments:
+        text += f"; {updated.alignments:,} alignments"
+    return text

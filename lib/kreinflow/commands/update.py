@@ -1,0 +1,110 @@
+"""``kreinflow update``: a model learns more records, and new classes."""
+
+import argparse
+import os
+import sys
+import tempfile
+import warnings
+from collections.abc import Callable
+from contextlib import ExitStack
+from pathlib import Path
+
+from kreinflow.commands.arguments import check_at_least_one, vectors_of
+from kreinflow.commands.outputs import output
+from kreinflow.errors import InputError
+
+HELP = "train a model again with more records, keeping the scores that it was learned from"
+_BLOCK = 1 << 22  # bytes that are copied at once
+
+
+def add(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments."""
+    parser.add_argument("model", metavar="MODEL", help="model.safetensors of a run or an update")
+    parser.add_argument(
+        "input", metavar="INPUT", help="FASTA of the new records, plain or gzip; or vectors"
+    )
+    parser.add_argument(
+        "--labels",
+        metavar="TABLE",
+        required=True,
+        help="TSV or CSV with a line for each new record, and the columns of the table that the "
+        "model learned from, else id and label",
+    )
+    parser.add_argument(
+        "-o",
+        "--output",
+        metavar="MODEL2",
+        required=True,
+        help="the new model, a name that ends in .safetensors; what it was learned from is written "
+        "beside it",
+    )
+    parser.add_argument(
+        "--learned",
+        metavar="FILE",
+        help="what MODEL was learned from (default: MODEL.learned.safetensors, beside it)",
+    )
+    parser.add_argument(
+        "--changes",
+        metavar="TSV",
+        help="write what was said of each record before and after, by models without it",
+    )
+    parser.add_argument(
+        "--vectors",
+        metavar="TABLE",
+        help="TSV or CSV of ids and numbers, for a model that looks at vectors",
+    )
+    parser.add_argument(
+        "--threads",
+        type=int,
+        default=os.cpu_count() or 1,
+        help="threads of the alignment and the training (default: all); the result does not depend "
+        "on them",
+    )
+
+
+def run(options: argparse.Namespace) -> None:
+    """Write the new model and what it was learned from, and say what changed."""
+    from kreinflow.artifacts import table_text
+    from kreinflow.classify.learned_file import Learned, learned_path
+    from kreinflow.classify.model_file import Model
+    from kreinflow.classify.new_records import read_new
+    from kreinflow.classify.update import update, update_text
+    from kreinflow.numerics import limited
+
+    check_at_least_one("--threads", options.threads)
+    if not options.output.endswith(".safetensors"):
+        raise InputError(f"-o {options.output}: give a name that ends in .safetensors.")
+    known = options.learned or str(learned_path(options.model))
+    inputs = options.model, known, options.input, options.labels, options.vectors
+    beside = str(learned_path(options.output))
+    with ExitStack() as stack:
+        write_model = stack.enter_context(output("-o", options.output, *inputs))
+        write_learned = stack.enter_context(output("-o", beside, *inputs))
+        write_changes = None
+        if options.changes is not None:
+            write_changes = stack.enter_context(output("--changes", options.changes, *inputs))
+        stack.enter_context(limited(options.threads))
+        model = Model.load(options.model)
+        learned = Learned.load(known, model, options.model)
+        new = read_new(
+            model, learned, Path(options.input), Path(options.labels), vectors_of(options)
+        )
+        with warnings.catch_warnings(record=True) as told:
+            warnings.simplefilter("default", UserWarning)
+            updated = update(model, learned, new, options.threads)
+        if write_changes is not None:
+            write_changes(table_text(updated.changes))
+        with tempfile.TemporaryDirectory(prefix="kreinflow-") as folder:
+            files = Path(folder, "model"), Path(folder, "learned")
+            updated.model.save(files[0])
+            updated.learned.save(files[1], files[0])
+            _copy(files[0], write_model)
+            _copy(files[1], write_learned)
+    for line in [*(f"warning: {one.message}" for one in told), *update_text(updated).splitlines()]:
+        print(f"kreinflow: {line}", file=sys.stderr)
+
+
+def _copy(path: Path, write: Callable[[bytes], None]) -> None:
+    with path.open("rb") as file:
+        while block := file.read(_BLOCK):
+            write(block)

@@ -1,0 +1,157 @@
+"""What a model was learned from: it comes back, and what does not fit the model is refused."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from flipped_bits import each_flip
+from kreinflow.artifacts import read_arrays, write_arrays
+from kreinflow.classify.learned_file import KIND, Learned, no_update, write_refusal
+from kreinflow.classify.model_file import Model
+from kreinflow.errors import InputError
+from kreinflow.sequences.sources.registry import make_source
+from kreinflow.tall import TallMatrix
+from small_inputs import configuration, learned_of, trained_recipe, write_input
+
+
+@pytest.fixture(scope="module")
+def saved(tmp_path_factory):
+    """A trained recipe, its model file, and what it was learned from."""
+    folder = tmp_path_factory.mktemp("saved")
+    it = trained_recipe(configuration(write_input(folder)), folder)
+    paths = folder / "model.safetensors", folder / "model.learned.safetensors"
+    it.model.save(paths[0])
+    learned_of(it).save(paths[1], paths[0])
+    return it, *paths
+
+
+def test_it_comes_back(saved):
+    it, model, path = saved
+    found, wanted = Learned.load(path, Model.load(model), model), learned_of(it)
+    assert isinstance(found.scores, np.memmap)
+    assert found.scores.dtype.itemsize <= 4
+    for name in ("scores", "self_scores", "landmark_rows", "held_out"):
+        np.testing.assert_array_equal(getattr(found, name), np.asarray(getattr(wanted, name)))
+    for name in ("ids", "classes", "digests", "kind"):
+        assert getattr(found.dataset, name) == getattr(wanted.dataset, name)
+    np.testing.assert_array_equal(found.dataset.labels, wanted.dataset.labels)
+    np.testing.assert_array_equal(found.dataset.rows, wanted.dataset.rows)
+    assert found.dataset.sequences == wanted.dataset.sequences
+    assert found.settings == wanted.settings
+
+
+def test_columns_that_are_read_by_tiles_give_the_same_bytes(saved, tmp_path):
+    it, model, path = saved
+    learned = learned_of(it)
+    scores = np.asarray(learned.scores)
+    tall = TallMatrix(scores.shape, scores.__getitem__, scores.dtype)
+    replace(learned, scores=tall).save(tmp_path / "again", model)
+    assert (tmp_path / "again").read_bytes() == path.read_bytes()
+
+
+def test_a_flipped_bit_is_refused(saved):
+    _, model_path, path = saved
+    model = Model.load(model_path)
+    for damaged in each_flip(path, every=211):
+        with pytest.raises(InputError, match="flipped_model"):
+            Learned.load(damaged, model, model_path)
+
+
+def test_the_file_of_another_model_is_refused(saved, tmp_path):
+    it, model, path = saved
+    other = tmp_path / "other.safetensors"
+    replace(it.model, about={**it.model.about, "records": 29}).save(other)
+    with pytest.raises(InputError, match="is of another model than"):
+        Learned.load(path, Model.load(other), other)
+    with pytest.raises(InputError, match=r"no such file. It is written beside a model of a run"):
+        Learned.load(tmp_path / "none", Model.load(model), model)
+    with pytest.raises(InputError, match="where a 'kreinflow learned 1' is"):
+        Learned.load(model, Model.load(model), model)
+
+
+def changed(name, value):
+    def change(header, arrays):
+        (arrays if name in arrays else header)[name] = value
+
+    return change
+
+
+def entry(name, place, value):
+    def change(_, arrays):
+        arrays[name] = arrays[name].copy()
+        arrays[name][place] = value
+
+    return change
+
+
+FAULTS = {
+    "labels": entry("labels", 0, 3),
+    "labels of one row": entry("rows", 1, 29),
+    "rows": entry("rows", 0, 99),
+    "held out": entry("held_out", 0, 7),
+    "landmarks": lambda _, arrays: changed("landmark_rows", arrays["landmark_rows"] + 1)(
+        {}, arrays
+    ),
+    "landmarks not rising": entry("landmark_rows", 0, 29),
+    "self-scores": entry("self_scores", 0, np.nan),
+    "fewer scores": lambda _, arrays: changed("scores", arrays["scores"][:, :-1])({}, arrays),
+    "residues": entry("residues", 3, ord("1")),
+    "ends": entry("ends", 3, 0),
+    "ids": lambda header, _: header["ids"].__setitem__(1, header["ids"][0]),
+    "classes": changed("classes", ["a", "b", "d"]),
+    "kind": changed("kind", "similarity"),
+    "settings": changed("settings", {"seed": 1}),
+    "a seed": lambda header, _: header["settings"].update(seed="one"),
+    "folds": lambda header, _: header["settings"].update(folds={"method": "grouped"}),
+    "no labels": lambda _, arrays: arrays.pop("labels"),
+    "another array": lambda _, arrays: arrays.update(code=np.zeros(3)),
+    "a large one": lambda _, arrays: arrays.update(held_out=np.zeros(10**6, dtype=np.int32)),
+    "number of rows": changed("distinct", 31),
+}
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_parts_that_do_not_fit_are_refused(saved, tmp_path, fault):
+    _, model, path = saved
+    header, arrays = read_arrays(path, KIND)
+    FAULTS[fault](header, arrays)
+    write_arrays(tmp_path / "bad.safetensors", KIND, header, arrays)
+    with pytest.raises(InputError, match=r"bad\.safetensors: (its parts do not fit|not a file of)"):
+        Learned.load(tmp_path / "bad.safetensors", Model.load(model), model)
+
+
+@pytest.mark.parametrize(
+    ("objects", "folds", "why"),
+    [
+        ("similarity", {"method": "stratified"}, "it was trained on a matrix"),
+        ("sequences", {"method": "grouped", "column": "taxon"}, "its folds are by the column 'tax"),
+        ("sequences", {"method": "grouped", "column": None}, None),
+        ({"name": "gaussian"}, {"method": "stratified"}, None),
+    ],
+)
+def test_what_cannot_be_updated_says_why(tmp_path, objects, folds, why):
+    source = write_input(tmp_path, objects)
+    made = make_source(
+        {"kind": "similarity", "molecule": "protein", "variable": None, "min_class_size": 2}
+        | {"illegal_residues": "refuse", "max_length": 100, "too_long": "refuse"}
+        | {"unmatched": "refuse"}
+        | source,
+        tmp_path,
+    )
+    dataset = made.load("ARNDCQEGHILKMFPSTWYV", 1)
+    said = no_update(dataset, folds)
+    assert (said or "").startswith(why or "")
+    assert (said is None) == (why is None)
+    several = replace(dataset, memberships=np.ones((len(dataset.ids), 3), dtype=bool))
+    assert no_update(several, folds) == "its records have several labels"
+
+
+def test_a_refusal_is_told(saved, tmp_path):
+    _, model, _ = saved
+    write_refusal(tmp_path / "no", model, "it was trained on a matrix")
+    with pytest.raises(InputError) as found:
+        Learned.load(tmp_path / "no", Model.load(model), model)
+    assert str(found.value) == (
+        f"{model}: cannot be updated: it was trained on a matrix. Train anew."
+    )

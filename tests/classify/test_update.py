@@ -1,0 +1,458 @@
+"""Updates: the new fit is that of training on all records, and few pairs are aligned for it."""
+
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from kreinflow.alignment import backends
+from kreinflow.classify import update as module
+from kreinflow.classify.classification import classify_file
+from kreinflow.classify.learned_file import Learned
+from kreinflow.classify.model_file import Model
+from kreinflow.classify.new_records import read_new
+from kreinflow.classify.update import update, update_text
+from kreinflow.errors import InputError
+from kreinflow.models.run import objects_of
+from kreinflow.numerics import limited
+from sequence_pairs import Counting
+from small_inputs import (
+    configuration,
+    families,
+    fasta_source,
+    learned_of,
+    points,
+    trained_recipe,
+    vectors_source,
+    write_fasta,
+    write_labels,
+    write_vectors,
+)
+
+CLASSES = ("b", "d", "a", "c")  # the last one comes with the update, and is in the middle
+LEARNERS = {
+    "ikfd": {"method": "ny_ikfd", "scatter": "pooled", "bias": "least_squares", "ridge": "inner"},
+    "sf_lsm": {"method": "sf_lsm", "ridge": "inner"},
+    "pcvm": {"method": "ny_pcvm", "max_iter": 50},
+    "krein_lsm": {"method": "krein_lsm", "lambda_plus": "inner", "lambda_minus": "inner"},
+    "nearest": {"method": "nearest_landmark"},
+}
+LIFTED = {"views": {"words": [1, 2]}, "lift": {"kernel": "gaussian", "inducing": 20}}
+
+
+def records(each=16, length=60):
+    return families(3, CLASSES, each=each, length=length, changed=0.68)
+
+
+def old_and_new(each=16, old=11):
+    """Of each class but the last some records are old; the last class is new."""
+    everyone = records(each)
+    number = [int(id[1:]) for id, _, _ in everyone]
+    is_old = [n < old and label != "c" for n, (_, label, _) in zip(number, everyone, strict=True)]
+    return (
+        [r for r, known in zip(everyone, is_old, strict=True) if known],
+        [r for r, known in zip(everyone, is_old, strict=True) if not known],
+    )
+
+
+def config_of(learner, recipe=None, **more):
+    made = configuration(fasta_source(), learner=learner, recipe=recipe, **more)
+    made["learners"] = LEARNERS
+    return made
+
+
+def trained_on(folder, records, config):
+    write_fasta(folder / "x.fasta", records)
+    return trained_recipe(config, folder)
+
+
+def updated_of(folder, it, new, learned=None, model=None, **more):
+    fasta = write_fasta(folder / "new.fasta", new)
+    labels = write_labels(folder / "new.tsv", new)
+    model, learned = model or it.model, learned or learned_of(it)
+    return update(model, learned, read_new(model, learned, fasta, labels), **more)
+
+
+def probabilities(model, learned):
+    """Of all training records, by their ids."""
+    rows = learned.dataset.rows
+    scores = np.asarray(learned.scores)[rows]
+    lengths = learned.dataset.lengths[rows].astype(float)
+    objects = objects_of(learned.dataset).take(rows)
+    found = model.classifier.predict_proba(scores, learned.self_scores[rows], lengths, objects)
+    return dict(zip(learned.dataset.ids, found, strict=True))
+
+
+def with_given(folder, records, config, ids):
+    """The recipe trained on all records with these landmarks."""
+    (folder / "given.tsv").write_text("id\n" + "".join(f"{id}\n" for id in ids))
+    selectors = {"meb": {"method": "given", "table": "given.tsv"}}
+    return trained_on(folder, records, config | {"selectors": selectors, "data": str(folder)})
+
+
+@pytest.mark.parametrize(
+    ("learner", "recipe"),
+    [*((name, None) for name in LEARNERS), ("sf_lsm", LIFTED), ("ikfd", {"correction": "flip"})],
+)
+def test_an_update_is_the_training_on_all_records_with_these_landmarks(tmp_path, learner, recipe):
+    old, new = old_and_new()
+    config = config_of(learner, recipe)
+    it = trained_on(tmp_path, old, config)
+    done = updated_of(tmp_path, it, new)
+    assert done.new_classes == ("c",)
+    assert done.model.classifier.classes == ("a", "b", "c", "d")
+    assert done.model.landmark_ids[: len(it.rows)] == it.model.landmark_ids
+    assert 1 <= done.landmarks <= 3
+    whole = with_given(tmp_path, [*old, *new], config, done.model.landmark_ids)
+    assert whole.model.landmark_ids == done.model.landmark_ids
+    assert whole.model.classifier.classes == done.model.classifier.classes
+    ours, theirs = (
+        probabilities(done.model, done.learned),
+        probabilities(whole.model, learned_of(whole)),
+    )
+    for id, expected in theirs.items():
+        np.testing.assert_allclose(ours[id], expected, atol=1e-8, rtol=0)
+    np.testing.assert_array_equal(done.learned.held_out, whole.trained.held_out)
+    assert done.model.classifier.reject_threshold == pytest.approx(
+        whole.model.classifier.reject_threshold, abs=1e-8
+    )
+    said, wanted = done.model.about["training"], whole.model.about["training"]
+    assert said["inner_accuracy"] == wanted["inner_accuracy"]
+    assert said["hyper_parameters"] == wanted["hyper_parameters"]
+
+
+@pytest.fixture(scope="module")
+def small(tmp_path_factory):
+    """A model of few records, and new ones."""
+    old, new = old_and_new(each=12, old=8)
+    return trained_on(tmp_path_factory.mktemp("small"), old, config_of("sf_lsm")), old, new
+
+
+def test_an_update_changes_the_model(small, tmp_path):
+    """What the tests above compare is not what was there before."""
+    it, _, new = small
+    known = [record for record in new if record[1] != "c"]
+    done = updated_of(tmp_path, it, known)
+    ours, before = probabilities(done.model, done.learned), probabilities(it.model, learned_of(it))
+    assert max(np.abs(ours[id] - p).max() for id, p in before.items()) > 1e-3
+    assert (done.landmarks, done.new_classes) == (0, ())
+
+
+def test_few_pairs_are_aligned(small, tmp_path, monkeypatch):
+    """New records with the landmarks, the new class inside, all with its landmarks."""
+    it, old, new = small
+    counting = Counting()
+    monkeypatch.setattr(module, "self_scores", counting.self_scores)
+    done = updated_of(tmp_path, it, new, backend=counting)
+    text = {id: residues.encode() for id, _, residues in [*old, *new]}
+    landmarks = set(it.model.landmarks)
+    added = {text[id] for id in done.model.landmark_ids[len(it.rows) :]}
+    assert len(added) == done.landmarks > 0
+    learned = {text[id] for id, _, _ in old}
+    of_class = {text[id] for id, label, _ in new if label == "c"}
+    for pair in counting.pairs:
+        one, other = pair
+        if one in learned and other in learned:
+            raise AssertionError("old records were aligned with each other")
+        ends = {one, other}
+        assert one == other or ends & (landmarks | added) or ends <= of_class
+    n, m, k = len(new), len(it.rows), len(added)
+    everyone = len(old) + n
+    assert done.alignments == counting.pairs.total()
+    assert done.alignments == n + n * m + len(of_class) ** 2 + everyone * k
+
+
+def test_the_order_of_adding_does_not_matter(small, tmp_path):
+    it, _, new = small
+    known, fresh = ([r for r in new if (r[1] == "c") == is_new] for is_new in (False, True))
+    found = []
+    for parts in ([known, fresh], [fresh, known], [[*fresh, *known]], [known[::-1], fresh]):
+        model, learned = it.model, learned_of(it)
+        for part in parts:
+            done = updated_of(tmp_path, it, part, learned, model)
+            model, learned = done.model, done.learned
+        found.append((probabilities(model, learned), model))
+        assert [entry["records"] for entry in model.about["updates"]] == list(map(len, parts))
+    first, model = found[0]
+    for other, again in found[1:]:
+        assert sorted(again.landmark_ids) == sorted(model.landmark_ids)
+        for id, expected in first.items():
+            np.testing.assert_allclose(other[id], expected, atol=1e-8, rtol=0)
+
+
+def test_threads_and_backend_change_no_byte(small, tmp_path):
+    it, _, new = small
+    bytes_of = []
+    for threads, backend in ((1, "parasail"), (3, "auto")):
+        done = updated_of(
+            tmp_path, it, new, threads=threads, backend=backends.backend_named(backend)
+        )
+        done.model.save(tmp_path / "m")
+        done.learned.save(tmp_path / "l", tmp_path / "m")
+        bytes_of.append((tmp_path / "m").read_bytes() + (tmp_path / "l").read_bytes())
+    assert bytes_of[0] == bytes_of[1]
+
+
+def test_little_memory_changes_no_byte(small, tmp_path):
+    """The scores are in a scratch file then."""
+    it, _, new = small
+    bytes_of = []
+    for memory in (2048, 0.001):
+        with limited(1, memory):
+            done = updated_of(tmp_path, it, new)
+            assert isinstance(done.learned.scores, np.memmap) == (memory < 1)
+        done.model.save(tmp_path / "m")
+        done.learned.save(tmp_path / "l", tmp_path / "m")
+        bytes_of.append((tmp_path / "l").read_bytes())
+    assert bytes_of[0] == bytes_of[1]
+
+
+def test_identical_sequences_join_their_row(small, tmp_path):
+    it, old, _ = small
+    again = [(f"again{id}", label, residues) for id, label, residues in old[:3]]
+    counting = Counting()
+    done = updated_of(tmp_path, it, [*again, ("twice", *again[0][1:])], backend=counting)
+    assert len(done.learned.dataset.payload) == len(it.dataset.payload)
+    assert done.learned.dataset.rows[-4:].tolist() == [0, 1, 2, 0]
+    assert (done.alignments, counting.pairs.total(), done.far) == (0, 0, None)
+
+
+def test_near_identical_records_share_an_inner_fold(tmp_path):
+    """With grouped folds the groups are made again, of old and new records together."""
+    old, _ = old_and_new()
+    config = config_of("ikfd", folds={"k": 2, "method": "grouped", "identity": 0.8})
+    it = trained_on(tmp_path, old, config)
+    new = [(f"near{id}", label, "MK" + residues[:-2]) for id, label, residues in old]
+    groups = []
+    inner = module.inner_partition
+
+    def recording(part, *more):
+        groups.append(part.groups)
+        return inner(part, *more)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(module, "inner_partition", recording)
+        updated_of(tmp_path, it, new)
+    assert groups[0][: len(old)].tolist() == groups[0][len(old) :].tolist()
+    assert len(set(groups[0])) > len(old) / 2
+
+
+def test_what_changed_is_told(small, tmp_path):
+    it, old, new = small
+    done = updated_of(tmp_path, it, new)
+    table = done.changes
+    assert list(table.columns) == ["id", "label", "added", "before", "after"]
+    assert table["id"].tolist() == [id for id, _, _ in [*old, *new]]
+    assert table["label"].tolist() == [label for _, label, _ in [*old, *new]]
+    assert table["added"].tolist() == ["no"] * len(old) + ["yes"] * len(new)
+    held = [("abd"[code] if code >= 0 else "") for code in it.trained.held_out]
+    assert table["before"].tolist() == held + [""] * len(new)
+    accuracy = np.mean(table["after"][: len(old)] == table["label"][: len(old)])
+    text = update_text(done)
+    assert f"{len(new)} records added, of 1 new class (c) with {done.landmarks} landmark" in text
+    assert f"accuracy {it.trained.figures['inner_accuracy']:.4f} before, {accuracy:.4f} aft" in text
+    changed = int((table["before"] != table["after"])[: len(old)].sum())
+    assert f"of {len(old)} old records that inner folds hold out" in text
+    assert f"labels {changed} otherwise" in text
+
+
+def test_far_records_are_told(tmp_path):
+    near = families(3, ("a", "b"), each=15)
+    it = trained_on(tmp_path, [r for r in near if len(r[0]) == 2], config_of("sf_lsm"))
+    more = [r for r in near if len(r[0]) == 3]
+    assert "far from" not in update_text(updated_of(tmp_path, it, more))
+    strangers = families(77, ("x",), each=8)
+    done = updated_of(tmp_path, it, strangers)
+    low = done.far[1]
+    assert done.far[0] < low
+    said = update_text(done)
+    assert "warning: the new records lie far from all landmarks" in said
+    # A dense count: nearness of old records to landmarks other than themselves.
+    S = np.asarray(it.training.landmarks.scores, dtype=float)
+    own = it.training.landmarks.self_scores
+    near = S / np.sqrt(own[:, None] * own[it.rows])
+    near[it.rows, np.arange(len(it.rows))] = -np.inf
+    assert low == np.quantile(near.max(axis=1), 0.01, method="lower")
+
+
+def bad(old, new):
+    """Bad input: the records, what the message has."""
+    _, label, residues = new[0]
+    return {
+        "an id that is there": ([(old[0][0], label, residues)], "are those of records that the"),
+        "another label": ([("n", "a", old[0][2])], "are the same sequence with the labels 'a'"),
+        "two labels": ([("n", "a", residues), ("o", "b", residues)], "with the labels 'b' and 'a'"),
+        "one of a new class": (
+            [("n", "x", residues)],
+            "the class 'x' is new and has 1 record",
+        ),
+        "twins of a new class": (
+            [("n", "x", residues), ("o", "x", residues)],
+            "the class 'x' is new and has 1 record without identical ones. It needs at least 2",
+        ),
+        "a residue": ([("n", "a", "MK1V")], "residue 3 is '1', which the substitution matrix"),
+        "an id twice": ([("n", "a", "MKV"), ("n", "a", "MKL")], "the id stands twice, first in"),
+        "a look-alike": ([("n", "a\u200b", "MKVLA")], "has a control character"),
+    }
+
+
+@pytest.mark.parametrize("what", bad([("", "", "")], [("", "", "")]))
+def test_bad_records_get_one_message(small, tmp_path, what):
+    it, old, new = small
+    records, message = bad(old, new)[what]
+    if what == "an id twice":
+        write_labels(tmp_path / "l.tsv", records[:1])
+        fasta = write_fasta(tmp_path / "new.fasta", records)
+        with pytest.raises(InputError, match=message):
+            read_new(it.model, learned_of(it), fasta, tmp_path / "l.tsv")
+        return
+    with pytest.raises(InputError) as found:
+        updated_of(tmp_path, it, records)
+    assert message in str(found.value), found.value
+
+
+def test_labels_and_records_go_together(small, tmp_path):
+    it, _, new = small
+    fasta, labels = (
+        write_fasta(tmp_path / "x.fasta", new),
+        write_labels(tmp_path / "y.tsv", new[1:]),
+    )
+    with pytest.raises(InputError, match=f"no label for 1 of {len(new)} ids: {new[0][0]}"):
+        read_new(it.model, learned_of(it), fasta, labels)
+    write_fasta(tmp_path / "x.fasta", new[2:])
+    with pytest.raises(InputError, match=f"no sequence for 1 of .*: {new[1][0]}"):
+        read_new(it.model, learned_of(it), fasta, labels)
+
+
+def test_a_model_that_looks_at_vectors(tmp_path):
+    old, new = old_and_new()
+    everyone = [*old, *new]
+    table = write_vectors(
+        tmp_path / "v.tsv", [r[0] for r in everyone], labels=[r[1] for r in everyone]
+    )
+    recipe = {**LIFTED, "views": {"words": [1, 2], "vectors": True}}
+    it = trained_on(tmp_path, old, config_of("sf_lsm", recipe, vectors="v.tsv"))
+    fasta, labels = write_fasta(tmp_path / "new.fasta", new), write_labels(tmp_path / "n.tsv", new)
+    learned = learned_of(it)
+    with pytest.raises(InputError, match="looks at vectors of 4 numbers"):
+        read_new(it.model, learned, fasta, labels)
+    done = update(it.model, learned, read_new(it.model, learned, fasta, labels, table))
+    config = config_of("sf_lsm", recipe, vectors="v.tsv")
+    whole = with_given(tmp_path, everyone, config, done.model.landmark_ids)
+    ours = probabilities(done.model, done.learned)
+    for id, expected in probabilities(whole.model, learned_of(whole)).items():
+        np.testing.assert_allclose(ours[id], expected, atol=1e-8, rtol=0)
+    one_less = pd.read_csv(table, sep="\t").iloc[:-1]
+    one_less.to_csv(tmp_path / "less.tsv", sep="\t", index=False)
+    with pytest.raises(InputError, match="has no vector for 1 of the"):
+        read_new(it.model, learned, fasta, labels, tmp_path / "less.tsv")
+    none = learned_of(trained_on(tmp_path, old, config_of("sf_lsm")))
+    with pytest.raises(InputError, match="looks at no vectors"):
+        read_new(it.model, none, fasta, labels, table)
+
+
+@pytest.mark.parametrize(
+    "kernel", [{"name": "gaussian"}, {"name": "multiquadric"}, {"name": "edit_distance"}]
+)
+def test_models_of_vectors_and_strings(tmp_path, kernel):
+    rng = np.random.default_rng(0)
+    old, new = old_and_new()
+    strings = kernel["name"] == "edit_distance"
+    X, names = points(4, classes=("a", "b", "c"), each=16)
+    order = rng.permutation(len(X))
+    X, names = X[order], [names[i] for i in order]
+    if strings:
+        objects, names = [r[2] for r in [*old, *new]], [r[1] for r in [*old, *new]]
+    n = len(old) if strings else 30
+
+    def write(name, some):
+        if strings:
+            (tmp_path / f"{name}.txt").write_text("\n".join(objects[i] for i in some) + "\n")
+            return f"{name}.txt"
+        np.save(tmp_path / f"{name}.npy", X[some])
+        return f"{name}.npy"
+
+    def labels(name, some):
+        lines = [f"o{i}\t{names[i]}\n" for i in some]
+        (tmp_path / f"{name}.tsv").write_text("id\tlabel\n" + "".join(lines))
+        return f"{name}.tsv"
+
+    def config_for(name, some):
+        source = vectors_source(write(name, some), kernel)
+        source["labels"] = {"table": labels(name, some)}
+        made = configuration(source, "raw", "sf_lsm")
+        made["learners"] = LEARNERS
+        return made
+
+    it = trained_recipe(config_for("x", np.arange(n)), tmp_path)
+    fresh = np.arange(n, len(names))
+    paths = [tmp_path / write("new", fresh), tmp_path / labels("new", fresh)]
+    learned = learned_of(it)
+    it.model.save(tmp_path / "m.safetensors")
+    learned.save(tmp_path / "l.safetensors", tmp_path / "m.safetensors")
+    learned = Learned.load(tmp_path / "l.safetensors", it.model, tmp_path / "m.safetensors")
+    done = update(it.model, learned, read_new(it.model, learned, *paths))
+    config = config_for("all", np.arange(len(names)))
+    (tmp_path / "given.tsv").write_text("id\n" + "".join(f"{i}\n" for i in done.model.landmark_ids))
+    config |= {"selectors": {"meb": {"method": "given", "table": "given.tsv"}}}
+    whole = trained_recipe(config | {"data": str(tmp_path)}, tmp_path)
+    ours = probabilities(done.model, done.learned)
+    for id, expected in probabilities(whole.model, learned_of(whole)).items():
+        np.testing.assert_allclose(ours[id], expected, atol=1e-8, rtol=0)
+    assert done.alignments == 0
+
+
+@pytest.mark.parametrize(
+    "recipe",
+    [
+        {"cascade": {"loss": 0.1}},
+        {"cascade": {"alignments": 40}, "views": {"words": [1, 2]}, "lift": {"kernel": "gaussian"}},
+        {"cascade": {"loss": 0.1, "records": "apart"}},
+    ],
+    ids=["scores", "lifted", "apart"],
+)
+def test_new_records_join_a_cascade_and_its_levels_stay(tmp_path, recipe):
+    everyone = families(11, CLASSES, each=30, changed=0.75)
+    old = [r for r in everyone if r[1] != "c" and int(r[0][1:]) < 22]
+    new = [r for r in everyone if r not in old]
+    config = config_of("sf_lsm", recipe)
+    it = trained_on(tmp_path, old, config)
+    before = it.model.classifier.cascade
+    assert before.levels
+    assert before.machines is not None or "alignments" in recipe["cascade"]
+    counting = Counting()
+    done = updated_of(tmp_path, it, new, backend=counting)
+    after = done.model.classifier.cascade
+    stay = ("steps", "threshold", "temperature", "reject_threshold", "likeliest", "about")
+    assert all(getattr(after, name) == getattr(before, name) for name in stay)
+    known = {residues.encode() for _, _, residues in old}
+    added = {s for s in done.model.landmarks if s not in it.model.landmarks}
+    of_landmarks = set(it.model.landmarks) | added
+    for one, other in counting.pairs:
+        assert not (one in known and other in known), "old records were aligned with each other"
+        assert {one, other} & of_landmarks or not {one, other} & known
+    ids = tuple(id for id, _, _ in [*old, *new])
+    assert done.model.record_ids == ids
+    classes = np.array(done.model.classifier.classes)
+    assert classes[after.records.classes].tolist() == [label for _, label, _ in [*old, *new]]
+    # The first stage and the index are those of a training on all records.
+    first = config_of("sf_lsm", {**recipe, "cascade": None})
+    whole = with_given(tmp_path, [*old, *new], first, done.model.landmark_ids)
+    wanted = probabilities(whole.model, learned_of(whole))
+    for id, found in probabilities(done.model, done.learned).items():
+        np.testing.assert_allclose(found, wanted[id], atol=1e-8, rtol=0)
+    scale = it.model.classifier.temperature / whole.model.classifier.temperature
+    np.testing.assert_allclose(after.weights[0], scale * before.weights[0])
+    # It comes back from its file. If all go up, a record that it knows finds itself.
+    cascade = replace(after, threshold=2.0)
+    asking = replace(done.model, classifier=replace(done.model.classifier, cascade=cascade))
+    asking.save(tmp_path / "two.safetensors")
+    write_fasta(tmp_path / "all.fasta", [*old, *new])
+    apart = [tmp_path / "all.fasta"] if done.model.record_digests else []
+    again = Model.load(tmp_path / "two.safetensors", apart)
+    table = classify_file(again, write_fasta(tmp_path / "n.fasta", new))
+    right = table["label"] == [label for _, label, _ in new]
+    own = np.flatnonzero(right & (table["nearest_record"] != ""))
+    assert len(own) > 2
+    assert table["nearest_record"][own].tolist() == [new[i][0] for i in own]

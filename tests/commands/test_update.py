@@ -1,0 +1,165 @@
+"""``kreinflow update``: two files that belong together, or none."""
+
+import os
+import warnings
+from dataclasses import replace
+
+import pandas as pd
+import pytest
+
+from kreinflow.classify import update
+from kreinflow.classify.learned_file import Learned, learned_path
+from kreinflow.classify.model_file import Model
+from kreinflow.commands import update as module
+from kreinflow.errors import KreinflowError
+from small_inputs import (
+    configuration,
+    families,
+    learned_of,
+    trained_recipe,
+    write_fasta,
+    write_input,
+    write_labels,
+)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """A folder with a model of 30 records and 3 classes, what it learned, and 20 new records."""
+    path = tmp_path_factory.mktemp("update")
+    it = trained_recipe(configuration(write_input(path)), path)
+    it.model.save(path / "model.safetensors")
+    learned_of(it).save(path / "model.learned.safetensors", path / "model.safetensors")
+    new = [(f"n{id}", label, s) for id, label, s in families(9, classes=("b", "z"))]
+    write_fasta(path / "new.fasta", new)
+    write_labels(path / "new.tsv", new)
+    return path
+
+
+@pytest.fixture
+def arguments(folder, tmp_path):
+    return [
+        *("update", folder / "model.safetensors", folder / "new.fasta"),
+        *("--labels", folder / "new.tsv", "-o", tmp_path / "two.safetensors"),
+    ]
+
+
+def test_two_files_that_belong_together(run, classified, arguments, folder, tmp_path):
+    code, out, err = run(*arguments, "--changes", tmp_path / "changes.tsv")
+    assert (code, out) == (0, "")
+    assert err.startswith("kreinflow: 20 records added, of 1 new class (z) with 3 landmarks; ")
+    assert all(line.startswith("kreinflow: ") for line in err.splitlines())
+    two = tmp_path / "two.safetensors"
+    assert sorted(os.listdir(tmp_path)) == [
+        "changes.tsv",
+        "two.learned.safetensors",
+        "two.safetensors",
+    ]
+    model = Model.load(two)
+    assert model.classifier.classes == ("a", "b", "c", "z")
+    assert model.about["records"] == 50
+    assert Learned.load(learned_path(two), model, two).dataset.ids[30:32] == ("nb0", "nb1")
+    table = pd.read_csv(tmp_path / "changes.tsv", sep="\t", keep_default_na=False)
+    assert len(table) == 50
+    rows = [line.split("\t") for line in classified(two, folder / "new.fasta").splitlines()[1:]]
+    assert sum(row[1] == "z" for row in rows) >= 8
+    again = write_labels(tmp_path / "m.tsv", [("more", "z", "")])
+    fasta = write_fasta(tmp_path / "m.fasta", [("more", "z", families(9, ("b", "z"))[-1][2][:-1])])
+    three = "update", two, fasta, "--labels", again, "-o", tmp_path / "three.safetensors"
+    assert run(*three)[0] == 0
+    assert Model.load(tmp_path / "three.safetensors").about["records"] == 51
+    code, out, _ = run("inspect", tmp_path / "three.safetensors")
+    first, second = "classes (z), landmarks 3, records 20", "classes (none), landmarks 0, records 1"
+    assert f"updates: {first}; {second}\n" in out
+
+
+def test_the_bytes_depend_on_the_input_alone(run, arguments, tmp_path):
+    found = []
+    for threads in ("1", "3"):
+        assert run(*arguments, "--threads", threads)[0] == 0
+        names = ("two.safetensors", "two.learned.safetensors")
+        found.append([(tmp_path / name).read_bytes() for name in names])
+    assert found[0] == found[1]
+
+
+def test_what_it_learned_may_be_elsewhere(run, refused, arguments, folder, tmp_path):
+    known = folder / "model.learned.safetensors"
+    moved = tmp_path / "elsewhere"
+    moved.write_bytes(known.read_bytes())
+    copied = tmp_path / "copy.safetensors"
+    copied.write_bytes((folder / "model.safetensors").read_bytes())
+    arguments[1] = copied
+    assert "copy.learned.safetensors: no such file. It is written beside" in refused(*arguments)
+    assert not (tmp_path / "two.safetensors").exists()
+    assert run(*arguments, "--learned", moved)[0] == 0
+
+
+@pytest.mark.parametrize("name", ["-", "/dev/stdout", "model", "model.tsv"])
+def test_a_model_has_a_name_that_ends_in_safetensors(refused, arguments, name):
+    arguments[-1] = name
+    assert f"-o {name}: give a name that ends in .safetensors." in refused(*arguments)
+
+
+@pytest.mark.parametrize("name", ["model.safetensors", "new.safetensors"])
+def test_what_is_read_is_not_written_over(refused, arguments, folder, tmp_path, name):
+    for file in folder.iterdir():
+        (tmp_path / file.name).write_bytes(file.read_bytes())
+    (tmp_path / "new.safetensors").write_bytes((tmp_path / "new.fasta").read_bytes())
+    arguments = [
+        *("update", tmp_path / "model.safetensors", tmp_path / "new.safetensors"),
+        *("--labels", tmp_path / "new.tsv", "-o", tmp_path / name),
+    ]
+    before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
+    assert "is what is read. Name another file." in refused(*arguments)
+    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
+
+
+def test_nothing_is_left_behind_where_the_changes_cannot_be_written(refused, arguments, tmp_path):
+    assert "--changes" in refused(*arguments, "--changes", tmp_path / "no" / ".." / "")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_nothing_is_left_behind_by_a_full_disk(run, arguments, tmp_path, monkeypatch):
+    def full(_, write):
+        write(b"half")
+        raise KreinflowError("the disk is full")
+
+    monkeypatch.setattr(module, "_copy", full)
+    code, _, err = run(*arguments, "--changes", tmp_path / "changes.tsv")
+    assert (code, err) == (1, "kreinflow error: the disk is full\n")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_what_the_training_warns_of_is_told(run, arguments, monkeypatch):
+    learning = update.update
+
+    def warned(*given):
+        warnings.warn("class 'z' was not learned.", UserWarning, stacklevel=1)
+        return learning(*given)
+
+    monkeypatch.setattr(update, "update", warned)
+    code, _, err = run(*arguments)
+    assert code == 0
+    assert err.startswith("kreinflow: warning: class 'z' was not learned.\nkreinflow: 20 records")
+
+
+def test_a_label_that_is_missing_is_named(refused, arguments, tmp_path):
+    labels = tmp_path / "labels.csv"
+    labels.write_text("id,family\nnb0,b\n")
+    arguments[4] = labels
+    assert "column 'label' is missing; it has id, family." in refused(*arguments)
+    labels.write_text("id,label\nnb0,b\n")
+    assert "no label for 19 of 20 ids: nb1" in refused(*arguments)
+
+
+def test_columns_are_those_of_the_training(run, folder, arguments, tmp_path):
+    model = Model.load(folder / "model.safetensors")
+    learned = Learned.load(
+        folder / "model.learned.safetensors", model, folder / "model.safetensors"
+    )
+    other = replace(learned, settings={**learned.settings, "columns": ["name", "family"]})
+    other.save(tmp_path / "l", folder / "model.safetensors")
+    text = (folder / "new.tsv").read_text().replace("id\tlabel", "name\tfamily")
+    (tmp_path / "labels.tsv").write_text(text)
+    arguments[4] = tmp_path / "labels.tsv"
+    assert run(*arguments, "--learned", tmp_path / "l")[0] == 0
