@@ -177,7 +177,7 @@ def test_the_hyper_parameters_are_those_of_the_smallest_log_loss():
     problem = Problem.of(embedding, kernel, landmarks, part, 1)
     learner = BinaryRelevance(make_learner(LEARNERS["sf-lsm"]))
     fits = InnerFits(inner_partition(part, 3, 1, "r0f0"))
-    choice, honest, _ = choose(learner, problem, fits, "misfit")
+    choice, honest, *_ = choose(learner, problem, fits, "misfit")
     choices = learner.choices()
     held = _held_out_decisions(learner, problem, choices, fits, "misfit")
     calibrators = [PlattCalibrator().fit(f, memberships) for f in held]
