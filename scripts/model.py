@@ -7,7 +7,7 @@ import pandas as pd
 
 from kreinflow.artifacts import write_table
 from kreinflow.console import logged
-from kreinflow.evaluation.metrics import PREDICTION_COLUMNS, PROBABILITY_PREFIX
+from kreinflow.evaluation.metrics import PREDICTION_COLUMNS, PROBABILITY_PREFIX, REASON_COLUMNS
 from kreinflow.landmarks.registry import make_selector
 from kreinflow.landmarks.stage import LandmarkStage
 from kreinflow.models.choice import FIGURES_COLUMNS
@@ -72,7 +72,7 @@ with logged(snakemake.log[0]) as console, limited(snakemake.threads, memory_mb):
     repeat, number = fold_numbers(fold)
     classifiers, figures = {}, []
     probabilities = (f"{PROBABILITY_PREFIX}{label}" for label in run.dataset.classes)
-    nothing = pd.DataFrame(columns=[*PREDICTION_COLUMNS, *probabilities])
+    nothing = pd.DataFrame(columns=[*PREDICTION_COLUMNS, *REASON_COLUMNS, *probabilities])
     predictions, curves = [], [pd.DataFrame(columns=list(CURVE_COLUMNS))]
     truth = run.testing_part(fold).labels
     for recipe, trained in recipes:

@@ -29,6 +29,8 @@ COLUMNS = (
     "runner_up",
     "runner_up_probability",
     "reject",
+    "reason",
+    "p_value",
     "margin",
     "nearest_landmark",
     "landmark_score",
@@ -39,7 +41,9 @@ COLUMNS = (
     "record_identity",
     "problem",
 )
-"""Columns of the table: ``reject`` is ``yes`` where the probability is below the threshold,
+"""Columns of the table: ``reject`` is ``yes`` where there is a ``reason``, one of
+:data:`~kreinflow.models.cascade.REASONS`; ``p_value`` is the share of true members that are as
+strange, of a model with such a test;
 ``margin`` is what the runner-up lacks to it, ``landmark_score`` is that of
 :func:`nearest_landmarks`, ``stage`` is what answered, ``alignments`` are those with landmarks, with
 itself and with training records, and the three that follow tell of the training record of the label
@@ -286,6 +290,8 @@ def _table(model: Model, batch: Batch, threads: int, backend: Backend | None) ->
         "runner_up": classes[second],
         "runner_up_probability": runner_up,
         "reject": np.where(answers.rejected, "yes", "no"),
+        "reason": answers.reason.astype(object),
+        "p_value": answers.p_value,
         "margin": top - runner_up,
         "nearest_landmark": np.array(model.landmark_ids, dtype=object)[landmarks],
         "landmark_score": landmark_scores,

@@ -52,6 +52,10 @@ STAGES = ("first", "nearest", "pairs")
 
 FIRST, NEAREST, PAIRS = range(3)
 
+REASONS = ("", "unsure", "unknown", "no relative")
+"""Why an answer is rejected: its probability is too small; the object is too strange, by its
+p-value; it has no relative among the training records. The last that holds is told."""
+
 _MOST_PAIRS = 1 << 21  # of objects with the records that they may ask, at once
 
 
@@ -70,8 +74,10 @@ class Answers:
     ----------
     probabilities : ndarray of shape (n, n_classes)
         Calibrated.
-    rejected : ndarray of shape (n,), bool
-        Whether the largest one is below the reject threshold.
+    reason : ndarray of shape (n,)
+        See :data:`REASONS`.
+    p_value : ndarray of shape (n,)
+        Share of true members that are as strange as the object; NaN of a model that has none.
     stage : ndarray of shape (n,)
         See :data:`STAGES`.
     alignments : ndarray of shape (n,)
@@ -83,11 +89,17 @@ class Answers:
     """
 
     probabilities: FloatArray
-    rejected: NDArray[np.bool_]
+    reason: NDArray[np.str_]
+    p_value: FloatArray
     stage: IntArray
     alignments: IntArray
     nearest: IntArray
     nearest_score: FloatArray
+
+    @property
+    def rejected(self) -> NDArray[np.bool_]:
+        """Whether there is a reason not to accept them."""
+        return np.asarray(self.reason != "")
 
     @classmethod
     def of_first(cls, probabilities: FloatArray, reject_threshold: float) -> "Answers":
@@ -95,12 +107,18 @@ class Answers:
         n = len(probabilities)
         return cls(
             probabilities,
-            probabilities.max(axis=1) < reject_threshold,
+            unsure(probabilities.max(axis=1), reject_threshold),
+            np.full(n, np.nan),
             np.full(n, FIRST),
             np.zeros(n, dtype=np.int64),
             np.full(n, NOBODY),
             np.full(n, np.nan),
         )
+
+
+def unsure(sureness: FloatArray, threshold: float) -> NDArray[np.str_]:
+    """Return the reasons by a reject threshold alone."""
+    return np.array(REASONS)[(sureness < threshold).astype(np.int64)]
 
 
 @dataclass(frozen=True, eq=False)
@@ -186,8 +204,8 @@ class Cascade:
                     rows, labels[rows], level.asks, level.stage == PAIRS
                 )
         probabilities = self.calibrated(raw)
-        rejected = probabilities.max(axis=1) < self.reject_threshold
-        return Answers(probabilities, rejected, stage, alignments, nearest, score)
+        reason = unsure(probabilities.max(axis=1), self.reject_threshold)
+        return Answers(probabilities, reason, np.full(n, np.nan), stage, alignments, nearest, score)
 
     def _most_asked(self, n_classes: int) -> int:
         """Return the records that an object asks at most."""

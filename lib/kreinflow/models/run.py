@@ -21,7 +21,7 @@ from kreinflow.krein.landmark_kernel import Landmarks, TrainingPart
 from kreinflow.landmarks.selector import Selector
 from kreinflow.landmarks.stage import LandmarkStage, read_union
 from kreinflow.models.asked import NOBODY, Ask, AskedScores
-from kreinflow.models.cascade import Answers, Said
+from kreinflow.models.cascade import Answers, Said, unsure
 from kreinflow.models.classifier import LandmarkClassifier
 from kreinflow.models.climbed import Climbed
 from kreinflow.models.facing import Facing
@@ -350,8 +350,10 @@ def predict_fold(
     if climbed is None:
         parts = tile_map(predict, len(rows))
         probabilities = np.concatenate([np.empty((0, len(run.dataset.classes))), *parts])
+        threshold = classifier.reject_threshold
     else:
         probabilities, _ = climbed.at(climbed.cascade.threshold)
+        threshold = climbed.cascade.reject_threshold
     classes = np.array(run.dataset.classes, dtype=object)
     repeat, number = fold_numbers(fold)
     table = pd.DataFrame(
@@ -362,6 +364,8 @@ def predict_fold(
             "id": [run.dataset.ids[i] for i in tested],
             "true": classes[run.dataset.labels[tested]],
             "predicted": classes[probabilities.argmax(axis=1)],
+            "reason": unsure(probabilities.max(axis=1, initial=0.0), threshold),
+            "unknown_p": np.nan,
         }
     )
     columns = pd.DataFrame(probabilities, columns=[f"p_{label}" for label in classes])
@@ -423,8 +427,10 @@ def predict_unknown(
             answer(slice(start, start + _ASKING_ROWS))
             for start in range(0, len(rows), _ASKING_ROWS)
         ]
-    probabilities = np.concatenate([answer.probabilities for answer in answers])
-    rejected = np.concatenate([answer.rejected for answer in answers])
+    probabilities, reason, p_value = (
+        np.concatenate([getattr(answer, name) for answer in answers])
+        for name in ("probabilities", "reason", "p_value")
+    )
     repeat, number = fold_numbers(fold)
     return pd.DataFrame(
         {
@@ -434,7 +440,9 @@ def predict_unknown(
             "id": records["id"],
             "true": records["label"],
             "predicted": np.array(classifier.classes, dtype=object)[probabilities.argmax(axis=1)],
+            "reason": reason,
+            "unknown_p": p_value,
             "probability": probabilities.max(axis=1),
-            "reject": np.where(rejected, "yes", "no"),
+            "reject": np.where(reason == "", "no", "yes"),
         }
     )
