@@ -1,12 +1,12 @@
 # Takes one recipe, that of the inner folds or the one asked for, as the final model: it was trained
 # in the fold 'all', whose training part is everything.
-# needs: models, landmarks and factors of 'all', race
+# needs: models, landmarks and factors of 'all', race, columns
 # makes: model.safetensors
 
 
 rule choose_final_model:
     input:
-        unpack(dataset_files),
+        unpack(column_files),
         tables=of_all("models", "tsv"),
         models=of_all("models", "safetensors"),
         landmarks=of_all("landmarks", "tsv"),
@@ -20,10 +20,10 @@ rule choose_final_model:
         f"{HERE}/times/final_model.tsv"
     conda:
         "../envs/learning.yaml"
-    threads: 1
+    threads: CONFIG["alignment"]["threads"]
     resources:
-        mem_mb=scale(BASE_MB, 10),
-        runtime=minutes("choose_final_model", dataset_seconds),
+        mem_mb=megabytes(final_mb),
+        runtime=minutes("choose_final_model", final_seconds),
     params:
         final=setting("final"),
         recipes=lambda wildcards: plan(wildcards).recipes(),
@@ -31,6 +31,9 @@ rule choose_final_model:
         source=setting("source"),
         scoring=setting("scoring"),
         data=str(DATA),
+        transforms=CONFIG["transforms"],
+        backend=CONFIG["alignment"]["backend"],
+        seed=CONFIG["seed"],
         code=code("final_model.py"),
     script:
         "../scripts/final_model.py"

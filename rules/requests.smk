@@ -23,6 +23,14 @@ from kreinflow.landmarks.selector import count_landmarks
 from kreinflow.learners.registry import make_learner
 from kreinflow.lift_costs import lifted_mb, lifted_seconds
 from kreinflow.models.cascade_choice import Wanted
+from kreinflow.models.relating import STRANGERS
+from kreinflow.models.relatives import NEAREST
+from kreinflow.relating_costs import (
+    calibration_pairs,
+    relating_mb,
+    relating_seconds,
+    rule_pairs,
+)
 from kreinflow.sequences.payload import DISTINCT_FILE, VECTORS_FILE
 
 
@@ -293,6 +301,69 @@ def cascades_seconds(wildcards, input):
     return seconds + aligned_seconds(wildcards, input, pairs)
 
 
+def has_evalues(wildcards):
+    """Whether objects are aligned locally, so that what has no relative is told."""
+    settings = plan(wildcards).settings
+    return plan(wildcards).source.aligned and settings["scoring"]["mode"] == "local"
+
+
+def related(wildcards):
+    """The lengths of words of each recipe of a selector whose models tell unknown objects."""
+    if CONFIG["unknown"] is None or not has_evalues(wildcards):
+        return []
+    recipes = plan(wildcards).recipes(wildcards.selector)
+    return [len(recipe["views"]["words"] or ()) for recipe in recipes]
+
+
+def relatives_pairs(wildcards, input):
+    """Pairs for one recipe of a fold."""
+    pairs = calibration_pairs(statistics_of(input), tested_share(wildcards))
+    return pairs + rule_pairs(landmarks_of(input))
+
+
+def relatives_seconds(wildcards, input):
+    statistics, landmarks = statistics_of(input), landmarks_of(input)
+    pairs, seconds = relatives_pairs(wildcards, input), Seconds()
+    searched = pairs / NEAREST
+    for lengths in related(wildcards):
+        seconds += relating_seconds(statistics, landmarks, lengths, searched, pairs)
+        seconds += aligned_seconds(wildcards, input, pairs)
+    return seconds
+
+
+def relatives_mb(wildcards, input):
+    statistics, most = statistics_of(input), CONFIG["learning"]["memory_mb"]
+    given = landmarks_of(input), relatives_pairs(wildcards, input)
+    return sum(
+        relating_mb(statistics, given[0], lengths, given[1], most) for lengths in related(wildcards)
+    )
+
+
+def most_words(wildcards):
+    """The most lengths of words of any recipe."""
+    return max(len(recipe["views"]["words"] or ()) for recipe in plan(wildcards).recipes())
+
+
+def final_seconds(wildcards, input):
+    statistics = statistics_of(input)
+    seconds = costs.dataset_seconds(statistics)
+    if CONFIG["unknown"] is not None or not has_evalues(wildcards):
+        return seconds
+    landmarks, lengths = landmarks_of(input), most_words(wildcards)
+    pairs = rule_pairs(landmarks)
+    seconds += relating_seconds(statistics, landmarks, lengths, 3 * STRANGERS, pairs)
+    return seconds + aligned_seconds(wildcards, input, pairs)
+
+
+def final_mb(wildcards, input):
+    read = BASE_MB + 10 * present_mb([*input.models, *input.records])
+    if CONFIG["unknown"] is not None or not has_evalues(wildcards):
+        return read
+    landmarks, most = landmarks_of(input), CONFIG["learning"]["memory_mb"]
+    given = landmarks, most_words(wildcards), rule_pairs(landmarks)
+    return read + relating_mb(statistics_of(input), *given, most)
+
+
 def training_mb(wildcards, input):
     learners, most = plan(wildcards).learners(wildcards.selector), CONFIG["learning"]["memory_mb"]
     return (
@@ -304,6 +375,7 @@ def training_mb(wildcards, input):
             tested_share(wildcards),
         )
         + cascades_mb(wildcards, input)
+        + relatives_mb(wildcards, input)
         + max(
             (
                 lifted_mb(statistics_of(input), recipe, most if recipe.learner.by_tiles else None)
@@ -319,7 +391,8 @@ def training_seconds(wildcards, input):
         lifted_seconds(statistics_of(input), landmarks_of(input), recipe, CONFIG["inner_folds"])
         for recipe in plan(wildcards).lifted(wildcards.selector)
     ]
-    return sum(lifted, cascades_seconds(wildcards, input)) + costs.training_seconds(
+    asked = cascades_seconds(wildcards, input) + relatives_seconds(wildcards, input)
+    return sum(lifted, asked) + costs.training_seconds(
         statistics_of(input),
         landmarks_of(input),
         plan(wildcards).learners(wildcards.selector),

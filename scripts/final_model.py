@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from kreinflow.classify.inspection import told_of_unknown
 from kreinflow.classify.model_file import final_model
 from kreinflow.console import logged
 from kreinflow.learners.registry import factored
@@ -9,14 +10,16 @@ from kreinflow.models.choice import choose_recipe, other_choice, read_figures
 from kreinflow.models.factor_file import factor_row
 from kreinflow.models.fold_models import load_fold_model
 from kreinflow.models.race import going_on
-from kreinflow.models.run import read_landmark_table
-from kreinflow.scores import read_scheme
-from kreinflow.sequences.dataset import read_dataset
+from kreinflow.models.relating import Relating
+from kreinflow.models.run import open_run, read_landmark_table
+from kreinflow.numerics import limited
+from kreinflow.scores import evidence_of, read_scheme
+from kreinflow.sequences.partition import ALL
 
-with logged(snakemake.log[0]) as console:
-    params = snakemake.params
-    dataset = read_dataset(Path(snakemake.input.records).parent)
-    files = snakemake.input
+with logged(snakemake.log[0]) as console, limited(snakemake.threads):
+    params, files = snakemake.params, snakemake.input
+    run = open_run(files)
+    dataset = run.dataset
     order = [recipe["name"] for recipe in going_on(params.recipes, files.race)]
     figures = read_figures(files.tables, order).to_dict("records")
     recipe = choose_recipe(figures, order, params.final, params.prefer)
@@ -36,14 +39,26 @@ with logged(snakemake.log[0]) as console:
     classifier = load_fold_model(models[selector], recipe)
     about, learner = classifier.about["recipe"], classifier.about["learner"]
     needs_factor = factored([about], {about["learner"]: learner})
+    scheme = read_scheme(dataset, params.scoring, params.data)
+    evidence = evidence_of(params.transforms, scheme)
+    table = read_landmark_table(landmarks[selector], dataset)
+    if evidence is not None and "unknown" not in classifier.about:
+        part = run.training_part(ALL)
+        strangers = run.strangers(part, scheme, params.seed)
+        asked = run.asking(scheme, params.backend, snakemake.threads, strangers)
+        of_run = run.landmarks(table), part, run.objects
+        classifier = Relating(*of_run, evidence, strangers, asked).related(classifier)
+        console.say(f"{asked.aligned:,} pairs were aligned to tell what has no relative")
+    for line in told_of_unknown(classifier.about.get("unknown", {})):
+        console.say(line)
     model = final_model(
         dataset,
         classifier,
-        read_scheme(dataset, params.scoring, params.data),
+        scheme,
         params.source,
         chosen | preferred,
         factor_row(factors[selector], about) if needs_factor else {},
-        read_landmark_table(landmarks[selector], dataset)["row"].tolist(),
+        table["row"].tolist(),
     )
     model.save(snakemake.output.model)
     console.say(f"{recipe}: {len(model.landmark_ids)} landmarks ({reason})")

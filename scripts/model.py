@@ -50,9 +50,11 @@ with logged(snakemake.log[0]) as console, limited(snakemake.threads, memory_mb):
     )
     reject = RejectRule(params.reject_error, params.reject_coverage, params.reject_confidence)
     letters = "" if scheme is None else scheme.matrix.alphabet
-    asked = None
-    if any(recipe["cascade"] for recipe in fitted):
-        asked = run.asking(scheme, params.backend, snakemake.threads)
+    asked, strangers, evidence = None, None, evidence_of(params.transforms, scheme)
+    if params.unknown is not None and evidence is not None and fitted:
+        strangers = run.strangers(part, scheme, params.seed)
+    if strangers is not None or any(recipe["cascade"] for recipe in fitted):
+        asked = run.asking(scheme, params.backend, snakemake.threads, strangers)
     training = Training(
         landmarks,
         part,
@@ -61,7 +63,9 @@ with logged(snakemake.log[0]) as console, limited(snakemake.threads, memory_mb):
         params.seed,
         partial(run.lifting, part, letters, params.seed),
         asked,
-        evidence_of(params.transforms, scheme),
+        evidence,
+        None if params.unknown is None else params.unknown["false_alarms"],
+        strangers,
     )
     recipes = training.train_recipes(
         fitted,
@@ -88,10 +92,10 @@ with logged(snakemake.log[0]) as console, limited(snakemake.threads, memory_mb):
         if trained.classifier.cascade is not None and len(truth):
             climbed = climb_fold(run, landmarks, fold, trained.classifier, asked)
             curves.append(climbed.curve(truth).assign(**place))
-        predicted = predict_fold(run, landmarks, fold, name, trained.classifier, climbed)
+        predicted = predict_fold(run, landmarks, fold, name, trained.classifier, climbed, asked)
         predictions.append(predicted)
     if asked is not None:
-        console.say(f"{asked.aligned:,} pairs were aligned because cascades asked for them")
+        console.say(f"{asked.aligned:,} pairs of records were aligned because they were asked for")
     save_fold_models(snakemake.output.models, classifiers)
     write_table(snakemake.output.table, pd.DataFrame(figures, columns=list(FIGURES_COLUMNS)))
     made = pd.concat(predictions or [nothing], ignore_index=True)

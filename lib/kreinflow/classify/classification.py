@@ -231,13 +231,14 @@ def nearest_records(
     rows = np.flatnonzero(nearest >= 0)
     ids = np.full(len(nearest), "", dtype=object)
     evalue, identity = np.full((2, len(nearest)), np.nan)
-    cascade, sequences = model.classifier.cascade, batch.sequences
+    classifier, sequences = model.classifier, batch.sequences
+    asking, records = classifier.relatives or classifier.cascade, classifier.records
     residues, scheme = model.record_residues, model.scheme
-    if cascade is not None and residues is not None and scheme is not None and sequences:
+    if asking and records and residues is not None and scheme is not None and sequences:
         own = nearest[rows]
         ids[rows] = np.array(model.record_ids, dtype=object)[own]
-        evalue[rows] = cascade.evidence.evalues(
-            answers.nearest_score[rows], batch.lengths[rows], cascade.records.lengths[own]
+        evalue[rows] = asking.evidence.evalues(
+            answers.nearest_score[rows], batch.lengths[rows], records.lengths[own]
         )
 
         def share(row: int) -> float:

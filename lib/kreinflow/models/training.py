@@ -22,13 +22,14 @@ from kreinflow.learners.learner import NOTES, Choice, Fitted, Learner, Problem
 from kreinflow.learners.registry import factored, make_learner
 from kreinflow.models.asked import AskedScores
 from kreinflow.models.cascade_choice import Wanted, described
-from kreinflow.models.cascading import CascadeFit, FittedCascade
+from kreinflow.models.cascading import CascadeFit, sample_size
 from kreinflow.models.choice import packed
 from kreinflow.models.classifier import LandmarkClassifier
 from kreinflow.models.inner_folds import InnerFits, LiftedFits, choose, whole_groups
 from kreinflow.models.lifting import Lifting, TriedWidths, positive_factor
 from kreinflow.models.reject_threshold import RejectRule
-from kreinflow.numerics import FloatArray
+from kreinflow.models.relating import Relating, Strangers, calibrated
+from kreinflow.numerics import FloatArray, IntArray
 from kreinflow.sequences.files import first_few
 from kreinflow.views.lift import SCORES, Lift
 
@@ -60,6 +61,10 @@ class Training:
         Scores of the distinct rows of the data set with each other, for recipes with a cascade.
     evidence : ScoreTransform, optional
         What a cascade weighs the nearest records by; that of the recipe if it is left out.
+    false_alarms : float, optional
+        Share of true members that are rejected as unknown; nothing is tested if it is left out.
+    strangers : Strangers, optional
+        What has no relative; :attr:`asked` knows them.
     """
 
     landmarks: Landmarks
@@ -70,6 +75,8 @@ class Training:
     liftings: Callable[[Mapping[str, Any]], Lifting] | None = None
     asked: AskedScores | None = None
     evidence: ScoreTransform | None = None
+    false_alarms: float | None = None
+    strangers: Strangers | None = None
 
     def train(
         self,
@@ -146,13 +153,17 @@ class Training:
         cascade, pairs = None, 0
         if recipe.get("cascade") is not None:
             with named(f"recipe {recipe['name']!r}"):
-                fitted_cascade = self._cascade(recipe, kernel, lifted, first.decisions)
+                fit = self._facing(recipe, kernel, lifted, first.decisions)
+                fitted_cascade = fit.fit(Wanted.of(recipe["cascade"]), self.reject)
             cascade, pairs = fitted_cascade.cascade, fitted_cascade.aligned
             classifier = replace(classifier, cascade=cascade)
             probabilities = fitted_cascade.probabilities
             alignments += fitted_cascade.alignments
             inside = np.isin(self.fits.measured, fitted_cascade.places)
             known, truth = "" if inside.all() else packed(inside), truth[inside]
+        if self.false_alarms is not None and self.strangers is not None:
+            places = self.fits.measured if cascade is None else fitted_cascade.places
+            classifier = self._related(recipe, first, classifier, places, probabilities)
         right = probabilities.argmax(axis=1) == truth
         likely = np.clip(probabilities[np.arange(len(truth)), truth], 1e-15, 1.0)
         figures = {
@@ -202,22 +213,47 @@ class Training:
         named_widths = {f"width_{view}": width for view, width in widths.items()}
         return problem, fits, _Lifted(lifted.lift, named_widths, tried.worth(), lifting, tried)
 
-    def _cascade(
+    def _related(
+        self,
+        recipe: Mapping[str, Any],
+        first: "_First",
+        classifier: LandmarkClassifier,
+        places: IntArray,
+        probabilities: FloatArray,
+    ) -> LandmarkClassifier:
+        """Return a classifier that tells strangers, and what has no relative."""
+        assert self.asked is not None, "strangers, and nobody to ask"
+        assert self.strangers is not None, "nothing that has no relative"
+        assert self.false_alarms is not None, "strangers that nobody wants to know of"
+        fit = self._facing(recipe, first.kernel, first.lifted, first.decisions)
+        if classifier.cascade is None:
+            drawn = fit.drawn(sample_size(len(self.part.rows), len(self.part.classes)))
+            places, probabilities = places[drawn], probabilities[drawn]
+        classifier = calibrated(
+            fit, classifier, places, probabilities, self.reject, self.false_alarms
+        )
+        objects = fit.lifting.objects
+        relating = Relating(
+            self.landmarks, self.part, objects, fit.evidence, self.strangers, self.asked
+        )
+        return relating.related(classifier)
+
+    def _facing(
         self,
         recipe: Mapping[str, Any],
         kernel: LandmarkKernel,
         lifted: "_Lifted | None",
         decisions: FloatArray,
-    ) -> FittedCascade:
-        """Learn the cascade above a first stage."""
-        assert self.liftings is not None, "a cascade, and nobody to make its index"
-        assert self.asked is not None, "a cascade, and nobody to ask"
+    ) -> CascadeFit:
+        """Return the records of a first stage that are held out, in front of the others."""
+        assert self.liftings is not None, "records that are asked, and nobody to make their index"
+        assert self.asked is not None, "records, and nobody to ask"
         if lifted is None:  # the nearest by their transformed scores
             settings = {"kernel": "gaussian", "width": 1.0, "inducing": 1}
             lifting = self.liftings({**recipe, "views": {}, "lift": settings})
         else:
             lifting = lifted.lifting
-        fit = CascadeFit(
+        return CascadeFit(
             part=self.part,
             landmarks=self.landmarks,
             kernel=kernel,
@@ -228,7 +264,6 @@ class Training:
             evidence=self.evidence or kernel.transform,
             asked=self.asked,
         )
-        return fit.fit(Wanted.of(recipe["cascade"]), self.reject)
 
     def _whole(
         self, embed: Callable[[], CorrectedFactor], kernel: LandmarkKernel, landmarks: Landmarks
