@@ -370,6 +370,8 @@ class LandmarkClassifier:
             given = {name: header[name] for name in asks if header.get(name) is not None}
             if given and header.get("records") is None:
                 raise ValueError("it lacks the records that it asks, as models of earlier versions")
+            if not given and header.get("records") is not None:
+                raise ValueError("it has records, and nothing that asks them")
             if given:
                 records = Records.from_parts(header["records"], parts["records"], k, m)
             if "cascade" in given:
