@@ -10,7 +10,16 @@ from kreinflow.models import relating
 from kreinflow.models.relating import STRANGERS, Relating, made_strange
 from kreinflow.sequences.payload import digest
 from sequence_pairs import rectangle
-from small_inputs import PROTEIN, configuration, families, fasta_source, trained_recipe, write_fasta
+from small_inputs import (
+    DNA,
+    PROTEIN,
+    configuration,
+    families,
+    fasta_source,
+    trained_recipe,
+    turned,
+    write_fasta,
+)
 
 CLASSES = "abcd"
 ALPHA = 0.1
@@ -153,6 +162,21 @@ def test_it_is_the_same_each_time(tmp_path, monkeypatch):
     monkeypatch.setattr("kreinflow.models.classifier.MOST_PAIRS", 500)
     second.model.save(tmp_path / "two")
     assert (tmp_path / "one").read_bytes() == (tmp_path / "two").read_bytes()
+
+
+def test_nucleotides_of_both_strands(tmp_path):
+    """Members are known on either strand, and what has no relative on none."""
+    records, new = drawn(14, each=25, letters=DNA, length=150, changed=0.25)
+    it = trained_on(tmp_path, records, molecule="nucleotide")
+    members = write_fasta(tmp_path / "new.fasta", [*new[::2], *map(turned, new[1::2])])
+    table = classify_file(it.model, members, both_strands=True)
+    assert (table["strand"] == "-").sum() >= 45
+    assert (table["reason"] != "no relative").mean() > 0.95
+    rng = np.random.default_rng(0)
+    letters = [list(s) for *_, s in records]
+    others = [(f"s{i}", "", "".join(rng.permutation(s))) for i, s in enumerate(letters)]
+    table = classify_file(it.model, write_fasta(tmp_path / "s.fasta", others), both_strands=True)
+    assert (table["reject"] == "yes").mean() >= 0.98
 
 
 def sequences_of(count, seed=0):
