@@ -21,10 +21,10 @@ rule choose_final_model:
         f"{HERE}/times/final_model.tsv"
     conda:
         "../envs/learning.yaml"
-    threads: 1
+    threads: CONFIG["alignment"]["threads"]
     resources:
-        mem_mb=megabytes(final_model_mb),
-        runtime=minutes("choose_final_model", final_model_seconds),
+        mem_mb=megabytes(final_mb),
+        runtime=minutes("choose_final_model", final_seconds),
     params:
         final=setting("final"),
         recipes=lambda wildcards: plan(wildcards).recipes(),
@@ -33,8 +33,10 @@ rule choose_final_model:
         scoring=setting("scoring"),
         data=str(DATA),
         folds=setting("folds"),
-        seed=CONFIG["seed"],
+        transforms=CONFIG["transforms"],
+        backend=CONFIG["alignment"]["backend"],
         inner_folds=CONFIG["inner_folds"],
+        seed=CONFIG["seed"],
         code=code("final_model.py"),
     script:
         "../scripts/final_model.py"

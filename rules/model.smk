@@ -46,6 +46,7 @@ rule train_models:
         reject_error=CONFIG["reject_error"],
         reject_coverage=CONFIG["reject_coverage"],
         reject_confidence=CONFIG["reject_confidence"],
+        unknown=CONFIG["unknown"],
         seed=CONFIG["seed"],
         code=code("model.py"),
     script:

@@ -23,6 +23,14 @@ from kreinflow.landmarks.selector import count_landmarks
 from kreinflow.learners.registry import make_learner
 from kreinflow.lift_costs import lifted_mb, lifted_seconds
 from kreinflow.models.cascade_choice import Wanted
+from kreinflow.models.relating import STRANGERS
+from kreinflow.models.relatives import NEAREST
+from kreinflow.relating_costs import (
+    calibration_pairs,
+    relating_mb,
+    relating_seconds,
+    rule_pairs,
+)
 from kreinflow.sequences.payload import DISTINCT_FILE, VECTORS_FILE
 
 
@@ -267,16 +275,6 @@ def factor_seconds(wildcards, input):
     return costs.dataset_seconds(statistics) + len(factors) * one
 
 
-def final_model_seconds(wildcards, input):
-    """The columns are read and written once."""
-    return costs.dataset_seconds(statistics_of(input)) + Seconds(0.05 * present_mb([input.columns]))
-
-
-def final_model_mb(wildcards, input):
-    """The columns are read and written some rows at a time."""
-    return BASE_MB + 10 * (present_mb(input) - present_mb([input.columns]))
-
-
 def asking(wildcards, input, recipe):
     """What a cascade depends on: landmarks, lengths of words, inner folds, the tested share."""
     lengths = len(recipe["views"]["words"] or ())
@@ -303,6 +301,71 @@ def cascades_seconds(wildcards, input):
     return seconds + aligned_seconds(wildcards, input, pairs)
 
 
+def has_evalues(wildcards):
+    """Whether objects are aligned locally, so that what has no relative is told."""
+    settings = plan(wildcards).settings
+    return plan(wildcards).source.aligned and settings["scoring"]["mode"] == "local"
+
+
+def related(wildcards):
+    """The lengths of words of each recipe of a selector whose models tell unknown objects."""
+    if CONFIG["unknown"] is None or not has_evalues(wildcards):
+        return []
+    recipes = plan(wildcards).recipes(wildcards.selector)
+    return [len(recipe["views"]["words"] or ()) for recipe in recipes]
+
+
+def relatives_pairs(wildcards, input):
+    """Pairs for one recipe of a fold."""
+    pairs = calibration_pairs(statistics_of(input), tested_share(wildcards))
+    return pairs + rule_pairs(landmarks_of(input))
+
+
+def relatives_seconds(wildcards, input):
+    statistics, landmarks = statistics_of(input), landmarks_of(input)
+    pairs, seconds = relatives_pairs(wildcards, input), Seconds()
+    searched = pairs / NEAREST
+    for lengths in related(wildcards):
+        seconds += relating_seconds(statistics, landmarks, lengths, searched, pairs)
+        seconds += aligned_seconds(wildcards, input, pairs)
+    return seconds
+
+
+def relatives_mb(wildcards, input):
+    statistics, most = statistics_of(input), CONFIG["learning"]["memory_mb"]
+    given = landmarks_of(input), relatives_pairs(wildcards, input)
+    return sum(
+        relating_mb(statistics, given[0], lengths, given[1], most) for lengths in related(wildcards)
+    )
+
+
+def most_words(wildcards):
+    """The most lengths of words of any recipe."""
+    return max(len(recipe["views"]["words"] or ()) for recipe in plan(wildcards).recipes())
+
+
+def final_seconds(wildcards, input):
+    """The columns are read and written once; what has no relative is aligned."""
+    statistics = statistics_of(input)
+    seconds = costs.dataset_seconds(statistics) + Seconds(0.05 * present_mb([input.columns]))
+    if CONFIG["unknown"] is not None or not has_evalues(wildcards):
+        return seconds
+    landmarks, lengths = landmarks_of(input), most_words(wildcards)
+    pairs = rule_pairs(landmarks)
+    seconds += relating_seconds(statistics, landmarks, lengths, 3 * STRANGERS, pairs)
+    return seconds + aligned_seconds(wildcards, input, pairs)
+
+
+def final_mb(wildcards, input):
+    """The columns are read and written some rows at a time."""
+    read = BASE_MB + 10 * (present_mb(input) - present_mb([input.columns]))
+    if CONFIG["unknown"] is not None or not has_evalues(wildcards):
+        return read
+    landmarks, most = landmarks_of(input), CONFIG["learning"]["memory_mb"]
+    given = landmarks, most_words(wildcards), rule_pairs(landmarks)
+    return read + relating_mb(statistics_of(input), *given, most)
+
+
 def training_mb(wildcards, input):
     learners, most = plan(wildcards).learners(wildcards.selector), CONFIG["learning"]["memory_mb"]
     return (
@@ -314,6 +377,7 @@ def training_mb(wildcards, input):
             tested_share(wildcards),
         )
         + cascades_mb(wildcards, input)
+        + relatives_mb(wildcards, input)
         + max(
             (
                 lifted_mb(statistics_of(input), recipe, most if recipe.learner.by_tiles else None)
@@ -329,7 +393,8 @@ def training_seconds(wildcards, input):
         lifted_seconds(statistics_of(input), landmarks_of(input), recipe, CONFIG["inner_folds"])
         for recipe in plan(wildcards).lifted(wildcards.selector)
     ]
-    return sum(lifted, cascades_seconds(wildcards, input)) + costs.training_seconds(
+    asked = cascades_seconds(wildcards, input) + relatives_seconds(wildcards, input)
+    return sum(lifted, asked) + costs.training_seconds(
         statistics_of(input),
         landmarks_of(input),
         plan(wildcards).learners(wildcards.selector),

@@ -72,6 +72,7 @@ rule measure_unknown:
         recipes=lambda wildcards: plan(wildcards).recipes(),
         unknown=setting("unknown"),
         prefer=CONFIG["prefer"],
+        tested=CONFIG["unknown"],
         scoring=setting("scoring"),
         data=str(DATA),
         backend=CONFIG["alignment"]["backend"],

@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from kreinflow.classify.inspection import told_of_unknown
 from kreinflow.classify.learned_file import Learned, no_update, write_refusal
 from kreinflow.classify.model_file import final_model
 from kreinflow.console import logged
@@ -10,12 +11,14 @@ from kreinflow.models.choice import choose_recipe, other_choice, read_figures
 from kreinflow.models.factor_file import factor_row
 from kreinflow.models.fold_models import load_fold_model, load_held_out
 from kreinflow.models.race import going_on
+from kreinflow.models.relating import Relating
 from kreinflow.models.run import open_run, read_landmark_table
-from kreinflow.scores import read_scheme
+from kreinflow.numerics import limited
+from kreinflow.scores import evidence_of, read_scheme
+from kreinflow.sequences.partition import ALL
 
-with logged(snakemake.log[0]) as console:
-    params = snakemake.params
-    files = snakemake.input
+with logged(snakemake.log[0]) as console, limited(snakemake.threads):
+    params, files = snakemake.params, snakemake.input
     run = open_run(files)
     dataset = run.dataset
     order = [recipe["name"] for recipe in going_on(params.recipes, files.race)]
@@ -38,10 +41,21 @@ with logged(snakemake.log[0]) as console:
     about, learner = classifier.about["recipe"], classifier.about["learner"]
     table = read_landmark_table(landmarks[selector], dataset)
     needs_factor = factored([about], {about["learner"]: learner})
+    scheme = read_scheme(dataset, params.scoring, params.data)
+    evidence = evidence_of(params.transforms, scheme)
+    if evidence is not None and "unknown" not in classifier.about:
+        part = run.training_part(ALL)
+        strangers = run.strangers(part, scheme, params.seed)
+        asked = run.asking(scheme, params.backend, snakemake.threads, strangers)
+        of_run = run.landmarks(table), part, run.objects
+        classifier = Relating(*of_run, evidence, strangers, asked).related(classifier)
+        console.say(f"{asked.aligned:,} pairs were aligned to tell what has no relative")
+    for line in told_of_unknown(classifier.about.get("unknown", {})):
+        console.say(line)
     model = final_model(
         dataset,
         classifier,
-        read_scheme(dataset, params.scoring, params.data),
+        scheme,
         params.source,
         chosen | preferred,
         factor_row(factors[selector], about) if needs_factor else {},

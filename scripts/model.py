@@ -7,7 +7,7 @@ import pandas as pd
 
 from kreinflow.artifacts import write_table
 from kreinflow.console import logged
-from kreinflow.evaluation.metrics import PREDICTION_COLUMNS, PROBABILITY_PREFIX
+from kreinflow.evaluation.metrics import PREDICTION_COLUMNS, PROBABILITY_PREFIX, REASON_COLUMNS
 from kreinflow.landmarks.registry import make_selector
 from kreinflow.landmarks.stage import LandmarkStage
 from kreinflow.models.choice import FIGURES_COLUMNS
@@ -52,9 +52,11 @@ with logged(snakemake.log[0]) as console, limited(snakemake.threads, memory_mb):
     )
     reject = RejectRule(params.reject_error, params.reject_coverage, params.reject_confidence)
     letters = "" if scheme is None else scheme.matrix.alphabet
-    asked = None
-    if any(recipe["cascade"] for recipe in fitted):
-        asked = run.asking(scheme, params.backend, snakemake.threads)
+    asked, strangers, evidence = None, None, evidence_of(params.transforms, scheme)
+    if params.unknown is not None and evidence is not None and fitted:
+        strangers = run.strangers(part, scheme, params.seed)
+    if strangers is not None or any(recipe["cascade"] for recipe in fitted):
+        asked = run.asking(scheme, params.backend, snakemake.threads, strangers)
     training = Training(
         landmarks,
         part,
@@ -63,9 +65,11 @@ with logged(snakemake.log[0]) as console, limited(snakemake.threads, memory_mb):
         params.seed,
         partial(run.lifting, part, letters, params.seed),
         asked,
-        evidence_of(params.transforms, scheme),
+        evidence,
         Levels.of_settings(part.classes, params.levels),
         params.levels["learn"] if params.levels else "leaves",
+        None if params.unknown is None else params.unknown["false_alarms"],
+        strangers,
     )
     recipes = training.train_recipes(
         fitted,
@@ -76,7 +80,8 @@ with logged(snakemake.log[0]) as console, limited(snakemake.threads, memory_mb):
     repeat, number = fold_numbers(fold)
     classifiers, held_out, figures = {}, {}, []
     probabilities = (f"{PROBABILITY_PREFIX}{label}" for label in run.dataset.classes)
-    nothing = pd.DataFrame(columns=[*PREDICTION_COLUMNS, *probabilities, *SET_COLUMNS])
+    columns = [*PREDICTION_COLUMNS, *REASON_COLUMNS, *probabilities, *SET_COLUMNS]
+    nothing = pd.DataFrame(columns=columns)
     predictions, curves = [], [pd.DataFrame(columns=list(CURVE_COLUMNS))]
     truth = run.testing_part(fold).labels
     for recipe, trained in recipes:
@@ -95,10 +100,10 @@ with logged(snakemake.log[0]) as console, limited(snakemake.threads, memory_mb):
         if trained.classifier.cascade is not None and len(truth):
             climbed = climb_fold(run, landmarks, fold, trained.classifier, asked)
             curves.append(climbed.curve(truth).assign(**place))
-        predicted = predict_fold(run, landmarks, fold, name, trained.classifier, climbed)
+        predicted = predict_fold(run, landmarks, fold, name, trained.classifier, climbed, asked)
         predictions.append(predicted)
     if asked is not None:
-        console.say(f"{asked.aligned:,} pairs were aligned because cascades asked for them")
+        console.say(f"{asked.aligned:,} pairs of records were aligned because they were asked for")
     save_fold_models(snakemake.output.models, classifiers, held_out)
     write_table(snakemake.output.table, pd.DataFrame(figures, columns=list(FIGURES_COLUMNS)))
     made = pd.concat(predictions or [nothing], ignore_index=True)

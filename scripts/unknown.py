@@ -43,7 +43,8 @@ with logged(snakemake.log[0]) as console, limited(snakemake.threads, memory_mb):
     models = read_figures([files.models], names)
     scheme = read_scheme(dataset, snakemake.params.scoring, snakemake.params.data)
     asked = None
-    if scheme is not None and any(recipe["cascade"] for recipe in order):
+    tested = snakemake.params.tested is not None
+    if scheme is not None and (tested or any(recipe["cascade"] for recipe in order)):
         sequences = [*(whole.sequences[row] for row in held), *dataset.sequences]
         asked = asking(sequences, scheme, snakemake.params.backend, snakemake.threads)
     predictions = []

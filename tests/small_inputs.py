@@ -202,9 +202,12 @@ def training_on(table, stage, selector, partition, config, letters=PROTEIN, sche
     )
     seed, reject = config["seed"], RejectRule(config["reject_error"])
     lifting = partial(run.lifting, part, letters, seed)
-    asked = None if scheme is None else run.asking(scheme, "auto", 1)
+    strangers = None if scheme is None else run.strangers(part, scheme, seed)
+    asked = None if scheme is None else run.asking(scheme, "auto", 1, strangers)
     evidence = evidence_of(config["transforms"], scheme)
-    return Training(landmarks, part, fits, reject, seed, lifting, asked, evidence)
+    false_alarms = (config["unknown"] or {}).get("false_alarms")
+    given = landmarks, part, fits, reject, seed, lifting, asked, evidence
+    return Training(*given, false_alarms=false_alarms, strangers=strangers)
 
 
 def trained_recipe(config, data, changed=lambda dataset: dataset):

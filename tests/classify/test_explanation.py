@@ -13,6 +13,7 @@ from kreinflow.errors import InputError
 from kreinflow.hierarchy import Tree
 from kreinflow.models.fork_temperatures import ForkTemperatures
 from kreinflow.views.lift import SCORES
+from models.cascades import related_model
 from small_inputs import (
     configuration,
     families,
@@ -230,3 +231,31 @@ def test_decisions_that_overflow_are_refused_without_a_warning(linear):
         warnings.simplefilter("error")
         with pytest.raises(InputError, match="b3: the model's decision for it is not finite"):
             explain(model, path, id)
+
+
+@pytest.mark.parametrize("cascade", [True, False])
+def test_it_says_why_an_object_is_rejected(tmp_path, cascade):
+    model, _ = related_model(tmp_path, cascade)
+    new = write_fasta(tmp_path / "new.fasta", families(7, each=20, changed=0.6))
+    table = classify_file(model, new).set_index("id")
+    words = {
+        "": "",
+        "unsure": "it is unsure between classes; ",
+        "unknown": "it is stranger than the true members of the classes; ",
+        "no relative": "it has no relative among the training records; ",
+    }
+    seen = set()
+    for id, row in table.iterrows():
+        if row["reason"] in seen:
+            continue
+        seen.add(row["reason"])
+        found = explain(model, new, id)
+        assert found.rejected == (row["reason"] != "")
+        assert found.why.startswith(
+            f"{words[row['reason']]}{100 * row['p_value']:.2g} % of true members are as strange"
+        )
+        if row["reason"] in ("unknown", "no relative"):
+            best = f"its best alignment is with {row['nearest_record']}, "
+            assert found.why.endswith(f"{best}E-value {row['record_evalue']:.2g}")
+        assert found.why in explanation_text(found, 3).splitlines()
+    assert seen == set(words)

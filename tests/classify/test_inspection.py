@@ -6,14 +6,19 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from kreinflow.classify.inspection import describe_model, description_text, exported_landmarks
+from kreinflow.classify.inspection import (
+    describe_model,
+    description_text,
+    exported_landmarks,
+    told_of_unknown,
+)
 from kreinflow.classify.model_file import Model
 from kreinflow.errors import InputError
 from kreinflow.kernels.registry import make_kernel
 from kreinflow.models.reject_threshold import NOTHING_ACCEPTED
 from kreinflow.sequences.fasta import read_fasta
 from kreinflow.sequences.objects import read_objects
-from models.cascades import WEIGHTS, cascade_model
+from models.cascades import WEIGHTS, cascade_model, related_model
 from small_inputs import lifted_model, model_of
 
 OBJECTS = {
@@ -230,3 +235,34 @@ def test_landmarks_are_exported_and_read_again(tmp_path):
 
     with pytest.raises(InputError, match="a model of a matrix has the ids of its landmarks only"):
         export(saved_and_loaded("matrix", tmp_path), tmp_path / "landmarks.csv")
+
+
+def test_it_tells_what_is_known_of_unknown_objects(tmp_path):
+    model, _ = related_model(tmp_path)
+    about = {
+        "false_alarms": 0.05,
+        "calibrating": 60,
+        "would_be_found": 0.83,
+        "no_relative": {
+            "off": False,
+            "known_rejected": 0.015,
+            "shuffled": 200,
+            "shuffled_accepted": 0.01,
+        },
+    }
+    classifier = replace(model.classifier, about={**model.classifier.about, "unknown": about})
+    found = describe_model(replace(model, classifier=classifier))
+    assert found["unknown"] == {"records": 30, "reject_threshold_of_sureness": 0.7, **about}
+    text = description_text(found)
+    assert "  would be found: 0.83" in text
+    assert "no relative: off False, known_rejected 0.015" in text
+    assert told_of_unknown(about) == [
+        "at 5 % false alarms (60 records calibrate) 83 % of the records of an unknown class would "
+        "be found",
+        "what has no relative is rejected; 1.5 % of the training records have none",
+        "2 of 200 shuffled training records are accepted",
+    ]
+    few = told_of_unknown({**about, "false_alarms": 0.01})
+    assert few[0].startswith("nothing is rejected as unknown: 1 % false alarms take at least 99 ")
+    assert told_of_unknown({}) == []
+    assert describe_model(model)["unknown"] is None

@@ -14,7 +14,7 @@ from kreinflow.classify.classification import classify_file
 from kreinflow.classify.model_file import Model, final_model
 from kreinflow.classify.new_objects import score_new
 from kreinflow.errors import InputError
-from models.cascades import cascade_model
+from models.cascades import cascade_model, related_model
 from small_inputs import (
     DNA,
     KINDS,
@@ -82,6 +82,8 @@ def saved(tmp_path_factory):
         folder = tmp_path_factory.mktemp(name)
         paths[name] = folder / "model.safetensors"
         cascade_model(folder, apart=apart)[0].save(paths[name])
+    paths["relatives"] = tmp_path_factory.mktemp("relatives") / "model.safetensors"
+    related_model(paths["relatives"].parent)[0].save(paths["relatives"])
     return paths
 
 
@@ -135,6 +137,34 @@ def test_a_model_with_a_cascade_is_the_same_bytes_and_answers_the_same(tmp_path,
     assert not again.lacks_records
 
 
+@pytest.mark.parametrize("cascade", [True, False])
+def test_a_model_with_relatives_is_the_same_bytes_and_answers_the_same(tmp_path, cascade):
+    model, _ = related_model(tmp_path, cascade)
+    model.save(tmp_path / "one")
+    again = Model.load(tmp_path / "one")
+    again.save(tmp_path / "two")
+    assert (tmp_path / "one").read_bytes() == (tmp_path / "two").read_bytes()
+    arrays, _ = parts_of(tmp_path / "one")
+    assert sum(name.endswith("index_scores") for name in arrays) == 1, "records stand twice"
+    new = write_fasta(tmp_path / "new.fasta", families(7, each=20, changed=0.6))
+    table = classify_file(model, new)
+    assert set(table["reason"]) >= {"", "unknown", "no relative"}
+    assert classify_file(again, new).equals(table)
+    assert again.record_ids == model.record_ids
+
+
+def test_a_cascade_without_records_is_one_of_an_earlier_version(tmp_path, saved):
+    path = tmp_path / "old.safetensors"
+
+    def as_before(content, arrays):
+        content["header"]["classifier"].pop("records")
+        for name in [name for name in arrays if name.startswith("records_")]:
+            arrays.pop(name)
+
+    tampered(saved["cascade"], path, as_before)
+    assert "it lacks the records that it asks, as models of earlier versions" in refused(path)
+
+
 def test_records_may_be_apart(tmp_path):
     """They are found again by what they are, whatever file they come in."""
     whole, dataset = cascade_model(tmp_path)
@@ -145,7 +175,7 @@ def test_records_may_be_apart(tmp_path):
     path = tmp_path / "model.safetensors"
     apart.save(path)
     arrays, _ = parts_of(path)
-    assert "cascade_index_residues" not in arrays
+    assert "records_index_residues" not in arrays
     assert dataset.sequences[0] not in path.read_bytes()
     alone = Model.load(path)
     assert alone.lacks_records
@@ -316,6 +346,14 @@ def _cascade(*keys, to):
     return _set("header", "classifier", "cascade", *keys, to=to)
 
 
+def _records(*keys, to):
+    return _set("header", "classifier", "records", *keys, to=to)
+
+
+def _relatives(*keys, to):
+    return _set("header", "classifier", "relatives", *keys, to=to)
+
+
 def _without(name):
     return lambda content, arrays: arrays.pop(name)
 
@@ -428,33 +466,44 @@ TAMPERED = {
     # What is refused of a cascade alone is tested with it.
     "cascade": [
         *(_cascade(to=to) for to in ([], 7, {}, None)),
-        *(_cascade("records", to=to) for to in (0, 29, 31, 10**12, "many")),
+        *(_records("number", to=to) for to in (0, 29, 31, 10**12, "many")),
         *(_cascade("threshold", to=to) for to in (-1, 3, None)),
         _cascade("transform", to={"name": "exp", "constants": {}}),
         _cascade("evidence", to={"name": "evalue", "constants": {"K": 1.0}}),
         _cascade("machines", "pairs", to=0),
         _cascade("machines", "weights", to=1),
-        _cascade("index", "words", "letters", to=PROTEIN),
-        _cascade("index", "residues", to=10),
+        _records("index", "words", "letters", to=PROTEIN),
+        _records("index", "residues", to=10),
         _set("header", "record_ids", to=["a1"]),
         _set("header", "record_ids", to=["\x1b[31m"] * 30),
         _set("header", "record_ids", to=None),
         _set("header", "scheme", to=None),
         lambda content, arrays: content["header"].pop("record_ids"),
         lambda content, arrays: content["header"]["classifier"].pop("cascade"),
-        lambda content, arrays: content["header"]["classifier"]["cascade"]["index"].pop("residues"),
-        _array("cascade_record_lengths", lambda n: n + 1),
-        _array("cascade_record_classes", lambda c: c + 9),
-        _array("cascade_index_residues", lambda r: r * 0 + ord("1")),
-        _array("cascade_index_ends", lambda e: e[::-1]),
-        _array("cascade_index_scores", lambda s: s[:, :-1]),
-        _array("cascade_landmark_records", lambda p: p + 30),
+        lambda content, arrays: content["header"]["classifier"].pop("records"),
+        lambda content, arrays: content["header"]["classifier"]["records"]["index"].pop("residues"),
+        _array("records_lengths", lambda n: n + 1),
+        _array("records_classes", lambda c: c + 9),
+        _array("records_index_residues", lambda r: r * 0 + ord("1")),
+        _array("records_index_ends", lambda e: e[::-1]),
+        _array("records_index_scores", lambda s: s[:, :-1]),
+        _array("records_landmarks", lambda p: p + 30),
         _array("cascade_level_weights", lambda w: w[:-1]),
         _array("cascade_pair_intercepts", lambda b: b * np.inf),
         *(
-            _without(f"cascade_{name}")
-            for name in ("index_ends", "record_rows", "landmark_records", "pairs")
+            _without(name)
+            for name in ("records_index_ends", "records_rows", "records_landmarks", "cascade_pairs")
         ),
+    ],
+    # What is refused of relatives alone is tested with them.
+    "relatives": [
+        *(_relatives(to=to) for to in ([], 7, {}, None)),
+        _relatives("evidence", to={"name": "log", "constants": {"a": 20}}),
+        _relatives("strangeness", "calibrating", to=9),
+        _relatives("null", to=[1.0, None]),
+        lambda content, arrays: content["header"]["classifier"].pop("records"),
+        _array("relatives_of_nearest", lambda a: a[:, :2]),
+        _without("relatives_of_landmarks"),
     ],
     "apart": [
         _array("record_digests", lambda d: d[:-1]),

@@ -29,10 +29,11 @@ def made_up(seed=3):
                 known.append((recipe, repeat, fold, f"k{i}", true, predicted, *ps))
             for i in range(9):
                 p = np.round(rng.uniform(0.5, 1), 2)
-                rejected = "yes" if p < limit else "no"
+                rejected, reason = ("yes", "unsure") if p < limit else ("no", "")
                 family = "xy"[i % 2]
                 predicted = rng.choice(["a", "b"])
-                unknown.append((recipe, repeat, fold, f"u{i}", family, predicted, p, rejected))
+                told = reason, np.nan, p, rejected
+                unknown.append((recipe, repeat, fold, f"u{i}", family, predicted, *told))
     head = ["recipe", "repeat", "fold"]
     known = pd.DataFrame(known, columns=[*head, "id", "true", "predicted", "p_a", "p_b"])
     unknown = pd.DataFrame(unknown, columns=list(u.UNKNOWN_COLUMNS))

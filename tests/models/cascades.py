@@ -12,6 +12,8 @@ from kreinflow.models.asked import NOBODY
 from kreinflow.models.cascade import Cascade
 from kreinflow.models.facing import Facing, Records, Seen
 from kreinflow.models.pair_machines import PairMachines, fit_machine
+from kreinflow.models.relatives import NoRelative, Relatives
+from kreinflow.models.strangeness import Strangeness
 from kreinflow.views.lift import Lift
 from kreinflow.views.objects import Viewed
 from kreinflow.views.words import Words
@@ -106,6 +108,25 @@ def cascade_model(folder, seed=7, changed=0.5, apart=False, recipe=None, **setti
     """A model with a cascade of what :func:`small_inputs.write_input` writes, and its data set."""
     model, dataset, _ = model_of(folder, seed=seed, changed=changed, recipe=recipe)
     return with_cascade(model, dataset, apart, **settings), dataset
+
+
+def related_model(folder, cascade=True, seed=7, changed=0.5, **settings):
+    """A model with made-up relatives, of a cascade or alone, and its data set."""
+    model, dataset = cascade_model(folder, seed, changed)
+    classifier = model.classifier
+    records = classifier.cascade.records
+    rng = np.random.default_rng(seed)
+    lowest, highest = np.array([-0.2, -9.0, -1.0]), np.array([-0.07, -1.5, -0.4])
+    strangeness = Strangeness(*(rng.uniform(lowest, highest, (2, 60, 3))), false_alarms=0.1)
+    made = {
+        "null": NoRelative(2.8, 3.0),
+        "strangeness": strangeness,
+        "sure_threshold": 0.7,
+        **settings,
+    }
+    relatives = Relatives(records, make_transform("evalue", model.scheme), **made)
+    own = classifier.cascade if cascade else None
+    return replace(model, classifier=replace(classifier, cascade=own, relatives=relatives)), dataset
 
 
 class Table:

@@ -146,6 +146,10 @@ class ScoreTransform:
         r"""Return :math:`K n m e^{-\lambda s}` of pairs; NaN of other transforms."""
         return np.full(np.shape(scores), np.nan)
 
+    def log_evalues(self, scores: FloatArray, n: FloatArray, m: FloatArray) -> FloatArray:
+        """Return ln of :meth:`evalues`, which does not underflow; NaN of other transforms."""
+        return np.full(np.shape(scores), np.nan)
+
     def _gain(self, s: FloatArray, n: FloatArray, m: FloatArray) -> FloatArray:
         """Return what is divided, and divided by: of scores of sequences of these lengths."""
         return s
@@ -287,6 +291,9 @@ class _Evalue(ScoreTransform):
 
     def evalues(self, scores: FloatArray, n: FloatArray, m: FloatArray) -> FloatArray:
         return np.asarray(self.constants["K"] * n * m * np.exp(-self.constants["lambda"] * scores))
+
+    def log_evalues(self, scores: FloatArray, n: FloatArray, m: FloatArray) -> FloatArray:
+        return np.asarray(np.log(self.constants["K"] * (n * m)) - self.constants["lambda"] * scores)
 
     def _divisors(self, self_scores: ArrayLike, lengths: ArrayLike) -> FloatArray:
         # Masked and very short sequences expect their own score by chance: they resemble nothing.

@@ -33,6 +33,8 @@ COLUMNS = (
     "runner_up",
     "runner_up_probability",
     "reject",
+    "reason",
+    "p_value",
     "margin",
     "nearest_landmark",
     "landmark_score",
@@ -43,7 +45,9 @@ COLUMNS = (
     "record_identity",
     "problem",
 )
-"""Columns of the table: ``reject`` is ``yes`` where the probability is below the threshold,
+"""Columns of the table: ``reject`` is ``yes`` where there is a ``reason``, one of
+:data:`~kreinflow.models.cascade.REASONS`; ``p_value`` is the share of true members that are as
+strange, of a model with such a test;
 ``margin`` is what the runner-up lacks to it, ``landmark_score`` is that of
 :func:`nearest_landmarks`, ``stage`` is what answered, ``alignments`` are those with landmarks, with
 itself and with training records, and the three that follow tell of the training record of the label
@@ -362,13 +366,14 @@ def nearest_records(
     rows = np.flatnonzero(nearest >= 0)
     ids = np.full(len(nearest), "", dtype=object)
     evalue, identity = np.full((2, len(nearest)), np.nan)
-    cascade, sequences = model.classifier.cascade, batch.sequences
+    classifier, sequences = model.classifier, batch.sequences
+    asking, records = classifier.relatives or classifier.cascade, classifier.records
     residues, scheme = model.record_residues, model.scheme
-    if cascade is not None and residues is not None and scheme is not None and sequences:
+    if asking and records and residues is not None and scheme is not None and sequences:
         own = nearest[rows]
         ids[rows] = np.array(model.record_ids, dtype=object)[own]
-        evalue[rows] = cascade.evidence.evalues(
-            answers.nearest_score[rows], batch.lengths[rows], cascade.records.lengths[own]
+        evalue[rows] = asking.evidence.evalues(
+            answers.nearest_score[rows], batch.lengths[rows], records.lengths[own]
         )
 
         def share(row: int) -> float:
@@ -447,6 +452,8 @@ def _table(
         "runner_up": classes[second],
         "runner_up_probability": runner_up,
         "reject": np.where(answers.rejected, "yes", "no"),
+        "reason": answers.reason.astype(object),
+        "p_value": answers.p_value,
         "margin": top - runner_up,
         "nearest_landmark": np.array(model.landmark_ids, dtype=object)[landmarks],
         "landmark_score": landmark_scores,

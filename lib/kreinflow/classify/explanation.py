@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -73,6 +74,8 @@ class Explanation:
     several : dict of str to float, or None
         Of a model of several labels: those that the object has and their probabilities, the
         likeliest first. ``labels`` are the two likeliest in any case.
+    why : str
+        Of a model that asks records: why the object is rejected, and how strange it is.
     """
 
     id: str
@@ -88,6 +91,7 @@ class Explanation:
     strand: str | None
     cascade: CascadeExplanation | None = None
     several: Mapping[str, float] | None = None
+    why: str = ""
 
     @property
     def linear(self) -> bool:
@@ -133,7 +137,7 @@ def explain(
     decisions = told.decision_function(*given, objects)[0]
     if not np.isfinite(decisions / classifier.temperature).all():
         raise InputError(f"{place}: the model's decision for it is not finite.")
-    answer, climbed = _answered(model, batch, part, threads)
+    answer, climbed, why = _answered(model, batch, part, threads)
     probabilities = answer.probabilities[0]
     first, second = np.argsort(-probabilities, kind="stable")[:2].tolist()
     columns: dict[str, object] = {
@@ -179,26 +183,48 @@ def explain(
         else {
             classifier.classes[c]: float(probabilities[c]) for c in several.ranked(probabilities)
         },
+        why,
     )
 
 
 def _answered(
     model: Model, batch: Batch, part: slice, threads: int
-) -> tuple[Answers, CascadeExplanation | None]:
-    """Return the answer for one object of those that are scored, and what a cascade said of it."""
+) -> tuple[Answers, CascadeExplanation | None, str]:
+    """Return the answer for one of the objects that are scored, what a cascade said, and why."""
     classifier = model.classifier
     given = batch.scores[part], batch.self_scores[part], batch.lengths[part]
     sequences = None if batch.sequences is None else batch.sequences[part]
     vectors = None if batch.vectors is None else batch.vectors[part]
     one = replace(batch, lengths=given[2], sequences=sequences, vectors=vectors)
     if (ask := asking(model, sequences, threads)) is None:
-        return classifier.answer(*given, one.objects), None
+        return classifier.answer(*given, one.objects), None, ""
     asked = AskedScores(ask, len(model.record_ids))  # nothing is aligned twice
     seen = classifier.seen(*given, one.objects)
     answer = classifier.answer(*given, one.objects, asked)
     told = nearest_records(model, one, answer, threads)
+    why = told_reason(answer, told)
+    if classifier.cascade is None:
+        return answer, None, why
     before = first_alignments(model, batch)
-    return answer, explain_cascade(model, seen, asked, answer, told, before)
+    return answer, explain_cascade(model, seen, asked, answer, told, before), why
+
+
+_WHY = {
+    "unsure": "it is unsure between classes",
+    "unknown": "it is stranger than the true members of the classes",
+    "no relative": "it has no relative among the training records",
+}
+
+
+def told_reason(answer: Answers, told: Mapping[str, Any]) -> str:
+    """Return why one object is rejected, its p-value and its best alignment, in a line."""
+    parts = [_WHY[reason]] if (reason := str(answer.reason[0])) else []
+    if not np.isnan(p := float(answer.p_value[0])):
+        parts.append(f"{100 * p:.2g} % of true members are as strange")
+    if answer.rejected[0] and told["nearest_record"][0]:
+        record, evalue = told["nearest_record"][0], told["record_evalue"][0]
+        parts.append(f"its best alignment is with {record}, E-value {evalue:.2g}")
+    return "; ".join(parts)
 
 
 def near_by_view(lift: Lift, scores: FloatArray, objects: Viewed | None) -> dict[str, FloatArray]:
@@ -289,6 +315,8 @@ def explanation_text(found: Explanation, shown: int) -> str:
             f"likeliest: {said}",
         ]
     stage = ""
+    if found.why:
+        out.append(found.why)
     if found.cascade is not None:
         out.append(answered_by(found.cascade))
         stage = "first stage: "

@@ -1,6 +1,7 @@
 """What a model file says of itself, and its landmarks as a file."""
 
 import io
+import math
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ from kreinflow.classify.model_file import Model
 from kreinflow.errors import InputError
 from kreinflow.models.cascade import FIRST, NEAREST, STAGES
 from kreinflow.models.choice import PREFERENCES
+from kreinflow.models.classifier import LandmarkClassifier
 from kreinflow.models.reject_threshold import NOTHING_ACCEPTED
 from kreinflow.sequences.files import counted, name_endings
 from kreinflow.views.lift import Lift
@@ -58,6 +60,7 @@ def describe_model(model: Model) -> dict[str, Any]:
         "cascade": _describe_cascade(model),
         "levels": None if classifier.levels is None else classifier.levels.to_header(),
         "several": _describe_several(model),
+        "unknown": _describe_unknown(classifier),
         "recipe": _describe_recipe(classifier.about.get("recipe")),
         "choice": choice,
         "learner": classifier.about.get("learner"),
@@ -138,7 +141,7 @@ def _describe_cascade(model: Model) -> dict[str, Any] | None:
     ]
     stages = [FIRST, *(level.stage for level in cascade.levels)]
     weights = zip([STAGES[FIRST], *names], stages, cascade.weights, strict=True)
-    _, arrays = cascade.to_parts()
+    arrays = cascade.to_parts()[1] | cascade.records.to_parts()[1]
     residues = model.record_residues
     return {
         "asked_for": dict(cascade.about) or None,
@@ -158,6 +161,52 @@ def _describe_cascade(model: Model) -> dict[str, Any] | None:
     }
 
 
+def _describe_unknown(classifier: LandmarkClassifier) -> dict[str, Any] | None:
+    """Return what is known of the rejection of unknown objects; None if nothing is."""
+    about = dict(classifier.about.get("unknown") or {})
+    if not about:
+        return None
+    relatives = classifier.relatives
+    records = 0 if relatives is None else len(relatives.records)
+    if relatives is not None and relatives.sure_threshold is not None:
+        about["reject_threshold_of_sureness"] = relatives.sure_threshold
+    return {"records": records, **about}
+
+
+def told_of_unknown(about: Mapping[str, Any]) -> list[str]:
+    """Return what ``about["unknown"]`` of a classifier says, in sentences.
+
+    Examples
+    --------
+    >>> told_of_unknown({"no_relative": {"off": True, "known_rejected": 0.83}})
+    ['what has no relative is not rejected: 83 % of the training records have none, either']
+    """
+    lines = []
+    if "calibrating" in about:
+        n, share = about["calibrating"], about["false_alarms"]
+        if (needed := math.ceil(1 / share - 1e-9) - 1) > n:
+            lines.append(
+                f"nothing is rejected as unknown: {100 * share:g} % false alarms take at least "
+                f"{needed:,} records on the inner folds, and there are {n:,}"
+            )
+        else:
+            found = 100 * about["would_be_found"]
+            lines.append(
+                f"at {100 * share:g} % false alarms ({n:,} records calibrate) {found:.0f} % of the "
+                "records of an unknown class would be found"
+            )
+    if (rule := about.get("no_relative")) is not None:
+        known = f"{100 * rule['known_rejected']:.2g} % of the training records have none"
+        if rule["off"]:
+            lines.append(f"what has no relative is not rejected: {known}, either")
+        else:
+            lines.append(f"what has no relative is rejected; {known}")
+    if rule is not None and "shuffled" in rule:
+        accepted = round(rule["shuffled_accepted"] * rule["shuffled"])
+        lines.append(f"{accepted} of {rule['shuffled']} shuffled training records are accepted")
+    return lines
+
+
 _NO_LEVELS = "none (the first stage alone)"
 
 
@@ -174,7 +223,7 @@ def description_text(description: Mapping[str, Any]) -> str:
             lines += [f"  {label:<{width}}  {count}" for label, count in value.items()]
         elif isinstance(value, Mapping):
             lines.append(f"{name}:")
-            spaced = key in ("lift", "choice", "cascade")
+            spaced = key in ("lift", "choice", "cascade", "unknown")
             lines += [
                 f"  {inner.replace('_', ' ') if spaced else inner}: "
                 f"{_NO_LEVELS if inner == 'levels' and not entry else _shown(entry)}"

@@ -223,8 +223,8 @@ def _of_parts(
     _check(
         not grouped or (0 < folds["identity"] <= 1 and type(folds["clustering"]) is str), "folds"
     )
-    cascade = model.classifier.cascade
-    _check(cascade is None or np.array_equal(cascade.records.rows, rows), "records of the cascade")
+    records = model.classifier.records
+    _check(records is None or np.array_equal(records.rows, rows), "records that are asked")
     first = np.unique(rows, return_index=True)[1]
     return Learned(
         dataset=Dataset(

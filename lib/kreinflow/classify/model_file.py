@@ -19,8 +19,8 @@ from kreinflow.artifacts import Sizes, read_arrays, write_arrays
 from kreinflow.errors import InputError
 from kreinflow.kernels.kernel import Kernel, Objects
 from kreinflow.kernels.registry import known_kernel
-from kreinflow.models.cascade import Cascade
 from kreinflow.models.classifier import LandmarkClassifier
+from kreinflow.models.facing import Records
 from kreinflow.numerics import FloatArray
 from kreinflow.provenance import package_versions
 from kreinflow.sequences.dataset import Dataset
@@ -61,7 +61,7 @@ class Model:
     inducing_ids : tuple of str
         An id of each inducing point of a lift in the training data.
     record_ids : tuple of str
-        An id of each training record that a cascade may ask.
+        An id of each training record that may be asked.
     record_digests : tuple of str
         Of records that are apart: the digest of each by
         :func:`~kreinflow.sequences.payload.digest`. Their residues are not in the model file.
@@ -81,14 +81,14 @@ class Model:
 
     @property
     def record_residues(self) -> Sequence[bytes] | None:
-        """The residues of the records that a cascade may ask; None if nobody can be asked."""
-        cascade = self.classifier.cascade
-        return None if cascade is None else cascade.records.index.objects.sequences
+        """The residues of the records that may be asked; None if nobody can be asked."""
+        records = self.classifier.records
+        return None if records is None else records.index.objects.sequences
 
     @property
     def lacks_records(self) -> bool:
-        """Whether it has a cascade, and nobody to ask: its records are apart."""
-        return self.classifier.cascade is not None and self.record_residues is None
+        """Whether it asks records, and has nobody to ask: they are apart."""
+        return self.classifier.records is not None and self.record_residues is None
 
     @property
     def landmark_labels(self) -> NDArray[Any]:
@@ -128,7 +128,7 @@ class Model:
         }
         if self.classifier.lift is not None:
             content["inducing_ids"] = list(self.inducing_ids)
-        if self.classifier.cascade is not None:
+        if self.classifier.records is not None:
             content["record_ids"] = list(self.record_ids)
         write_arrays(path, KIND, content, arrays)
 
@@ -218,13 +218,12 @@ class Model:
 def _with_residues(
     classifier: LandmarkClassifier, residues: Sequence[bytes] | None
 ) -> LandmarkClassifier:
-    """Return a classifier whose cascade has these residues of its records."""
-    cascade = classifier.cascade
-    assert cascade is not None, "records of a model that asks none"
-    index = cascade.records.index
-    objects = Viewed(residues, index.objects.vectors)
-    records = replace(cascade.records, index=replace(index, objects=objects))
-    return replace(classifier, cascade=replace(cascade, records=records))
+    """Return a classifier that has these residues of its records."""
+    records = classifier.records
+    assert records is not None, "records of a model that asks none"
+    objects = Viewed(residues, records.index.objects.vectors)
+    index = replace(records.index, objects=objects)
+    return classifier.with_records(replace(records, index=index))
 
 
 def _sizes(header: Mapping[str, Any]) -> Sizes:
@@ -238,8 +237,8 @@ def _sizes(header: Mapping[str, Any]) -> Sizes:
         sizes["landmark_ends"] = ("i", (m,))
     if header["kernel"] is not None:
         sizes["landmark_vectors"] = ("f", (m, _MOST))
-    if (cascade := header["classifier"].get("cascade")) is not None:
-        sizes["record_digests"] = ("u", (int(cascade["records"]), _DIGEST))
+    if (asked := header["classifier"].get("records")) is not None:
+        sizes["record_digests"] = ("u", (int(asked["number"]), _DIGEST))
     return sizes
 
 
@@ -276,10 +275,10 @@ def _of_parts(header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]], nam
     if lift is not None and words is not None and lift.objects.sequences is None:
         raise _refusal("its inducing points lack the residues that words are made of")
     digests: tuple[str, ...] = ()
-    if classifier.cascade is not None:
+    if classifier.records is not None:
         if scheme is None:
             raise _refusal("it asks training records, but does not say how they are aligned")
-        digests = _checked_records(classifier.cascade, scheme, record_ids, arrays)
+        digests = _checked_records(classifier.records, scheme, record_ids, arrays)
     elif record_ids:
         raise _refusal("it has records, and nothing that asks them")
     return Model(
@@ -298,13 +297,12 @@ def _of_parts(header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]], nam
 
 
 def _checked_records(
-    cascade: Cascade,
+    records: Records,
     scheme: ScoringScheme,
     ids: Sequence[str],
     arrays: Mapping[str, NDArray[Any]],
 ) -> tuple[str, ...]:
     """Refuse records that do not fit; return their digests if they are apart."""
-    records = cascade.records
     index, sequences = records.index, records.index.objects.sequences
     if len(ids) != len(records):
         raise _refusal("ids and records differ in number")
@@ -372,8 +370,8 @@ def final_model(
     :func:`~kreinflow.models.factor_file.factor_table`.
     """
     first = {row: place for place, row in reversed(list(enumerate(dataset.rows.tolist())))}
-    inducing, cascade = classifier.inducing_rows, classifier.cascade
-    asked = [] if cascade is None else cascade.records.rows.tolist()
+    inducing, records = classifier.inducing_rows, classifier.records
+    asked = [] if records is None else records.rows.tolist()
     recipe = classifier.about.get("recipe") or {}
     apart = (recipe.get("cascade") or {}).get("records") == "apart"
     landmarks: tuple[bytes, ...] | Objects | None = None

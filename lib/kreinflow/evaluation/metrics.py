@@ -23,6 +23,11 @@ from kreinflow.numerics import FloatArray
 PREDICTION_COLUMNS = ("recipe", "repeat", "fold", "id", "true", "predicted")
 """What a predictions table starts with; the probabilities ``p_CLASS`` follow."""
 
+REASON_COLUMNS = ("reason", "unknown_p")
+"""What stands between them: ``reason`` and ``p_value`` of
+:class:`~kreinflow.models.cascade.Answers`. A class may be called ``value``, so the p-value has
+another name here. Measures do without them."""
+
 PROBABILITY_PREFIX = "p_"
 
 INNER_CHOICE = "inner choice"

@@ -14,7 +14,10 @@ import pandas as pd
 from kreinflow.evaluation.inner_choice import chosen_recipes
 from kreinflow.evaluation.metrics import INNER_CHOICE, PROBABILITY_PREFIX
 
-UNKNOWN_COLUMNS = ("recipe", "repeat", "fold", "id", "true", "predicted", "probability", "reject")
+UNKNOWN_COLUMNS = (
+    *("recipe", "repeat", "fold", "id", "true", "predicted"),
+    *("reason", "unknown_p", "probability", "reject"),
+)
 """``true`` is the class that was held out, ``reject`` is ``yes`` or ``no``."""
 
 MEASURES = ("known_rejected", "known_error", "unknown_rejected", "auroc")

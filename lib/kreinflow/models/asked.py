@@ -16,6 +16,15 @@ NOBODY = -1
 """Stands for no record."""
 
 
+def of_records(asked: "AskedScores", rows: IntArray, records: IntArray) -> Ask:
+    """Return what asks records by their places, for objects by theirs, of which these are rows."""
+
+    def ask(queries: IntArray, others: IntArray) -> FloatArray:
+        return asked(rows[queries], np.where(others >= 0, records[others], NOBODY))
+
+    return ask
+
+
 class AskedScores:
     """Scores that are asked for when they are needed, and kept.
 

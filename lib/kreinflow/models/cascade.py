@@ -22,7 +22,7 @@ The weights of a level are shared by all classes: a conditional logit.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -45,14 +45,18 @@ from kreinflow.models.facing import (
 )
 from kreinflow.models.pair_machines import PairMachines
 from kreinflow.numerics import FloatArray, IntArray
-from kreinflow.views.lift import Lift
 
 STAGES = ("first", "nearest", "pairs")
 """What may answer, by the number that stands in :attr:`Answers.stage`."""
 
 FIRST, NEAREST, PAIRS = range(3)
 
-_MOST_PAIRS = 1 << 21  # of objects with the records that they may ask, at once
+REASONS = ("", "unsure", "unknown", "no relative")
+"""Why an answer is rejected: its probability is too small; the object is too strange, by its
+p-value; it has no relative among the training records. The last that holds is told."""
+
+MOST_PAIRS = 1 << 21
+"""Of objects with the records that they may ask, at once."""
 
 
 class Level(NamedTuple):
@@ -70,9 +74,10 @@ class Answers:
     ----------
     probabilities : ndarray of shape (n, n_classes)
         Calibrated.
-    rejected : ndarray of shape (n,), bool
-        Whether the largest one is below the reject threshold; of objects that may have several
-        labels whether each is below its own.
+    reason : ndarray of shape (n,)
+        See :data:`REASONS`.
+    p_value : ndarray of shape (n,)
+        Share of true members that are as strange as the object; NaN of a model that has none.
     stage : ndarray of shape (n,)
         See :data:`STAGES`.
     alignments : ndarray of shape (n,)
@@ -84,11 +89,22 @@ class Answers:
     """
 
     probabilities: FloatArray
-    rejected: NDArray[np.bool_]
+    reason: NDArray[np.str_]
+    p_value: FloatArray
     stage: IntArray
     alignments: IntArray
     nearest: IntArray
     nearest_score: FloatArray
+
+    @classmethod
+    def joined(cls, parts: Sequence["Answers"]) -> "Answers":
+        """Return the answers for all objects from those for parts of them."""
+        return cls(*(np.concatenate([getattr(p, f.name) for p in parts]) for f in fields(cls)))
+
+    @property
+    def rejected(self) -> NDArray[np.bool_]:
+        """Whether there is a reason not to accept them."""
+        return np.asarray(self.reason != "")
 
     @classmethod
     def of_first(cls, probabilities: FloatArray, reject_threshold: float) -> "Answers":
@@ -96,12 +112,18 @@ class Answers:
         n = len(probabilities)
         return cls(
             probabilities,
-            probabilities.max(axis=1) < reject_threshold,
+            unsure(probabilities.max(axis=1), reject_threshold),
+            np.full(n, np.nan),
             np.full(n, FIRST),
             np.zeros(n, dtype=np.int64),
             np.full(n, NOBODY),
             np.full(n, np.nan),
         )
+
+
+def unsure(sureness: FloatArray, threshold: float) -> NDArray[np.str_]:
+    """Return the reasons by a reject threshold alone."""
+    return np.array(REASONS)[(sureness < threshold).astype(np.int64)]
 
 
 @dataclass(frozen=True, eq=False)
@@ -167,7 +189,7 @@ class Cascade:
         stage, alignments = np.full(n, FIRST), np.zeros(n, dtype=np.int64)
         nearest, score = np.full(n, NOBODY), np.full(n, np.nan)
         up = np.flatnonzero(raw.max(axis=1) < self.threshold)
-        step = max(1, _MOST_PAIRS // max(1, self._most_asked(k)))
+        step = max(1, MOST_PAIRS // max(1, self.most_asked(k)))
         for part in (up[start : start + step] for start in range(0, len(up), step)):
 
             def asked(
@@ -187,10 +209,10 @@ class Cascade:
                     rows, labels[rows], level.asks, level.stage == PAIRS
                 )
         probabilities = self.calibrated(raw)
-        rejected = probabilities.max(axis=1) < self.reject_threshold
-        return Answers(probabilities, rejected, stage, alignments, nearest, score)
+        reason = unsure(probabilities.max(axis=1), self.reject_threshold)
+        return Answers(probabilities, reason, np.full(n, np.nan), stage, alignments, nearest, score)
 
-    def _most_asked(self, n_classes: int) -> int:
+    def most_asked(self, n_classes: int) -> int:
         """Return the records that an object asks at most."""
         members = 0
         if self.machines is not None:
@@ -232,12 +254,9 @@ class Cascade:
         return found
 
     def to_parts(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-        """Return a JSON header and arrays that :meth:`from_parts` reads."""
-        records, machines = self.records, self.machines
-        index, arrays = records.index.to_parts(whole=True)
+        """Return a JSON header and arrays that :meth:`from_parts` reads, without the records."""
+        machines = self.machines
         header = {
-            "index": index,
-            "records": len(records),
             "transform": self.transform.to_dict(),
             "evidence": self.evidence.to_dict(),
             "steps": list(self.steps),
@@ -250,23 +269,14 @@ class Cascade:
             if machines is None
             else {"pairs": len(machines.pairs), "weights": len(machines.member_weights)},
         }
-        arrays = {f"index_{name}": array for name, array in arrays.items()}
-        for name in _OF_RECORDS:
-            arrays[f"record_{name}"] = getattr(records, name)
-        arrays["landmark_records"] = records.landmarks
-        arrays["level_weights"] = np.concatenate(self.weights)
+        arrays = {"level_weights": np.concatenate(self.weights)}
         return header, arrays | ({} if machines is None else machines.to_arrays())
 
     @staticmethod
     def sizes(header: Mapping[str, Any], n_landmarks: int) -> Sizes:
         """Return the arrays that :meth:`from_parts` takes, and the largest shape of each."""
-        n = int(header["records"])
-        index = Lift.sizes(header["index"], n_landmarks)
         machines = header["machines"]
         return {
-            **{f"index_{name}": size for name, size in index.items()},
-            **{f"record_{name}": (kind, (n,)) for name, kind in _OF_RECORDS.items()},
-            "landmark_records": ("i", (n_landmarks,)),
             "level_weights": ("f", (_n_weights(header),)),
             **(
                 PairMachines.sizes(int(machines["pairs"]), int(machines["weights"]), n_landmarks)
@@ -280,6 +290,7 @@ class Cascade:
         cls,
         header: Mapping[str, Any],
         arrays: Mapping[str, NDArray[Any]],
+        records: Records,
         n_classes: int,
         n_landmarks: int,
     ) -> "Cascade":
@@ -290,28 +301,12 @@ class Cascade:
         KeyError, TypeError, ValueError
             If they do not fit together.
         """
-        n, steps = int(header["records"]), tuple(int(q) for q in header["steps"])
-        index = Lift.from_parts(header["index"], starting_with("index_", arrays), n_landmarks)
-        own = {name: arrays[f"record_{name}"] for name in _OF_RECORDS}
-        landmarks = arrays["landmark_records"]
-        for name, kind in _OF_RECORDS.items():
-            array = own[name]
-            if array.shape != (n,) or array.dtype.kind != kind or not np.isfinite(array).all():
-                raise ValueError(f"record_{name} is {array.dtype} {array.shape}, not ({n},)")
-        codes = own["classes"]
-        if len(index) != n or n < 1 or codes.min() < 0 or codes.max() >= n_classes:
-            raise ValueError("its records and classes do not agree")
-        if own["rows"].min() < 0 or own["lengths"].min() < 1:
-            raise ValueError("the rows or lengths of its records are out of range")
-        if landmarks.shape != (n_landmarks,) or landmarks.dtype.kind != "i":
-            raise ValueError("landmark_records does not fit the landmarks")
-        if landmarks.min() < NOBODY or landmarks.max() >= n:
-            raise ValueError("landmark_records holds numbers that are out of range")
+        n, steps = len(records), tuple(int(q) for q in header["steps"])
         if any(not 1 <= q <= n for q in steps) or any(a >= b for a, b in pairwise(steps)):
             raise ValueError("its steps do not rise, or ask more records than there are")
         machines = None
         if header["machines"] is not None:
-            machines = PairMachines.from_arrays(arrays, codes, n_classes, n_landmarks)
+            machines = PairMachines.from_arrays(arrays, records.classes, n_classes, n_landmarks)
         numbers, count = arrays["level_weights"], _n_weights(header)
         fits = numbers.dtype == np.float64 and numbers.shape == (count,)
         if not fits or not np.isfinite(numbers).all():
@@ -326,7 +321,7 @@ class Cascade:
         if (likeliest := int(header["likeliest"])) < 2:
             raise ValueError("its pairs of classes are of fewer than two")
         return cls(
-            Records(index, landmarks=landmarks, **own),
+            records,
             ScoreTransform.from_dict(header["transform"]),
             ScoreTransform.from_dict(header["evidence"]),
             steps,
@@ -338,18 +333,6 @@ class Cascade:
             reject,
             dict(header["about"]),
         )
-
-
-_OF_RECORDS = {"classes": "i", "rows": "i", "self_scores": "f", "lengths": "f"}
-
-
-def starting_with(prefix: str, arrays: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
-    """Return the arrays of a part, by their names in it."""
-    return {
-        name.removeprefix(prefix): array
-        for name, array in arrays.items()
-        if name.startswith(prefix)
-    }
 
 
 def _n_weights(header: Mapping[str, Any]) -> int:

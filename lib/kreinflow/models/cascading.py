@@ -16,7 +16,7 @@ from scipy.special import log_softmax
 from kreinflow.alignment.transforms import ScoreTransform
 from kreinflow.errors import InputError
 from kreinflow.krein.landmark_kernel import LandmarkKernel, Landmarks, TrainingPart
-from kreinflow.models.asked import NOBODY, AskedScores
+from kreinflow.models.asked import NOBODY, AskedScores, of_records
 from kreinflow.models.calibration import TemperatureCalibrator
 from kreinflow.models.cascade import Cascade, Said, followed
 from kreinflow.models.cascade_choice import Plan, Wanted, chosen
@@ -51,6 +51,14 @@ _SHRINKAGE = 1e-3  # of the squared weights of a level, against the mean log los
 def sample_size(n_records: int, n_classes: int) -> int:
     """Return how many records a cascade is learned and measured on, at most."""
     return min(n_records, SAMPLE, max(300, _FEATURES // n_classes))
+
+
+def places_of(wanted: IntArray, rows: IntArray) -> IntArray:
+    """Return the first place of each number among others, -1 for one that is not there."""
+    order = np.argsort(rows, kind="stable")
+    at = np.minimum(np.searchsorted(rows, wanted, sorter=order), len(rows) - 1)
+    found = order[at]
+    return np.where(rows[found] == wanted, found, NOBODY)
 
 
 @dataclass(frozen=True, eq=False)
@@ -132,16 +140,13 @@ def records_of(
         Of the views.
     """
     rows = part.rows[seen]
-    order = np.argsort(rows, kind="stable")
-    at = np.minimum(np.searchsorted(rows, landmarks.rows, sorter=order), len(rows) - 1)
-    found = order[at]
     return Records(
         index=lifting.lift_of(kernel, seen, widths, seen),
         classes=part.labels[seen],
         rows=rows,
         self_scores=landmarks.self_scores[rows],
         lengths=landmarks.lengths[rows],
-        landmarks=np.where(rows[found] == landmarks.rows, found, NOBODY),
+        landmarks=places_of(landmarks.rows, rows),
     )
 
 
@@ -242,6 +247,35 @@ class CascadeFit:
         """Return the records that a fit knows, which a new object may ask."""
         return records_of(self.lifting, self.part, landmarks, kernel, seen, self.widths(fold))
 
+    def drawn(self, most: int) -> IntArray:
+        """Return some of the records that are held out once, by their places among these."""
+        keys = self.lifting.keys[self.part.rows[self.fits.measured]]
+        return np.sort(np.argsort(keys, kind="stable")[:most])
+
+    def inner(self, fold: int, places: IntArray, decisions: FloatArray) -> "Inner":
+        """Return an inner fold.
+
+        Parameters
+        ----------
+        fold : int
+        places : ndarray of shape (n_sample,)
+            The records that are looked at, by their places in the part.
+        decisions : ndarray of shape (n_sample, n_classes)
+            Of these.
+        """
+        landmarks, kernel = self.fits.landmarks(self.landmarks, self.part, fold), self.kernel
+        if landmarks is not self.landmarks:
+            kernel = self.fits.kernel(landmarks, self.part, kernel.transform, fold)
+        seen = np.flatnonzero(self.fits.inner != fold)
+        records = self.records(landmarks, kernel, seen, fold)
+        held = np.flatnonzero(self.fits.inner[places] == fold)
+        facing = self.facing(landmarks, kernel, records, places[held], decisions[held])
+        return Inner(held, seen, kernel, facing)
+
+    def learned(self, fold: int) -> bool:
+        """Return whether an inner fold left more than one landmark to learn from."""
+        return len(self.fits.landmarks(self.landmarks, self.part, fold).rows) > 1
+
     def facing(
         self,
         landmarks: Landmarks,
@@ -252,10 +286,7 @@ class CascadeFit:
     ) -> Facing:
         """Return records that were held out, in front of those that a fit knows."""
         rows = self.part.rows[held]
-
-        def ask(queries: IntArray, others: IntArray) -> FloatArray:
-            return self.asked(rows[queries], np.where(others >= 0, records.rows[others], NOBODY))
-
+        ask = of_records(self.asked, rows, records.rows)
         seen = Seen(
             decisions,
             np.asarray(kernel.C[held]),
@@ -277,7 +308,7 @@ class CascadeFit:
 
 
 @dataclass(frozen=True, eq=False)
-class _Inner:
+class Inner:
     """An inner fold: the records that it holds out, in front of those it knows."""
 
     held: IntArray  # places in the sample
@@ -292,9 +323,7 @@ class _HeldOut:
     def __init__(self, fit: CascadeFit, most_nearest: int) -> None:
         self._of = fit
         part, fits = fit.part, fit.fits
-        most = sample_size(len(part.rows), len(part.classes))
-        order = np.argsort(fit.lifting.keys[part.rows[fits.measured]], kind="stable")
-        drawn = np.sort(order[:most])
+        drawn = fit.drawn(sample_size(len(part.rows), len(part.classes)))
         self.places = fits.measured[drawn]
         self.truth = part.labels[self.places]
         self._folds = fits.inner[self.places]
@@ -303,29 +332,16 @@ class _HeldOut:
         self.steps = tuple(q for q in STEPS if q <= min(fewest, most_nearest))
         # Where one landmark is left nothing was learned: the first stage answers.
         self._inner = [
-            self._of_fold(fold)
+            fit.inner(fold, self.places, self._decisions)
             for fold in np.unique(self._folds).tolist()
-            if len(fits.landmarks(fit.landmarks, part, fold).rows) > 1
+            if fit.learned(fold)
         ]
         self._asks = np.zeros(len(self.places), dtype=bool)
         for inner in self._inner:
             self._asks[inner.held] = True
         self.steps = self.steps if self._inner else ()
 
-    def _of_fold(self, fold: int) -> _Inner:
-        fit, fits = self._of, self._of.fits
-        landmarks, kernel = fits.landmarks(fit.landmarks, fit.part, fold), fit.kernel
-        if landmarks is not fit.landmarks:
-            kernel = fits.kernel(landmarks, fit.part, kernel.transform, fold)
-        seen = np.flatnonzero(fits.inner != fold)
-        records = fit.records(landmarks, kernel, seen, fold)
-        held = np.flatnonzero(self._folds == fold)
-        facing = fit.facing(landmarks, kernel, records, self.places[held], self._decisions[held])
-        return _Inner(held, seen, kernel, facing)
-
-    def _gathered(
-        self, of_fold: Callable[[_Inner], tuple[NDArray[Any], ...]]
-    ) -> list[NDArray[Any]]:
+    def _gathered(self, of_fold: Callable[[Inner], tuple[NDArray[Any], ...]]) -> list[NDArray[Any]]:
         """Return arrays of all records held out from those of each inner fold; 0 of others."""
         parts = [of_fold(inner) for inner in self._inner]
         gathered = []
@@ -400,7 +416,7 @@ class _HeldOut:
         before = plan.levels[-1]
         q = self.steps[plan.steps - 1] if plan.steps else 0
 
-        def votes(inner: _Inner) -> tuple[NDArray[Any], ...]:
+        def votes(inner: Inner) -> tuple[NDArray[Any], ...]:
             own = before.probabilities[inner.held]
             told = machines[self._inner.index(inner)]
             return inner.facing.votes(np.arange(len(inner.held)), own, told, LIKELIEST, q)

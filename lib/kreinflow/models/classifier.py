@@ -13,12 +13,13 @@ from kreinflow.artifacts import Sizes
 from kreinflow.errors import InputError
 from kreinflow.krein.double_centring import LandmarkCentring
 from kreinflow.learners.decisions import KINDS, Decision
-from kreinflow.models.asked import Ask
-from kreinflow.models.cascade import Answers, Cascade, starting_with
+from kreinflow.models.asked import Ask, AskedScores
+from kreinflow.models.cascade import MOST_PAIRS, REASONS, Answers, Cascade
 from kreinflow.models.conformal import Calibration
-from kreinflow.models.facing import Seen
+from kreinflow.models.facing import Records, Seen, starting_with
 from kreinflow.models.fork_temperatures import ForkTemperatures
 from kreinflow.models.levels import Levels
+from kreinflow.models.relatives import Relatives
 from kreinflow.models.several import Several
 from kreinflow.numerics import TILE, FloatArray, IntArray
 from kreinflow.views.lift import SCORES, Lift
@@ -72,6 +73,8 @@ class LandmarkClassifier:
         Of the answers for records that were held out: what sets and the control of errors look at.
     several : Several or None
         Of objects that may have several labels: their probabilities and thresholds.
+    relatives : Relatives or None
+        What tells whether an object is like any training record; its records are the cascade's.
     """
 
     classes: tuple[str, ...]
@@ -92,6 +95,19 @@ class LandmarkClassifier:
     levels: Levels | None = None
     calibration: Calibration | None = None
     several: Several | None = None
+    relatives: Relatives | None = None
+
+    @property
+    def records(self) -> Records | None:
+        """The training records that an object may ask; None if it asks nobody."""
+        asking = self.cascade or self.relatives
+        return None if asking is None else asking.records
+
+    def with_records(self, records: Records) -> "LandmarkClassifier":
+        """Return the classifier with other records in the place of its own."""
+        cascade = self.cascade and replace(self.cascade, records=records)
+        relatives = self.relatives and replace(self.relatives, records=records)
+        return replace(self, cascade=cascade, relatives=relatives)
 
     @property
     def n_landmarks(self) -> int:
@@ -111,7 +127,7 @@ class LandmarkClassifier:
     @property
     def _views(self) -> set[str]:
         """The views of the lift, and of the index of records."""
-        lifts = (self.lift, None if self.cascade is None else self.cascade.records.index)
+        lifts = (self.lift, None if self.records is None else self.records.index)
         return {view for lift in lifts if lift is not None for view in lift.rates}
 
     def decision_function(
@@ -183,11 +199,22 @@ class LandmarkClassifier:
 
         Those of a row sum to one, unless the objects may have several labels.
         """
-        decisions = self.decision_function(scores, self_scores, lengths, objects)
+        return self._probabilities(self.decision_function(scores, self_scores, lengths, objects))
+
+    def _probabilities(self, decisions: FloatArray) -> FloatArray:
+        """Return the probabilities that the first stage makes of decisions."""
         if self.several is not None:
             return self.several.probabilities(decisions)
         probabilities: FloatArray = softmax(decisions / self.temperature, axis=1)
         return probabilities
+
+    def _of_first(self, probabilities: FloatArray) -> Answers:
+        """Return the answers of the first stage."""
+        answers = Answers.of_first(probabilities, self.reject_threshold)
+        if self.several is None:
+            return answers
+        none = ~self.several.chosen(probabilities).any(axis=1)
+        return replace(answers, reason=np.array(REASONS)[none.astype(np.int64)])
 
     def answer(
         self,
@@ -197,7 +224,7 @@ class LandmarkClassifier:
         objects: Viewed | None = None,
         ask: Ask | None = None,
     ) -> Answers:
-        """Return what the model says, asking training records if it has a cascade.
+        """Return what the model says, asking training records if it has a cascade or relatives.
 
         Parameters
         ----------
@@ -206,14 +233,36 @@ class LandmarkClassifier:
         ask : callable, optional
             Scores objects, by their places, with records. Without it the first stage answers.
         """
-        if self.cascade is None or ask is None:
+        if self.records is None or ask is None:
             probabilities = self.predict_proba(scores, self_scores, lengths, objects)
-            answers = Answers.of_first(probabilities, self.reject_threshold)
-            if self.several is None:
-                return answers
-            none = np.asarray(~self.several.chosen(probabilities).any(axis=1))
-            return replace(answers, rejected=none)
-        return self.cascade.answer(self.seen(scores, self_scores, lengths, objects), ask)
+            return self._of_first(probabilities)
+        seen = self.seen(scores, self_scores, lengths, objects)
+        if self.relatives is None:
+            assert self.cascade is not None, "records that nobody asks"
+            return self.cascade.answer(seen, ask)
+        most = self.relatives.most_asked
+        if self.cascade is not None:
+            most += self.cascade.most_asked(len(self.classes))
+        step, places = max(1, MOST_PAIRS // most), np.arange(len(seen.decisions))
+        parts = [places[i : i + step] for i in range(0, max(1, len(places)), step)]
+        return Answers.joined([self._related(seen.take(part), part, ask) for part in parts])
+
+    def _related(self, seen: Seen, part: IntArray, ask: Ask) -> Answers:
+        """Return the answers for a part of the objects; no pair is aligned twice."""
+        assert self.relatives is not None, "records that nobody looks at"
+        aligned = np.zeros(len(part), dtype=np.int64)
+
+        def counted(queries: IntArray, records: IntArray) -> NDArray[Any]:
+            np.add.at(aligned, queries, (records >= 0).sum(axis=1))
+            return ask(part[queries], records)
+
+        records = self.relatives.records
+        asked, known = AskedScores(counted, len(records)), np.flatnonzero(records.landmarks >= 0)
+        asked.know(np.arange(len(part)), records.landmarks[known], seen.scores[:, known])
+        first = self._probabilities(seen.decisions)
+        before = self._of_first(first) if self.cascade is None else self.cascade.answer(seen, asked)
+        answers = self.relatives.answer(before, first.max(axis=1), seen, asked)
+        return replace(answers, alignments=aligned)
 
     def seen(
         self,
@@ -257,21 +306,23 @@ class LandmarkClassifier:
             assert self.inducing_classes is not None, "inducing points without classes"
             arrays["inducing_rows"] = self.inducing_rows
             arrays["inducing_classes"] = self.inducing_classes
-        if self.cascade is not None:
-            cascade_header, cascade_arrays = self.cascade.to_parts()
-            header["cascade"] = cascade_header
-            arrays |= {f"cascade_{name}": array for name, array in cascade_arrays.items()}
+        asking = {"records": self.records, "cascade": self.cascade, "relatives": self.relatives}
+        for name, own in asking.items():
+            if own is not None:
+                header[name], parts = own.to_parts()
+                arrays |= {f"{name}_{key}": array for key, array in parts.items()}
         if self.forks is not None:
             header["forks"] = self.forks.to_header()
         if self.levels is not None:
             header["levels"] = self.levels.to_header()
         if self.calibration is not None:
             header["calibration"] = self.calibration.header
-            own = self.calibration.to_arrays()
-            arrays |= {f"calibration_{name}": array for name, array in own.items()}
+            parts = self.calibration.to_arrays()
+            arrays |= {f"calibration_{name}": array for name, array in parts.items()}
         if self.several is not None:
             header["several"] = True
-            arrays |= {f"several_{name}": own for name, own in self.several.to_arrays().items()}
+            parts = self.several.to_arrays()
+            arrays |= {f"several_{name}": array for name, array in parts.items()}
         if self.centring is not None:
             arrays["centring_means"] = self.centring.landmark_means
             arrays["centring_grand_mean"] = np.array([self.centring.grand_mean])
@@ -303,6 +354,12 @@ class LandmarkClassifier:
         if (cascade := header.get("cascade")) is not None:
             own = Cascade.sizes(cascade, m)
             shapes |= {f"cascade_{name}": size for name, size in own.items()}
+        if (records := header.get("records")) is not None:
+            own = Records.sizes(records, m)
+            shapes |= {f"records_{name}": size for name, size in own.items()}
+        if (relatives := header.get("relatives")) is not None:
+            own = Relatives.sizes(relatives)
+            shapes |= {f"relatives_{name}": size for name, size in own.items()}
         k = len(header["classes"])
         if (calibration := header.get("calibration")) is not None:
             own = Calibration.sizes(calibration, k)
@@ -357,10 +414,19 @@ class LandmarkClassifier:
                         raise ValueError(f"{key} is {own.dtype} {own.shape}, not ({len(lift)},)")
                     if own.min() < 0 or own.max() >= limit:
                         raise ValueError(f"{key} holds numbers that are out of range")
-            cascade = None
-            if header.get("cascade") is not None:
-                parts = starting_with("cascade_", arrays)
-                cascade = Cascade.from_parts(header["cascade"], parts, k, m)
+            cascade, relatives, asks = None, None, ("cascade", "relatives")
+            parts = {name: starting_with(f"{name}_", arrays) for name in (*asks, "records")}
+            given = {name: header[name] for name in asks if header.get(name) is not None}
+            if given and header.get("records") is None:
+                raise ValueError("it lacks the records that it asks, as models of earlier versions")
+            if not given and header.get("records") is not None:
+                raise ValueError("it has records, and nothing that asks them")
+            if given:
+                records = Records.from_parts(header["records"], parts["records"], k, m)
+            if "cascade" in given:
+                cascade = Cascade.from_parts(given["cascade"], parts["cascade"], records, k, m)
+            if "relatives" in given:
+                relatives = Relatives.from_parts(given["relatives"], parts["relatives"], records)
             forks = None
             if header.get("forks") is not None:
                 forks = ForkTemperatures.from_header(header["forks"], k)
@@ -369,8 +435,8 @@ class LandmarkClassifier:
                 levels = Levels.from_header(header["levels"], classes)
             calibration = None
             if header.get("calibration") is not None:
-                parts = starting_with("calibration_", arrays)
-                calibration = Calibration.from_parts(header["calibration"], parts, k)
+                of_sets = starting_with("calibration_", arrays)
+                calibration = Calibration.from_parts(header["calibration"], of_sets, k)
             several = None
             if header.get("several"):
                 if cascade is not None:
@@ -401,6 +467,7 @@ class LandmarkClassifier:
                 levels=levels,
                 calibration=calibration,
                 several=several,
+                relatives=relatives,
                 **inducing,
             )
         except (KeyError, IndexError, TypeError, ValueError, AttributeError) as error:

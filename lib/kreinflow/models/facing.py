@@ -1,5 +1,6 @@
 """Objects in front of the training records: what is asked, and what comes back."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -8,6 +9,7 @@ from numpy.typing import NDArray
 from scipy.special import softmax
 
 from kreinflow.alignment.transforms import ScoreTransform
+from kreinflow.artifacts import Sizes
 from kreinflow.models.asked import NOBODY, Ask, AskedScores
 from kreinflow.models.pair_machines import PairMachines
 from kreinflow.numerics import FloatArray, IntArray
@@ -16,6 +18,8 @@ from kreinflow.views.objects import Viewed
 
 NEAREST_WEIGHTS, PAIR_WEIGHTS = 4, 2
 """Features of :func:`nearest_features` and of :func:`pair_features`."""
+
+_RANKED = 1 << 21  # objects with their nearest records, at once
 
 SMALLEST = 1e-12
 """Probability whose logarithm is taken."""
@@ -48,6 +52,68 @@ class Records:
     def __len__(self) -> int:
         """Return the number of records."""
         return len(self.classes)
+
+    def to_parts(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+        """Return a JSON header and arrays that :meth:`from_parts` reads."""
+        index, arrays = self.index.to_parts(whole=True)
+        arrays = {f"index_{name}": array for name, array in arrays.items()}
+        arrays |= {name: getattr(self, name) for name in (*_OF_RECORDS, "landmarks")}
+        return {"index": index, "number": len(self)}, arrays
+
+    @staticmethod
+    def sizes(header: Mapping[str, Any], n_landmarks: int) -> Sizes:
+        """Return the arrays that :meth:`from_parts` takes, and the largest shape of each."""
+        n, index = int(header["number"]), Lift.sizes(header["index"], n_landmarks)
+        return {
+            **{f"index_{name}": size for name, size in index.items()},
+            **{name: (kind, (n,)) for name, kind in _OF_RECORDS.items()},
+            "landmarks": ("i", (n_landmarks,)),
+        }
+
+    @classmethod
+    def from_parts(
+        cls,
+        header: Mapping[str, Any],
+        arrays: Mapping[str, NDArray[Any]],
+        n_classes: int,
+        n_landmarks: int,
+    ) -> "Records":
+        """Build them from a header and arrays, which may be anybody's.
+
+        Raises
+        ------
+        KeyError, TypeError, ValueError
+            If they do not fit together.
+        """
+        n, landmarks = int(header["number"]), arrays["landmarks"]
+        index = Lift.from_parts(header["index"], starting_with("index_", arrays), n_landmarks)
+        own = {name: arrays[name] for name in _OF_RECORDS}
+        for name, kind in _OF_RECORDS.items():
+            array = own[name]
+            if array.shape != (n,) or array.dtype.kind != kind or not np.isfinite(array).all():
+                raise ValueError(f"records_{name} is {array.dtype} {array.shape}, not ({n},)")
+        codes = own["classes"]
+        if len(index) != n or n < 1 or codes.min() < 0 or codes.max() >= n_classes:
+            raise ValueError("its records and classes do not agree")
+        if own["rows"].min() < 0 or own["lengths"].min() < 1:
+            raise ValueError("the rows or lengths of its records are out of range")
+        if landmarks.shape != (n_landmarks,) or landmarks.dtype.kind != "i":
+            raise ValueError("records_landmarks does not fit the landmarks")
+        if landmarks.min() < NOBODY or landmarks.max() >= n:
+            raise ValueError("records_landmarks holds numbers that are out of range")
+        return cls(index, landmarks=landmarks, **own)
+
+
+_OF_RECORDS = {"classes": "i", "rows": "i", "self_scores": "f", "lengths": "f"}
+
+
+def starting_with(prefix: str, arrays: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
+    """Return the arrays of a part, by their names in it."""
+    return {
+        name.removeprefix(prefix): array
+        for name, array in arrays.items()
+        if name.startswith(prefix)
+    }
 
 
 @dataclass(frozen=True, eq=False)
@@ -138,7 +204,8 @@ class Facing:
         See :class:`Cascade`.
     seen : Seen
     ask : callable
-        Scores objects, by their places in ``seen``, with records.
+        Scores objects, by their places in ``seen``, with records. Of AskedScores nothing is kept
+        twice.
     """
 
     def __init__(
@@ -151,7 +218,7 @@ class Facing:
     ) -> None:
         self.records, self.seen = records, seen
         self._transform, self._evidence = transform, evidence
-        self._asked = AskedScores(ask, len(records))
+        self._asked = ask if isinstance(ask, AskedScores) else AskedScores(ask, len(records))
         n = len(seen.decisions)
         known = np.flatnonzero(records.landmarks >= 0)
         self._asked.know(np.arange(n), records.landmarks[known], seen.scores[:, known])
@@ -160,12 +227,116 @@ class Facing:
         self._members: list[IntArray] = []  # of sets of classes
         self._set = np.full(n, NOBODY, dtype=np.int64)  # whose members an object has asked
 
-    def rank(self, places: IntArray, most: int) -> None:
-        """Find the nearest records of some objects, so many at most."""
-        objects = None if self.seen.objects is None else self.seen.objects.take(places)
-        near = self.records.index.nearest(self.seen.rows[places], objects, most)
+    def rank(
+        self, places: IntArray, most: int, besides: tuple[IntArray, IntArray] | None = None
+    ) -> None:
+        """Find the nearest records of some objects, so many at most.
+
+        Parameters
+        ----------
+        places : ndarray of shape (k,)
+        most : int
+        besides : tuple of ndarray of shape (k,) and (n_records,), optional
+            Codes of the objects and of the records: those of its own code are left out.
+        """
+        if besides is None:
+            near = self._nearest(places, most)
+        else:
+            near = self._nearest_besides(places, most, *besides)
         self._order = np.full((len(self.seen.decisions), near.shape[1]), NOBODY, dtype=np.int64)
         self._order[places] = near
+
+    def _nearest_besides(
+        self, places: IntArray, most: int, own: IntArray, codes: IntArray
+    ) -> IntArray:
+        """Return the nearest records of other codes; -1 for none."""
+        wanted = min(len(codes), most + int(np.unique(codes, return_counts=True)[1].max()))
+        near = np.full((len(places), most), NOBODY, dtype=np.int64)
+        step = max(1, _RANKED // wanted)
+        for part in (slice(start, start + step) for start in range(0, len(places), step)):
+            found = self._nearest(places[part], wanted)
+            other = codes[found] != own[part, None]
+            first = np.argsort(~other, axis=1, kind="stable")[:, :most]
+            taken = np.take_along_axis(found, first, axis=1)
+            fits = np.take_along_axis(other, first, axis=1)
+            near[part, : taken.shape[1]] = np.where(fits, taken, NOBODY)
+        return near
+
+    def _nearest(self, places: IntArray, most: int) -> IntArray:
+        if not len(places):
+            return np.empty((0, 0), dtype=np.int64)
+        objects = None if self.seen.objects is None else self.seen.objects.take(places)
+        return self.records.index.nearest(self.seen.rows[places], objects, most)
+
+    def met(self) -> tuple[FloatArray, FloatArray]:
+        """Return :meth:`resemblance` of all objects with the landmarks."""
+        known, column = np.unique(self.records.landmarks, return_index=True)
+        there = known >= 0
+        records = np.tile(known[there], (len(self.seen.decisions), 1))
+        scores = np.asarray(self.seen.scores[:, column[there]], dtype=np.float64)
+        return self._resembling(np.arange(len(records)), records, scores)
+
+    def around(self, places: IntArray, q: int) -> IntArray:
+        """Return the landmarks and the q nearest records of some objects, which :meth:`rank` found.
+
+        Returns
+        -------
+        ndarray of shape (k, n_landmarks + q)
+            -1 for none, and for one that stands there already.
+        """
+        known = np.unique(self.records.landmarks[self.records.landmarks >= 0])
+        near = self._order[places, :q]
+        near = np.where((near >= 0) & ~self._is_landmark[near], near, NOBODY)
+        return np.concatenate([np.tile(known, (len(places), 1)), near], axis=1)
+
+    def resemblance(self, places: IntArray, records: IntArray) -> tuple[FloatArray, FloatArray]:
+        """Return normalised scores and -ln E of objects with records; NaN for none.
+
+        Parameters
+        ----------
+        places : ndarray of shape (k,)
+        records : ndarray of shape (k, q)
+        """
+        return self._resembling(places, records, self._asked(places, records))
+
+    def _resembling(
+        self, places: IntArray, records: IntArray, scores: FloatArray
+    ) -> tuple[FloatArray, FloatArray]:
+        of, seen = self.records, self.seen
+        product = seen.self_scores[places, None] * of.self_scores[records]
+        normalised = np.zeros(scores.shape)
+        np.divide(scores, np.sqrt(np.maximum(product, 0.0)), out=normalised, where=product > 0)
+        normalised[np.isnan(scores)] = np.nan
+        lengths = seen.lengths[places, None], of.lengths[records]
+        return normalised, -self._evidence.log_evalues(scores, *lengths)
+
+    def best_of(
+        self, places: IntArray, labels: IntArray, asked: IntArray
+    ) -> tuple[IntArray, FloatArray]:
+        """Return the record of the smallest E among some, and its score.
+
+        Parameters
+        ----------
+        places, labels : ndarray of shape (k,)
+            The objects, and the codes of the classes; -1 for any class.
+        asked : ndarray of shape (k, q)
+            Records.
+
+        Returns
+        -------
+        ndarray of shape (k,)
+            The first of equal ones; -1 if there is none.
+        ndarray of shape (k,)
+            As aligned; NaN for none.
+        """
+        fits = (labels < 0)[:, None] | (self.records.classes[asked] == labels[:, None])
+        asked = np.where(fits, asked, NOBODY)
+        _, gains = self.resemblance(places, asked)
+        said = np.where(asked >= 0, gains, -np.inf)
+        most = (asked >= 0) & (said == said.max(axis=1, keepdims=True, initial=-np.inf))
+        first = np.where(most, asked, len(self.records)).min(axis=1, initial=len(self.records))
+        best = np.where(most.any(axis=1), first, NOBODY)
+        return best, self._asked(places, best[:, None])[:, 0]
 
     def nearest(self, places: IntArray, q: int) -> tuple[FloatArray, IntArray]:
         """Ask the q nearest records of some objects, which :meth:`rank` has found.

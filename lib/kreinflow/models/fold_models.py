@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from kreinflow.artifacts import read_arrays, write_arrays
 from kreinflow.errors import InputError
-from kreinflow.models.cascade import starting_with
 from kreinflow.models.classifier import LandmarkClassifier
+from kreinflow.models.facing import starting_with
 from kreinflow.numerics import IntArray
 
 FOLD_KIND = "kreinflow fold models 1"

@@ -13,21 +13,22 @@ from numpy.typing import NDArray
 
 from kreinflow.alignment.asked import align_asked, check_asked
 from kreinflow.alignment.backends import SAMPLE, backend_named
-from kreinflow.alignment.engine import pack
+from kreinflow.alignment.engine import pack, self_scores
 from kreinflow.alignment.scoring import ScoringScheme
 from kreinflow.artifacts import open_array
 from kreinflow.errors import InputError
 from kreinflow.krein.landmark_kernel import Landmarks, TrainingPart
 from kreinflow.landmarks.selector import Selector
 from kreinflow.landmarks.stage import LandmarkStage, read_union
-from kreinflow.models.asked import NOBODY, Ask, AskedScores
-from kreinflow.models.cascade import Answers, Said
+from kreinflow.models.asked import AskedScores, of_records
+from kreinflow.models.cascade import Answers, Said, unsure
 from kreinflow.models.classifier import LandmarkClassifier
 from kreinflow.models.climbed import Climbed
 from kreinflow.models.conformal import outcomes
 from kreinflow.models.facing import Facing
 from kreinflow.models.inner_folds import ChooseAgain
 from kreinflow.models.lifting import Lifting
+from kreinflow.models.relating import Strangers, made_strange
 from kreinflow.models.several import joined
 from kreinflow.numerics import TILE, FloatArray, IntArray, single_threaded, tile_map
 from kreinflow.randomness import hash_keys
@@ -168,9 +169,24 @@ class Run:
             letters,
         )
 
-    def asking(self, scheme: ScoringScheme, backend: str, threads: int) -> AskedScores:
-        """Return the scores of distinct rows with each other; see :func:`asking`."""
-        return asking(self.dataset.sequences, scheme, backend, threads)
+    def asking(
+        self,
+        scheme: ScoringScheme,
+        backend: str,
+        threads: int,
+        strangers: Strangers | None = None,
+    ) -> AskedScores:
+        """Return the scores of distinct rows and strangers with each other; see :func:`asking`."""
+        others = () if strangers is None else strangers.sequences
+        return asking([*self.dataset.sequences, *others], scheme, backend, threads)
+
+    def strangers(self, part: TrainingPart, scheme: ScoringScheme, seed: int) -> Strangers:
+        """Return what has no relative, made of the records of a training part."""
+        dataset, n = self.dataset, len(self.dataset.digests)
+        sources, made = made_strange(dataset.sequences, dataset.digests, part.rows, seed)
+        own = self_scores(pack(made), np.arange(len(made)), scheme, 1)
+        lengths = np.array([len(sequence) for sequence in made], dtype=np.float64)
+        return Strangers(sources, made, own.astype(np.float64), lengths, n)
 
     def training_part(self, fold: str) -> TrainingPart:
         """Return the records that a fold learns from."""
@@ -299,7 +315,7 @@ def climb_fold(
                 landmarks.lengths[own],
                 run.objects.take(own) if classifier.looks_at_objects else None,
             )
-            ask = _of_records(asked, own, cascade.records.rows)
+            ask = of_records(asked, own, cascade.records.rows)
             facing = Facing(cascade.records, cascade.transform, cascade.evidence, seen, ask)
             parts.append(cascade.climbed(facing))
     said = [
@@ -309,15 +325,6 @@ def climb_fold(
     return Climbed(cascade, said, base)
 
 
-def _of_records(asked: AskedScores, rows: IntArray, records: IntArray) -> Ask:
-    """Return what asks records by their places, for objects by theirs, of which these are rows."""
-
-    def ask(queries: IntArray, others: IntArray) -> FloatArray:
-        return asked(rows[queries], np.where(others >= 0, records[others], NOBODY))
-
-    return ask
-
-
 def predict_fold(
     run: Run,
     landmarks: Landmarks,
@@ -325,6 +332,7 @@ def predict_fold(
     recipe: str,
     classifier: LandmarkClassifier,
     climbed: Climbed | None = None,
+    asked: AskedScores | None = None,
 ) -> pd.DataFrame:
     """Return the predictions of one classifier for the records that a fold tests.
 
@@ -339,6 +347,8 @@ def predict_fold(
     classifier : LandmarkClassifier
     climbed : Climbed, optional
         From :func:`climb_fold`. Without it the first stage predicts.
+    asked : AskedScores, optional
+        Of the distinct rows, for a classifier with relatives.
 
     Returns
     -------
@@ -361,8 +371,15 @@ def predict_fold(
     if climbed is None:
         parts = tile_map(predict, len(rows))
         probabilities = np.concatenate([np.empty((0, len(run.dataset.classes))), *parts])
+        threshold = classifier.reject_threshold
     else:
         probabilities, _ = climbed.at(climbed.cascade.threshold)
+        threshold = climbed.cascade.reject_threshold
+    reason = unsure(probabilities.max(axis=1, initial=0.0), threshold)
+    p_value = np.full(len(rows), np.nan)
+    if classifier.relatives is not None and asked is not None and len(rows):
+        answers = _answers(run, landmarks, rows, classifier, asked)
+        probabilities, reason, p_value = answers.probabilities, answers.reason, answers.p_value
     classes = np.array(run.dataset.classes, dtype=object)
     true, predicted = classes[run.dataset.labels[tested]], classes[probabilities.argmax(axis=1)]
     if classifier.several is not None and run.dataset.memberships is not None:
@@ -377,18 +394,45 @@ def predict_fold(
             "id": [run.dataset.ids[i] for i in tested],
             "true": true,
             "predicted": predicted,
+            "reason": reason,
+            "unknown_p": p_value,
         }
     )
     if classifier.levels is not None:
-        answers = classifier.levels.answer(probabilities)
+        answered = classifier.levels.answer(probabilities)
         nodes = np.array(classifier.levels.tree.nodes, dtype=object)
-        table = table.assign(node=nodes[answers.node], node_probability=answers.probability)
+        table = table.assign(node=nodes[answered.node], node_probability=answered.probability)
     columns = pd.DataFrame(probabilities, columns=[f"p_{label}" for label in classes])
     predictions = pd.concat([table, columns], axis=1)
     if classifier.calibration is None:
         return predictions
     sets = outcomes(classifier.calibration, probabilities, run.dataset.labels[tested])
     return pd.concat([predictions, sets], axis=1)
+
+
+def _answers(
+    run: Run,
+    landmarks: Landmarks,
+    rows: IntArray,
+    classifier: LandmarkClassifier,
+    asked: AskedScores,
+) -> Answers:
+    """Return what a classifier that asks records says of distinct rows."""
+    records, parts = classifier.records, []
+    assert records is not None, "a model that asks nobody"
+    with single_threaded():
+        for start in range(0, len(rows), _ASKING_ROWS):
+            own = rows[start : start + _ASKING_ROWS]
+            parts.append(
+                classifier.answer(
+                    np.asarray(landmarks.scores[own]),
+                    landmarks.self_scores[own],
+                    landmarks.lengths[own],
+                    run.objects.take(own) if classifier.looks_at_objects else None,
+                    of_records(asked, own, records.rows),
+                )
+            )
+    return Answers.joined(parts)
 
 
 def predict_unknown(
@@ -431,8 +475,8 @@ def predict_unknown(
 
     def answer(tile: slice) -> Answers:
         part, ask = rows[tile], None
-        if classifier.cascade is not None and asked is not None:
-            ask = _of_records(asked, part, len(scores) + classifier.cascade.records.rows)
+        if classifier.records is not None and asked is not None:
+            ask = of_records(asked, part, len(scores) + classifier.records.rows)
         return classifier.answer(
             np.asarray(scores[part])[:, places],
             own[tile],
@@ -446,8 +490,10 @@ def predict_unknown(
             answer(slice(start, start + _ASKING_ROWS))
             for start in range(0, len(rows), _ASKING_ROWS)
         ]
-    probabilities = np.concatenate([answer.probabilities for answer in answers])
-    rejected = np.concatenate([answer.rejected for answer in answers])
+    probabilities, reason, p_value = (
+        np.concatenate([getattr(answer, name) for answer in answers])
+        for name in ("probabilities", "reason", "p_value")
+    )
     repeat, number = fold_numbers(fold)
     return pd.DataFrame(
         {
@@ -457,7 +503,9 @@ def predict_unknown(
             "id": records["id"],
             "true": records["label"],
             "predicted": np.array(classifier.classes, dtype=object)[probabilities.argmax(axis=1)],
+            "reason": reason,
+            "unknown_p": p_value,
             "probability": probabilities.max(axis=1),
-            "reject": np.where(rejected, "yes", "no"),
+            "reject": np.where(reason == "", "no", "yes"),
         }
     )

@@ -25,7 +25,7 @@ from kreinflow.learners.siblings import Learned, learner_of
 from kreinflow.models.asked import AskedScores
 from kreinflow.models.calibration import PlattCalibrator
 from kreinflow.models.cascade_choice import Wanted, described
-from kreinflow.models.cascading import CascadeFit, FittedCascade, records_of
+from kreinflow.models.cascading import CascadeFit, records_of, sample_size
 from kreinflow.models.choice import packed
 from kreinflow.models.classifier import LandmarkClassifier
 from kreinflow.models.conformal import Calibration
@@ -40,6 +40,7 @@ from kreinflow.models.joining import with_more_records
 from kreinflow.models.levels import Levels
 from kreinflow.models.lifting import Lifting, TriedWidths, Widths, positive_factor
 from kreinflow.models.reject_threshold import RejectRule
+from kreinflow.models.relating import Relating, Strangers, calibrated
 from kreinflow.models.several import Several, held_out_figures
 from kreinflow.numerics import FloatArray, IntArray
 from kreinflow.sequences.files import first_few
@@ -87,6 +88,10 @@ class Training:
         Of classes that are paths. Their thresholds are found anew.
     learn : {"leaves", "siblings", "inner"}
         What of their tree is learned; see :func:`~kreinflow.learners.siblings.learner_of`.
+    false_alarms : float, optional
+        Share of true members that are rejected as unknown; nothing is tested if it is left out.
+    strangers : Strangers, optional
+        What has no relative; :attr:`asked` knows them.
     """
 
     landmarks: Landmarks
@@ -99,6 +104,8 @@ class Training:
     evidence: ScoreTransform | None = None
     levels: Levels | None = None
     learn: Learned = "leaves"
+    false_alarms: float | None = None
+    strangers: Strangers | None = None
 
     def train(
         self,
@@ -143,8 +150,8 @@ class Training:
     ) -> Trained:
         """Train a recipe that was trained before, on fewer of these records.
 
-        It is :meth:`train`, but for a cascade: only its first stage is trained. Its levels stay,
-        and all records join those that it asks; see
+        It is :meth:`train`, but for what asks records. The levels of a cascade stay, as do the
+        thresholds and the p-values of relatives. All records join those that are asked; see
         :func:`~kreinflow.models.joining.with_more_records`.
 
         Parameters
@@ -159,7 +166,7 @@ class Training:
         InputError
             As :meth:`train`.
         """
-        if before.cascade is None:
+        if before.records is None:
             return self.train(recipe, settings, embedding, kernel)
         first = self._first(recipe, settings, embedding, kernel)
         trained = self._trained({**recipe, "cascade": None}, first)
@@ -168,10 +175,17 @@ class Training:
         records = records_of(lifting, self.part, self.landmarks, kernel, every, widths(None))
         scale = before.temperature / first.classifier.temperature
         codes = np.array([self.part.classes.index(label) for label in before.classes])
+        cascade, relatives, kept = before.cascade, before.relatives, before.about
+        if cascade is not None:
+            cascade = with_more_records(cascade, records, codes, scale)
+        if relatives is not None:
+            relatives = replace(relatives, records=records)
+        unknown = {"unknown": kept["unknown"]} if "unknown" in kept else {}
         classifier = replace(
             trained.classifier,
-            about={**trained.classifier.about, "recipe": dict(recipe)},
-            cascade=with_more_records(before.cascade, records, codes, scale),
+            about={**trained.classifier.about, "recipe": dict(recipe), **unknown},
+            cascade=cascade,
+            relatives=relatives,
         )
         return replace(trained, classifier=classifier)
 
@@ -258,7 +272,8 @@ class Training:
                         "a cascade decides between classes, so it cannot serve records with "
                         "several labels. Leave out cascade."
                     )
-                fitted_cascade = self._cascade(recipe, kernel, lifted, first.decisions)
+                fit = self._facing(recipe, kernel, lifted, first.decisions)
+                fitted_cascade = fit.fit(Wanted.of(recipe["cascade"]), self.reject)
             cascade, pairs = fitted_cascade.cascade, fitted_cascade.aligned
             classifier = replace(classifier, cascade=cascade)
             probabilities = fitted_cascade.probabilities
@@ -270,6 +285,9 @@ class Training:
                 first.calibration() if cascade is None else Calibration.of(probabilities, truth)
             )
             classifier = replace(classifier, calibration=calibration)
+            if self.false_alarms is not None and self.strangers is not None:
+                places = self.fits.measured if cascade is None else fitted_cascade.places
+                classifier = self._related(recipe, first, classifier, places, probabilities)
             right = probabilities.argmax(axis=1) == truth
             likely = np.clip(probabilities[np.arange(len(truth)), truth], 1e-15, 1.0)
             losses = -np.log(likely)
@@ -329,17 +347,42 @@ class Training:
         named_widths = {f"width_{view}": width for view, width in widths.items()}
         return problem, fits, _Lifted(lifted.lift, named_widths, tried.worth(), lifting, tried)
 
-    def _cascade(
+    def _related(
+        self,
+        recipe: Mapping[str, Any],
+        first: "_First",
+        classifier: LandmarkClassifier,
+        places: IntArray,
+        probabilities: FloatArray,
+    ) -> LandmarkClassifier:
+        """Return a classifier that tells strangers, and what has no relative."""
+        assert self.asked is not None, "strangers, and nobody to ask"
+        assert self.strangers is not None, "nothing that has no relative"
+        assert self.false_alarms is not None, "strangers that nobody wants to know of"
+        fit = self._facing(recipe, first.kernel, first.lifted, first.decisions)
+        if classifier.cascade is None:
+            drawn = fit.drawn(sample_size(len(self.part.rows), len(self.part.classes)))
+            places, probabilities = places[drawn], probabilities[drawn]
+        classifier = calibrated(
+            fit, classifier, places, probabilities, self.reject, self.false_alarms
+        )
+        objects = fit.lifting.objects
+        relating = Relating(
+            self.landmarks, self.part, objects, fit.evidence, self.strangers, self.asked
+        )
+        return relating.related(classifier)
+
+    def _facing(
         self,
         recipe: Mapping[str, Any],
         kernel: LandmarkKernel,
         lifted: "_Lifted | None",
         decisions: FloatArray,
-    ) -> FittedCascade:
-        """Learn the cascade above a first stage."""
-        assert self.asked is not None, "a cascade, and nobody to ask"
+    ) -> CascadeFit:
+        """Return the records of a first stage that are held out, in front of the others."""
+        assert self.asked is not None, "records, and nobody to ask"
         lifting, widths = self._index(recipe, lifted)
-        fit = CascadeFit(
+        return CascadeFit(
             part=self.part,
             landmarks=self.landmarks,
             kernel=kernel,
@@ -350,15 +393,14 @@ class Training:
             evidence=self.evidence or kernel.transform,
             asked=self.asked,
         )
-        return fit.fit(Wanted.of(recipe["cascade"]), self.reject)
 
     def _index(
         self, recipe: Mapping[str, Any], lifted: "_Lifted | None"
     ) -> tuple[Lifting, Callable[[int | None], Widths]]:
-        """Return what makes the index of a cascade's records, and the widths of its views."""
+        """Return what makes the index of records, and the widths of its views."""
         if lifted is not None:
             return lifted.lifting, lifted.tried.best
-        assert self.liftings is not None, "a cascade, and nobody to make its index"
+        assert self.liftings is not None, "records that are asked, and nobody to make their index"
         # The nearest by their transformed scores.
         settings = {"kernel": "gaussian", "width": 1.0, "inducing": 1}
         return self.liftings({**recipe, "views": {}, "lift": settings}), lambda _: {SCORES: 1.0}
