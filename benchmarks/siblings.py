@@ -45,7 +45,7 @@ WAYS = {"plain": None, "leaves": "leaves", "siblings": "siblings", "inner": "inn
 
 
 def nested(random: np.random.Generator) -> Labelled:
-    """Return 700 domains of 12 superfamilies with 3 to 6 families each, as far as in SCOP."""
+    """Return 700 domains of 12 superfamilies of 3 to 6 families, far from each other."""
     found = []
     for number, size in enumerate(sizes(12, 700, 24, 0.6)):
         ancestor = drawn(int(random.integers(90, 200)), random)
