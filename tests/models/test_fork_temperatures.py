@@ -96,6 +96,32 @@ def test_siblings_that_are_hard_to_tell_do_not_make_their_parent_unsure():
     assert sure["forks"] > sure["one"] + 0.1
 
 
+def far_off(seed, n=600):
+    """Right by little for most rows, far off for one in five; one parent has many children."""
+    rng = np.random.default_rng(seed)
+    forks = Tree.of([f"a.{i}" for i in range(2)] + [f"b.{i}" for i in range(12)], ".").forks
+    y = np.where(rng.random(n) < 0.5, rng.integers(0, 2, n), rng.integers(2, 14, n))
+    decisions = np.eye(14)[y] + 0.2 * rng.normal(size=(n, 14))
+    off = rng.random(n) < 0.2
+    decisions[off] += 60.0 * np.eye(14)[rng.integers(0, 14, off.sum())]
+    return forks, decisions, y
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_temperatures_of_forks_do_not_cost_right_classes(seed):
+    forks, decisions, y = far_off(seed)
+    part, rest = slice(0, 400), slice(400, None)
+    found = ForkTemperatures.fitted(forks, decisions[part], y[part])
+    np.testing.assert_array_equal(found.of_forks, 1.0)
+    log_p = found.log_probabilities(decisions[rest])
+    np.testing.assert_array_equal(log_p.argmax(axis=1), decisions[rest].argmax(axis=1))
+    scaled = log_softmax(decisions[part] / found.temperature, axis=1)
+    forced = ForkTemperatures.fitted(forks, scaled, y[part], 1.0)
+    unseen = log_softmax(decisions[rest] / found.temperature, axis=1)
+    after = forced.log_probabilities(unseen).argmax(axis=1) == y[rest]
+    assert after.mean() < (decisions[rest].argmax(axis=1) == y[rest]).mean() - 0.1
+
+
 def test_noise_gives_chance():
     rng = np.random.default_rng(6)
     decisions, y = rng.normal(size=(2000, 6)), rng.integers(0, 6, 2000)

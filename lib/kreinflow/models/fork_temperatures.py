@@ -40,6 +40,11 @@ class ForkTemperatures:
     T on the classes of all records, :math:`T_v` on the branches that the records of fork v take. T
     is 1 for decisions that are log probabilities. A fork without records has the temperature of
     the fork above it.
+
+    Unlike one temperature for all they may change the likeliest class, and where T says little of
+    most rows, because a few are far off, the sums do too. So all :math:`T_v` are 1, unless T is
+    given, if of the classes of the rows w become wrong, r become right, and
+    :math:`w - r > \sqrt{w + r}`, which is a standard error.
     """
 
     forks: Forks
@@ -67,7 +72,7 @@ class ForkTemperatures:
         InputError
             If there are no rows, or a decision is not finite.
         """
-        calibrator = TemperatureCalibrator()
+        calibrator, given = TemperatureCalibrator(), temperature is not None
         if temperature is None:
             temperature = calibrator.fit(decisions, y).temperature_
         found = cls(forks, temperature, np.ones(len(forks.branches)))
@@ -79,6 +84,11 @@ class ForkTemperatures:
                 found.of_forks[fork] = calibrator.temperature_
             elif fork:
                 found.of_forks[fork] = found.of_forks[forks.fork_above(fork)]
+        if not given:
+            before = decisions.argmax(axis=1) == y
+            after = found.log_probabilities(decisions).argmax(axis=1) == y
+            if int(before.sum()) - int(after.sum()) > np.sqrt((before != after).sum()):
+                found.of_forks[:] = 1.0
         return found
 
     def log_probabilities(self, decisions: FloatArray) -> FloatArray:
