@@ -15,7 +15,8 @@ folds that are drawn from each seed. Of all landmarks there are a tenth of the t
   classes, as a reject threshold keeps them. The errors are counted in two ways: an answer is wrong
   if its node is, a kept label if the label is; and both at the first level alone.
 * Families left out: each family that has relatives is unknown in turn, and its records are
-  answered by a model of all others. Its clan, or superfamily, is right; any family is wrong.
+  answered by a model of all others: with its clan or superfamily alone, which is right; with
+  another family of it; with something else, or with nothing.
 """
 
 import argparse
@@ -195,14 +196,13 @@ def unknown_rows(pairs: Labelled, back_off: float) -> Iterator[dict[str, Any]]:
             assert classifier.levels is not None
             nodes = classifier.levels.answer(p)
             paths = np.array(classifier.levels.tree.nodes, dtype=object)[nodes.node]
+            upper = np.array([path.split("/")[0] for path in paths]) == firsts[code]
             yield {
                 "recipe": recipe["name"],
                 "back_off": back_off,
-                "left out: its first level": np.mean(paths == firsts[code]),
-                "left out: another first level": np.mean(
-                    (nodes.level == 1) & (paths != firsts[code])
-                ),
-                "left out: a family": np.mean(nodes.level == 2),
+                "left out: its first level": np.mean(upper & (nodes.level == 1)),
+                "left out: a family of it": np.mean(upper & (nodes.level == 2)),
+                "left out: another": np.mean(~upper & (nodes.level > 0)),
                 "left out: nothing": np.mean(nodes.level == 0),
                 "left out: label kept": np.mean(p.max(axis=1) >= classifier.reject_threshold),
             }
