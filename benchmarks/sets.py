@@ -57,7 +57,7 @@ SEQUENCES = {"kernel": "alignment", "learner": "ny_ikfd", "learner_params": IKFD
 KINDS: dict[str, tuple[Any, int, dict[str, Any]]] = {
     "3 classes of points": (gaussian(4.5, 3), 1500, {**VECTORS, "n_landmarks": 60}),
     "10 classes of points": (gaussian(4.5, 10), 2000, {**VECTORS, "n_landmarks": 200}),
-    "10 classes, mostly wrong": (gaussian(2.0, 10), 2000, {**VECTORS, "n_landmarks": 60}),
+    "10 classes that overlap": (gaussian(2.0, 10), 2000, {**VECTORS, "n_landmarks": 60}),
     "6 families, enclosing balls": (
         families,
         900,

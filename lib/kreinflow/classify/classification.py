@@ -180,7 +180,8 @@ def _calibration(
     if calibration is None:
         raise InputError(
             "the model has no records to make sets or to control errors with: an older version "
-            "of kreinflow trained it. Train it again, or leave out confidence and errors."
+            "of kreinflow trained it, or it gives several labels. Train it again, or leave out "
+            "confidence and errors."
         )
     if model.lacks_records:
         raise InputError(

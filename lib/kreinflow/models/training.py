@@ -239,8 +239,8 @@ class Training:
         @cache
         def calibration() -> Calibration:
             held_out, places = decisions, self.fits.measured
-            # With one choice the fits would take as long again as those of the inner folds.
-            if len(machine.choices(columns)) > 1:
+            # Else they would take as long again as the fits of the inner folds.
+            if fitted.iterations == 1 or len(machine.choices(columns)) > 1:
                 found = decisions_with_all_landmarks(
                     machine, problem, choice, self.fits, self.landmarks
                 )
