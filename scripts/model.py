@@ -63,7 +63,7 @@ with logged(snakemake.log[0]) as console, limited(snakemake.threads, memory_mb):
         partial(run.lifting, part, letters, params.seed),
         asked,
         evidence_of(params.transforms, scheme),
-        Levels.of_settings(part.classes, params.levels),
+        levels=Levels.of_settings(part.classes, params.levels),
     )
     recipes = training.train_recipes(
         fitted,
