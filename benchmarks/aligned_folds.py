@@ -219,7 +219,7 @@ class Fold:
             partial(run.lifting, part, self.scheme.matrix.alphabet, seed),
             self.asked(),
             evidence_of(config["transforms"], self.scheme),
-            Levels.of_settings(part.classes, config["datasets"]["it"]["levels"]),
+            levels=Levels.of_settings(part.classes, config["datasets"]["it"]["levels"]),
         )
 
     def asked(self) -> AskedScores:

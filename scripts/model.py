@@ -66,10 +66,10 @@ with logged(snakemake.log[0]) as console, limited(snakemake.threads, memory_mb):
         partial(run.lifting, part, letters, params.seed),
         asked,
         evidence,
-        Levels.of_settings(part.classes, params.levels),
-        params.levels["learn"] if params.levels else "leaves",
-        None if params.unknown is None else params.unknown["false_alarms"],
-        strangers,
+        levels=Levels.of_settings(part.classes, params.levels),
+        learn=params.levels["learn"] if params.levels else "leaves",
+        false_alarms=None if params.unknown is None else params.unknown["false_alarms"],
+        strangers=strangers,
     )
     recipes = training.train_recipes(
         fitted,
