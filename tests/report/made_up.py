@@ -96,7 +96,7 @@ def run_tables(n_classes, n_folds, n, n_recipes=9, dropped=(), cascades=0, sever
         "classes": classes,
         "statistics": made_up_statistics(labels.explode(), lengths)
         | {"records_kept": n}
-        | ({"several": True} if several else {}),
+        | (several_statistics(labels) if several else {}),
         "thresholds": dict.fromkeys(classes, 0.375) if several else None,
         "lengths": lengths,
         "alignments": {
@@ -126,6 +126,16 @@ def run_tables(n_classes, n_folds, n, n_recipes=9, dropped=(), cascades=0, sever
             "shown_landmarks": budget["meb"],
             "similar_classes": classes[1::2] + classes[::2],
         },
+    }
+
+
+def several_statistics(labels):
+    """What a data set says of its labels, where records may have several."""
+    numbers = labels.str.len().value_counts().sort_index()
+    return {
+        "several": True,
+        "labels_per_record": {str(n): int(count) for n, count in numbers.items()},
+        "labels_removed": {"count": 1, "examples": ["rare"]},
     }
 
 
