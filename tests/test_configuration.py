@@ -582,3 +582,11 @@ def test_a_flat_file_has_its_defaults_and_downloads_nothing():
     complete = complete_configuration(configuration(source))["datasets"]["mine"]["source"]
     assert complete["download"] is None
     assert complete["labels"] == {"from": "ec", "levels": 3, "multiple": "drop", "classes": None}
+
+
+def test_unknown_objects_are_tested_if_it_is_asked_for(content):
+    assert complete_configuration(content)["unknown"] is None
+    assert complete_configuration(content | {"unknown": {}})["unknown"] == {"false_alarms": 0.01}
+    for wrong, why in ((0, "more than 0"), (0.5, "less than 0.5"), ("few", "a number")):
+        with pytest.raises(InputError, match=rf"unknown.false_alarms: .* is not {why}"):
+            complete_configuration(content | {"unknown": {"false_alarms": wrong}})
