@@ -111,9 +111,10 @@ def test_the_same_page_again_and_from_written_tables(tables_of_several, figures,
 
 
 def test_methods_tell_how_labels_were_learned():
+    many_labels = settings()
+    many_labels["source"]["labels"] = {"table": "l.tsv", "multiple": "all"}
     one, many = (
-        " ".join(methods_text(settings(), config(), "pcvm-meb", several=own))
-        for own in (False, True)
+        " ".join(methods_text(own, config(), "pcvm-meb")) for own in (settings(), many_labels)
     )
     for part in (
         f"Each label was learned against the rest {cite('tsoumakas2007')}",

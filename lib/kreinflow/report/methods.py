@@ -56,7 +56,6 @@ def methods_text(
     settings: Mapping[str, Any],
     config: Mapping[str, Any],
     final_recipe: str,
-    several: bool = False,
 ) -> list[Markup]:
     """Return the methods paragraph of a data set as sentences in groups, from what ran.
 
@@ -69,8 +68,6 @@ def methods_text(
         reject_error, reject_coverage; auto if it names no recipes.
     final_recipe : str
         The recipe of the final model.
-    several : bool
-        Whether records may have several labels.
 
     Returns
     -------
@@ -86,9 +83,9 @@ def methods_text(
         _landmarks(recipes, config, _unit(source)),
         _factor(factored(recipes, config["learners"]), source.kind),
         *([_lift(lifted)] if lifted else []),
-        _learners(recipes, config, settings.get("levels"), several),
+        _learners(recipes, config, settings.get("levels"), source.several),
         *([_cascade(asking)] if asking else []),
-        _evaluation(settings, config, len(recipes), final_recipe, several),
+        _evaluation(settings, config, len(recipes), final_recipe, source.several),
     ]
 
 

@@ -121,7 +121,7 @@ def _view(number: int, data: DatasetReport, config: Mapping[str, Any]) -> dict[s
         "figures": {name: image(svg) for name, svg in data.figures.items() if name != "map"},
         "map": drawing(data.figures["map"], f"m{number}-"),
         "shown": sections.shown_on_the_map(data.landmark_map),
-        "methods": methods_text(data.settings, config, data.final_recipe, several=data.several),
+        "methods": methods_text(data.settings, config, data.final_recipe),
     }
 
 
