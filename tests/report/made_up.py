@@ -305,6 +305,8 @@ def dataset_report(tables, name="demo", **changes):
     """Return what the page needs of these tables; ``changes`` replace parts of it."""
     values = {part.name: tables[part.name] for part in fields(DatasetReport) if part.name in tables}
     values |= {"name": name, "settings": settings(), "final_recipe": "ikfd-meb"}
+    if tables["statistics"].get("several"):
+        values["settings"]["source"]["labels"] = {"table": "labels.tsv", "multiple": "all"}
     values["figures"] = dict.fromkeys(CAPTIONS, "<svg width='10pt'></svg>")
     return DatasetReport(**(values | changes))
 
