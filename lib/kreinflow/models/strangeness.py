@@ -13,11 +13,8 @@ method: with :math:`r_k(x)` the number of these N + 1 that are at least as stran
 
 and the p-value is the share of the N + 1 with a Q of at most Q(x). The records that calibrate are
 ranked together with x, so all N + 1 are treated alike: for an x that is exchangeable with them the
-p-value is below :math:`\alpha` with a probability of at most :math:`\alpha`, whatever they are.
-
-References
-----------
-V. Vovk, A. Gammerman, G. Shafer: Algorithmic learning in a random world. Springer (2005).
+p-value is below :math:`\alpha` with a probability of at most :math:`\alpha`, whatever they are
+(V. Vovk, A. Gammerman, G. Shafer: Algorithmic learning in a random world, Springer 2005).
 """
 
 from collections.abc import Mapping
