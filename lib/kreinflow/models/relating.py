@@ -36,6 +36,13 @@ from kreinflow.views.objects import Viewed
 STRANGERS = 200
 """Sequences without a relative that thresholds rest on, and training records that are tried."""
 
+SPARED = 1
+"""Of these the largest T are above the threshold: a single one with a chance hit does not set it.
+
+A new sequence without a relative is above one threshold of N strangers with a probability of
+(SPARED + 1) / (N + 1), so above one of the two with 2 % at most.
+"""
+
 LEFT_OUT = 300
 """Records at most that are tried as if nobody knew their class."""
 
@@ -187,7 +194,7 @@ class Relating:
             relatives = Relatives(records, self.evidence)
         records = relatives.records
         near, far = self._evidence_of(classifier, records, self.strangers.reversed)
-        rule = NoRelative(float(near.max()), float(far.max()))
+        rule = NoRelative(*(float(np.sort(T)[-SPARED - 1]) for T in (near, far)))
         near, far = self._evidence_of_known(classifier, records)
         rejected = float(np.mean((near <= rule.near) & (far <= rule.far)))
         off = rejected > TOO_MANY or not np.isfinite([rule.near, rule.far]).all()

@@ -2,8 +2,9 @@ r"""Relatives: whether a new object has any among the training records, and whet
 
 An object is in front of A(x), the landmarks and the 20 training records that are nearest to it in
 the space of the first stage. With :math:`T(x)` the mean of the three largest -ln E over A(x), it
-has no relative if T(x) is at most the largest T of reversed training records, and so it is with
-100 nearest records. T only grows with more records: who passes by the landmarks alone asks nobody.
+has no relative if T(x) is at most the second largest T of 200 reversed training records, and so it
+is with 100 nearest records. T only grows with more records: who passes by the landmarks alone asks
+nobody.
 
 Whether it is strange says a p-value; see :mod:`kreinflow.models.strangeness`.
 
@@ -40,7 +41,7 @@ def evidence_mean(gains: FloatArray) -> FloatArray:
 
 @dataclass(frozen=True)
 class NoRelative:
-    """The largest T of what has no relative.
+    """The thresholds of T: what is not above them has no relative.
 
     Parameters
     ----------
