@@ -609,3 +609,11 @@ def test_levels_have_their_defaults():
         completed({"separator": ";"})
     with pytest.raises(InputError, match="labels.from: labels from pfam have no levels. Take ec"):
         completed({}, **{"from": "pfam"})
+
+
+def test_unknown_objects_are_tested_if_it_is_asked_for(content):
+    assert complete_configuration(content)["unknown"] is None
+    assert complete_configuration(content | {"unknown": {}})["unknown"] == {"false_alarms": 0.01}
+    for wrong, why in ((0, "more than 0"), (0.5, "less than 0.5"), ("few", "a number")):
+        with pytest.raises(InputError, match=rf"unknown.false_alarms: .* is not {why}"):
+            complete_configuration(content | {"unknown": {"false_alarms": wrong}})

@@ -154,3 +154,8 @@ def test_evidence_of_pairs_is_the_similarity_and_of_evalue_its_logarithm():
         evalue.evalues(scores[:, :1], np.array([25.0]), lengths[:, :1]), [[np.exp(-surprise)]]
     )
     assert np.isnan(make_transform("log").evalues(scores, 25.0, lengths)).all()
+    lengths = np.full(scores.shape, 30.0)
+    logs = evalue.log_evalues(scores, lengths, lengths)
+    np.testing.assert_allclose(np.exp(logs), evalue.evalues(scores, lengths, lengths), rtol=1e-12)
+    assert np.isfinite(evalue.log_evalues(np.array([1e6]), lengths[:1, 0], lengths[:1, 0])).all()
+    assert np.isnan(make_transform("log").log_evalues(scores, lengths, lengths)).all()

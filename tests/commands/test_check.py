@@ -49,6 +49,26 @@ def test_a_line_for_each_data_set(run, checked, tmp_path, labels):
     )
 
 
+@pytest.mark.parametrize("mode", ["local", "global"])
+def test_it_tells_what_unknown_objects_cost(run, checked, tmp_path, mode):
+    write_fasta(tmp_path / "x.fasta", GOOD)
+    scoring = {"mode": mode}
+    config = configuration(
+        fasta_source(), transform="normalised", scoring=scoring, unknown={"false_alarms": 0.05}
+    )
+    code, out, _ = checked(run, config)
+    assert code == 0
+    # 30 calibrate, all are left out in turn, 15 are tested; 200 reversed, shuffled and known ones.
+    pairs = 2 * 30 * 20 + 15 * 100 + 3 * 200 * 100
+    assert out.splitlines()[1] == (
+        f"mine: unknown: at most {pairs:,} more alignments for each recipe and fold, and 400 for "
+        "each landmark"
+        if mode == "local"
+        else "mine: unknown: nothing is tested, as there are no E-values: they are of local "
+        "alignments"
+    )
+
+
 def test_what_is_left_out_is_counted(run, checked, tmp_path):
     records = [
         *GOOD,

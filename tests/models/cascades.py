@@ -113,8 +113,14 @@ def cascade_model(folder, seed=7, changed=0.5, apart=False, recipe=None, **setti
 def related_model(folder, cascade=True, seed=7, changed=0.5, **settings):
     """A model with made-up relatives, of a cascade or alone, and its data set."""
     model, dataset = cascade_model(folder, seed, changed)
-    classifier = model.classifier
-    records = classifier.cascade.records
+    relatives = made_up_relatives(model.classifier, model.scheme, seed, **settings)
+    own = model.classifier.cascade if cascade else None
+    classifier = replace(model.classifier, cascade=own, relatives=relatives)
+    return replace(model, classifier=classifier), dataset
+
+
+def made_up_relatives(classifier, scheme, seed=7, **settings):
+    """Relatives of plausible thresholds for the records of a cascade."""
     rng = np.random.default_rng(seed)
     lowest, highest = np.array([-0.2, -9.0, -1.0]), np.array([-0.07, -1.5, -0.4])
     strangeness = Strangeness(*(rng.uniform(lowest, highest, (2, 60, 3))), false_alarms=0.1)
@@ -124,9 +130,8 @@ def related_model(folder, cascade=True, seed=7, changed=0.5, **settings):
         "sure_threshold": 0.7,
         **settings,
     }
-    relatives = Relatives(records, make_transform("evalue", model.scheme), **made)
-    own = classifier.cascade if cascade else None
-    return replace(model, classifier=replace(classifier, cascade=own, relatives=relatives)), dataset
+    records = classifier.cascade.records
+    return Relatives(records, make_transform("evalue", scheme), **made)
 
 
 class Table:

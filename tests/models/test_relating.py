@@ -140,6 +140,24 @@ def test_nothing_is_learned_where_nothing_is_told(tmp_path):
     assert told["known_rejected"] > 0.5
 
 
+def test_a_rule_of_very_many_scores_has_fewer_records(tmp_path, monkeypatch):
+    records, new = drawn(15, each=20)
+    it = trained_on(tmp_path, records, unknown=None)
+    monkeypatch.setattr(relating, "LARGEST_INDEX", 30 * len(it.rows) + 1)
+    classifier = relating_of(it).related(it.model.classifier)
+    kept = classifier.relatives.records
+    assert len(kept) == 30
+    assert np.bincount(kept.classes).tolist() == [8, 7, 8, 7]
+    told = classifier.about["unknown"]["no_relative"]
+    assert not told["off"]
+    assert told["known_rejected"] <= 0.05
+    assert told["shuffled_accepted"] <= 0.02
+    ids = tuple(it.dataset.ids[row] for row in kept.rows)
+    model = replace(it.model, classifier=classifier, record_ids=ids)
+    table = classify_file(model, write_fasta(tmp_path / "new.fasta", new))
+    assert (table["reason"] == "no relative").mean() <= 0.05
+
+
 def test_a_group_says_nothing_of_its_own_members(tmp_path):
     """Two copies of each record are no relatives of each other."""
     records, _ = drawn(11, each=20)

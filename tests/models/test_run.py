@@ -15,6 +15,7 @@ from kreinflow.artifacts import write_array, write_table
 from kreinflow.classify.classification import classify_file
 from kreinflow.errors import InputError, KreinflowError
 from kreinflow.models import run as models_run
+from kreinflow.models.asked import of_records
 from kreinflow.models.conformal import SET_COLUMNS
 from kreinflow.models.run import (
     asking,
@@ -26,6 +27,7 @@ from kreinflow.models.run import (
 )
 from kreinflow.sequences.dataset import write_dataset
 from kreinflow.sequences.row_tables import write_rows
+from models.cascades import made_up_relatives
 from sequence_pairs import rectangle
 from small_inputs import configuration, lifted_model, trained_recipe, write_input
 
@@ -290,6 +292,30 @@ def test_a_fold_answers_through_the_cascade(asks, monkeypatch):
     for one, other in zip(climbed.said, in_parts.said, strict=True):
         for a, b in zip(one, other, strict=True):
             np.testing.assert_array_equal(a, b)
+
+
+def test_a_fold_tells_reasons(asks, monkeypatch):
+    it, run, *_ = asks
+    classifier = replace(it.classifier, relatives=made_up_relatives(it.classifier, it.model.scheme))
+    rows = it.dataset.rows[1::3]
+    landmarks, asked = run.landmarks(landmark_table(it)), run.asking(it.model.scheme, "auto", 1)
+    expected = classifier.answer(
+        np.asarray(landmarks.scores[rows]),
+        landmarks.self_scores[rows],
+        landmarks.lengths[rows],
+        run.objects.take(rows),
+        of_records(asked, rows, classifier.records.rows),
+    )
+    assert len(set(expected.reason)) > 1
+    given = run, landmarks, "r0f1", "one", classifier
+    for size in (1000, 3):
+        monkeypatch.setattr(models_run, "_ASKING_ROWS", size)
+        table = predict_fold(*given, climbed_by(it, run), asked)
+        assert table["reason"].tolist() == expected.reason.tolist()
+        np.testing.assert_array_equal(table["unknown_p"], expected.p_value)
+    first = predict_fold(run, landmarks, "r0f1", "one", it.classifier)
+    assert set(first["reason"]) <= {"", "unsure"}
+    assert first["unknown_p"].isna().all()
 
 
 def test_the_curve_of_a_fold_is_what_each_threshold_gives(asks):

@@ -2,6 +2,7 @@
 
 import argparse
 import sys
+from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -36,7 +37,7 @@ def run(options: argparse.Namespace) -> None:
 def _check_one(config: Mapping[str, Any], name: str, data: Path) -> None:
     from kreinflow.plan import DatasetPlan
     from kreinflow.preflight import check_dataset
-    from kreinflow.scores import read_scheme, transforms_of
+    from kreinflow.scores import evidence_of, read_scheme, transforms_of
     from kreinflow.sequences.folds import assign_folds
     from kreinflow.sequences.partition import partition_of
     from kreinflow.sequences.record_vectors import shared_vectors, with_vectors
@@ -57,6 +58,29 @@ def _check_one(config: Mapping[str, Any], name: str, data: Path) -> None:
     transforms = transforms_of(plan.transforms, config["transforms"], scheme)
     check_dataset(dataset, partition, plan.selectors, scheme, transforms, data, whole)
     _tell(name, whole, dataset, partition, len(part["recipes"]))
+    if config["unknown"] is not None:
+        told = evidence_of(config["transforms"], scheme) is not None
+        print(f"{name}: unknown: {_cost_of_unknown(dataset, partition, told)}")
+
+
+def _cost_of_unknown(dataset: "Dataset", partition: "Partition", told: bool) -> str:
+    """Return what telling unknown objects costs; nobody knows before how many landmarks there are.
+
+    The fold that tests most is told.
+    """
+    if not told:
+        return "nothing is tested, as there are no E-values: they are of local alignments"
+    from kreinflow.models.relating import STRANGERS
+    from kreinflow.relating_costs import calibration_pairs, rule_pairs
+
+    n = len(dataset.ids)
+    tested = max((partition.testing(fold).sum() / n for fold in partition.names), default=0.0)
+    statistics = {"class_sizes": Counter(dataset.labels.tolist())}
+    pairs = calibration_pairs(statistics, tested) + rule_pairs(0)
+    return (
+        f"at most {pairs:,.0f} more alignments for each recipe and fold, and {2 * STRANGERS} for "
+        "each landmark"
+    )
 
 
 def _asymmetry(share: float) -> str:

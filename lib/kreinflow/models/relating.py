@@ -43,6 +43,10 @@ A new sequence without a relative is above one threshold of N strangers with a p
 (SPARED + 1) / (N + 1), so above one of the two with 2 % at most.
 """
 
+LARGEST_INDEX = 1 << 26
+"""Scores of records with landmarks that the rule of relatives may add to a model file. Of more
+records those in equal steps stay, as a model of very many landmarks sees relatives anyway."""
+
 LEFT_OUT = 300
 """Records at most that are tried as if nobody knew their class."""
 
@@ -119,8 +123,18 @@ def made_strange(
     return drawn, tuple(made)
 
 
+def _spread(n: int, most: int) -> IntArray:
+    """Return so many of n places at most, in equal steps."""
+    kept = min(n, max(1, most))
+    return np.arange(kept) * n // kept
+
+
 def records_of(
-    classifier: LandmarkClassifier, landmarks: Landmarks, part: TrainingPart, objects: Viewed
+    classifier: LandmarkClassifier,
+    landmarks: Landmarks,
+    part: TrainingPart,
+    objects: Viewed,
+    thinned: bool = False,
 ) -> Records:
     """Return the records that a classifier asks, or all of its training part.
 
@@ -131,10 +145,16 @@ def records_of(
     part : TrainingPart
     objects : Viewed
         All distinct rows.
+    thinned : bool
+        Leave records out where their scores with the landmarks are more than
+        :data:`LARGEST_INDEX`.
     """
     if classifier.records is not None:
         return classifier.records
-    rows, lift = part.rows, classifier.lift
+    lift = classifier.lift
+    most = LARGEST_INDEX // classifier.n_landmarks if thinned else len(part.rows)
+    kept = _spread(len(part.rows), most)
+    rows = part.rows[kept]
     scores = np.empty((len(rows), classifier.n_landmarks), dtype=np.float32)
     for tile in tiles(len(rows)):
         own = rows[tile]
@@ -146,7 +166,7 @@ def records_of(
         index=Lift("gaussian", {SCORES: 1.0}, None, scores, own_objects)
         if lift is None
         else Lift(lift.form, lift.rates, lift.words, scores, own_objects),
-        classes=part.labels,
+        classes=part.labels[kept],
         rows=rows,
         self_scores=landmarks.self_scores[rows],
         lengths=landmarks.lengths[rows],
@@ -190,7 +210,7 @@ class Relating:
     def _related(self, classifier: LandmarkClassifier) -> LandmarkClassifier:
         relatives = classifier.relatives
         if relatives is None:
-            records = records_of(classifier, self.landmarks, self.part, self.objects)
+            records = records_of(classifier, self.landmarks, self.part, self.objects, True)
             relatives = Relatives(records, self.evidence)
         records = relatives.records
         near, far = self._evidence_of(classifier, records, self.strangers.reversed)
@@ -245,8 +265,8 @@ class Relating:
     ) -> tuple[FloatArray, FloatArray]:
         """Return T of some training records, each without the records of its own group."""
         rows, landmarks = np.unique(self.strangers.sources), self.landmarks
-        places = places_of(rows, records.rows)
         groups = np.unique(self.part.groups, return_inverse=True)[1]
+        own, others = (groups[places_of(of, self.part.rows)] for of in (rows, records.rows))
         seen = classifier.seen(
             np.asarray(landmarks.scores[rows]),
             landmarks.self_scores[rows],
@@ -254,7 +274,7 @@ class Relating:
             self.objects.take(rows) if classifier.looks_at_objects else None,
         )
         facing = Facing(records, self.evidence, self.evidence, seen, self._ask(rows, records))
-        return _evidence(facing, (groups[places], groups))
+        return _evidence(facing, (own, others))
 
 
 def _evidence(
