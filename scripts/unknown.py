@@ -60,7 +60,7 @@ with logged(snakemake.log[0]) as console, limited(snakemake.threads, memory_mb):
             expected = classifier.about.get("unknown", {}).get("would_be_found", np.nan)
             told.append((recipe, repeat, number, expected))
     if asked is not None:
-        console.say(f"{asked.aligned:,} pairs were aligned because cascades asked for them")
+        console.say(f"{asked.aligned:,} pairs were aligned because they were asked for")
     columns = ["recipe", "repeat", "fold", "would_be_found"]
     unknown, expected = (
         with_inner_choice(table, models, names, prefer)
