@@ -6,7 +6,7 @@ its sequences are aligned with each other, so that any landmarks cost nothing.
 
 import hashlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
@@ -68,31 +68,41 @@ def molecule_of(kind: str) -> str:
 
 def aligned(pairs: Labelled, molecule: str) -> tuple[Dataset, ScoringScheme]:
     """Return the distinct sequences of pairs with all their scores, and how they are aligned."""
-    labels_of = dict(sorted(pairs))
-    sequences = tuple(residues.encode() for residues in labels_of)
-    classes = tuple(sorted(set(labels_of.values())))
+    dataset, scheme = distinct(pairs), scheme_of(molecule)
+    n = len(dataset.ids)
+    i, j = np.triu_indices(n)
+    packed = pack(dataset.sequences)
+    scores = align_pairs(packed, i.astype(np.int32), j.astype(np.int32), scheme, 2)
+    matrix = np.zeros((n, n))
+    matrix[i, j] = matrix[j, i] = scores
+    return replace(dataset, payload=Aligned(dataset.sequences, matrix)), scheme
+
+
+def scheme_of(molecule: str) -> ScoringScheme:
+    """Return how sequences are aligned by default."""
     scoring = configuration(molecule)["datasets"]["it"]["scoring"]
-    scheme = ScoringScheme(
+    return ScoringScheme(
         load_substitution_matrix(scoring["matrix"], Path()),
         scoring["gap_open"],
         scoring["gap_extend"],
         scoring["mode"],
     )
-    n = len(sequences)
-    i, j = np.triu_indices(n)
-    scores = align_pairs(pack(sequences), i.astype(np.int32), j.astype(np.int32), scheme, 2)
-    matrix = np.zeros((n, n))
-    matrix[i, j] = matrix[j, i] = scores
+
+
+def distinct(pairs: Labelled) -> Dataset:
+    """Return the distinct sequences of pairs."""
+    labels_of = dict(sorted(pairs))
+    sequences = tuple(residues.encode() for residues in labels_of)
+    classes = tuple(sorted(set(labels_of.values())))
     codes = {label: code for code, label in enumerate(classes)}
-    dataset = Dataset(
-        ids=tuple(f"s{number}" for number in range(n)),
+    return Dataset(
+        ids=tuple(f"s{number}" for number in range(len(sequences))),
         labels=np.array([codes[label] for label in labels_of.values()]),
         classes=classes,
-        rows=np.arange(n),
+        rows=np.arange(len(sequences)),
         digests=tuple(hashlib.sha256(s).hexdigest()[:32] for s in sequences),
-        payload=Aligned(sequences, matrix),
+        payload=Sequences(sequences),
     )
-    return dataset, scheme
 
 
 def configuration(molecule: str, recipes: Mapping[str, Any] | None = None) -> dict[str, Any]:

@@ -9,13 +9,13 @@ from kreinflow.artifacts import open_array, read_table, write_table
 from kreinflow.console import logged
 from kreinflow.errors import InputError
 from kreinflow.evaluation.inner_choice import with_inner_choice
+from kreinflow.evaluation.metrics import PREDICTION_COLUMNS
 from kreinflow.evaluation.unknown import (
     known_confidences,
     rejected_families,
     rejection,
     rejection_curve,
     rejection_summary,
-    thresholds,
 )
 from kreinflow.landmarks.stage import read_union
 from kreinflow.models.choice import read_figures
@@ -47,7 +47,7 @@ with logged(snakemake.log[0]) as console, limited(snakemake.threads, memory_mb):
     if scheme is not None and (tested or any(recipe["cascade"] for recipe in order)):
         sequences = [*(whole.sequences[row] for row in held), *dataset.sequences]
         asked = asking(sequences, scheme, snakemake.params.backend, snakemake.threads)
-    predictions = []
+    predictions, told = [], []
     for path, landmarks in zip(files.fold_models, files.landmarks, strict=True):
         fold, selector = Path(path).stem, Path(path).parent.name
         rows = read_landmark_table(landmarks, dataset)["row"].to_numpy()
@@ -57,12 +57,19 @@ with logged(snakemake.log[0]) as console, limited(snakemake.threads, memory_mb):
             classifier = load_fold_model(path, recipe)
             given = records, scores, union, rows, fold, recipe, classifier, objects, asked
             predictions.append(predict_unknown(*given))
+            expected = classifier.about.get("unknown", {}).get("would_be_found", np.nan)
+            told.append((recipe, repeat, number, expected))
     if asked is not None:
-        console.say(f"{asked.aligned:,} pairs were aligned because cascades asked for them")
-    unknown = with_inner_choice(pd.concat(predictions, ignore_index=True), models, names, prefer)
-    text = ["recipe", "id", "true", "predicted"]
-    known = known_confidences(read_table(files.predictions, text, text))
-    folds = rejection(known, unknown, thresholds(models, names, prefer))
+        console.say(f"{asked.aligned:,} pairs were aligned because they were asked for")
+    columns = ["recipe", "repeat", "fold", "would_be_found"]
+    unknown, expected = (
+        with_inner_choice(table, models, names, prefer)
+        for table in (pd.concat(predictions), pd.DataFrame(told, columns=columns))
+    )
+    text = [*PREDICTION_COLUMNS, "reason"]
+    known = read_table(files.predictions, [*text, "unknown_p"], set(text) - {"repeat", "fold"})
+    known = known_confidences(known)
+    folds = rejection(known, unknown, expected)
     for path, table in {
         output.predictions: unknown,
         output.folds: folds,

@@ -6,46 +6,55 @@ import pytest
 
 from kreinflow.evaluation import unknown as u
 from kreinflow.evaluation.inner_choice import with_inner_choice
-from kreinflow.evaluation.metrics import INNER_CHOICE
+from kreinflow.evaluation.metrics import INNER_CHOICE, PREDICTION_COLUMNS, REASON_COLUMNS
 
 RECIPES = ["one", "two"]
 FOLDS = [(0, 0), (0, 1), (1, 0)]
 
 
 def made_up(seed=3):
-    """Known and unknown predictions of two recipes, and the tables of their models."""
+    """Known and unknown predictions of two recipes, and the tables of their models.
+
+    The second one has p-values.
+    """
     rng = np.random.default_rng(seed)
     known, unknown, models = [], [], []
+
+    def told(p):
+        reason = rng.choice(["", "", *u.AS])
+        return str(reason), np.round(rng.uniform(), 1) if recipe == "two" else ""
+
     for number, recipe in enumerate(RECIPES):
         for repeat, fold in [*FOLDS, (-1, -1)]:
-            limit = float(np.round(rng.uniform(0.5, 0.9), 2))
-            models.append((recipe, repeat, fold, rng.uniform(), rng.uniform(), limit))
+            found = rng.uniform() if recipe == "two" else np.nan
+            models.append((recipe, repeat, fold, rng.uniform(), rng.uniform(), found))
             if repeat < 0:
                 continue
             for i in range(20):
                 p = np.round(rng.uniform(0.4 if number else 0.3, 1), 2)  # some are equal
                 true, predicted = rng.choice(["a", "b"], 2)
                 ps = (p, 1 - p) if predicted == "a" else (1 - p, p)
-                known.append((recipe, repeat, fold, f"k{i}", true, predicted, *ps))
+                known.append((recipe, repeat, fold, f"k{i}", true, predicted, *told(p), *ps))
             for i in range(9):
                 p = np.round(rng.uniform(0.5, 1), 2)
-                rejected, reason = ("yes", "unsure") if p < limit else ("no", "")
-                family = "xy"[i % 2]
-                predicted = rng.choice(["a", "b"])
-                told = reason, np.nan, p, rejected
-                unknown.append((recipe, repeat, fold, f"u{i}", family, predicted, *told))
-    head = ["recipe", "repeat", "fold"]
-    known = pd.DataFrame(known, columns=[*head, "id", "true", "predicted", "p_a", "p_b"])
+                family, predicted = "xy"[i % 2], rng.choice(["a", "b"])
+                reason, p_value = told(p)
+                own = reason, p_value, p, "yes" if reason else "no"
+                unknown.append((recipe, repeat, fold, f"u{i}", family, predicted, *own))
+    head = [*PREDICTION_COLUMNS, *REASON_COLUMNS]
+    known = pd.DataFrame(known, columns=[*head, "p_a", "p_b"])
     unknown = pd.DataFrame(unknown, columns=list(u.UNKNOWN_COLUMNS))
-    more = ["inner_accuracy", "inner_log_loss", "reject_threshold"]
-    return known, unknown, pd.DataFrame(models, columns=[*head, *more])
+    more = ["inner_accuracy", "inner_log_loss", "would_be_found"]
+    return known, unknown, pd.DataFrame(models, columns=["recipe", "repeat", "fold", *more])
 
 
 def measured(seed=3):
     known, unknown, models = made_up(seed)
-    known, unknown = (with_inner_choice(table, models, RECIPES) for table in (known, unknown))
-    limits = u.thresholds(models, RECIPES)
-    return known, u.known_confidences(known), unknown, models, limits
+    told = models.loc[models["repeat"] >= 0, ["recipe", "repeat", "fold", "would_be_found"]]
+    known, unknown, told = (
+        with_inner_choice(table, models, RECIPES) for table in (known, unknown, told)
+    )
+    return known, u.known_confidences(known), unknown, models, told
 
 
 def of(table, recipe, repeat, fold):
@@ -54,56 +63,63 @@ def of(table, recipe, repeat, fold):
     return table[(keys == [recipe, repeat, fold]).all(axis=1)]
 
 
-def test_thresholds_of_the_inner_choice_are_those_of_the_recipe_it_took():
-    *_, models, limits = measured()
-    assert len(limits) == 9
-    assert (limits["repeat"] >= 0).all()
-    by_place = models.set_index(["repeat", "fold"])
-    for repeat, fold in FOLDS:
-        rows = by_place.loc[(repeat, fold)]
-        best = rows[rows["inner_accuracy"] == rows["inner_accuracy"].max()]
-        chosen = of(limits, INNER_CHOICE, repeat, fold)["threshold"].item()
-        assert chosen == best["reject_threshold"].item()
-    assert len(u.thresholds(models, ["one"])) == 6  # nothing to choose from
+def sureness_of(row, ps):
+    """The p-value where there is one, else the largest probability."""
+    return max(row[p] for p in ps) if row["unknown_p"] == "" else row["unknown_p"]
+
+
+def best_of(models, place):
+    """The row of the recipe that the inner folds preferred."""
+    rows = models[(models["repeat"] == place[1]) & (models["fold"] == place[2])]
+    return rows[rows["inner_accuracy"] == rows["inner_accuracy"].max()]
 
 
 def test_shares_and_pairs_are_counted():
-    table, known, unknown, _, limits = measured()
-    found = u.rejection(known, unknown, limits)
+    table, known, unknown, models, told = measured()
+    found = u.rejection(known, unknown, told)
     assert tuple(found.columns) == u.REJECTION_COLUMNS
     assert list(dict.fromkeys(found["recipe"])) == [*RECIPES, INNER_CHOICE]
     assert len(found) == 9
     for row in found.to_dict("records"):
         place = (row["recipe"], row["repeat"], row["fold"])
-        ours, theirs, limit = (of(t, *place) for t in (table, unknown, limits))
-        limit = limit["threshold"].item()
-        sure = ours[["p_a", "p_b"]].max(axis=1)
-        assert row["known_rejected"] == pytest.approx((sure < limit).mean())
-        accepted = ours[sure >= limit]
+        ours, theirs = (of(t, *place) for t in (table, unknown))
+        for side, part in (("known", ours), ("unknown", theirs)):
+            shares = [row[f"{side}_{name}"] for name in u.AS.values()]
+            counted = [sum(part["reason"] == reason) / len(part) for reason in u.AS]
+            assert shares == pytest.approx(counted)
+            assert row[f"{side}_rejected"] == pytest.approx(sum(shares))
+        accepted = ours[ours["reason"] == ""]
         wrong = (accepted["true"] != accepted["predicted"]).mean()
         assert row["known_error"] == pytest.approx(wrong)
-        assert row["unknown_rejected"] == pytest.approx((theirs["probability"] < limit).mean())
-        difference = sure.to_numpy()[:, None] - theirs["probability"].to_numpy()
+        sure = [sureness_of(one, ["p_a", "p_b"]) for one in ours.to_dict("records")]
+        strange = [sureness_of(one, ["probability"]) for one in theirs.to_dict("records")]
+        difference = np.array(sure)[:, None] - np.array(strange)
         pairs = np.mean((difference > 0) + 0.5 * (difference == 0))
         assert row["auroc"] == pytest.approx(pairs)
         assert (row["known"], row["unknown"]) == (20, 9)
+        chosen = of(models, *place) if row["recipe"] != INNER_CHOICE else best_of(models, place)
+        assert row["would_be_found"] == pytest.approx(chosen["would_be_found"].item(), nan_ok=True)
 
 
 def test_summary_is_mean_and_deviation_over_folds():
-    _, known, unknown, _, limits = measured()
-    folds = u.rejection(known, unknown, limits)
+    _, known, unknown, _, told = measured()
+    folds = u.rejection(known, unknown, told)
     summary = u.rejection_summary(folds).set_index("recipe")
     for recipe, part in folds.groupby("recipe"):
         assert summary.loc[recipe, "folds"] == 3
-        values = part["unknown_rejected"].to_numpy()
-        assert summary.loc[recipe, "unknown_rejected_mean"] == pytest.approx(values.mean())
-        assert summary.loc[recipe, "unknown_rejected_sd"] == pytest.approx(values.std(ddof=1))
+        for measure in u.MEASURES:
+            mean, sd = (summary.loc[recipe, f"{measure}_{name}"] for name in ("mean", "sd"))
+            values = part[measure].to_numpy()
+            assert (mean, sd) == pytest.approx((values.mean(), values.std(ddof=1)))
+        expected = summary.loc[recipe, "would_be_found"]
+        assert expected == pytest.approx(part["would_be_found"].mean(), nan_ok=True)
+    assert summary["would_be_found"].isna().sum() == 1
     assert np.isnan(u.rejection_summary(folds[:1])["auroc_sd"].item())
 
 
 def test_all_known_rejected_leaves_no_error():
-    _, known, unknown, _, limits = measured()
-    found = u.rejection(known, unknown, limits.assign(threshold=1.5))
+    _, known, unknown, _, told = measured()
+    found = u.rejection(known.assign(reason="unsure"), unknown, told)
     assert (found["known_rejected"] == 1).all()
     assert found["known_error"].isna().all()
 
@@ -114,10 +130,12 @@ def test_families_and_what_they_are_taken_for():
     assert tuple(families.columns) == u.FAMILIES_COLUMNS
     for row in families.to_dict("records"):
         part = unknown[(unknown["recipe"] == row["recipe"]) & (unknown["true"] == row["class"])]
-        shares = [(of(part, row["recipe"], *fold)["reject"] == "yes").mean() for fold in FOLDS]
+        shares = [(of(part, row["recipe"], *fold)["reason"] != "").mean() for fold in FOLDS]
         assert row["records"] == {"x": 5, "y": 4}[row["class"]]
         assert row["rejected_mean"] == pytest.approx(np.mean(shares))
         assert row["rejected_sd"] == pytest.approx(np.std(shares, ddof=1))
+        reasons = [(part["reason"] == reason).mean() for reason in u.AS]
+        assert [row[name] for name in u.AS.values()] == pytest.approx(reasons)
         counts = {name: (part["predicted"] == name).sum() for name in "ab"}
         assert counts[row["taken_for"]] == max(counts.values())
         assert row["taken_share"] == pytest.approx(max(counts.values()) / len(part))
@@ -134,7 +152,8 @@ def test_the_curve_is_the_mean_of_what_each_fold_rejects():
         assert part.iloc[-1, 1:].tolist() == [1, 1]
         expected = np.zeros(len(shares))
         for fold in FOLDS:
-            ours, theirs = (of(t, recipe, *fold)["probability"] for t in (known, unknown))
+            ours = of(known, recipe, *fold)["sureness"]
+            theirs = u.sureness(of(unknown, recipe, *fold))
             points = [((ours < t).mean(), (theirs < t).mean()) for t in sorted(set(ours))]
             for place, share in enumerate(shares):
                 below = [point for point in points if point[0] <= share][-1]
@@ -144,14 +163,17 @@ def test_the_curve_is_the_mean_of_what_each_fold_rejects():
         np.testing.assert_allclose(part["unknown_rejected"], expected, atol=1e-12)
 
 
-def test_the_curve_passes_through_the_marker_of_folds_of_different_confidence():
+def test_the_curve_of_folds_of_different_confidence_is_that_of_each_fold():
     # Each fold tells known from unknown; what one thinks of the known, another of the unknown.
     known = pd.DataFrame(
-        {"recipe": "one", "repeat": 0, "fold": [0, 0, 1, 1], "probability": [0.9, 0.95, 0.6, 0.7]}
-    ).assign(right=True)
-    unknown = known.assign(probability=[0.75, 0.8, 0.3, 0.4])
-    limits = pd.DataFrame({"recipe": "one", "repeat": 0, "fold": [0, 1], "threshold": [0.85, 0.5]})
-    folds = u.rejection(known, unknown, limits)
-    assert folds[["known_rejected", "unknown_rejected"]].to_numpy().tolist() == [[0, 1], [0, 1]]
+        {"recipe": "one", "repeat": 0, "fold": [0, 0, 1, 1], "sureness": [0.9, 0.95, 0.6, 0.7]}
+    )
+    unknown = known.assign(probability=[0.75, 0.8, 0.3, 0.4], unknown_p="")
     curve = u.rejection_curve(known, unknown)
     assert curve[["known_rejected", "unknown_rejected"]].iloc[0].tolist() == [0, 1]
+
+
+def test_a_p_value_comes_before_the_probability():
+    told = pd.DataFrame({"unknown_p": [0.25, ""], "probability": [0.9, 0.8]})
+    assert u.sureness(told).tolist() == [0.25, 0.8]
+    assert u.sureness(told.assign(unknown_p=np.nan)).tolist() == [0.9, 0.8]

@@ -12,6 +12,7 @@ from kreinflow.evaluation.metrics import INNER_CHOICE
 from kreinflow.evaluation.tables import evaluation_tables
 from kreinflow.evaluation.unknown import (
     FAMILIES_COLUMNS,
+    MEASURES,
     REJECTION_SUMMARY_COLUMNS,
     UNKNOWN_CURVE_COLUMNS,
 )
@@ -324,12 +325,20 @@ def unknown_tables(tables):
     """Summary, families and curve of two classes held out; shares follow from a recipe's number."""
     recipes = list(tables["summary"]["recipe"])
     shares = np.arange(1, len(recipes) + 1) / 100
-    values = [recipes, 3]
-    for part in (shares, shares / 10, 0.3 + shares, 0.5 + shares):
-        values += [part, 0.005]
-    summary = pd.DataFrame(dict(zip(REJECTION_SUMMARY_COLUMNS, values, strict=True)))
+    of_measure = {
+        "known_rejected": shares,
+        "known_error": shares / 10,
+        "unknown_rejected": 0.3 + shares,
+        "auroc": 0.5 + shares,
+    }
+    for place, measure in enumerate(name for name in MEASURES if name not in of_measure):
+        of_measure[measure] = shares / 4 + place / 100
+    summary = pd.DataFrame({"recipe": recipes, "folds": 3, "would_be_found": 0.6 + shares})
+    for measure, values in of_measure.items():
+        summary[f"{measure}_mean"], summary[f"{measure}_sd"] = values, 0.005
+    summary = summary[list(REJECTION_SUMMARY_COLUMNS)]
     families = [
-        (recipe, label, 30, 0.3 + share, np.nan, tables["classes"][0], 0.9)
+        (recipe, label, 30, 0.3 + share, np.nan, 0.1, 0.05, share, tables["classes"][0], 0.9)
         for recipe, share in zip(recipes, shares, strict=True)
         for label in ("<i>odd</i>", "new")
     ]

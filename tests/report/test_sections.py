@@ -7,7 +7,7 @@ from kreinflow.evaluation.metrics import INNER_CHOICE
 from kreinflow.models.reject_threshold import NOTHING_ACCEPTED
 from kreinflow.report import sections
 from kreinflow.report.tables import best_recipe
-from report.made_up import config, report_page, settings, unknown_tables
+from report.made_up import config, report_page, settings
 
 
 def test_an_automatic_choice_has_a_section_with_the_runners_up(tables):
@@ -92,35 +92,6 @@ def test_recipes_that_did_not_go_on_after_the_race_are_not_counted_as_fitted(tab
     assert "has the fewest alignments of those" in text
     section = text[text.index("Recipes by their accuracy on the inner folds") :]
     assert "ikfd-meb 95.00 %" not in section
-
-
-def test_the_page_tells_how_many_of_the_unknown_were_rejected(tables):
-    summary, families, _ = unknown_tables(tables)
-    best = best_recipe(tables["comparison"])
-    statistics = tables["statistics"] | {"unknown": {"<i>odd</i>": 30, "new": 1200}}
-    unknown = {"summary": summary, "families": families}
-    _, page = report_page(tables, statistics=statistics, unknown=unknown)
-    assert "data-1-unknown" in page.ids
-    text = page.all_text
-    assert "1,230 records of 2 classes were held out" in text
-    assert "records held out as unknown 1,230" in text
-    share = 1 + list(summary["recipe"]).index(best)
-    assert f"{30 + share}.00 ± 0.50 % of the unknown were rejected by {best}" in text
-    assert f"beside {share}.00 ± 0.50 % of the known" in text
-    assert (
-        "at most 1 % errors among accepted predictions with 90 % confidence on inner folds, without"
-        in text
-    )
-    assert f"<i>odd</i> 30 {30 + share}.00 % {tables['classes'][0]} 90.00 %" in text
-
-
-def test_where_all_are_rejected_no_share_of_errors_is_made_up(tables):
-    summary, families, _ = unknown_tables(tables)
-    best = best_recipe(tables["comparison"])
-    summary.loc[0, ["known_error_mean", "known_error_sd"]] = np.nan
-    shown = sections.unknown({"summary": summary, "families": families}, {"new": 60}, best)
-    assert shown["table"].rows[0][2] == ""
-    assert shown["table"].rows[1][2].endswith(" %")
 
 
 def test_a_model_that_promises_nothing_flags_all(tables):

@@ -174,7 +174,7 @@ def test_they_are_aligned_with_the_landmarks_and_with_records_that_are_asked(run
     log = (folder / "logs" / "unknown_scores.log").read_text()
     assert f"aligned={16 * len(landmarks)}, self_scores=16, reused=0" in log
     log = (folder / "logs" / "unknown.log").read_text()
-    (pairs,) = re.findall("([0-9,]+) pairs were aligned because cascades asked for them", log)
+    (pairs,) = re.findall("([0-9,]+) pairs were aligned because they were asked for", log)
     assert 0 < int(pairs.replace(",", "")) < 16 * 24, "24 records are not unknown"
 
 
@@ -196,3 +196,42 @@ def test_the_predictions_are_those_of_classify(run, tmp_path, recipe):
     assert ours["probability"].tolist() == theirs["probability"].tolist()
     assert ours["reject"].tolist() == theirs["reject"].tolist()
     assert set(ours["predicted"]) <= {"a", "c", "e"}
+
+
+@pytest.fixture(scope="module")
+def telling(run, tmp_path_factory):
+    """The results of a data set whose models tell p-values and what has no relative."""
+    config = run.config | {"data": str(run.folder / "data"), "unknown": {"false_alarms": 0.2}}
+    config["datasets"] = {"it": config["datasets"]["sequences-plain"] | {"recipes": RECIPES}}
+    config["recipes"] = [recipe for recipe in config["recipes"] if recipe["name"] in RECIPES]
+    workflow = Workflow(tmp_path_factory.mktemp("telling"), config)
+    workflow.run()
+    return workflow.folder / "results"
+
+
+RECIPES = ["log", "asks"]
+
+
+@pytest.mark.parametrize("recipe", RECIPES)
+def test_reasons_and_p_values_are_those_of_classify(run, telling, tmp_path, recipe):
+    model = fold_model(telling / "it", "meb", recipe)
+    model.save(tmp_path / "fold.safetensors")
+    new, out = str(run.folder / "data" / "plain.fasta"), str(tmp_path / "out.tsv")
+    assert main(["classify", str(tmp_path / "fold.safetensors"), new, "-o", out]) == 0
+    told = read(telling / "it" / "unknown" / "predictions.tsv.gz")
+    told = told[told["recipe"] == recipe]
+    theirs = read(out).set_index("id").loc[told["id"]]
+    assert told["reason"].fillna("").tolist() == theirs["reason"].fillna("").tolist()
+    assert told["unknown_p"].tolist() == theirs["p_value"].tolist()
+    assert told["unknown_p"].between(0, 1, inclusive="right").all()
+
+
+def test_the_report_tells_what_was_asked_for_and_what_was_found(telling):
+    folds = read(telling / "it" / "unknown" / "folds.tsv")
+    about = fold_model(telling / "it", "meb", "log").classifier.about["unknown"]
+    assert folds.set_index("recipe").loc["log", "would_be_found"] == about["would_be_found"]
+    rejected = folds[[f"unknown_as_{why}" for why in ("unsure", "unknown", "no_relative")]]
+    np.testing.assert_allclose(rejected.sum(axis=1), folds["unknown_rejected"])
+    page = (telling / "report.html").read_text()
+    assert "At most 20 % of the known were to be rejected as unknown" in page
+    assert "shuffled training records the final model would accept" in page

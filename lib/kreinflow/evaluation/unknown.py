@@ -3,38 +3,49 @@
 *Known* predictions are those of :mod:`kreinflow.evaluation.metrics`: records that the models of
 the outer folds did not see, of classes that they know. *Unknown* ones have the columns of
 :data:`UNKNOWN_COLUMNS`: each model of an outer fold predicts all records of the classes that were
-held out. An object is rejected if the probability of its prediction is below the threshold.
+held out. An object is rejected if it has one of the :data:`~kreinflow.models.cascade.REASONS`.
+Objects are ordered by the p-value of the model; by the probability of the prediction, if it has
+none.
 """
 
-from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from kreinflow.evaluation.inner_choice import chosen_recipes
-from kreinflow.evaluation.metrics import INNER_CHOICE, PROBABILITY_PREFIX
+from kreinflow.evaluation.metrics import PREDICTION_COLUMNS, PROBABILITY_PREFIX, REASON_COLUMNS
+from kreinflow.models.cascade import REASONS
+from kreinflow.numerics import FloatArray
 
-UNKNOWN_COLUMNS = (
-    *("recipe", "repeat", "fold", "id", "true", "predicted"),
-    *("reason", "unknown_p", "probability", "reject"),
-)
+UNKNOWN_COLUMNS = (*PREDICTION_COLUMNS, *REASON_COLUMNS, "probability", "reject")
 """``true`` is the class that was held out, ``reject`` is ``yes`` or ``no``."""
 
-MEASURES = ("known_rejected", "known_error", "unknown_rejected", "auroc")
-"""Shares of the known and of the unknown that are rejected; errors among the known that are not;
-and how often a known object has a higher probability than an unknown one (of equals: half)."""
+AS = {reason: f"as_{reason.replace(' ', '_')}" for reason in REASONS[1:]}
+"""What the share of objects that are rejected for a reason is called."""
 
-REJECTION_COLUMNS = ("recipe", "repeat", "fold", "threshold", "known", "unknown", *MEASURES)
-"""``known`` and ``unknown`` are numbers of predictions."""
+MEASURES = (
+    *(f"{side}_{what}" for side in ("known", "unknown") for what in ("rejected", *AS.values())),
+    "known_error",
+    "auroc",
+)
+"""Shares of the known and of the unknown that are rejected, in all and for each reason; errors
+among the known that are not; and how often a known object is surer than an unknown one (of equals:
+half)."""
+
+REJECTION_COLUMNS = ("recipe", "repeat", "fold", "known", "unknown", *MEASURES, "would_be_found")
+"""``known`` and ``unknown`` are numbers of predictions. ``would_be_found`` is what the model told
+before: the share of unknown objects that it finds, by classes left out in turn. NaN if it has no
+p-values."""
 
 REJECTION_SUMMARY_COLUMNS = (
-    "recipe",
-    "folds",
+    *("recipe", "folds"),
     *(f"{measure}_{part}" for measure in MEASURES for part in ("mean", "sd")),
+    "would_be_found",
 )
+"""``would_be_found`` is a mean."""
 
 FAMILIES_COLUMNS = (
-    *("recipe", "class", "records", "rejected_mean", "rejected_sd"),
+    *("recipe", "class", "records", "rejected_mean", "rejected_sd", *AS.values()),
     *("taken_for", "taken_share"),
 )
 """``taken_for`` is the class that the records are predicted to be of most often, whether they are
@@ -45,50 +56,32 @@ UNKNOWN_CURVE_COLUMNS = ("recipe", "known_rejected", "unknown_rejected")
 _SHARES = np.unique(np.concatenate([np.arange(100) / 1000, np.arange(10, 101) / 100]))
 """Of the known, at which the curve has points: dense where few of them are rejected."""
 
+_FOLD = ["recipe", "repeat", "fold"]
 
-def thresholds(
-    models: pd.DataFrame, order: Sequence[str], prefer: str = "accuracy"
-) -> pd.DataFrame:
-    """Return the reject threshold of each recipe and outer fold, that of the inner choice too.
+
+def sureness(predictions: pd.DataFrame) -> FloatArray:
+    """Return the p-value of each prediction, or its probability where there is none.
 
     Parameters
     ----------
-    models : DataFrame
-        With recipe, repeat, fold, inner_accuracy, inner_log_loss, reject_threshold.
-    order : sequence of str
-        The recipes as the config lists them.
-    prefer : {"accuracy", "cheap"}
-        See :func:`~kreinflow.models.choice.choose_recipe`.
-
-    Returns
-    -------
-    DataFrame
-        Columns recipe, repeat, fold, threshold.
+    predictions : DataFrame
+        With the columns ``unknown_p`` and ``probability``. All of a model have p-values, or none.
     """
-    keys = ["recipe", "repeat", "fold"]
-    table = models[models["repeat"] >= 0].rename(columns={"reject_threshold": "threshold"})
-    table = table[[*keys, "threshold"]]
-    if len(order) < 2:
-        return table
-    chosen = pd.DataFrame(
-        [(recipe, *place) for place, recipe in chosen_recipes(models, order, prefer).items()],
-        columns=keys,
-    )
-    return pd.concat(
-        [table, chosen.merge(table, on=keys).assign(recipe=INNER_CHOICE)], ignore_index=True
-    )
+    p_value = pd.to_numeric(predictions["unknown_p"], errors="coerce").to_numpy(np.float64)
+    return np.where(np.isnan(p_value), predictions["probability"].to_numpy(np.float64), p_value)
 
 
 def known_confidences(predictions: pd.DataFrame) -> pd.DataFrame:
-    """Return the probability of each known prediction, and whether it is right."""
+    """Return what becomes of each known prediction: reason, sureness, and whether it is right."""
     columns = [name for name in predictions.columns if str(name).startswith(PROBABILITY_PREFIX)]
-    return predictions[["recipe", "repeat", "fold"]].assign(
-        probability=predictions[columns].to_numpy(np.float64).max(axis=1),
+    largest = predictions[columns].to_numpy(np.float64).max(axis=1)
+    return predictions[[*_FOLD, "reason"]].assign(
+        sureness=sureness(predictions.assign(probability=largest)),
         right=predictions["true"] == predictions["predicted"],
     )
 
 
-def rejection(known: pd.DataFrame, unknown: pd.DataFrame, thresholds: pd.DataFrame) -> pd.DataFrame:
+def rejection(known: pd.DataFrame, unknown: pd.DataFrame, told: pd.DataFrame) -> pd.DataFrame:
     """Return what each model of an outer fold rejects.
 
     Parameters
@@ -97,8 +90,8 @@ def rejection(known: pd.DataFrame, unknown: pd.DataFrame, thresholds: pd.DataFra
         From :func:`known_confidences`.
     unknown : DataFrame
         With the columns :data:`UNKNOWN_COLUMNS`.
-    thresholds : DataFrame
-        From :func:`thresholds`.
+    told : DataFrame
+        Columns recipe, repeat, fold, would_be_found.
 
     Returns
     -------
@@ -109,24 +102,31 @@ def rejection(known: pd.DataFrame, unknown: pd.DataFrame, thresholds: pd.DataFra
     from sklearn.metrics import roc_auc_score
 
     rows = []
-    keys = ["recipe", "repeat", "fold"]
-    limits = {
-        (recipe, repeat, fold): limit
-        for recipe, repeat, fold, limit in thresholds[[*keys, "threshold"]].itertuples(index=False)
+    expected = {
+        (recipe, repeat, fold): share
+        for recipe, repeat, fold, share in told[[*_FOLD, "would_be_found"]].itertuples(index=False)
     }
-    others = {tuple(key): part for key, part in unknown.groupby(keys, sort=False)}
-    for (recipe, repeat, fold), part in known.groupby(keys, sort=False):
-        key = (recipe, repeat, fold)
-        limit = float(limits[key])
-        ours, theirs = (table["probability"].to_numpy(float) for table in (part, others[key]))
-        accepted = part.loc[ours >= limit, "right"]
-        error = 1.0 - float(accepted.mean()) if len(accepted) else np.nan
+    others = {tuple(key): part for key, part in unknown.groupby(_FOLD, sort=False)}
+    for (recipe, repeat, fold), part in known.groupby(_FOLD, sort=False):
+        other = others[recipe, repeat, fold]
+        ours, theirs = part["sureness"].to_numpy(float), sureness(other)
+        accepted = part.loc[part["reason"] == "", "right"]
         auroc = roc_auc_score(
             np.repeat([1, 0], [len(ours), len(theirs)]), np.concatenate([ours, theirs])
         )
-        shares = (np.mean(ours < limit), error, np.mean(theirs < limit), auroc)
-        rows.append((*key, limit, len(ours), len(theirs), *map(float, shares)))
+        row: dict[str, Any] = {"recipe": recipe, "repeat": repeat, "fold": fold}
+        row |= {"known": len(part), "unknown": len(other), "auroc": float(auroc)}
+        row |= _shares_of(part["reason"], "known_") | _shares_of(other["reason"], "unknown_")
+        row["known_error"] = 1.0 - float(accepted.mean()) if len(accepted) else np.nan
+        row["would_be_found"] = float(expected[recipe, repeat, fold])
+        rows.append(row)
     return pd.DataFrame(rows, columns=list(REJECTION_COLUMNS))
+
+
+def _shares_of(reasons: "pd.Series[str]", side: str) -> dict[str, float]:
+    """Return the share that is rejected, and for each reason."""
+    shares = {f"{side}{name}": float((reasons == reason).mean()) for reason, name in AS.items()}
+    return {f"{side}rejected": float((reasons != "").mean()), **shares}
 
 
 def rejection_summary(folds: pd.DataFrame) -> pd.DataFrame:
@@ -140,7 +140,8 @@ def rejection_summary(folds: pd.DataFrame) -> pd.DataFrame:
     rows = []
     for recipe, part in folds.groupby("recipe", sort=False):
         pairs = [(part[name].mean(), part[name].std(ddof=1)) for name in MEASURES]
-        rows.append((recipe, len(part), *(float(value) for pair in pairs for value in pair)))
+        values = *(value for pair in pairs for value in pair), part["would_be_found"].mean()
+        rows.append((recipe, len(part), *map(float, values)))
     return pd.DataFrame(rows, columns=list(REJECTION_SUMMARY_COLUMNS))
 
 
@@ -155,16 +156,19 @@ def rejected_families(unknown: pd.DataFrame) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        Columns :data:`FAMILIES_COLUMNS`: mean and standard deviation over folds.
+        Columns :data:`FAMILIES_COLUMNS`: mean and standard deviation over folds; of those rejected
+        for each reason the mean.
     """
     rows = []
     for (recipe, label), part in unknown.groupby(["recipe", "true"], sort=False):
-        rejected = (part["reject"] == "yes").groupby([part["repeat"], part["fold"]]).mean()
+        rejected = (part["reason"] != "").groupby([part["repeat"], part["fold"]]).mean()
+        reasons = [float((part["reason"] == reason).mean()) for reason in AS]
         taken = part["predicted"].value_counts(normalize=True, sort=False)
         taken = taken.sort_index().sort_values(ascending=False, kind="stable")
         rows.append(
             (
                 *(recipe, label, part["id"].nunique(), rejected.mean(), rejected.std(ddof=1)),
+                *reasons,
                 *(taken.index[0], float(taken.iloc[0])),
             )
         )
@@ -174,8 +178,8 @@ def rejected_families(unknown: pd.DataFrame) -> pd.DataFrame:
 def rejection_curve(known: pd.DataFrame, unknown: pd.DataFrame) -> pd.DataFrame:
     """Return the share of the unknown that is rejected with one share of the known after another.
 
-    A fold's curve has a point for each probability t of its known predictions, where all below t
-    are rejected, and one where all are; between them it is straight. The curves of the folds are
+    A fold's curve has a point for each sureness t of its known predictions, where all below t are
+    rejected, and one where all are; between them it is straight. The curves of the folds are
     averaged at fixed shares of the known, as thresholds of different models do not compare [1]_.
 
     Returns
@@ -191,10 +195,10 @@ def rejection_curve(known: pd.DataFrame, unknown: pd.DataFrame) -> pd.DataFrame:
     folds = ["repeat", "fold"]
     tables = []
     for recipe, part in known.groupby("recipe", sort=False):
-        others = dict(list(unknown[unknown["recipe"] == recipe].groupby(folds)["probability"]))
+        others = dict(list(unknown[unknown["recipe"] == recipe].groupby(folds)))
         curves = []
-        for fold, probabilities in part.groupby(folds, sort=False)["probability"]:
-            ours, theirs = (np.sort(p.to_numpy(float)) for p in (probabilities, others[fold]))
+        for fold, own in part.groupby(folds, sort=False)["sureness"]:
+            ours, theirs = np.sort(own.to_numpy(float)), np.sort(sureness(others[fold]))
             limits = np.unique(ours)
             x = np.append(np.searchsorted(ours, limits) / len(ours), 1.0)
             y = np.append(np.searchsorted(theirs, limits) / len(theirs), 1.0)

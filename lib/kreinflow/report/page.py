@@ -26,6 +26,7 @@ from kreinflow.report.tables import (
     percent,
     shares,
 )
+from kreinflow.report.unknown import unknown
 from kreinflow.sequences.sources.registry import make_source
 
 
@@ -110,8 +111,13 @@ def _view(number: int, data: DatasetReport, config: Mapping[str, Any]) -> dict[s
         )
         if data.several
         else sections.per_class(data.per_class, best),
-        "unknown": data.unknown
-        and sections.unknown(data.unknown, data.statistics["unknown"], best),
+        "unknown": unknown(
+            data.strangers or {},
+            data.unknown,
+            data.statistics.get("unknown", {}),
+            best,
+            (config.get("unknown") or {}).get("false_alarms"),
+        ),
         "levels": data.levels and levels_section(data.levels, data.settings["levels"], best),
         "sets": sets(data.coverage, data.errors, best),
         "unlabelled": None if data.unlabelled is None else sections.unlabelled(data.unlabelled),

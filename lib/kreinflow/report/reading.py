@@ -49,9 +49,10 @@ CAPTIONS: dict[str, str] = {
     "Right: how many labels are in them; above the bars the mean.",
     "times": "Where the time went: seconds of each stage, summed over its jobs.",
     "unknown": "Objects of unknown classes that are rejected, against those of known classes, as "
-    "the threshold grows from left to right: mean over outer folds at each share of the known. A "
-    "marker has the means of both at the thresholds of the models of the coloured recipes; on the "
-    "dashed line the probability tells nothing.",
+    "the threshold of the p-value, or of the probability where there is none, grows from left to "
+    "right: mean over outer folds at each share of the known. A marker has the means of what the "
+    "models of the coloured recipes reject, for whatever reason; on the dashed line nothing is "
+    "told apart.",
     "levels": "The best recipe at each level of the classes. Left: how many records have another "
     "node there than the likeliest one, and than the one that is answered. Right: how many are "
     "answered at the level or below it.",
@@ -128,6 +129,8 @@ class DatasetReport:
         out as unknown.
     unlabelled : DataFrame, optional
         From :func:`read_unlabelled`, if it was asked for.
+    strangers : mapping, optional
+        What the final model tells of unknown objects.
     levels : mapping of str to DataFrame, optional
         From :func:`kreinflow.evaluation.levels.level_tables`, of classes that are paths.
     thresholds : mapping of str to float, optional
@@ -155,6 +158,7 @@ class DatasetReport:
     figures: Mapping[str, str]
     unknown: Mapping[str, pd.DataFrame] | None = None
     unlabelled: pd.DataFrame | None = None
+    strangers: Mapping[str, Any] | None = None
     levels: Mapping[str, pd.DataFrame] | None = None
     thresholds: Mapping[str, float] | None = None
 
@@ -323,6 +327,7 @@ def read_dataset_report(
             if name not in absent
         },
         unknown=unknown,
+        strangers=model.classifier.about.get("unknown"),
         levels=levels,
         unlabelled=read_unlabelled(folder)
         if settings["source"].get("unmatched") == "classify"

@@ -341,43 +341,6 @@ def per_class(table: pd.DataFrame, recipe: str) -> Table:
     )
 
 
-def unknown(
-    tables: Mapping[str, pd.DataFrame], sizes: Mapping[str, int], best: str
-) -> dict[str, Any]:
-    """Return what there is to say of the classes held out as unknown."""
-    summary, families = tables["summary"], tables["families"]
-    recipes = summary["recipe"].astype(str).tolist()
-    known, rejected = (shares(summary, f"{name}_rejected") for name in ("known", "unknown"))
-    place = recipes.index(best)
-    families = families[families["recipe"].astype(str) == best]
-    return {
-        "records": f"{sum(sizes.values()):,}",
-        "classes": len(sizes),
-        "rejected": rejected[place],
-        "known": known[place],
-        "table": table_of(
-            {
-                "recipe": recipes,
-                "known rejected": known,
-                "errors of the others": shares(summary, "known_error"),
-                "unknown rejected": rejected,
-                "AUROC": cells(summary["auroc_mean"], ".3f"),
-            },
-            marked={place},
-        ),
-        "families": table_of(
-            {
-                "class": families["class"],
-                "records": cells(families["records"], ",.0f"),
-                "rejected": shares(families, "rejected"),
-                "most often taken for": families["taken_for"],
-                "share": map(percent, numbers(families["taken_share"])),
-            },
-            text={0, 3},
-        ),
-    }
-
-
 def unlabelled(counted: pd.DataFrame) -> dict[str, Any]:
     """Return what there is to say of the sequences without a label."""
     faulty = counted["class"] == ""

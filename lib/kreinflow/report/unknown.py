@@ -1,0 +1,146 @@
+"""What the page says of objects that are of no class of the model, or have no relative."""
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import pandas as pd
+
+from kreinflow.evaluation.unknown import AS
+from kreinflow.report.tables import Table, cells, numbers, percent, shares, table_of
+
+LOW = 0.5
+"""If less of the unknown would be found the page says why."""
+
+
+def unknown(
+    about: Mapping[str, Any],
+    tables: Mapping[str, pd.DataFrame] | None,
+    sizes: Mapping[str, int],
+    best: str,
+    false_alarms: float | None,
+) -> dict[str, Any] | None:
+    """Return what there is to say; None if nothing is known of strangers.
+
+    Parameters
+    ----------
+    about : mapping
+        What the final model tells of unknown objects; see :mod:`kreinflow.models.relating`.
+    tables : mapping of str to DataFrame or None
+        ``summary`` and ``families`` of :mod:`kreinflow.evaluation.unknown`, if classes were held
+        out.
+    sizes : mapping of str to int
+        Records of each class that was held out.
+    best : str
+        The recipe whose classes are shown.
+    false_alarms : float or None
+        Share of true members that may be rejected as unknown, if it was asked for.
+    """
+    if not about and tables is None:
+        return None
+    return {
+        "rule": _rule(about.get("no_relative")),
+        "test": _test(about) if "calibrating" in about else None,
+        "held": None if tables is None else _held_out(tables, sizes, best, false_alarms),
+    }
+
+
+def _rule(told: Mapping[str, Any] | None) -> dict[str, Any] | None:
+    """Return what becomes of objects without a relative."""
+    if told is None:
+        return None
+    return {
+        "off": bool(told["off"]),
+        "tried": f"{int(told['tried']):,}",
+        "known": percent(float(told["known_rejected"])),
+        "shuffled": f"{int(told['shuffled']):,}",
+        "accepted": f"{round(float(told['shuffled_accepted']) * int(told['shuffled'])):,}",
+    }
+
+
+def _test(about: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what the p-values of the final model rest on, and what they would find."""
+    n, asked, found = (about[name] for name in ("calibrating", "false_alarms", "would_be_found"))
+    needed = math.ceil(1 / float(asked) - 1e-9) - 1
+    return {
+        "asked": _share(float(asked)),
+        "calibrating": f"{int(n):,}",
+        "needed": f"{needed:,}",
+        "enough": int(n) >= needed,
+        "found": percent(float(found)),
+        "low": float(found) < LOW,
+        "left_out": f"{int(about['left_out']):,}",
+    }
+
+
+def _held_out(
+    tables: Mapping[str, pd.DataFrame],
+    sizes: Mapping[str, int],
+    best: str,
+    false_alarms: float | None,
+) -> dict[str, Any]:
+    """Return what there is to say of the classes held out."""
+    summary, families = tables["summary"], tables["families"]
+    recipes = summary["recipe"].astype(str).tolist()
+    known, rejected = (shares(summary, f"{name}_rejected") for name in ("known", "unknown"))
+    place = recipes.index(best)
+    families = families[families["recipe"].astype(str) == best]
+    tested = false_alarms is not None
+    return {
+        "records": f"{sum(sizes.values()):,}",
+        "classes": len(sizes),
+        "rejected": rejected[place],
+        "known": known[place],
+        "asked": None if false_alarms is None else _share(false_alarms),
+        "strange": shares(summary, f"known_{AS['unknown']}")[place],
+        "alone": shares(summary, f"known_{AS['no relative']}")[place],
+        "table": table_of(
+            {
+                "recipe": recipes,
+                "known rejected": known,
+                "errors of the others": shares(summary, "known_error"),
+                "unknown rejected": rejected,
+                "AUROC": cells(summary["auroc_mean"], ".3f"),
+            },
+            marked={place},
+        ),
+        "reasons": _reasons(summary, place) if tested else None,
+        "families": table_of(
+            {
+                "class": families["class"],
+                "records": cells(families["records"], ",.0f"),
+                "rejected": shares(families, "rejected"),
+                **{
+                    reason: map(percent, numbers(families[name]))
+                    for reason, name in AS.items()
+                    if tested
+                },
+                "most often taken for": families["taken_for"],
+                "share": map(percent, numbers(families["taken_share"])),
+            },
+            text={0, 6 if tested else 3},
+        ),
+    }
+
+
+def _reasons(summary: pd.DataFrame, best: int) -> Table:
+    """Return why each recipe rejects, and how many of the unknown its models expected to find."""
+    return table_of(
+        {
+            "recipe": summary["recipe"].astype(str).tolist(),
+            **{
+                f"{side} as {reason}": shares(summary, f"{side}_{name}")
+                for side in ("known", "unknown")
+                for reason, name in AS.items()
+            },
+            "would be found": [
+                "" if math.isnan(share) else percent(share)
+                for share in numbers(summary["would_be_found"])
+            ],
+        },
+        marked={best},
+    )
+
+
+def _share(share: float) -> str:
+    return f"{100 * share:g} %"
