@@ -264,3 +264,29 @@ def test_a_class_that_is_left_out_is_found_as_often_as_one_that_is_unknown(tmp_p
     said, found = np.mean(shares, axis=0)
     assert 0.2 < found < 0.98, "too easy, or too hard, to tell"
     assert abs(said - found) < 0.12
+
+
+def test_records_calibrate_in_front_of_all_others(tmp_path):
+    records, _ = drawn(13, each=15)
+    it = trained_on(tmp_path, records)
+    relatives, t = it.model.classifier.relatives, it.training
+    known = relatives.records
+    n, rows = len(known), known.rows
+    near = known.index.nearest(
+        it.model.classifier.landmark_rows(
+            np.asarray(t.landmarks.scores[rows]), known.self_scores, known.lengths
+        ),
+        None,
+        n,
+    )
+    scores = t.asked(rows, np.tile(rows, (n, 1)))
+    normalised = scores / np.sqrt(np.outer(known.self_scores, known.self_scores))
+    gains = -relatives.evidence.log_evalues(scores, known.lengths[:, None], known.lengths)
+    landmarks = set(known.landmarks[known.landmarks >= 0].tolist())
+    wanted = []
+    for i in range(n):
+        around = landmarks | set([j for j in near[i].tolist() if j != i][:20])
+        mine = list(around - {i})
+        wanted.append([-np.sort(part[i, mine])[-5:].mean() for part in (normalised, gains)])
+    found = relatives.strangeness.of_nearest[:, :2]
+    np.testing.assert_allclose(np.sort(found, axis=0), np.sort(wanted, axis=0), rtol=1e-9)

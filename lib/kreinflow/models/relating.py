@@ -1,8 +1,9 @@
 """What :mod:`kreinflow.models.relatives` needs is learned from training records alone.
 
-P-values rest on records that were held out once, each in front of the records of the other inner
-folds. The thresholds of T rest on training records that are reversed: they have the composition,
-the length and the repeats of proteins, and no relative.
+P-values rest on training records, each in front of all others but those of its own group, with the
+probability that it was given when it was held out. The thresholds of T rest on training records
+that are reversed: they have the composition, the length and the repeats of proteins, and no
+relative.
 """
 
 from collections.abc import Sequence
@@ -332,60 +333,49 @@ def _calibrated(
     reject: RejectRule,
     false_alarms: float,
 ) -> LandmarkClassifier:
-    n, truth = len(places), fit.part.labels[places]
+    learned = np.isin(fit.fits.inner[places], [fold for fold in fit.fits if fit.learned(fold)])
+    if not learned.any():
+        return classifier
+    places, probabilities = places[learned], probabilities[learned]
+    n, truth, labels = len(places), fit.part.labels[places], probabilities.argmax(axis=1)
     decisions = fit.decisions[np.searchsorted(fit.fits.measured, places)]
     first: FloatArray = softmax(decisions / classifier.temperature, axis=1)
-    keys = fit.lifting.keys[fit.part.rows[places]]
-    tried = np.zeros(n, dtype=bool)
-    tried[np.argsort(keys, kind="stable")[:LEFT_OUT]] = True
-    of_landmarks, of_nearest, strangers, far = np.full((4, n, 3), np.nan)
-    hit, labels = np.zeros(n, dtype=bool), probabilities.argmax(axis=1)
-    for fold in filter(fit.learned, np.unique(fit.fits.inner[places]).tolist()):
-        inner = fit.inner(fold, places, decisions)
-        held, facing = inner.held, inner.facing
-        every = np.arange(len(held))
-        of_landmarks[held] = strange(*facing.met(), first[held].max(axis=1))
-        facing.rank(every, NEAREST)
-        around = facing.around(every, NEAREST)
-        likeness = facing.resemblance(every, around)
-        of_nearest[held] = strange(*likeness, probabilities[held].max(axis=1))
-        hit[held] = overwhelming(facing.records.classes, labels[held], around, likeness[1])
-        some = np.flatnonzero(tried[held])
-        left = held[some]
-        besides = truth[left], facing.records.classes
-        facing.rank(some, NEAREST, besides)
-        for q, out, said in ((0, strangers, first), (NEAREST, far, probabilities)):
-            around = _without(facing.around(some, q), besides)
-            others = said[left].copy()
-            others[np.arange(len(left)), truth[left]] = 0.0
-            others /= np.maximum(others.sum(axis=1, keepdims=True), SMALLEST)
-            out[left] = strange(*facing.resemblance(some, around), others.max(axis=1))
-        facing.records.index.forget()
-    known = ~np.isnan(of_landmarks[:, 0])
-    if not known.any():
-        return classifier
-    strangeness = Strangeness(of_landmarks[known], of_nearest[known], false_alarms)
-    tried &= known
-    found = strangeness.p_values(strangers[tried], far[tried]) <= false_alarms
-    sure = probabilities[known].copy()
-    sure[hit[known], labels[known][hit[known]]] = 1.0
-    threshold: float | None = reject.threshold(sure, truth[known])
+    records = records_of(classifier, fit.landmarks, fit.part, fit.lifting.objects)
+    facing = fit.facing(fit.landmarks, fit.kernel, records, places, decisions)
+    groups, every = np.unique(fit.part.groups, return_inverse=True)[1], np.arange(n)
+    alone = groups[places], groups[places_of(records.rows, fit.part.rows)]
+    facing.rank(every, NEAREST, alone)
+    around = _without(facing.around(every, 0), alone)
+    of_landmarks = strange(*facing.resemblance(every, around), first.max(axis=1))
+    around = _without(facing.around(every, NEAREST), alone)
+    normalised, gains = facing.resemblance(every, around)
+    of_nearest = strange(normalised, gains, probabilities.max(axis=1))
+    strangeness = Strangeness(of_landmarks, of_nearest, false_alarms)
+    hit = overwhelming(records.classes, labels, around, gains)
+    sure = probabilities.copy()
+    sure[hit, labels[hit]] = 1.0
+    threshold: float | None = reject.threshold(sure, truth)
     plain = (classifier.cascade or classifier).reject_threshold
-    top = probabilities[known].max(axis=1)
-    if np.count_nonzero(sure.max(axis=1) >= threshold) < np.count_nonzero(top >= plain):
+    accepted = np.count_nonzero(probabilities.max(axis=1) >= plain)
+    if np.count_nonzero(sure.max(axis=1) >= threshold) < accepted:
         threshold = None
-    relatives = Relatives(
-        records_of(classifier, fit.landmarks, fit.part, fit.lifting.objects),
-        fit.evidence,
-        strangeness=strangeness,
-        sure_threshold=threshold,
-    )
+    relatives = Relatives(records, fit.evidence, strangeness=strangeness, sure_threshold=threshold)
+    tried = np.argsort(fit.lifting.keys[fit.part.rows[places]], kind="stable")[:LEFT_OUT]
+    besides, strangers = (truth[tried], records.classes), []
+    facing.rank(tried, NEAREST, besides)
+    for q, said in ((0, first), (NEAREST, probabilities)):
+        around = _without(facing.around(tried, q), besides)
+        others = said[tried].copy()
+        others[np.arange(len(tried)), truth[tried]] = 0.0
+        others /= np.maximum(others.sum(axis=1, keepdims=True), SMALLEST)
+        strangers.append(strange(*facing.resemblance(tried, around), others.max(axis=1)))
+    found = strangeness.p_values(*strangers) <= false_alarms
     own = [float(found[truth[tried] == label].mean()) for label in np.unique(truth[tried])]
     unknown = {
         "false_alarms": false_alarms,
         "calibrating": len(strangeness),
         "would_be_found": float(np.mean(own)),
-        "left_out": int(np.count_nonzero(tried)),
+        "left_out": len(tried),
     }
     about = {**classifier.about, "unknown": unknown}
     return replace(classifier, relatives=relatives, about=about)
