@@ -18,6 +18,7 @@ from kreinflow.models.asked import NOBODY, Ask, AskedScores, of_records
 from kreinflow.models.cascading import CascadeFit, places_of
 from kreinflow.models.classifier import LandmarkClassifier
 from kreinflow.models.facing import SMALLEST, Facing, Records
+from kreinflow.models.levels import Levels, lineages
 from kreinflow.models.reject_threshold import RejectRule
 from kreinflow.models.relatives import (
     MORE,
@@ -27,7 +28,7 @@ from kreinflow.models.relatives import (
     evidence_mean,
     overwhelming,
 )
-from kreinflow.models.strangeness import Strangeness, strange
+from kreinflow.models.strangeness import Strangeness, evidence_needed, strange
 from kreinflow.numerics import FloatArray, IntArray, single_threaded, tiles
 from kreinflow.randomness import hash_keys, stream
 from kreinflow.views.lift import SCORES, Lift
@@ -44,7 +45,7 @@ A new sequence without a relative is above one threshold of N strangers with a p
 """
 
 LEFT_OUT = 300
-"""Records at most that are tried as if nobody knew their class."""
+"""Records at most that are tried as if nobody knew their class, or their node of a level."""
 
 TOO_MANY = 0.2
 """The rule of relatives is off if a larger share of the training records has none by it."""
@@ -285,6 +286,7 @@ def calibrated(
     probabilities: FloatArray,
     reject: RejectRule,
     false_alarms: float,
+    levels: Levels | None = None,
 ) -> LandmarkClassifier:
     """Return a classifier that has p-values of its strangeness.
 
@@ -299,9 +301,11 @@ def calibrated(
         That they were given then.
     reject : RejectRule
     false_alarms : float
+    levels : Levels, optional
+        Of classes that are paths.
     """
     with single_threaded():
-        return _calibrated(fit, classifier, places, probabilities, reject, false_alarms)
+        return _calibrated(fit, classifier, places, probabilities, reject, false_alarms, levels)
 
 
 def _calibrated(
@@ -311,6 +315,7 @@ def _calibrated(
     probabilities: FloatArray,
     reject: RejectRule,
     false_alarms: float,
+    levels: Levels | None = None,
 ) -> LandmarkClassifier:
     n, truth = len(places), fit.part.labels[places]
     decisions = fit.decisions[np.searchsorted(fit.fits.measured, places)]
@@ -320,6 +325,9 @@ def _calibrated(
     tried[np.argsort(keys, kind="stable")[:LEFT_OUT]] = True
     of_landmarks, of_nearest, strangers, far = np.full((4, n, 3), np.nan)
     hit, labels = np.zeros(n, dtype=bool), probabilities.argmax(axis=1)
+    # Of each class the nodes that are neither the root nor on the last level.
+    nodes = () if levels is None else lineages(levels.tree)[levels.tree.leaf, 1:-1].T
+    of_others = np.full((len(nodes), n), np.nan)
     for fold in filter(fit.learned, np.unique(fit.fits.inner[places]).tolist()):
         inner = fit.inner(fold, places, decisions)
         held, facing = inner.held, inner.facing
@@ -340,13 +348,19 @@ def _calibrated(
             others[np.arange(len(left)), truth[left]] = 0.0
             others /= np.maximum(others.sum(axis=1, keepdims=True), SMALLEST)
             out[left] = strange(*facing.resemblance(some, around), others.max(axis=1))
+        for evidence, of_class in zip(of_others, nodes, strict=True):
+            besides = of_class[truth[left]], of_class[facing.records.classes]
+            facing.rank(some, NEAREST, besides)
+            around = _without(facing.around(some, NEAREST), besides)
+            found = strange(*facing.resemblance(some, around), first[left].max(axis=1))
+            evidence[left] = np.where(besides[0] >= 0, -found[:, 1], np.nan)
         facing.records.index.forget()
     known = ~np.isnan(of_landmarks[:, 0])
     if not known.any():
         return classifier
     strangeness = Strangeness(of_landmarks[known], of_nearest[known], false_alarms)
     tried &= known
-    found = strangeness.p_values(strangers[tried], far[tried]) <= false_alarms
+    as_strange = strangeness.p_values(strangers[tried], far[tried]) <= false_alarms
     sure = probabilities[known].copy()
     sure[hit[known], labels[known][hit[known]]] = 1.0
     threshold: float | None = reject.threshold(sure, truth[known])
@@ -359,8 +373,9 @@ def _calibrated(
         fit.evidence,
         strangeness=strangeness,
         sure_threshold=threshold,
+        needed=None if levels is None else _needed(of_others, 1.0 - levels.back_off),
     )
-    own = [float(found[truth[tried] == label].mean()) for label in np.unique(truth[tried])]
+    own = [float(as_strange[truth[tried] == label].mean()) for label in np.unique(truth[tried])]
     unknown = {
         "false_alarms": false_alarms,
         "calibrating": len(strangeness),
@@ -369,3 +384,9 @@ def _calibrated(
     }
     about = {**classifier.about, "unknown": unknown}
     return replace(classifier, relatives=relatives, about=about)
+
+
+def _needed(of_others: FloatArray, error: float) -> FloatArray | None:
+    """Return the evidence that an answer takes at each level but the last; None if there is one."""
+    found = [evidence_needed(evidence[~np.isnan(evidence)], error) for evidence in of_others]
+    return np.array(found) if found else None
