@@ -317,7 +317,8 @@ def related(wildcards):
 
 def relatives_pairs(wildcards, input):
     """Pairs for one recipe of a fold."""
-    pairs = calibration_pairs(statistics_of(input), tested_share(wildcards))
+    levels = plan(wildcards).settings["levels"]
+    pairs = calibration_pairs(statistics_of(input), tested_share(wildcards), levels)
     return pairs + rule_pairs(landmarks_of(input))
 
 

@@ -16,6 +16,9 @@ def test_pairs_are_those_of_the_strangers_and_of_the_sample():
     pairs = relating_costs.calibration_pairs(statistics(), 0.2)
     assert pairs == (SAMPLE + LEFT_OUT) * NEAREST + 2000 * MORE
     assert relating_costs.calibration_pairs(statistics(100, 5), 0.0) == 200 * NEAREST
+    paths = {"distinct": 100, "class_sizes": {"a.b.c": 50, "a.b.d": 40, "e": 10}}
+    levels = {"separator": "."}
+    assert relating_costs.calibration_pairs(paths, 0.0, levels) == 400 * NEAREST
 
 
 def test_more_records_landmarks_words_and_pairs_cost_more():

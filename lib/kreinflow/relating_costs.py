@@ -3,6 +3,9 @@
 Of n records and m landmarks. Constants are those of a cascade, which asks in the same way.
 """
 
+from collections.abc import Mapping
+from typing import Any
+
 from kreinflow.cascade_costs import ASKED_PAIR, ASKED_PAIR_BYTES, KEPT_BYTES, MADE_BYTES
 from kreinflow.costs import Seconds, Statistics, records
 from kreinflow.lift_costs import LIFTED_ENTRY, LIFTED_SCORE, words_seconds
@@ -17,11 +20,24 @@ def rule_pairs(landmarks: int) -> float:
     return float(2 * STRANGERS * (landmarks + MORE) + STRANGERS * MORE)
 
 
-def calibration_pairs(statistics: Statistics, tested: float) -> float:
-    """Return the pairs at most that p-values take on one training part, with the tested records."""
-    n = records(statistics)
-    sample = sample_size(n, len(statistics["class_sizes"]))
-    return float((sample + min(sample, LEFT_OUT)) * NEAREST + tested * n * MORE)
+def calibration_pairs(
+    statistics: Statistics, tested: float, levels: Mapping[str, Any] | None = None
+) -> float:
+    """Return the pairs at most that p-values take on one training part, with the tested records.
+
+    Parameters
+    ----------
+    statistics : mapping
+    tested : float
+        Share of the records.
+    levels : mapping, optional
+        That of the data set: each level but the last is left out as classes are.
+    """
+    n, classes = records(statistics), statistics["class_sizes"]
+    sample, tries = sample_size(n, len(classes)), 1
+    if levels is not None:
+        tries += max(label.count(levels["separator"]) for label in classes)
+    return float((sample + tries * min(sample, LEFT_OUT)) * NEAREST + tested * n * MORE)
 
 
 def relating_seconds(

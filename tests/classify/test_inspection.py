@@ -266,3 +266,8 @@ def test_it_tells_what_is_known_of_unknown_objects(tmp_path):
     assert few[0].startswith("nothing is rejected as unknown: 1 % false alarms take at least 99 ")
     assert told_of_unknown({}) == []
     assert describe_model(model)["unknown"] is None
+    relatives = replace(classifier.relatives, needed=np.log([10.0, 1000.0, np.inf]))
+    with_levels = replace(model, classifier=replace(classifier, relatives=relatives))
+    assert describe_model(with_levels)["unknown"]["largest_evalue_of_levels"] == pytest.approx(
+        [0.1, 0.001, 0.0]
+    )

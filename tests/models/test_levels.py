@@ -5,6 +5,7 @@ import pytest
 
 from kreinflow.errors import InputError
 from kreinflow.hierarchy import path_of
+from kreinflow.models.cascade import EVERY_LEVEL
 from kreinflow.models.levels import Levels, lineages
 from kreinflow.models.reject_threshold import NOTHING_ACCEPTED
 
@@ -45,6 +46,30 @@ def test_the_answer_is_where_a_walk_down_the_tree_ends(seed, back_off):
         assert sure == pytest.approx(probability, abs=1e-12)
         ended.add(int(level))
     assert ended == {0, 1, 2, 3}
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_what_has_a_limit_is_answered_above_it_at_a_node_with_others_below(seed):
+    levels, p = Levels.of(CLASSES, ".", 0.6), probabilities(seed)
+    deepest = np.random.default_rng(seed).choice([0, 1, 2, EVERY_LEVEL], len(p))
+    paths = [path_of(label, ".") for label in CLASSES]
+    nodes, moved = levels.answer(p, deepest), set()
+    for row, most, node, level in zip(p, deepest, nodes.node, nodes.level, strict=True):
+        path = free = path_of(by_walking(row, 0.6)[0] or "root", ".")
+        if free == ("root",):
+            path = free = ()
+        while most < EVERY_LEVEL and path:
+            below = any(other[: len(path)] == path != other for other in paths)
+            if len(path) <= most and below:
+                break
+            path = path[:-1]
+        assert levels.tree.nodes[node] == ".".join(path)
+        assert level == len(path)
+        moved.add((len(free), len(path)))
+    assert {(3, 0), (3, 1), (3, 2), (3, 3), (1, 0), (0, 0)} <= moved
+    free, whole = levels.answer(p), levels.answer(p, np.full(len(p), EVERY_LEVEL))
+    for one, other in zip(free, whole, strict=True):
+        np.testing.assert_array_equal(one, other)
 
 
 def test_the_probability_of_a_node_is_the_sum_of_its_classes():

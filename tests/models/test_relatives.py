@@ -11,7 +11,7 @@ from kreinflow.classify.classification import classify_file
 from kreinflow.errors import InputError
 from kreinflow.models import relatives as module
 from kreinflow.models.asked import NOBODY, AskedScores
-from kreinflow.models.cascade import REASONS, Answers
+from kreinflow.models.cascade import EVERY_LEVEL, REASONS, Answers
 from kreinflow.models.relatives import NoRelative, Relatives, overwhelming
 from kreinflow.models.strangeness import Strangeness, strange
 from models.cascades import Problem, related_model
@@ -119,8 +119,34 @@ def test_what_is_said_is_what_plain_sums_say(seed):
     assert table.asked.max() == 1, "a pair was asked for twice"
 
 
+@pytest.mark.parametrize("seed", range(3))
+def test_what_is_unknown_may_be_known_above(seed):
+    """By plain sums: as deep as its evidence is enough for each level on the way."""
+    plainly = made_up(seed)
+    without, _ = answered(plainly)
+    evidence = -plainly.of[NEAR][:, 1]
+    last = np.isin(without.reason, REASONS[2:])
+    needed = np.quantile(evidence[last], [0.5, 0.2, 0.7])
+    found, _ = answered(made_up(seed, needed=needed))
+    for i in range(60):
+        if not last[i]:
+            assert found.deepest[i] == EVERY_LEVEL
+            continue
+        levels = 0
+        while levels < 3 and evidence[i] > needed[levels]:
+            levels += 1
+        assert found.deepest[i] == levels
+    assert set(found.deepest) == {0, 2, 3, EVERY_LEVEL}
+    # Nothing else changes, and without it nothing has a limit.
+    assert (without.deepest == EVERY_LEVEL).all()
+    for name in set(Answers.__dataclass_fields__) - {"deepest"}:
+        np.testing.assert_array_equal(getattr(found, name), getattr(without, name))
+    none, _ = answered(made_up(seed, needed=np.full(1, np.inf)))
+    np.testing.assert_array_equal(none.deepest, np.where(last, 0, EVERY_LEVEL))
+
+
 def test_an_answer_depends_on_its_object_alone():
-    it = made_up(1)
+    it = made_up(1, needed=np.array([2.0, 5.0]))
     whole, _ = answered(it)
     for i in range(0, 60, 7):
         one, _ = answered(it, [i])
@@ -178,10 +204,15 @@ def _header(name, to):
         lambda header, arrays: header.pop("null"),
         lambda header, arrays: header.pop("sure_threshold"),
         lambda header, arrays: arrays.pop("of_nearest"),
+        *(_header("needed", to) for to in (1, 3, 0, "two", -2)),
+        lambda header, arrays: arrays.pop("needed"),
+        lambda header, arrays: arrays.__setitem__("needed", np.array([1.0, np.nan])),
+        lambda header, arrays: arrays.__setitem__("needed", np.array([1, 2])),
+        _header("strangeness", None),
     ],
 )
 def test_damaged_relatives_are_refused(change):
-    relatives = made_up().relatives
+    relatives = made_up(needed=np.array([1.0, np.inf])).relatives
     header, arrays = relatives.to_parts()
     assert Relatives.sizes(header).keys() == arrays.keys()
     assert Relatives.from_parts(header, arrays, relatives.records).to_parts()[0] == header

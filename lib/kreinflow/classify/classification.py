@@ -389,18 +389,18 @@ def nearest_records(
     return {"nearest_record": ids, "record_evalue": evalue, "record_identity": identity}
 
 
-def answered_nodes(model: Model, probabilities: FloatArray) -> dict[str, NDArray[Any]]:
+def answered_nodes(model: Model, answers: Answers) -> dict[str, NDArray[Any]]:
     """Return the :data:`LEVEL_COLUMNS` of a model with levels; nothing of another one.
 
     Parameters
     ----------
     model : Model
-    probabilities : ndarray of shape (n, n_classes)
+    answers : Answers
     """
     levels = model.classifier.levels
     if levels is None:
         return {}
-    nodes = levels.answer(probabilities)
+    nodes = levels.answer(answers.probabilities, answers.deepest)
     paths = np.array(levels.tree.nodes, dtype=object)[nodes.node]
     columns = paths, nodes.level.astype(object), nodes.probability
     return dict(zip(LEVEL_COLUMNS, columns, strict=True))
@@ -438,7 +438,7 @@ def _table(
         )
     classes = np.array(model.classifier.classes, dtype=object)
     landmarks, landmark_scores = nearest_landmarks(model, batch)
-    at_levels = answered_nodes(model, probabilities)
+    at_levels = answered_nodes(model, answers)
     promises = promised(probabilities)
     labels = _all_labels(model, probabilities)
     rows, first = np.arange(len(scored)), probabilities.argmax(axis=1)

@@ -170,6 +170,9 @@ def _describe_unknown(classifier: LandmarkClassifier) -> dict[str, Any] | None:
     records = 0 if relatives is None else len(relatives.records)
     if relatives is not None and relatives.sure_threshold is not None:
         about["reject_threshold_of_sureness"] = relatives.sure_threshold
+    if relatives is not None and relatives.needed is not None:
+        needed = np.exp(-relatives.needed)
+        about["largest_evalue_of_levels"] = needed.tolist()
     return {"records": records, **about}
 
 

@@ -60,10 +60,12 @@ def _check_one(config: Mapping[str, Any], name: str, data: Path) -> None:
     _tell(name, whole, dataset, partition, len(part["recipes"]))
     if config["unknown"] is not None:
         told = evidence_of(config["transforms"], scheme) is not None
-        print(f"{name}: unknown: {_cost_of_unknown(dataset, partition, told)}")
+        print(f"{name}: unknown: {_cost_of_unknown(dataset, partition, told, part['levels'])}")
 
 
-def _cost_of_unknown(dataset: "Dataset", partition: "Partition", told: bool) -> str:
+def _cost_of_unknown(
+    dataset: "Dataset", partition: "Partition", told: bool, levels: Mapping[str, Any] | None
+) -> str:
     """Return what telling unknown objects costs; nobody knows before how many landmarks there are.
 
     The fold that tests most is told.
@@ -75,8 +77,8 @@ def _cost_of_unknown(dataset: "Dataset", partition: "Partition", told: bool) -> 
 
     n = len(dataset.ids)
     tested = max((partition.testing(fold).sum() / n for fold in partition.names), default=0.0)
-    statistics = {"class_sizes": Counter(dataset.labels.tolist())}
-    pairs = calibration_pairs(statistics, tested) + rule_pairs(0)
+    statistics = {"class_sizes": Counter(dataset.classes[code] for code in dataset.labels)}
+    pairs = calibration_pairs(statistics, tested, levels) + rule_pairs(0)
     return (
         f"at most {pairs:,.0f} more alignments for each recipe and fold, and {2 * STRANGERS} for "
         "each landmark"

@@ -22,7 +22,7 @@ The weights of a level are shared by all classes: a conditional logit.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -55,6 +55,9 @@ REASONS = ("", "unsure", "unknown", "no relative")
 """Why an answer is rejected: its probability is too small; the object is too strange, by its
 p-value; it has no relative among the training records. The last that holds is told."""
 
+EVERY_LEVEL = 1 << 30
+"""Stands in :attr:`Answers.deepest` for no limit."""
+
 MOST_PAIRS = 1 << 21
 """Of objects with the records that they may ask, at once."""
 
@@ -86,6 +89,9 @@ class Answers:
         The record of the most evidence for the predicted class among those aligned; -1 for none.
     nearest_score : ndarray of shape (n,)
         As aligned; NaN for none.
+    deepest : ndarray of shape (n,)
+        The deepest level of classes that are paths at which an object may be answered. Only what
+        is rejected as unknown or without a relative has a limit.
     """
 
     probabilities: FloatArray
@@ -95,6 +101,7 @@ class Answers:
     alignments: IntArray
     nearest: IntArray
     nearest_score: FloatArray
+    deepest: IntArray
 
     @classmethod
     def joined(cls, parts: Sequence["Answers"]) -> "Answers":
@@ -118,6 +125,7 @@ class Answers:
             np.zeros(n, dtype=np.int64),
             np.full(n, NOBODY),
             np.full(n, np.nan),
+            np.full(n, EVERY_LEVEL),
         )
 
 
@@ -209,8 +217,10 @@ class Cascade:
                     rows, labels[rows], level.asks, level.stage == PAIRS
                 )
         probabilities = self.calibrated(raw)
-        reason = unsure(probabilities.max(axis=1), self.reject_threshold)
-        return Answers(probabilities, reason, np.full(n, np.nan), stage, alignments, nearest, score)
+        of_first = Answers.of_first(probabilities, self.reject_threshold)
+        return replace(
+            of_first, stage=stage, alignments=alignments, nearest=nearest, nearest_score=score
+        )
 
     def most_asked(self, n_classes: int) -> int:
         """Return the records that an object asks at most."""

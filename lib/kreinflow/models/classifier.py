@@ -433,6 +433,10 @@ class LandmarkClassifier:
             levels = None
             if header.get("levels") is not None:
                 levels = Levels.from_header(header["levels"], classes)
+            needed = None if relatives is None else relatives.needed
+            n_levels = 0 if levels is None else len(levels.thresholds)
+            if needed is not None and len(needed) >= n_levels:
+                raise ValueError("its levels and what is unknown at them do not agree")
             calibration = None
             if header.get("calibration") is not None:
                 of_sets = starting_with("calibration_", arrays)

@@ -93,18 +93,26 @@ class Levels:
         sums[0] = 1.0
         return np.minimum(sums, 1.0).T
 
-    def answer(self, probabilities: FloatArray) -> Nodes:
+    def answer(self, probabilities: FloatArray, deepest: IntArray | None = None) -> Nodes:
         """Return the deepest node that is sure enough, of each row.
 
         Parameters
         ----------
         probabilities : ndarray of shape (n, n_classes)
+        deepest : ndarray of shape (n,), optional
+            The deepest level that each row may have. Less than the levels that there are: it is
+            of no known class, so it ends at a node that has others below it.
         """
         n, depth = len(probabilities), self.tree.depth
+        inner = np.isin(np.arange(len(depth)), self.tree.parent)
+        needs = np.where(inner, depth, len(self.thresholds))
         least = np.append(0.0, self.thresholds)[depth]
         node, probability = np.zeros(n, dtype=np.int64), np.ones(n)
         for part, own in self._parts(probabilities):
-            node[part] = np.where(own >= least, depth, 0).argmax(axis=1)
+            sure = own >= least
+            if deepest is not None:
+                sure &= needs <= deepest[part, None]
+            node[part] = np.where(sure, depth, 0).argmax(axis=1)
             probability[part] = own[np.arange(len(own)), node[part]]
         return Nodes(node, depth[node], probability)
 

@@ -19,6 +19,7 @@ from kreinflow.models.asked import NOBODY, Ask, AskedScores, of_records
 from kreinflow.models.cascading import CascadeFit, places_of
 from kreinflow.models.classifier import LandmarkClassifier
 from kreinflow.models.facing import SMALLEST, Facing, Records
+from kreinflow.models.levels import Levels, lineages
 from kreinflow.models.reject_threshold import RejectRule
 from kreinflow.models.relatives import (
     MORE,
@@ -28,7 +29,7 @@ from kreinflow.models.relatives import (
     evidence_mean,
     overwhelming,
 )
-from kreinflow.models.strangeness import Strangeness, strange
+from kreinflow.models.strangeness import Strangeness, evidence_needed, strange
 from kreinflow.numerics import FloatArray, IntArray, single_threaded, tiles
 from kreinflow.randomness import hash_keys, stream
 from kreinflow.views.lift import SCORES, Lift
@@ -49,7 +50,7 @@ LARGEST_INDEX = 1 << 26
 records those in equal steps stay, as a model of very many landmarks sees relatives anyway."""
 
 LEFT_OUT = 300
-"""Records at most that are tried as if nobody knew their class."""
+"""Records at most that are tried as if nobody knew their class, or their node of a level."""
 
 TOO_MANY = 0.2
 """The rule of relatives is off if a larger share of the training records has none by it."""
@@ -306,6 +307,7 @@ def calibrated(
     probabilities: FloatArray,
     reject: RejectRule,
     false_alarms: float,
+    levels: Levels | None = None,
 ) -> LandmarkClassifier:
     """Return a classifier that has p-values of its strangeness.
 
@@ -320,9 +322,11 @@ def calibrated(
         That they were given then.
     reject : RejectRule
     false_alarms : float
+    levels : Levels, optional
+        Of classes that are paths.
     """
     with single_threaded():
-        return _calibrated(fit, classifier, places, probabilities, reject, false_alarms)
+        return _calibrated(fit, classifier, places, probabilities, reject, false_alarms, levels)
 
 
 def _calibrated(
@@ -332,6 +336,7 @@ def _calibrated(
     probabilities: FloatArray,
     reject: RejectRule,
     false_alarms: float,
+    levels: Levels | None = None,
 ) -> LandmarkClassifier:
     learned = np.isin(fit.fits.inner[places], [fold for fold in fit.fits if fit.learned(fold)])
     if not learned.any():
@@ -359,7 +364,6 @@ def _calibrated(
     accepted = np.count_nonzero(probabilities.max(axis=1) >= plain)
     if np.count_nonzero(sure.max(axis=1) >= threshold) < accepted:
         threshold = None
-    relatives = Relatives(records, fit.evidence, strangeness=strangeness, sure_threshold=threshold)
     tried = np.argsort(fit.lifting.keys[fit.part.rows[places]], kind="stable")[:LEFT_OUT]
     besides, strangers = (truth[tried], records.classes), []
     facing.rank(tried, NEAREST, besides)
@@ -370,6 +374,23 @@ def _calibrated(
         others /= np.maximum(others.sum(axis=1, keepdims=True), SMALLEST)
         strangers.append(strange(*facing.resemblance(tried, around), others.max(axis=1)))
     found = strangeness.p_values(*strangers) <= false_alarms
+    needed = []
+    # Of each class the nodes that are neither the root nor on the last level.
+    nodes = () if levels is None else lineages(levels.tree)[levels.tree.leaf, 1:-1].T
+    for of_class in nodes:
+        besides = of_class[truth[tried]], of_class[records.classes]
+        facing.rank(tried, NEAREST, besides)
+        around = _without(facing.around(tried, NEAREST), besides)
+        told = strange(*facing.resemblance(tried, around), first[tried].max(axis=1))
+        assert levels is not None, "nodes of no tree"
+        needed.append(evidence_needed(-told[besides[0] >= 0, 1], 1.0 - levels.back_off))
+    relatives = Relatives(
+        records,
+        fit.evidence,
+        strangeness=strangeness,
+        sure_threshold=threshold,
+        needed=np.array(needed) if needed else None,
+    )
     own = [float(found[truth[tried] == label].mean()) for label in np.unique(truth[tried])]
     unknown = {
         "false_alarms": false_alarms,

@@ -8,6 +8,11 @@ nobody.
 
 Whether it is strange says a p-value; see :mod:`kreinflow.models.strangeness`.
 
+Of classes that are paths what is unknown at one level may be known above. What is rejected as
+strange, or has no relative, is answered at level d only if the mean of its five largest -ln E over
+A(x) is above what records have whose own node of that level is left out, but for a share of 1 -
+``back_off`` of them; and above that of the levels before; and never at a leaf.
+
 A prediction is not unsure, whatever its probability, if the best E of its class in A(x) is at most
 1e-10, and that of any other class a thousand times as large or more.
 """
@@ -69,6 +74,9 @@ class Relatives:
     sure_threshold : float or None
         The reject threshold where an overwhelming hit counts as a probability of 1; None if it does
         not count.
+    needed : ndarray of shape (n,) or None
+        Of classes that are paths: the evidence that what is unknown must have more of to be
+        answered at level 1, 2, ...; infinite where nothing is.
     """
 
     records: Records
@@ -76,6 +84,7 @@ class Relatives:
     null: NoRelative | None = None
     strangeness: Strangeness | None = None
     sure_threshold: float | None = None
+    needed: FloatArray | None = None
 
     @property
     def most_asked(self) -> int:
@@ -120,8 +129,9 @@ class Relatives:
             reason = unsure(np.where(_placed(hit, up, n, False), 1.0, sureness), threshold)
         p_value = before.p_value
         if self.strangeness is not None:
-            of_nearest = _placed(strange(normalised, gains, sureness[up]), up, n, 0.0)
-            p_value = self.strangeness.p_values(of_landmarks, of_nearest)
+            own = strange(normalised, gains, sureness[up])
+            p_value = self.strangeness.p_values(of_landmarks, _placed(own, up, n, 0.0))
+            evidence = _placed(-own[:, 1], up, n, -np.inf)
             reason = np.where(p_value <= self.strangeness.false_alarms, REASONS[2], reason)
         nearest, score = before.nearest.copy(), before.nearest_score.copy()
         if self.null is not None:
@@ -135,9 +145,20 @@ class Relatives:
             wide[far] = further
             around = wide
         around = np.concatenate([around, nearest[up][:, None]], axis=1)
-        strangers = np.isin(reason[up], REASONS[2:])
-        nearest[up], score[up] = facing.best_of(up, np.where(strangers, NOBODY, labels[up]), around)
-        return replace(before, reason=reason, p_value=p_value, nearest=nearest, nearest_score=score)
+        strangers, deepest = np.isin(reason, REASONS[2:]), before.deepest
+        wanted = np.where(strangers, NOBODY, labels)
+        nearest[up], score[up] = facing.best_of(up, wanted[up], around)
+        if self.needed is not None:
+            has = np.logical_and.accumulate(evidence[:, None] > self.needed, axis=1)
+            deepest = np.where(strangers, has.sum(axis=1), deepest)
+        return replace(
+            before,
+            reason=reason,
+            p_value=p_value,
+            nearest=nearest,
+            nearest_score=score,
+            deepest=deepest,
+        )
 
     def to_parts(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         """Return a JSON header and arrays that :meth:`from_parts` reads, without the records."""
@@ -151,6 +172,9 @@ class Relatives:
         }
         if self.strangeness is not None:
             header["strangeness"], arrays = self.strangeness.to_parts()
+        if self.needed is not None:
+            arrays = {**arrays, "needed": self.needed}
+            header["needed"] = len(self.needed)
         return header, arrays
 
     @staticmethod
@@ -159,7 +183,11 @@ class Relatives:
         if (own := header["strangeness"]) is None:
             return {}
         shape = int(own["calibrating"]), 3
-        return {"of_landmarks": ("f", shape), "of_nearest": ("f", shape)}
+        sizes: dict[str, tuple[str, tuple[int, ...]]]
+        sizes = {"of_landmarks": ("f", shape), "of_nearest": ("f", shape)}
+        if (levels := header.get("needed")) is not None:
+            sizes["needed"] = ("f", (int(levels),))
+        return sizes
 
     @classmethod
     def from_parts(
@@ -172,20 +200,27 @@ class Relatives:
         KeyError, TypeError, ValueError
             If they do not fit together.
         """
-        null, strangeness, sure = None, None, header["sure_threshold"]
+        null, strangeness, sure, needed = None, None, header["sure_threshold"], None
         if header["null"] is not None:
             null = NoRelative(*map(float, header["null"]))
             if not np.isfinite([null.near, null.far]).all():
                 raise ValueError("its thresholds of a relative are not finite")
         if header["strangeness"] is not None:
             strangeness = Strangeness.from_parts(header["strangeness"], arrays)
+        if header.get("needed") is not None:
+            needed = arrays["needed"]
+            shape = (int(header["needed"]),)
+            if needed.dtype != np.float64 or needed.shape != shape or np.isnan(needed).any():
+                raise ValueError("what is needed to be answered at a level does not fit")
+            if strangeness is None or not len(needed):
+                raise ValueError("it answers what is unknown, and tells nobody of it")
         if sure is not None and not 0 <= float(sure) < 2:
             raise ValueError("its threshold of sureness is out of range")
         evidence = ScoreTransform.from_dict(header["evidence"])
         if evidence.name != "evalue":
             raise ValueError("its relatives are not weighed by E-values")
         sure = None if sure is None else float(sure)
-        return cls(records, evidence, null, strangeness, sure)
+        return cls(records, evidence, null, strangeness, sure, needed)
 
 
 def overwhelming(

@@ -376,10 +376,11 @@ def predict_fold(
         probabilities, _ = climbed.at(climbed.cascade.threshold)
         threshold = climbed.cascade.reject_threshold
     reason = unsure(probabilities.max(axis=1, initial=0.0), threshold)
-    p_value = np.full(len(rows), np.nan)
+    p_value, deepest = np.full(len(rows), np.nan), None
     if classifier.relatives is not None and asked is not None and len(rows):
         answers = _answers(run, landmarks, rows, classifier, asked)
         probabilities, reason, p_value = answers.probabilities, answers.reason, answers.p_value
+        deepest = answers.deepest
     classes = np.array(run.dataset.classes, dtype=object)
     true, predicted = classes[run.dataset.labels[tested]], classes[probabilities.argmax(axis=1)]
     if classifier.several is not None and run.dataset.memberships is not None:
@@ -399,7 +400,7 @@ def predict_fold(
         }
     )
     if classifier.levels is not None:
-        answered = classifier.levels.answer(probabilities)
+        answered = classifier.levels.answer(probabilities, deepest)
         nodes = np.array(classifier.levels.tree.nodes, dtype=object)
         table = table.assign(node=nodes[answered.node], node_probability=answered.probability)
     columns = pd.DataFrame(probabilities, columns=[f"p_{label}" for label in classes])

@@ -364,7 +364,7 @@ class Training:
             drawn = fit.drawn(sample_size(len(self.part.rows), len(self.part.classes)))
             places, probabilities = places[drawn], probabilities[drawn]
         classifier = calibrated(
-            fit, classifier, places, probabilities, self.reject, self.false_alarms
+            fit, classifier, places, probabilities, self.reject, self.false_alarms, self.levels
         )
         objects = fit.lifting.objects
         relating = Relating(
