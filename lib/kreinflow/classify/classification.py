@@ -1,12 +1,13 @@
 """Classifying new objects with a model file."""
 
 import itertools
-import pickle
+import json
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 import pandas as pd
@@ -176,12 +177,16 @@ def _calibration(
             raise InputError(f"{name}: {share:g} is not between 0 and 1. Give a share, as 0.05.")
     if confidence is None and errors is None:
         return None
+    if model.classifier.several is not None:
+        raise InputError(
+            "the model gives several labels, but sets and the control of errors are for objects "
+            "with one label. Leave out confidence and errors."
+        )
     calibration = model.classifier.calibration
     if calibration is None:
         raise InputError(
             "the model has no records to make sets or to control errors with: an older version "
-            "of kreinflow trained it, or it gives several labels. Train it again, or leave out "
-            "confidence and errors."
+            "of kreinflow trained it. Train it again, or leave out confidence and errors."
         )
     if model.lacks_records:
         raise InputError(
@@ -237,10 +242,7 @@ def accepting(
     p, sizes = [np.empty(0)], [0]
     with tempfile.TemporaryFile() as waiting:
         for table in tables:
-            try:
-                pickle.dump(table, waiting)
-            except OSError as error:
-                raise unwritable(tempfile.gettempdir(), error) from error
+            _put_down(table, waiting)
             p.append(table["error_p"].to_numpy(np.float64))
             sizes.append(sizes[-1] + len(table))
             if progress is not None:
@@ -251,9 +253,27 @@ def accepting(
         yes[known] = np.where(accepted(every[known], errors), "yes", "no")
         waiting.seek(0)
         for start, end in itertools.pairwise(sizes):
-            table = pickle.load(waiting)
-            table.insert(table.columns.get_loc("error_p") + 1, "accepted", yes[start:end])
+            table = _taken_up(waiting)
+            table.insert(list(table).index("error_p") + 1, "accepted", yes[start:end])
             yield table
+
+
+def _put_down(table: pd.DataFrame, waiting: IO[bytes]) -> None:
+    """Write a table as a line of text that holds all digits of its numbers."""
+    columns = [[name, str(values.dtype), values.tolist()] for name, values in table.items()]
+    try:
+        waiting.write(json.dumps(columns).encode() + b"\n")
+        waiting.flush()
+    except OSError as error:
+        with suppress(OSError):  # it would try to write the rest again
+            waiting.close()
+        raise unwritable(tempfile.gettempdir(), error) from error
+
+
+def _taken_up(waiting: IO[bytes]) -> pd.DataFrame:
+    """Return the next table that was put down."""
+    columns = json.loads(waiting.readline())
+    return pd.DataFrame({name: pd.Series(values, dtype=kind) for name, kind, values in columns})
 
 
 @dataclass

@@ -169,6 +169,12 @@ class Source(Configured, ABC):
             if id_column in listed(columns):
                 why = f"{id_column!r} is the column of the ids. Name the one of the labels."
                 yield "labels.label_column", why
+            elif self.several and not isinstance(columns, str):
+                why = (
+                    "several columns are the levels of labels, but records may have several labels "
+                    "(labels.multiple: all), which have no levels. Name one column."
+                )
+                yield "labels.label_column", why
             elif self.separator is None and not isinstance(columns, str):
                 why = (
                     "several columns are the levels of labels. Give the data set 'levels' with a "
