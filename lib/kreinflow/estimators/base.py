@@ -179,7 +179,8 @@ class LandmarkDecisions(ClassifierMixin, LandmarkFactor):  # type: ignore[misc]
         if not has_columns(y):
             self.classes_, codes = np.unique(y, return_inverse=True)
             if len(self.classes_) < 2:
-                raise ValueError(f"y has 1 class, {self.classes_[0]!r}. At least two are needed.")
+                (only,) = self.classes_.tolist()
+                raise ValueError(f"y has 1 class, {only!r}. At least two are needed.")
             return codes.astype(np.int64), None
         if (found := type_of_target(y)) != "multilabel-indicator":
             raise ValueError(

@@ -520,7 +520,7 @@ def warn_noted(recipe: str, fitted: Fitted, classes: Sequence[str]) -> None:
 
 def _noted(fitted: Fitted, classes: Sequence[str]) -> dict[str, list[str]]:
     """Return the labels of each note, in quotes: no reader of a table takes 01 for a number."""
-    quoted, none = list(map(repr, classes)), np.zeros(len(classes), dtype=bool)
+    quoted, none = [repr(str(label)) for label in classes], np.zeros(len(classes), dtype=bool)
     return {note: list(compress(quoted, fitted.notes.get(note, none))) for note in NOTES}
 
 
