@@ -12,10 +12,10 @@ import pandas as pd
 import pytest
 
 from kreinflow.alignment import backends
+from kreinflow.classify.acceptance import accepting
 from kreinflow.classify.classification import (
     COLUMNS,
     PROMISES,
-    accepting,
     classify_batches,
     classify_file,
 )
