@@ -43,6 +43,7 @@ from kreinflow.alignment.scoring import ScoringScheme
 from kreinflow.competitors.kmers import KmerSvm
 from kreinflow.competitors.run import quality, training_records
 from kreinflow.competitors.words import WordsAlone
+from kreinflow.evaluation.metrics import probabilities_of
 from kreinflow.models.choice import choose_recipe
 from kreinflow.numerics import FloatArray, limited
 from kreinflow.sequences.dataset import Dataset
@@ -167,8 +168,9 @@ def by_recipes(content: Mapping[str, Any], dataset: Dataset, scheme: ScoringSche
     names = [str(figures["recipe"]) for figures, _ in trained]
     chosen = choose_recipe([figures for figures, _ in trained], names)
     figures, table = trained[names.index(chosen)]
+    second = probabilities_of(table, dataset.classes)[:, -1]
     return {
-        **measured(table["true"], table["predicted"], table.iloc[:, -1].to_numpy()),
+        **measured(table["true"], table["predicted"], second),
         "inner_accuracy": figures["inner_accuracy"],
         "alignments": figures["alignments"],
         "seconds": seconds,

@@ -99,7 +99,12 @@ def dataset_of(records: list[Record]) -> Dataset:
     classes, codes = np.unique(labels, return_inverse=True)
     payload = Sequences(sequences)
     return Dataset(
-        ids, codes, tuple(classes), np.arange(len(ids)), payload.digests(sequences), payload
+        ids,
+        codes,
+        tuple(classes.tolist()),
+        np.arange(len(ids)),
+        payload.digests(sequences),
+        payload,
     )
 
 

@@ -242,7 +242,8 @@ def trained_recipe(config, data, changed=lambda dataset: dataset):
     letters = "" if scheme is None else scheme.matrix.alphabet
     training = training_on(table, stage, selector, partition, config, letters, scheme)
     levels = Levels.of_settings(dataset.classes, mine["levels"])
-    training = replace(training, levels=levels)
+    learn = mine["levels"]["learn"] if levels else "leaves"
+    training = replace(training, levels=levels, learn=learn)
     landmarks, part = training.landmarks, training.part
     (entry,) = make_factors(landmarks, part, transforms, [recipe | {"lift": None}])
     trained = training.train(
@@ -275,7 +276,10 @@ def trained_recipe(config, data, changed=lambda dataset: dataset):
             "inner_folds": config["inner_folds"],
             "min_class_size": mine["source"]["min_class_size"],
             "folds": mine["folds"],
-            "columns": ["id", "label"],
+            "columns": [
+                (mine["source"].get("labels") or {}).get(f"{name}_column", name)
+                for name in ("id", "label")
+            ],
         },
         decisions=trained.classifier.decision_function(*seen),
         probabilities=trained.classifier.predict_proba(*seen),

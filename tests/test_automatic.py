@@ -97,7 +97,7 @@ def test_the_choice_is_the_same_when_the_tested_records_are_scrambled():
     assert plain[1:] == again[1:]
     asking = [figures for figures in plain[1] if figures["cascade"] not in ("", "first stage")]
     assert asking
-    assert all("cascade_record_rows" in figures["model"][1] for figures in asking)
+    assert all("records_rows" in figures["model"][1] for figures in asking)
     assert len(plain[1]) == len(automatic.names(automatic.SEQUENCES))
     assert len({figures["landmarks"] for figures in plain[1]}) > 1, "budgets differ"
 

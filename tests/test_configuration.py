@@ -226,6 +226,12 @@ MISTAKES = [
     ),
     (
         SOURCE,
+        FASTA
+        | {"labels": {"table": "t.tsv", "label_column": ["clan", "family"], "multiple": "all"}},
+        "labels.label_column: several columns are the levels of labels, but records .* one column",
+    ),
+    (
+        SOURCE,
         FASTA | {"labels": {"table": "t.tsv", "label_column": ["clan", "id"]}},
         "labels.label_column: 'id' is the column of the ids",
     ),
@@ -604,7 +610,7 @@ def test_levels_have_their_defaults():
         return complete_configuration(content)["datasets"]["mine"]["levels"]
 
     assert completed(None) is None
-    assert completed({}) == {"separator": ".", "back_off": 0.95, "learn": "leaves"}
+    assert completed({}) == {"separator": ".", "back_off": 0.95, "learn": "inner"}
     with pytest.raises(InputError, match="labels.from: the levels of EC numbers have the separat"):
         completed({"separator": ";"})
     with pytest.raises(InputError, match="labels.from: labels from pfam have no levels. Take ec"):

@@ -59,3 +59,12 @@ def test_rooms_of_one_line_do_not_import_each_other_in_a_circle():
         if room_of(path) in order and names[0] in order and names[0] != room_of(path)
     }
     assert not {(a, b) for a, b in arrows if (b, a) in arrows}
+
+
+def test_nothing_is_pickled():
+    """What is read back may be anybody's, and must not be able to run anything."""
+    for path in sorted(PACKAGE.rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.Import | ast.ImportFrom):
+                names = [alias.name for alias in node.names] + [getattr(node, "module", None)]
+                assert not {"pickle", "joblib", "shelve", "dill"} & set(names), path

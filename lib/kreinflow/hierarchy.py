@@ -1,6 +1,6 @@
 """The tree of class labels that are paths, such as EC numbers or lineages."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import log_softmax, logsumexp
 
-from kreinflow.errors import InputError
+from kreinflow.errors import InputError, named
 from kreinflow.numerics import FloatArray, IntArray
 
 
@@ -39,6 +39,29 @@ def path_of(label: str, separator: str) -> tuple[str, ...]:
             f"The label {label!r} names no level. Give its first part, or leave the record out."
         )
     return tuple(parts)
+
+
+def paths_of(ids: Iterable[str], labels: Iterable[str], separator: str) -> list[str]:
+    """Return labels as paths: no white space around their parts, and no parts ``-`` at their ends.
+
+    Raises
+    ------
+    InputError
+        As :func:`path_of`, naming the record.
+
+    Examples
+    --------
+    >>> paths_of(["one", "two"], ["3. 6.5.-", "3.6"], ".")
+    ['3.6.5', '3.6']
+    """
+    found: dict[str, str] = {}
+    paths = []
+    for id, label in zip(ids, labels, strict=True):
+        if label not in found:
+            with named(f"record {id}"):
+                found[label] = separator.join(part.strip() for part in path_of(label, separator))
+        paths.append(found[label])
+    return paths
 
 
 @dataclass(frozen=True, eq=False)

@@ -18,6 +18,7 @@ from kreinflow.classify.classification import (
     classify_batches,
     classify_file,
 )
+from kreinflow.classify.explanation import explain, explanation_text
 from kreinflow.classify.model_file import Model
 from kreinflow.classify.new_objects import reverse_complements
 from kreinflow.errors import InputError, KreinflowError
@@ -73,7 +74,7 @@ def test_answers_go_down_the_tree_as_far_as_they_are_sure(tmp_path):
     records = families(5, classes, each=24, changed=0.65)
     write_fasta(tmp_path / "x.fasta", records)
     source = fasta_source(labels={"pattern": r"family=([\w.]+);"})
-    levels = {"separator": ".", "back_off": 0.8}
+    levels = {"separator": ".", "back_off": 0.8, "learn": "leaves"}
     model, _, probabilities = trained_model(configuration(source, levels=levels), tmp_path)
     table = classify_file(model, tmp_path / "x.fasta")
     assert tuple(table.columns) == (*COLUMNS[:-1], *LEVEL_COLUMNS, "problem")
@@ -84,6 +85,14 @@ def test_answers_go_down_the_tree_as_far_as_they_are_sure(tmp_path):
     assert table["level"].tolist() == nodes.level.tolist()
     np.testing.assert_array_equal(table["node_probability"], nodes.probability)
     assert {0, 1, 2} == set(table["level"])
+
+    for level in (0, 1, 2):
+        row = table[table["level"] == level].iloc[0]
+        found = explain(model, tmp_path / "x.fasta", row["id"])
+        assert found.node == (row["node"], level, row["node_probability"])
+        second = explanation_text(found, 1).splitlines()[1]
+        named = f"node {row['node']}, " if level else "no node is sure enough: "
+        assert second == f"{named}level {level}, probability {row['node_probability']:.6g}"
 
     model.save(tmp_path / "m.safetensors")
     pd.testing.assert_frame_equal(

@@ -18,6 +18,7 @@ from kreinflow.classify.classification import (
 from kreinflow.classify.explanation import explain, explanation_text
 from kreinflow.classify.inspection import describe_model, description_text
 from kreinflow.classify.model_file import Model
+from kreinflow.errors import InputError
 from small_inputs import PROTEIN, families, write_fasta
 
 pytestmark = pytest.mark.filterwarnings("ignore:the factor misses")
@@ -148,3 +149,10 @@ def test_the_description_has_the_thresholds(it):
     assert [own["intercept"] for own in found.values()] == several.intercepts.tolist()
     assert describe_model(it.model)["reject"] is None
     assert f"  b: slope {several.slopes[1]:.6g}, " in description_text(describe_model(it.model))
+
+
+@pytest.mark.parametrize("asked", [{"confidence": 0.8}, {"errors": 0.2}])
+def test_sets_and_the_control_of_errors_are_for_one_label_each(it, folder, asked):
+    message = r"the model gives several labels, .*\. Leave out confidence and errors\.$"
+    with pytest.raises(InputError, match=message):
+        classify_file(it.model, folder / "x.fasta", **asked)

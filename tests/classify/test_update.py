@@ -9,6 +9,7 @@ import pytest
 from kreinflow.alignment import backends
 from kreinflow.classify import update as module
 from kreinflow.classify.classification import classify_file
+from kreinflow.classify.inspection import describe_model, description_text
 from kreinflow.classify.learned_file import Learned
 from kreinflow.classify.model_file import Model
 from kreinflow.classify.new_records import read_new
@@ -57,7 +58,8 @@ def old_and_new(each=16, old=11):
 
 
 def config_of(learner, recipe=None, **more):
-    made = configuration(fasta_source(), learner=learner, recipe=recipe, **more)
+    source = fasta_source(labels={"pattern": "family=([^;]+);"})
+    made = configuration(source, learner=learner, recipe=recipe, **more)
     made["learners"] = LEARNERS
     return made
 
@@ -120,6 +122,165 @@ def test_an_update_is_the_training_on_all_records_with_these_landmarks(tmp_path,
     said, wanted = done.model.about["training"], whole.model.about["training"]
     assert said["inner_accuracy"] == wanted["inner_accuracy"]
     assert said["hyper_parameters"] == wanted["hyper_parameters"]
+
+
+PATHS = {"b": "one.b", "d": "two.d.x", "a": "two.d.y", "c": "two.c"}
+
+
+def as_paths(some):
+    return [(id, PATHS[label], residues) for id, label, residues in some]
+
+
+@pytest.mark.parametrize("learn", ["leaves", "siblings", "inner"])
+def test_levels_are_those_of_a_training_on_all_records(tmp_path, learn):
+    old, new = map(as_paths, old_and_new())
+    levels = {"separator": ".", "back_off": 0.9, "learn": learn}
+    config = config_of("sf_lsm", levels=levels)
+    it = trained_on(tmp_path, old, config)
+    dashed = [(id, f" {label} .-" if label == "two.c" else label, s) for id, label, s in new]
+    done = updated_of(tmp_path, it, dashed)
+    assert done.new_classes == ("two.c",)
+    decided = it.model.classifier.decision.kind
+    assert learn == "inner" or decided == {"leaves": "linear", "siblings": "siblings"}[learn]
+    assert done.model.classifier.decision.kind == decided
+    as_it = {"siblings": "siblings", "linear": "leaves"}[decided]
+    config = config_of("sf_lsm", levels={**levels, "learn": as_it})
+    whole = with_given(tmp_path, [*old, *new], config, done.model.landmark_ids)
+    ours, theirs = done.model.classifier, whole.model.classifier
+    assert ours.classes == theirs.classes
+    assert (ours.levels.separator, ours.levels.back_off) == (".", 0.9)
+    assert ours.levels.tree.nodes == theirs.levels.tree.nodes
+    np.testing.assert_allclose(ours.levels.thresholds, theirs.levels.thresholds, atol=1e-8)
+    expected = probabilities(whole.model, learned_of(whole))
+    for id, found in probabilities(done.model, done.learned).items():
+        np.testing.assert_allclose(found, expected[id], atol=1e-8, rtol=0)
+    done.model.save(tmp_path / "two.safetensors")
+    table = classify_file(
+        Model.load(tmp_path / "two.safetensors"), write_fasta(tmp_path / "n.fasta", new)
+    )
+    assert set(table["node"]) <= set(ours.levels.tree.nodes)
+    assert (table["label"] == "two.c").any()
+
+
+def test_labels_of_several_columns_are_read_as_they_were(tmp_path):
+    old, new = (
+        [(id, f"{'one' if label == 'b' else 'two'}.{label}", s) for id, label, s in some]
+        for some in old_and_new()
+    )
+
+    def write(name, some):
+        lines = ["\t".join([id, *label.split(".")]) for id, label, _ in some]
+        path = tmp_path / name
+        path.write_text("\n".join(["name\tclan\tfamily", *lines]) + "\n")
+        return path
+
+    labels = {"table": write("l.tsv", old).name, "id_column": "name"}
+    labels["label_column"] = ["clan", "family"]
+    config = config_of("sf_lsm", levels={"separator": "."})
+    config["datasets"]["mine"]["source"] = fasta_source(labels=labels)
+    it = trained_on(tmp_path, old, config)
+    it.model.save(tmp_path / "m.safetensors")
+    learned_of(it).save(tmp_path / "l.safetensors", tmp_path / "m.safetensors")
+    plain = replace(it.model, classifier=replace(it.model.classifier, levels=None))
+    with pytest.raises(InputError, match="the setting columns"):
+        Learned.load(tmp_path / "l.safetensors", plain, tmp_path / "m.safetensors")
+    learned = Learned.load(tmp_path / "l.safetensors", it.model, tmp_path / "m.safetensors")
+    fasta = write_fasta(tmp_path / "new.fasta", new)
+    read = read_new(it.model, learned, fasta, write("n.tsv", new))
+    assert read.labels == [label for _, label, _ in new]
+    assert learned.settings["columns"] == ["name", ["clan", "family"]]
+
+
+@pytest.mark.parametrize("cascade", [None, {"loss": 0.1}])
+def test_a_model_that_knows_strangers_learns_a_new_class(tmp_path, cascade):
+    """It was strange before, and is asked now; what strangers are told by stays as it was."""
+    everyone = families(11, "abcd", each=60, changed=0.5)
+    old = [r for r in everyone if r[1] != "c" and int(r[0][1:]) < 40]
+    new = [r for r in everyone if r[1] == "c" and int(r[0][1:]) < 40]
+    asked = [(f"t{id}", label, s) for id, label, s in everyone if int(id[1:]) >= 40]
+    config = config_of("sf_lsm", {"cascade": cascade}, unknown={"false_alarms": 0.05})
+    it = trained_on(tmp_path, old, config)
+    model, learned = it.model, learned_of(it)
+    path = write_fasta(tmp_path / "t.fasta", asked)
+    strange = np.array([label == "c" for _, label, _ in asked])
+    table = classify_file(model, path)
+    assert (table["reject"][strange] == "yes").all()
+    for number in (1, 2):
+        done = updated_of(tmp_path, it, new if number == 1 else asked[:3], learned, model)
+        model, learned = done.model, done.learned
+        model.save(tmp_path / "two.safetensors")
+        model = Model.load(tmp_path / "two.safetensors")
+        before, after = it.model.classifier.relatives, model.classifier.relatives
+        assert after.null == before.null
+        assert after.sure_threshold == before.sure_threshold
+        (header, arrays), (again, kept) = (of.strangeness.to_parts() for of in (before, after))
+        assert again == header
+        for name, values in arrays.items():
+            np.testing.assert_array_equal(kept[name], values)
+        told = it.model.classifier.about["unknown"] | {"before_update": 1}
+        assert model.classifier.about["unknown"] == told
+        assert "before update: 1" in description_text(describe_model(model))
+        table = classify_file(model, path)
+        assert (table["label"][strange] == "c").mean() > 0.8
+        assert (table["reject"][strange] == "no").mean() > 0.8
+        assert (table["reject"][~strange] == "no").mean() > 0.8
+        told_of = set(table["nearest_record"][strange]) - {""}
+        assert told_of <= {id for id, *_ in [*new, *asked]}
+        assert told_of
+    again = classify_file(model, write_fasta(tmp_path / "n.fasta", new))
+    found = again["nearest_record"] != ""
+    assert again["nearest_record"][found].tolist() == again["id"][found].tolist()
+
+
+def test_what_is_said_of_strangers_stays_where_the_rule_is_off(small, tmp_path):
+    it, _, new = small
+    told = {"no_relative": {"off": True, "known_rejected": 0.5, "tried": 10}}
+    about = {**it.model.classifier.about, "unknown": told}
+    model = replace(it.model, classifier=replace(it.model.classifier, about=about))
+    done = updated_of(tmp_path, it, new, model=model)
+    assert done.model.classifier.about["unknown"] == told | {"before_update": 1}
+
+
+def test_sets_of_a_cascade_stay_those_of_whole_answers(tmp_path):
+    """A new class has no records that were held out: it shares those of the others."""
+    everyone = families(11, CLASSES, each=30, changed=0.75)
+    old = [r for r in everyone if r[1] != "c" and int(r[0][1:]) < 22]
+    new = [r for r in everyone if r not in old]
+    it = trained_on(tmp_path, old, config_of("sf_lsm", {"cascade": {"loss": 0.1}}))
+    done = updated_of(tmp_path, it, new)
+    before, after = it.model.classifier.calibration, done.model.classifier.calibration
+    np.testing.assert_array_equal(after.conformity, before.conformity)
+    np.testing.assert_array_equal(after.wrong, before.wrong)
+    assert done.model.classifier.classes == ("a", "b", "c", "d")
+    assert after.counts.tolist() == [*before.counts[:2], 0, before.counts[2]]
+    limits = after.limits(0.9)
+    assert after.pooled(0.9)[2]
+    assert len(set(limits[after.pooled(0.9)])) == 1
+    kept = ~after.pooled(0.9)[[0, 1, 3]]
+    np.testing.assert_array_equal(limits[[0, 1, 3]][kept], before.limits(0.9)[kept])
+    done.model.save(tmp_path / "two.safetensors")
+    given = Model.load(tmp_path / "two.safetensors"), write_fasta(tmp_path / "n.fasta", new)
+    table = classify_file(*given, confidence=0.9, errors=0.2)
+    own = [label in text.split(";") for (_, label, _), text in zip(new, table["set"], strict=True)]
+    assert np.mean(own) > 0.8
+
+
+def test_levels_of_a_cascade_stay_those_of_whole_answers(tmp_path):
+    """The new class is deeper than all others, so nothing is promised at its last level."""
+    of = {**PATHS, "c": "two.c.p.q"}
+    everyone = families(11, CLASSES, each=30, changed=0.75)
+    named = [(id, of[label], s) for id, label, s in everyone]
+    old = [r for r in named if r[1] != of["c"] and int(r[0][1:]) < 22]
+    new = [r for r in named if r not in old]
+    levels = {"separator": ".", "back_off": 0.6}
+    it = trained_on(tmp_path, old, config_of("sf_lsm", {"cascade": {"loss": 0.1}}, levels=levels))
+    done = updated_of(tmp_path, it, new)
+    before, after = it.model.classifier.levels, done.model.classifier.levels
+    np.testing.assert_array_equal(after.thresholds[:3], before.thresholds)
+    assert after.thresholds[3] > 1
+    assert "two.c.p" in after.tree.nodes
+    done.model.save(tmp_path / "two.safetensors")
+    assert Model.load(tmp_path / "two.safetensors").classifier.levels.thresholds[3] > 1
 
 
 @pytest.fixture(scope="module")

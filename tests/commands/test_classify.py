@@ -1,8 +1,9 @@
 """``kreinflow classify``: the table, the records at fault, and what is read."""
 
-import errno
 import gzip
 import io
+import resource
+import tempfile
 from dataclasses import replace
 from types import SimpleNamespace
 
@@ -11,7 +12,13 @@ import pandas as pd
 import pytest
 
 from kreinflow.alignment import backends
-from kreinflow.classify.classification import COLUMNS, PROMISES, accepting, classify_file
+from kreinflow.classify.acceptance import accepting
+from kreinflow.classify.classification import (
+    COLUMNS,
+    PROMISES,
+    classify_batches,
+    classify_file,
+)
 from kreinflow.classify.new_objects import score_new
 from kreinflow.commands.classify import BACKENDS
 from kreinflow.errors import KreinflowError
@@ -204,13 +211,45 @@ def test_pieces_wait_until_all_are_read():
     assert list(accepting([], 0.05)) == []
 
 
-def test_a_full_disk_says_where_rows_waited(monkeypatch):
-    def full(table, file):
-        raise OSError(errno.ENOSPC, "No space left on device")
+def test_pieces_come_back_as_they_were(unsure, doubtful, monkeypatch, tmp_path):
+    """Numbers stay numbers, odd ids are as they were, and what waits is plain text."""
+    asked = {"confidence": 0.8, "errors": 0.2, "on_fault": print}
+    batch = pd.concat(classify_batches(unsure.model, doubtful, **asked), ignore_index=True)
+    batch.loc[0, "id"] = 'tab\t, "quote", NA, \u00e4, \udc80'
+    batch["odd"] = np.resize([np.inf, -0.0, 5e-324, 0.1 + 0.2, np.nan], len(batch))
+    waiting = (tmp_path / "waiting").open("w+b")
+    monkeypatch.setattr(tempfile, "TemporaryFile", lambda: waiting)
+    (piece,) = accepting([batch], 0.2, lambda _: waiting.flush())
+    pd.testing.assert_frame_equal(piece.drop(columns="accepted"), batch, check_exact=True)
+    for name, values in batch.items():
+        kinds = [type(value) for value in values], [type(value) for value in piece[name]]
+        assert kinds[0] == kinds[1], name
+    assert np.signbit(piece["odd"]).tolist() == np.signbit(batch["odd"]).tolist()
+    (line,) = (tmp_path / "waiting").read_bytes().splitlines()
+    assert all(byte >= 32 and byte < 127 for byte in line)
 
-    monkeypatch.setattr("kreinflow.classify.classification.pickle.dump", full)
-    with pytest.raises(KreinflowError, match=r"could not be written \(No space left on device\)"):
-        next(accepting([pd.DataFrame({"error_p": [0.1]})], 0.05))
+
+def test_in_python_the_columns_are_those_without_errors(unsure, doubtful):
+    given = unsure.model, doubtful, 1, False, print
+    plain = classify_file(*given, confidence=0.8)
+    table = classify_file(*given, confidence=0.8, errors=0.2)
+    pd.testing.assert_frame_equal(table[list(plain.columns)], plain, check_exact=True)
+    assert table["error_p"].dtype == np.float64
+
+
+def test_a_full_disk_says_where_rows_waited():
+    """A limit that the system keeps, below what one piece takes."""
+    table = pd.DataFrame({"error_p": np.zeros(100_000)})
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, before[1]))
+    try:
+        with pytest.raises(
+            KreinflowError, match=r"could not be written \(File too large\)"
+        ) as told:
+            next(accepting([table], 0.05))
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    assert str(told.value).startswith(tempfile.gettempdir())
 
 
 @pytest.mark.parametrize(
@@ -234,7 +273,7 @@ def test_models_that_promise_nothing(refused, trained, tmp_path):
     old.save(tmp_path / "old.safetensors")
     for option in ("--confidence", "--errors"):
         said = refused("classify", tmp_path / "old.safetensors", trained.fasta, option, 0.2)
-        assert "an older version of kreinflow trained it, or it gives several labels. Train" in said
+        assert "an older version of kreinflow trained it. Train" in said
 
 
 def test_sets_of_a_cascade_take_its_records(run, classified, apart):

@@ -584,3 +584,9 @@ def test_the_examples_of_the_pages_run(page):
         exec(block, shown)
         score = shown.get("accuracy")
         assert score is None or np.mean(score) > 0.8
+
+
+def test_one_class_alone_is_named_plainly():
+    K, *_ = scores()
+    with pytest.raises(ValueError, match=r"^y has 1 class, 'lonely'\. At least two are needed\.$"):
+        KreinClassifier().fit(K, ["lonely"] * len(K))

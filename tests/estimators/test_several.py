@@ -147,3 +147,11 @@ def test_several_outputs_that_are_no_labels_are_refused():
     X, Y = points()
     with pytest.raises(ValueError, match="several columns and is multiclass-multioutput"):
         KreinClassifier(**GAUSSIAN).fit(X, Y + np.arange(200)[:, None] % 3)
+
+
+def test_sets_are_for_one_label_each():
+    X, Y = points()
+    model = KreinClassifier(**GAUSSIAN).fit(X, Y)
+    message = "the model gives several labels, and a set is of objects with one. Use predict"
+    with pytest.raises(InputError, match=message):
+        model.predict_set(X)

@@ -14,6 +14,7 @@ from kreinflow.alignment.backends import Agreement
 from kreinflow.artifacts import write_array, write_table
 from kreinflow.classify.classification import classify_file
 from kreinflow.errors import InputError, KreinflowError
+from kreinflow.evaluation.metrics import REASON_COLUMNS
 from kreinflow.models import run as models_run
 from kreinflow.models.asked import of_records
 from kreinflow.models.conformal import SET_COLUMNS
@@ -389,6 +390,7 @@ def test_of_several_labels_a_fold_predicts_them_all(tmp_path):
         "id",
         "true",
         "predicted",
+        *REASON_COLUMNS,
         "p_a",
         "p_b",
         "p_c",

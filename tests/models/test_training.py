@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -19,7 +20,7 @@ from kreinflow.models.conformal import Calibration
 from kreinflow.models.inner_folds import InnerFits, inner_partition
 from kreinflow.models.levels import Levels
 from kreinflow.models.reject_threshold import RejectRule
-from kreinflow.models.training import Training
+from kreinflow.models.training import Training, warn_noted
 from models.trainings import (
     CLASSES,
     KINDS,
@@ -236,6 +237,12 @@ def test_what_a_fit_says_of_a_class_is_warned_of_and_counted():
     assert trained.figures["singular_classes"] == 0
     assert trained.figures["singular_names"] == ""
     assert trained.figures["converged"]
+
+
+def test_class_names_of_an_array_are_shown_as_others():
+    fitted = SimpleNamespace(notes={"singular": np.array([False, True])})
+    with pytest.warns(UserWarning, match=r"^recipe 'it': 1 of 2 classes \('b'\): "):
+        warn_noted("it", fitted, tuple(np.array(["a", "b"])))
 
 
 @pytest.mark.parametrize("correction", ["none", "flip", "clip", "square", "shift"])

@@ -1,8 +1,6 @@
 """Classifying new objects with a model file."""
 
 import itertools
-import pickle
-import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,12 +14,13 @@ from kreinflow.alignment.backends import Backend
 from kreinflow.alignment.engine import in_threads
 from kreinflow.alignment.traceback import trace
 from kreinflow.artifacts import table_text
+from kreinflow.classify.acceptance import accepting
 from kreinflow.classify.model_file import Model
 from kreinflow.classify.new_objects import Batch, asking, normalised_scores, score_new
-from kreinflow.errors import InputError, unwritable
+from kreinflow.errors import InputError
 from kreinflow.kernels.registry import make_kernel
 from kreinflow.models.cascade import STAGES, Answers
-from kreinflow.models.conformal import Calibration, accepted
+from kreinflow.models.conformal import Calibration
 from kreinflow.numerics import FloatArray
 from kreinflow.sequences.labels import SEPARATOR
 from kreinflow.sequences.matrix_files import DISSIMILARITIES
@@ -63,7 +62,7 @@ depth, and its probability; see :class:`~kreinflow.models.levels.Levels`."""
 PROMISES = ("set", "set_size", "error_p", "accepted")
 """``set`` has the labels of :meth:`~kreinflow.models.conformal.Calibration.sets` as
 :func:`joined_labels` gives them, ``error_p`` is the p-value of a wrong prediction, and ``accepted``
-is ``yes`` for the predictions of :func:`accepting`, else ``no``."""
+is ``yes`` for the predictions of :func:`~kreinflow.classify.acceptance.accepting`, else ``no``."""
 
 LABELS_COLUMNS = ("labels", "label_probabilities")
 """All labels whose probability is at least their threshold, the likeliest first, and these
@@ -132,7 +131,8 @@ def classify_batches(
     confidence : float, optional
         Above 0, below 1: adds the columns ``set`` and ``set_size``.
     errors : float, optional
-        Above 0, below 1: adds the column ``error_p``, which :func:`accepting` takes.
+        Above 0, below 1: adds the column ``error_p``, which
+        :func:`~kreinflow.classify.acceptance.accepting` takes.
 
     Notes
     -----
@@ -176,12 +176,16 @@ def _calibration(
             raise InputError(f"{name}: {share:g} is not between 0 and 1. Give a share, as 0.05.")
     if confidence is None and errors is None:
         return None
+    if model.classifier.several is not None:
+        raise InputError(
+            "the model gives several labels, but sets and the control of errors are for objects "
+            "with one label. Leave out confidence and errors."
+        )
     calibration = model.classifier.calibration
     if calibration is None:
         raise InputError(
             "the model has no records to make sets or to control errors with: an older version "
-            "of kreinflow trained it, or it gives several labels. Train it again, or leave out "
-            "confidence and errors."
+            "of kreinflow trained it. Train it again, or leave out confidence and errors."
         )
     if model.lacks_records:
         raise InputError(
@@ -215,45 +219,6 @@ def joined_labels(
         for codes, inside in zip(order, sets, strict=True)
     ]
     return np.array(texts, dtype=object)
-
-
-def accepting(
-    tables: Iterable[pd.DataFrame], errors: float, progress: Callable[[int], None] | None = None
-) -> Iterator[pd.DataFrame]:
-    """Yield the pieces of :func:`classify_batches` again, with the column ``accepted``.
-
-    It depends on all rows: they wait in a temporary file, and memory has a number for each.
-
-    Parameters
-    ----------
-    tables : iterable of DataFrame
-        With ``error_p``.
-    errors : float
-        The expected share of wrong predictions among the accepted; see
-        :func:`~kreinflow.models.conformal.accepted`.
-    progress : callable, optional
-        Called with the number of rows that are read.
-    """
-    p, sizes = [np.empty(0)], [0]
-    with tempfile.TemporaryFile() as waiting:
-        for table in tables:
-            try:
-                pickle.dump(table, waiting)
-            except OSError as error:
-                raise unwritable(tempfile.gettempdir(), error) from error
-            p.append(table["error_p"].to_numpy(np.float64))
-            sizes.append(sizes[-1] + len(table))
-            if progress is not None:
-                progress(sizes[-1])
-        every = np.concatenate(p)
-        known = ~np.isnan(every)
-        yes = np.where(known, "no", "").astype(object)
-        yes[known] = np.where(accepted(every[known], errors), "yes", "no")
-        waiting.seek(0)
-        for start, end in itertools.pairwise(sizes):
-            table = pickle.load(waiting)
-            table.insert(table.columns.get_loc("error_p") + 1, "accepted", yes[start:end])
-            yield table
 
 
 @dataclass

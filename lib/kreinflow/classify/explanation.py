@@ -15,7 +15,12 @@ from kreinflow.classify.cascade_explanation import (
     cascade_text,
     explain_cascade,
 )
-from kreinflow.classify.classification import first_alignments, nearest_records
+from kreinflow.classify.classification import (
+    LEVEL_COLUMNS,
+    answered_nodes,
+    first_alignments,
+    nearest_records,
+)
 from kreinflow.classify.model_file import Model
 from kreinflow.classify.new_objects import Batch, asking, normalised_scores, score_new
 from kreinflow.errors import InputError
@@ -76,6 +81,8 @@ class Explanation:
         likeliest first. ``labels`` are the two likeliest in any case.
     why : str
         Of a model that asks records: why the object is rejected, and how strange it is.
+    node : (str, int, float), or None
+        Of a model with levels: the deepest node that it is sure of, its level and probability.
     """
 
     id: str
@@ -92,6 +99,7 @@ class Explanation:
     cascade: CascadeExplanation | None = None
     several: Mapping[str, float] | None = None
     why: str = ""
+    node: tuple[str, int, float] | None = None
 
     @property
     def linear(self) -> bool:
@@ -184,6 +192,7 @@ def explain(
             classifier.classes[c]: float(probabilities[c]) for c in several.ranked(probabilities)
         },
         why,
+        _node(model, answer.probabilities),
     )
 
 
@@ -207,6 +216,15 @@ def _answered(
         return answer, None, why
     before = first_alignments(model, batch)
     return answer, explain_cascade(model, seen, asked, answer, told, before), why
+
+
+def _node(model: Model, probabilities: FloatArray) -> tuple[str, int, float] | None:
+    """Return the node of one object, its level and its probability, of a model with levels."""
+    found = answered_nodes(model, probabilities)
+    if not found:
+        return None
+    node, level, probability = (found[name][0] for name in LEVEL_COLUMNS)
+    return node, level, float(probability)
 
 
 _WHY = {
@@ -314,6 +332,10 @@ def explanation_text(found: Explanation, shown: int) -> str:
             f"{found.id}{strand}: {own or 'no label reaches its threshold'}",
             f"likeliest: {said}",
         ]
+    if found.node is not None:
+        node, level, probability = found.node
+        named = f"node {node}, " if level else "no node is sure enough: "
+        out.append(f"{named}level {level}, probability {probability:.6g}")
     stage = ""
     if found.why:
         out.append(found.why)

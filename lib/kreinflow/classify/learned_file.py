@@ -85,7 +85,8 @@ class Learned:
         See :class:`~kreinflow.models.training.Trained`.
     settings : mapping
         Of the configuration: ``seed``, ``inner_folds``, ``min_class_size``, ``folds``, and
-        ``columns``, those of the ids and labels in the table of labels.
+        ``columns``, those of the ids and labels in the table of labels. That of labels which are
+        paths may be a list, one for each level.
     """
 
     dataset: Dataset
@@ -217,7 +218,11 @@ def _of_parts(
     settings = dict(header["settings"])
     for key, kind in _SETTINGS.items():
         _check(type(settings[key]) is kind, f"setting {key}")
-    _check([type(name) for name in settings["columns"]] == [str, str], "setting columns")
+    of_ids, of_labels = settings["columns"]
+    one = type(of_labels) is str
+    columns = [of_ids, *([of_labels] if one else of_labels)]
+    _check(len(columns) > 1 and all(type(name) is str for name in columns), "setting columns")
+    _check(one or model.classifier.levels is not None, "setting columns")
     folds = settings["folds"]
     grouped = folds["method"] == "grouped"
     _check(

@@ -10,7 +10,8 @@ import pandas as pd
 from kreinflow.classify.learned_file import Learned
 from kreinflow.classify.model_file import Model
 from kreinflow.classify.new_objects import clean_sequences
-from kreinflow.errors import InputError
+from kreinflow.errors import InputError, named
+from kreinflow.hierarchy import paths_of
 from kreinflow.kernels.kernel import Objects
 from kreinflow.numerics import FloatArray
 from kreinflow.sequences.dataset import Dataset
@@ -61,9 +62,12 @@ def read_new(
     ------
     InputError
         If a file cannot be read or does not fit the model, an id stands twice, an id has no label
-        or a label no object.
+        or a label no object, or the model has levels and a label is no path.
     """
-    given, payload = read_pairs(labels, *learned.settings["columns"]), learned.dataset.payload
+    levels, payload = model.classifier.levels, learned.dataset.payload
+    separator = None if levels is None else levels.separator
+    of_ids, of_labels = learned.settings["columns"]
+    given = read_pairs(labels, of_ids, of_labels, separator=separator)
     what = payload.what
     if isinstance(payload, Compared):
         ids, objects = _read_compared(payload, path, list(given))
@@ -84,7 +88,11 @@ def read_new(
     check_matched(ids, found, str(labels), what, may_drop=False)
     refuse_control("label", found.values(), (f"{labels}, {id}" for id in found))
     width = None if learned.dataset.vectors is None else learned.dataset.vectors.shape[1]
-    return NewRecords(ids, [found[id] for id in ids], new, _read_view(ids, vectors, width))
+    names = [found[id] for id in ids]
+    if separator is not None:
+        with named(str(labels)):
+            names = paths_of(ids, names, separator)
+    return NewRecords(ids, names, new, _read_view(ids, vectors, width))
 
 
 def _read_compared(

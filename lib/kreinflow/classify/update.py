@@ -26,6 +26,7 @@ from kreinflow.krein.landmark_kernel import Landmarks, landmark_kernel
 from kreinflow.landmarks.balls import EnclosingBalls
 from kreinflow.landmarks.selector import CANDIDATES
 from kreinflow.landmarks.stage import LandmarkStage
+from kreinflow.learners.decisions import SiblingsDecision
 from kreinflow.learners.registry import factored
 from kreinflow.models.factor_file import factor_table
 from kreinflow.models.factors import make_factors
@@ -278,6 +279,8 @@ def _train(
         embedding = entry.corrected[recipe["correction"]]
         (row,) = factor_table([entry]).to_dict("records")
     letters = "" if model.scheme is None else model.scheme.matrix.alphabet
+    levels = classifier.levels
+    by_fork = isinstance(classifier.decision, SiblingsDecision)
     training = Training(
         landmarks,
         part,
@@ -285,6 +288,8 @@ def _train(
         _reject_rule(classifier.about["reject"]),
         seed,
         partial(run.lifting, part, letters, seed),
+        levels=None if levels is None else levels.of_more_classes(part.classes),
+        learn="siblings" if by_fork else "leaves",
     )
     trained = training.train_again(recipe, learner, embedding, kernel, classifier)
     return trained, {str(key): value for key, value in row.items()}
@@ -311,9 +316,11 @@ def _model(
         figures |= {name: before[name] for name in _OF_LEVELS if name in before}
         figures["alignments_per_query"] += more
     source = {"kind": model.matrix_kind, "molecule": model.molecule}
-    made = final_model(
-        dataset, trained.classifier, model.scheme, source, figures, factor, rows.tolist()
-    )
+    classifier, updates = trained.classifier, model.about.get("updates", [])
+    if (unknown := model.classifier.about.get("unknown")) is not None:
+        told = {"before_update": len(updates) + 1, **unknown}  # it may be from longer ago
+        classifier = replace(classifier, about={**classifier.about, "unknown": told})
+    made = final_model(dataset, classifier, model.scheme, source, figures, factor, rows.tolist())
     done = {
         "records": len(dataset.ids) - len(learned.dataset.ids),
         "landmarks": more,
@@ -322,7 +329,7 @@ def _model(
     return replace(
         made,
         landmark_ids=(*model.landmark_ids, *made.landmark_ids[len(model.landmark_ids) :]),
-        about={**made.about, "updates": [*model.about.get("updates", []), done]},
+        about={**made.about, "updates": [*updates, done]},
     )
 
 

@@ -87,8 +87,8 @@ def _list_landmarks(options: argparse.Namespace) -> None:
 
 def _classify(options: argparse.Namespace) -> None:
     from kreinflow.alignment.backends import backend_named
+    from kreinflow.classify.acceptance import accepting
     from kreinflow.classify.classification import (
-        accepting,
         classify_batches,
         first_faults,
         write_tables,

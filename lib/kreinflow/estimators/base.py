@@ -179,7 +179,8 @@ class LandmarkDecisions(ClassifierMixin, LandmarkFactor):  # type: ignore[misc]
         if not has_columns(y):
             self.classes_, codes = np.unique(y, return_inverse=True)
             if len(self.classes_) < 2:
-                raise ValueError(f"y has 1 class, {self.classes_[0]!r}. At least two are needed.")
+                (only,) = self.classes_.tolist()
+                raise ValueError(f"y has 1 class, {only!r}. At least two are needed.")
             return codes.astype(np.int64), None
         if (found := type_of_target(y)) != "multilabel-indicator":
             raise ValueError(
@@ -348,14 +349,18 @@ class LandmarkDecisions(ClassifierMixin, LandmarkFactor):  # type: ignore[misc]
         Raises
         ------
         InputError
-            If the confidence is out of range, or the training records are too few for it.
+            If the confidence is out of range, the training records are too few for it, or objects
+            have several labels.
         """
         check_is_fitted(self)
         if not 0 < confidence < 1:
             raise self._wrong(f"confidence: {confidence!r} is not between 0 and 1.")
         calibration = self.landmark_classifier_.calibration
         if calibration is None:
-            raise self._wrong("the records that it learned from have several labels, not sets.")
+            raise self._wrong(
+                "the model gives several labels, and a set is of objects with one. Use predict: "
+                "each label has a threshold of its own."
+            )
         return calibration.sets(self.predict_proba(X), confidence)
 
 

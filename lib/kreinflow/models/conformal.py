@@ -7,7 +7,7 @@ records, the promises hold whatever the probabilities are worth.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -144,6 +144,19 @@ class Calibration:
             conformity=scores[np.lexsort((scores, y))],
             wrong=np.minimum(np.sort(probabilities[wrong].max(axis=1)), 1.0),
         )
+
+    def of_more_classes(self, codes: IntArray, n_classes: int) -> "Calibration":
+        """Return the same records among more classes; a new one has none, so it shares others'.
+
+        Parameters
+        ----------
+        codes : ndarray of shape (n_classes_before,)
+            The code that each class has now; growing.
+        n_classes : int
+        """
+        counts = np.zeros(n_classes, dtype=np.int64)
+        counts[codes] = self.counts
+        return replace(self, counts=counts)
 
     def sets(self, probabilities: FloatArray, confidence: float) -> NDArray[np.bool_]:
         r"""Return which classes are in the set of each object.

@@ -173,6 +173,16 @@ class Levels:
         ]
         return replace(self, thresholds=np.maximum.accumulate(found))
 
+    def of_more_classes(self, classes: Sequence[str]) -> "Levels":
+        """Return the levels of more classes with the same thresholds.
+
+        At a level that is new nothing is answered: no record says how sure to be there.
+        """
+        found = self.of(classes, self.separator, self.back_off)
+        more = len(found.thresholds) - len(self.thresholds)
+        new = np.full(more, NOTHING_ACCEPTED)
+        return replace(found, thresholds=np.concatenate([self.thresholds, new]))
+
     def _threshold(self, top: FloatArray, right: NDArray[np.bool_], confidence: float) -> float:
         """Return the threshold of a level by its likeliest nodes, whether right or not."""
         if not len(top):

@@ -152,7 +152,8 @@ class Training:
 
         It is :meth:`train`, but for what asks records. The levels of a cascade stay, as do the
         thresholds and the p-values of relatives. All records join those that are asked; see
-        :func:`~kreinflow.models.joining.with_more_records`.
+        :func:`~kreinflow.models.joining.with_more_records`. What rests on the answers of a cascade
+        stays too: the records that sets are made with, and the thresholds of the levels of classes.
 
         Parameters
         ----------
@@ -175,18 +176,20 @@ class Training:
         records = records_of(lifting, self.part, self.landmarks, kernel, every, widths(None))
         scale = before.temperature / first.classifier.temperature
         codes = np.array([self.part.classes.index(label) for label in before.classes])
-        cascade, relatives, kept = before.cascade, before.relatives, before.about
-        if cascade is not None:
-            cascade = with_more_records(cascade, records, codes, scale)
-        if relatives is not None:
-            relatives = replace(relatives, records=records)
-        unknown = {"unknown": kept["unknown"]} if "unknown" in kept else {}
         classifier = replace(
-            trained.classifier,
-            about={**trained.classifier.about, "recipe": dict(recipe), **unknown},
-            cascade=cascade,
-            relatives=relatives,
+            trained.classifier, about={**trained.classifier.about, "recipe": dict(recipe)}
         )
+        if before.relatives is not None:
+            relatives = replace(before.relatives, records=records)
+            classifier = replace(classifier, relatives=relatives)
+        if before.cascade is not None:
+            classes, calibration, levels = self.part.classes, before.calibration, before.levels
+            classifier = replace(
+                classifier,
+                cascade=with_more_records(before.cascade, records, codes, scale),
+                calibration=calibration and calibration.of_more_classes(codes, len(classes)),
+                levels=levels and levels.of_more_classes(classes),
+            )
         return replace(trained, classifier=classifier)
 
     def _first(
@@ -517,7 +520,7 @@ def warn_noted(recipe: str, fitted: Fitted, classes: Sequence[str]) -> None:
 
 def _noted(fitted: Fitted, classes: Sequence[str]) -> dict[str, list[str]]:
     """Return the labels of each note, in quotes: no reader of a table takes 01 for a number."""
-    quoted, none = list(map(repr, classes)), np.zeros(len(classes), dtype=bool)
+    quoted, none = [repr(str(label)) for label in classes], np.zeros(len(classes), dtype=bool)
     return {note: list(compress(quoted, fitted.notes.get(note, none))) for note in NOTES}
 
 

@@ -347,7 +347,7 @@ def _cascade(model: Model) -> dict[str, Any] | None:
 
 
 def _thresholds(model: Model) -> dict[str, float] | None:
-    several = getattr(model.classifier, "several", None)
+    several = model.classifier.several
     if several is None:
         return None
     return dict(zip(model.classifier.classes, map(float, several.thresholds), strict=True))

@@ -6,8 +6,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar
 
-from kreinflow.errors import InputError, named
-from kreinflow.hierarchy import path_of
+from kreinflow.errors import InputError
+from kreinflow.hierarchy import paths_of
 from kreinflow.sequences.collapse import Records, collapse, collapse_several
 from kreinflow.sequences.dataset import Dataset
 from kreinflow.sequences.files import check_file
@@ -169,6 +169,12 @@ class Source(Configured, ABC):
             if id_column in listed(columns):
                 why = f"{id_column!r} is the column of the ids. Name the one of the labels."
                 yield "labels.label_column", why
+            elif self.several and not isinstance(columns, str):
+                why = (
+                    "several columns are the levels of labels, but records may have several labels "
+                    "(labels.multiple: all), which have no levels. Name one column."
+                )
+                yield "labels.label_column", why
             elif self.separator is None and not isinstance(columns, str):
                 why = (
                     "several columns are the levels of labels. Give the data set 'levels' with a "
@@ -251,21 +257,17 @@ class Source(Configured, ABC):
 
 
 def _paths(records: Records, separator: str) -> list[str]:
-    """Return the labels as paths: without white space around their parts, and ``-`` at their ends.
+    """Return the labels as paths.
 
     Raises
     ------
     InputError
         If a label is no path, or all of them have one part alone.
     """
-    found: dict[str, tuple[str, ...]] = {}
-    for id, label in zip(records.ids, records.labels, strict=True):
-        if label not in found:
-            with named(f"record {id}"):
-                found[label] = tuple(part.strip() for part in path_of(label, separator))
-    if records.labels and all(len(path) == 1 for path in found.values()):
+    paths = paths_of(records.ids, records.labels, separator)
+    if paths and not any(separator in path for path in paths):
         raise InputError(
             f"levels: no label has the separator {separator!r}; the first one is "
             f"{records.labels[0]!r}. Give the separator of the labels, or leave out levels."
         )
-    return [separator.join(found[label]) for label in records.labels]
+    return paths
