@@ -86,6 +86,7 @@ rule draw_unknown:
         comparison=f"{HERE}/evaluation/comparison.tsv",
         curve=f"{HERE}/unknown/curve.tsv",
         summary=f"{HERE}/unknown/summary.tsv",
+        families=f"{HERE}/unknown/families.tsv",
     output:
         report(
             f"{HERE}/figures/unknown.svg",

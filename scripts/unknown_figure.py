@@ -8,5 +8,6 @@ from kreinflow.report.reading import read_tables
 
 with logged(snakemake.log[0]):
     tables = read_tables(snakemake.input)
-    figure = unknown_figure(tables["curve"], tables["summary"], tables["comparison"])
+    names = "curve", "summary", "families", "comparison"
+    figure = unknown_figure(*(tables[name] for name in names))
     write_text(snakemake.output[0], figure_svg(figure))

@@ -618,7 +618,9 @@ def test_levels_have_their_defaults():
 
 
 def test_unknown_objects_are_tested_if_it_is_asked_for(content):
-    assert complete_configuration(content)["unknown"] is None
+    assert content["unknown"] == {"false_alarms": 0.01}
+    left_out = {key: value for key, value in content.items() if key != "unknown"}
+    assert complete_configuration(left_out)["unknown"] is None
     assert complete_configuration(content | {"unknown": {}})["unknown"] == {"false_alarms": 0.01}
     for wrong, why in ((0, "more than 0"), (0.5, "less than 0.5"), ("few", "a number")):
         with pytest.raises(InputError, match=rf"unknown.false_alarms: .* is not {why}"):

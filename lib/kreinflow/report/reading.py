@@ -48,11 +48,12 @@ CAPTIONS: dict[str, str] = {
     "the confidence that was asked for (dashes); a dot is a class, the large marker all records. "
     "Right: how many labels are in them; above the bars the mean.",
     "times": "Where the time went: seconds of each stage, summed over its jobs.",
-    "unknown": "Objects of unknown classes that are rejected, against those of known classes, as "
-    "the threshold of the p-value, or of the probability where there is none, grows from left to "
-    "right: mean over outer folds at each share of the known. A marker has the means of what the "
-    "models of the coloured recipes reject, for whatever reason; on the dashed line nothing is "
-    "told apart.",
+    "unknown": "Left: objects of unknown classes that are rejected, against those of known "
+    "classes, as the threshold of the p-value, or of the probability where there is none, grows "
+    "from left to right: mean over outer folds at each share of the known. A marker has the means "
+    "of what the models of the coloured recipes reject, for whatever reason; on the dashed line "
+    "nothing is told apart. Right: why the best recipe rejects known objects, and those of each "
+    "class held out.",
     "levels": "The best recipe at each level of the classes. Left: how many records have another "
     "node there than the likeliest one, and than the one that is answered. Right: how many are "
     "answered at the level or below it.",

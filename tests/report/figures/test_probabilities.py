@@ -1,7 +1,9 @@
 import numpy as np
 import pandas as pd
+import pytest
 
 from kreinflow.evaluation.metrics import INNER_CHOICE
+from kreinflow.evaluation.unknown import AS
 from kreinflow.report.figures import PALE, STRESSED, figure_svg
 from kreinflow.report.figures import probabilities as p
 from kreinflow.report.tables import best_recipe
@@ -35,11 +37,11 @@ def test_of_many_recipes_the_best_few_and_the_inner_choice_have_a_colour():
 
 
 def test_unknown_has_a_line_for_each_recipe_and_a_marker_at_its_threshold(tables):
-    summary, _, curve = unknown_tables(tables)
+    summary, families, curve = unknown_tables(tables)
     comparison = tables["comparison"]
-    figure = p.unknown_figure(curve, summary, comparison)
+    figure = p.unknown_figure(curve, summary, families, comparison)
     svg = figure_svg(figure)
-    assert svg == figure_svg(p.unknown_figure(curve, summary, comparison))
+    assert svg == figure_svg(p.unknown_figure(curve, summary, families, comparison))
     chance, *drawn = figure.axes[0].lines
     assert chance.get_xydata().tolist() == [[0, 0], [1, 1]]
     curves = [line for line in drawn if line.get_linestyle() != "None"]
@@ -55,6 +57,15 @@ def test_unknown_has_a_line_for_each_recipe_and_a_marker_at_its_threshold(tables
         assert marker.get_xdata().tolist() == [rows.loc[name, "known_rejected_mean"]]
         assert marker.get_ydata().tolist() == [rows.loc[name, "unknown_rejected_mean"]]
     assert len(markers) == len(stressed)
+    best, beside = stressed[0], figure.axes[1]
+    own = families[families["recipe"] == best]
+    rows = ["all known", *own["class"]]
+    assert [text.get_text().strip("\u200b") for text in beside.get_yticklabels()] == rows
+    drawn = {bars.get_label(): [bar.get_width() for bar in bars] for bars in beside.containers}
+    summary = summary.set_index("recipe").loc[best]
+    assert list(drawn) == list(AS)
+    for reason, name in AS.items():
+        assert drawn[reason] == pytest.approx([summary[f"known_{name}_mean"], *own[name]])
 
 
 def test_the_inner_choice_stands_beside_the_best_recipe(tables):

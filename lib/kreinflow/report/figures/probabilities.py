@@ -3,14 +3,18 @@
 import math
 from typing import Any
 
+import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, PercentFormatter
 
 from kreinflow.evaluation.metrics import CALIBRATION_BINS, INNER_CHOICE
+from kreinflow.evaluation.unknown import AS
 from kreinflow.report import figures as look
 from kreinflow.report.tables import numbers
+
+_CLASSES = 12  # held out as unknown that are drawn
 
 
 def stressed_recipes(comparison: pd.DataFrame) -> list[str]:
@@ -29,7 +33,7 @@ def reject_figure(
     The axes show the errors of :func:`stressed_recipes`; lines of the rest may leave them. If
     records may have several labels, a prediction is a label that a record was given.
     """
-    figure, axes = _curves(3.4, reject_curve, "coverage", "error", comparison)
+    figure, (axes, *_) = _curves(3.4, reject_curve, "coverage", "error", comparison)
     stressed = reject_curve["recipe"].astype(str).isin(stressed_recipes(comparison))
     coverage, error = (numbers(reject_curve.loc[stressed, name]) for name in ("coverage", "error"))
     first = min(coverage[error > 0], default=1.0)
@@ -44,17 +48,23 @@ def reject_figure(
 
 
 @look.drawing_style()
-def unknown_figure(curve: pd.DataFrame, summary: pd.DataFrame, comparison: pd.DataFrame) -> Figure:
-    """Draw the share of unknown objects that is rejected against that of the known.
+def unknown_figure(
+    curve: pd.DataFrame,
+    summary: pd.DataFrame,
+    families: pd.DataFrame,
+    comparison: pd.DataFrame,
+) -> Figure:
+    """Draw the share of unknown objects that is rejected against that of the known, and why.
 
     Parameters
     ----------
-    curve, summary : DataFrame
-        From :func:`kreinflow.evaluation.unknown.rejection_curve` and ``rejection_summary``.
+    curve, summary, families : DataFrame
+        From :func:`kreinflow.evaluation.unknown.rejection_curve`, ``rejection_summary`` and
+        ``rejected_families``. Of classes the largest few are shown.
     comparison : DataFrame
     """
-    figure, axes = _curves(
-        4.2, curve, "known_rejected", "unknown_rejected", comparison, diagonal=True
+    figure, (axes, beside) = _curves(
+        4.2, curve, "known_rejected", "unknown_rejected", comparison, unknown=True
     )
     stands = summary["recipe"].astype(str).to_numpy()
     stressed = stressed_recipes(comparison)
@@ -75,7 +85,27 @@ def unknown_figure(curve: pd.DataFrame, summary: pd.DataFrame, comparison: pd.Da
         axis.set_major_formatter(PercentFormatter(1.0, decimals=0))
     axes.set_xlabel("objects of known classes rejected")
     axes.set_ylabel("objects of unknown classes rejected")
+    own = [table[table["recipe"].astype(str) == stressed[0]] for table in (summary, families)]
+    _draw_reasons(beside, *own)
     return figure
+
+
+def _draw_reasons(axes: Axes, summary: pd.DataFrame, families: pd.DataFrame) -> None:
+    """Draw for what reasons known objects and those of each unknown class are rejected."""
+    order = np.argsort(-numbers(families["records"]), kind="stable")[:_CLASSES]
+    classes = families.iloc[order]
+    names = ["all known", *classes["class"]]
+    places, left = np.arange(len(names)), np.zeros(len(names))
+    for (reason, name), colour in zip(AS.items(), (look.SKY, look.ORANGE, look.BLUE), strict=True):
+        shares = np.concatenate([numbers(summary[f"known_{name}_mean"]), numbers(classes[name])])
+        axes.barh(places, shares, 0.7, left=left, color=colour, label=reason)
+        left = left + shares
+    look.name_rows(axes, names)
+    axes.set_xlim(0, 1)
+    axes.grid(visible=False, axis="y")
+    axes.xaxis.set_major_formatter(PercentFormatter(1.0, decimals=0))
+    axes.set_xlabel("rejected, by reason")
+    axes.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=3, handlelength=0.8)
 
 
 def _curves(
@@ -84,15 +114,19 @@ def _curves(
     x: str,
     y: str,
     comparison: pd.DataFrame,
-    diagonal: bool = False,
-) -> tuple[Figure, Axes]:
-    """Draw a line for each recipe: the first stressed one thick, those not stressed pale."""
+    unknown: bool = False,
+) -> tuple[Figure, list[Axes]]:
+    """Draw a line for each recipe: the first stressed one thick, those not stressed pale.
+
+    Those of unknown objects have a diagonal, and empty axes beside them.
+    """
     recipe = curve["recipe"].astype(str)
     stressed = stressed_recipes(comparison)
     others = sorted(set(recipe) - set(stressed))
     figure = look.canvas(height + 0.16 * math.ceil((len(stressed) + bool(others)) / 2))
-    axes = figure.subplots()
-    if diagonal:
+    both = figure.subplots(1, 1 + unknown, squeeze=False, width_ratios=[3, 2][: 1 + unknown])
+    axes = both[0, 0]
+    if unknown:
         axes.plot([0, 1], [0, 1], color=look.GREY, linestyle="--", linewidth=1)
     lines: list[tuple[str, dict[str, Any]]] = []
     for name, style in look.styles(stressed).items():
@@ -107,7 +141,7 @@ def _curves(
         rows = curve[recipe == name]
         axes.plot(numbers(rows[x]), numbers(rows[y]), **drawn)
     figure.legend(loc="outside lower center", ncols=2)
-    return figure, axes
+    return figure, list(both[0])
 
 
 @look.drawing_style()
