@@ -333,7 +333,7 @@ def test_the_evidence_that_a_level_takes_is_what_plain_sums_say(tmp_path, monkey
     clan = np.array([t.part.classes[label][0] for label in t.part.labels])
     found = []
     for i in t.fits.measured:
-        others = (clan != clan[i]) & (t.fits.inner != t.fits.inner[i])
+        others = clan != clan[i]
         found.append(np.sort(gains[t.part.rows[i], t.part.rows[others]])[-5:].mean())
     # At most a fifth of these and a new one has more.
     n = len(found)

@@ -192,7 +192,7 @@ def explain(
             classifier.classes[c]: float(probabilities[c]) for c in several.ranked(probabilities)
         },
         why,
-        _node(model, answer.probabilities),
+        _node(model, answer),
     )
 
 
@@ -218,9 +218,9 @@ def _answered(
     return answer, explain_cascade(model, seen, asked, answer, told, before), why
 
 
-def _node(model: Model, probabilities: FloatArray) -> tuple[str, int, float] | None:
+def _node(model: Model, answer: Answers) -> tuple[str, int, float] | None:
     """Return the node of one object, its level and its probability, of a model with levels."""
-    found = answered_nodes(model, probabilities)
+    found = answered_nodes(model, answer)
     if not found:
         return None
     node, level, probability = (found[name][0] for name in LEVEL_COLUMNS)
