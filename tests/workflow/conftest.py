@@ -139,12 +139,11 @@ def fold_model(results, selector, recipe):
     distinct = read(results / "dataset" / "distinct.tsv")["sequence"]
     rows = read(results / "landmarks" / selector / "r0f0.tsv")["row"].tolist()
     classifier = load_fold_model(results / "models" / selector / "r0f0.safetensors", recipe)
-    cascade = classifier.cascade
-    records = () if cascade is None else tuple(ids[cascade.records.rows])
+    records = [] if classifier.records is None else classifier.records.rows
     return replace(
         Model.load(results / "model.safetensors"),
         classifier=classifier,
-        record_ids=records,
+        record_ids=tuple(ids[records]),
         inducing_ids=() if classifier.lift is None else tuple(ids[classifier.inducing_rows]),
         landmark_ids=tuple(ids[rows]),
         landmarks=tuple(distinct[row].encode() for row in rows),

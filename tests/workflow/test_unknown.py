@@ -23,6 +23,15 @@ from workflow.conftest import Workflow, fold_model, read
 
 CLASSES = ("a", "b", "c", "d", "e")
 UNKNOWN = ["d", "b"]
+MADE = [
+    {"name": "log", "selector": "meb", "transform": "log", "learner": "ikfd"},
+    {"name": "log-sketched", "selector": "sketched", "transform": "log", "learner": "svc"},
+    {"name": "raw", "selector": "meb", "transform": "raw", "learner": "ikfd"},
+    {"name": "lifted", "selector": "meb", "transform": "log", "learner": "ikfd"}
+    | {"views": {"words": [1, 2], "vectors": True}, "lift": {"inducing": 12}},
+    {"name": "asks", "selector": "meb", "transform": "log", "learner": "ikfd"}
+    | {"cascade": {"alignments": 40}},
+]
 VERSIONS = ("plain", "scrambled", "lacking")
 SELECTORS = {"sequences": ("meb", "sketched"), "matrix": ("meb",)}
 
@@ -123,15 +132,7 @@ def run(tmp_path_factory):
         "budget": 9,
         "sketch": 10,
     }
-    config["recipes"] = [
-        {"name": "log", "selector": "meb", "transform": "log", "learner": "ikfd"},
-        {"name": "log-sketched", "selector": "sketched", "transform": "log", "learner": "svc"},
-        {"name": "raw", "selector": "meb", "transform": "raw", "learner": "ikfd"},
-        {"name": "lifted", "selector": "meb", "transform": "log", "learner": "ikfd"}
-        | {"views": {"words": [1, 2], "vectors": True}, "lift": {"inducing": 12}},
-        {"name": "asks", "selector": "meb", "transform": "log", "learner": "ikfd"}
-        | {"cascade": {"alignments": 40}},
-    ]
+    config["recipes"] = MADE
     workflow = Workflow(folder, config)
     assert main(["check", str(folder / "config.yaml")]) == 0
     workflow.run(
@@ -199,26 +200,28 @@ def test_the_predictions_are_those_of_classify(run, tmp_path, recipe):
 
 
 @pytest.fixture(scope="module")
-def telling(run, tmp_path_factory):
-    """The results of a data set whose models tell p-values and what has no relative."""
-    config = run.config | {"data": str(run.folder / "data"), "unknown": {"false_alarms": 0.2}}
-    config["datasets"] = {"it": config["datasets"]["sequences-plain"] | {"recipes": RECIPES}}
-    config["recipes"] = [recipe for recipe in config["recipes"] if recipe["name"] in RECIPES]
-    workflow = Workflow(tmp_path_factory.mktemp("telling"), config)
-    workflow.run()
-    return workflow.folder / "results"
+def telling(tmp_path_factory):
+    """A run of one data set whose models tell p-values and what has no relative."""
+    folder = tmp_path_factory.mktemp("telling")
+    data = write_inputs(folder / "data")["sequences-plain"] | {"recipes": RECIPES}
+    config = configuration({}, "log") | {"data": str(folder / "data"), "datasets": {"it": data}}
+    config["recipes"] = [recipe for recipe in MADE if recipe["name"] in RECIPES]
+    workflow = Workflow(folder, config | {"unknown": {"false_alarms": 0.2}})
+    workflow.run("--", "results/report.html", "results/it/unknown/predictions.tsv.gz")
+    return workflow
 
 
 RECIPES = ["log", "asks"]
 
 
 @pytest.mark.parametrize("recipe", RECIPES)
-def test_reasons_and_p_values_are_those_of_classify(run, telling, tmp_path, recipe):
-    model = fold_model(telling / "it", "meb", recipe)
+def test_reasons_and_p_values_are_those_of_classify(telling, tmp_path, recipe):
+    results = telling.folder / "results" / "it"
+    model = fold_model(results, "meb", recipe)
     model.save(tmp_path / "fold.safetensors")
-    new, out = str(run.folder / "data" / "plain.fasta"), str(tmp_path / "out.tsv")
+    new, out = str(telling.folder / "data" / "plain.fasta"), str(tmp_path / "out.tsv")
     assert main(["classify", str(tmp_path / "fold.safetensors"), new, "-o", out]) == 0
-    told = read(telling / "it" / "unknown" / "predictions.tsv.gz")
+    told = read(results / "unknown" / "predictions.tsv.gz")
     told = told[told["recipe"] == recipe]
     theirs = read(out).set_index("id").loc[told["id"]]
     assert told["reason"].fillna("").tolist() == theirs["reason"].fillna("").tolist()
@@ -227,11 +230,12 @@ def test_reasons_and_p_values_are_those_of_classify(run, telling, tmp_path, reci
 
 
 def test_the_report_tells_what_was_asked_for_and_what_was_found(telling):
-    folds = read(telling / "it" / "unknown" / "folds.tsv")
-    about = fold_model(telling / "it", "meb", "log").classifier.about["unknown"]
+    results = telling.folder / "results"
+    folds = read(results / "it" / "unknown" / "folds.tsv")
+    about = fold_model(results / "it", "meb", "log").classifier.about["unknown"]
     assert folds.set_index("recipe").loc["log", "would_be_found"] == about["would_be_found"]
     rejected = folds[[f"unknown_as_{why}" for why in ("unsure", "unknown", "no_relative")]]
     np.testing.assert_allclose(rejected.sum(axis=1), folds["unknown_rejected"])
-    page = (telling / "report.html").read_text()
+    page = (results / "report.html").read_text()
     assert "At most 20 % of the known were to be rejected as unknown" in page
     assert "shuffled training records the final model would accept" in page
