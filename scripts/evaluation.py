@@ -12,7 +12,7 @@ from kreinflow.sequences.partition import read_groups
 
 with logged(snakemake.log[0]) as console:
     files, output, params = snakemake.input, snakemake.output, snakemake.params
-    text = ["recipe", "id", "true", "predicted", "reason"]
+    text = ["recipe", "id", "true", "predicted", "reason", "node"]
     parts = [read_table(path, PREDICTION_COLUMNS, text) for path in files.predictions]
     models = read_figures(files.models, params.recipes)
     predictions = parts[0]

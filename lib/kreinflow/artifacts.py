@@ -27,7 +27,7 @@ import safetensors
 from numpy.typing import NDArray
 
 from kreinflow.checksums import UNSET, check_seal, no_seal, seal
-from kreinflow.errors import InputError, unwritable
+from kreinflow.errors import InputError, named, unwritable
 
 
 @contextmanager
@@ -552,7 +552,8 @@ def read_arrays(
             if not sealed and not older and not check_seal(path, advice):
                 raise no_seal(path, advice)
             if sizes is not None:
-                _refuse_others(file, sizes(header))
+                with named(str(path)):
+                    _refuse_others(file, sizes(header))
             arrays = {
                 name: _map_tensor(path, name) if name in mapped else file.get_tensor(name)
                 for name in sorted(file.keys())
@@ -561,9 +562,12 @@ def read_arrays(
         raise InputError(f"{path}: truncated or not a safetensors file ({error}). {advice}") from (
             error
         )
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+    except _NOT_OURS as error:
         raise InputError(f"{path}: not a file of kreinflow's ({error!r}). {advice}") from error
     return header, arrays
+
+
+_NOT_OURS = ValueError, KeyError, TypeError, AttributeError, RecursionError, OverflowError
 
 
 def _refuse_others(file: Any, sizes: Sizes) -> None:

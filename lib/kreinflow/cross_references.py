@@ -296,6 +296,12 @@ def _check_several(plan: DatasetPlan, place: str, refuse: Refuse) -> None:
                 f"{place}.{key}",
                 "records with several labels (labels.multiple: all) cannot have it. Leave it out.",
             )
+    if plan.config["unknown"] is not None:
+        raise refuse(
+            "unknown",
+            f"p-values are of objects with one label, but records of {place} may have several "
+            "(labels.multiple: all). Leave it out.",
+        )
     for recipe in plan.recipes():
         owner = f"recipe {recipe['name']!r}"
         if recipe["cascade"] is not None:

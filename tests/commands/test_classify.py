@@ -200,14 +200,18 @@ def test_promises_wherever_the_table_goes(run, classified, unsure, doubtful, tmp
 
 def test_pieces_wait_until_all_are_read():
     p = np.array([0.01, 0.5, np.nan, 0.02, 0.04])
-    tables = [pd.DataFrame({"error_p": part, "problem": ""}) for part in (p[:2], p[2:2], p[2:])]
+    reasons = np.array(["", "unsure", "", "", "no relative"], dtype=object)
+    tables = [
+        pd.DataFrame({"reason": reasons[part], "error_p": p[part], "problem": ""})
+        for part in (slice(0, 2), slice(2, 2), slice(2, 5))
+    ]
     done = []
     pieces = list(accepting(iter(tables), 0.05, done.append))
     assert [len(piece) for piece in pieces] == [2, 0, 3]
     assert done == [2, 2, 5]
     whole = pd.concat(pieces)
     assert whole["accepted"].tolist() == ["yes", "no", "", "yes", "no"]
-    assert list(whole.columns) == ["error_p", "accepted", "problem"]
+    assert list(whole.columns) == ["reason", "error_p", "accepted", "problem"]
     assert list(accepting([], 0.05)) == []
 
 
@@ -255,7 +259,7 @@ def test_a_full_disk_says_where_rows_waited():
 @pytest.mark.parametrize(
     ("option", "value", "message"),
     [
-        ("--confidence", 95, "confidence: 95 is not between 0 and 1. Give a share, as 0.05."),
+        ("--confidence", 95, "confidence: 95 is not between 0 and 1. Give a share, as 0.95."),
         ("--errors", 0, "errors: 0 is not between 0 and 1."),
         ("--confidence", "nan", "confidence: nan is not between 0 and 1."),
         ("--confidence", 0.99, "confidence 0.99 take at least 99 training records that were"),

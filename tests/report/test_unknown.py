@@ -115,7 +115,7 @@ def test_what_would_be_found_is_told_and_why_it_is_little(tables, share, low):
     assert "p-values come from 1,500 training records" in text
     assert "With 300 of them their class was left out in turn" in text
     assert f"{100 * share:.2f} % would be found" in text
-    assert ("the relatives of a class are as strange as strangers" in text) == low
+    assert ("the relatives are as strange as strangers" in text) == low
 
 
 def test_too_few_records_reject_nothing_as_unknown(tables):

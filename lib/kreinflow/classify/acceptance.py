@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 
 from kreinflow.errors import unwritable
+from kreinflow.models.cascade import REASONS
 from kreinflow.models.conformal import accepted
 
 
@@ -20,7 +21,8 @@ def accepting(
     """Yield pieces of the table of new objects again, with the column ``accepted``.
 
     They are those of :func:`~kreinflow.classify.classification.classify_batches`. The column
-    depends on all rows: they wait in a temporary file, and memory has a number for each.
+    depends on all rows: they wait in a temporary file, and memory has a number for each. What is
+    unknown or has no relative is never accepted.
 
     Parameters
     ----------
@@ -32,10 +34,11 @@ def accepting(
     progress : callable, optional
         Called with the number of rows that are read.
     """
-    p, sizes = [np.empty(0)], [0]
+    p, strange, sizes = [np.empty(0)], [np.empty(0, dtype=bool)], [0]
     with tempfile.TemporaryFile() as waiting:
         for table in tables:
             _put_down(table, waiting)
+            strange.append(table["reason"].isin(REASONS[2:]).to_numpy())
             p.append(table["error_p"].to_numpy(np.float64))
             sizes.append(sizes[-1] + len(table))
             if progress is not None:
@@ -44,6 +47,7 @@ def accepting(
         known = ~np.isnan(every)
         yes = np.where(known, "no", "").astype(object)
         yes[known] = np.where(accepted(every[known], errors), "yes", "no")
+        yes[known & np.concatenate(strange)] = "no"
         waiting.seek(0)
         for start, end in itertools.pairwise(sizes):
             table = _taken_up(waiting)

@@ -173,7 +173,7 @@ def _calibration(
     """Return what promises rest on, if any is asked for; refuse what cannot be promised."""
     for name, share in (("confidence", confidence), ("errors", errors)):
         if share is not None and not 0 < share < 1:
-            raise InputError(f"{name}: {share:g} is not between 0 and 1. Give a share, as 0.05.")
+            raise InputError(f"{name}: {share:g} is not between 0 and 1. Give a share, as 0.95.")
     if confidence is None and errors is None:
         return None
     if model.classifier.several is not None:
@@ -405,7 +405,7 @@ def _table(
     landmarks, landmark_scores = nearest_landmarks(model, batch)
     at_levels = answered_nodes(model, answers)
     promises = promised(probabilities)
-    labels = _all_labels(model, probabilities)
+    labels = _all_labels(model, answers)
     rows, first = np.arange(len(scored)), probabilities.argmax(axis=1)
     top = probabilities[rows, first]
     probabilities[rows, first] = -np.inf
@@ -442,13 +442,17 @@ def _table(
     return pd.DataFrame(columns)
 
 
-def _all_labels(model: Model, probabilities: FloatArray) -> dict[str, NDArray[Any]]:
-    """Return the columns of objects that may have several labels; none for other models."""
+def _all_labels(model: Model, answers: Answers) -> dict[str, NDArray[Any]]:
+    """Return the columns of objects that may have several labels; none for other models.
+
+    What has no relative has no label.
+    """
     several, classes = model.classifier.several, model.classifier.classes
     if several is None:
         return {}
-    cells = np.full((len(LABELS_COLUMNS), len(probabilities)), "", dtype=object)
-    for row, own in enumerate(probabilities):
+    cells = np.full((len(LABELS_COLUMNS), len(answers.reason)), "", dtype=object)
+    for row in np.flatnonzero(~answers.rejected).tolist():
+        own = answers.probabilities[row]
         ranked = several.ranked(own)
         cells[0, row] = SEPARATOR.join(classes[c] for c in ranked)
         cells[1, row] = SEPARATOR.join(str(float(own[c])) for c in ranked)

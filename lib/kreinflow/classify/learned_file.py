@@ -157,7 +157,7 @@ class Learned:
             raise InputError(f"{model_path}: cannot be updated: {header['cannot']}. Train anew.")
         try:
             return _of_parts(header, arrays, model)
-        except (KeyError, IndexError, TypeError, ValueError, AttributeError) as error:
+        except (LookupError, TypeError, ValueError, AttributeError, OverflowError) as error:
             raise InputError(f"{path}: its parts do not fit: {error}. {_ADVICE}") from error
 
 
@@ -228,8 +228,10 @@ def _of_parts(
     _check(
         not grouped or (0 < folds["identity"] <= 1 and type(folds["clustering"]) is str), "folds"
     )
-    records = model.classifier.records
-    _check(records is None or np.array_equal(records.rows, rows), "records that are asked")
+    records, cascade = model.classifier.records, model.classifier.cascade
+    _check(cascade is None or np.array_equal(cascade.records.rows, rows), "records of the cascade")
+    among = records is None or bool(np.isin(records.rows, rows).all())
+    _check(among, "records that are asked")
     first = np.unique(rows, return_index=True)[1]
     return Learned(
         dataset=Dataset(

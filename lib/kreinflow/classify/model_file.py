@@ -205,7 +205,7 @@ class Model:
         header, arrays = read_arrays(path, KIND, _ADVICE, _UNSEALED, _sizes)
         try:
             return _of_parts(header, arrays, str(path))
-        except (KeyError, TypeError, ValueError, AttributeError) as error:
+        except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
             raise InputError(
                 f"{path}: a part is missing or damaged ({error!r}). {_ADVICE}"
             ) from error

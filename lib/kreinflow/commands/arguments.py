@@ -53,8 +53,8 @@ def model_to_ask(options: argparse.Namespace) -> "Model":
     model = Model.load(options.model, options.records)
     if model.lacks_records:
         print(
-            "kreinflow: the model's training records are apart, so its first stage alone answers. "
-            "Give them with --records.",
+            "kreinflow: the model's training records are apart, so its first stage alone answers, "
+            "and nothing is rejected as unknown or without a relative. Give them with --records.",
             file=sys.stderr,
         )
     return model

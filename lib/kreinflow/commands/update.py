@@ -77,6 +77,9 @@ def run(options: argparse.Namespace) -> None:
     known = options.learned or str(learned_path(options.model))
     inputs = options.model, known, options.input, options.labels, options.vectors
     beside = str(learned_path(options.output))
+    names = [name for name in (options.output, beside, options.changes) if name is not None]
+    if len({os.path.realpath(name) for name in names}) < len(names):
+        raise InputError(f"{', '.join(names)}: two of these are one file. Give other names.")
     with ExitStack() as stack:
         write_model = stack.enter_context(output("-o", options.output, *inputs))
         write_learned = stack.enter_context(output("-o", beside, *inputs))

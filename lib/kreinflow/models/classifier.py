@@ -339,6 +339,11 @@ class LandmarkClassifier:
             The ranks of factors are at most the former, the supports of decisions the latter.
         """
         m = n_landmarks
+        if header.get("cascade") is not None and header.get("records") is None:
+            raise InputError(
+                "a model with a cascade that kreinflow 0.7.0 or an earlier version made. Its "
+                "records are kept in another way now. Train it again."
+            )
         shapes: dict[str, tuple[str, tuple[int, ...]]] = {
             "landmark_classes": ("i", (m,)),
             "landmark_self_scores": ("f", (m,)),
@@ -418,7 +423,7 @@ class LandmarkClassifier:
             parts = {name: starting_with(f"{name}_", arrays) for name in (*asks, "records")}
             given = {name: header[name] for name in asks if header.get(name) is not None}
             if given and header.get("records") is None:
-                raise ValueError("it lacks the records that it asks, as models of earlier versions")
+                raise ValueError("it lacks the records that it asks")
             if not given and header.get("records") is not None:
                 raise ValueError("it has records, and nothing that asks them")
             if given:
@@ -474,7 +479,7 @@ class LandmarkClassifier:
                 relatives=relatives,
                 **inducing,
             )
-        except (KeyError, IndexError, TypeError, ValueError, AttributeError) as error:
+        except (LookupError, TypeError, ValueError, AttributeError, OverflowError) as error:
             raise InputError(
                 f"{name}: not a model that can be used: {error}. Give a file that kreinflow wrote."
             ) from error

@@ -125,7 +125,7 @@ def made_strange(
     return drawn, tuple(made)
 
 
-def _spread(n: int, most: int) -> IntArray:
+def spread(n: int, most: int) -> IntArray:
     """Return so many of n places at most, in equal steps."""
     kept = min(n, max(1, most))
     return np.arange(kept) * n // kept
@@ -155,7 +155,7 @@ def records_of(
         return classifier.records
     lift = classifier.lift
     most = LARGEST_INDEX // classifier.n_landmarks if thinned else len(part.rows)
-    kept = _spread(len(part.rows), most)
+    kept = spread(len(part.rows), most)
     rows = part.rows[kept]
     scores = np.empty((len(rows), classifier.n_landmarks), dtype=np.float32)
     for tile in tiles(len(rows)):
@@ -357,8 +357,8 @@ def _calibrated(
     of_nearest = strange(normalised, gains, probabilities.max(axis=1))
     strangeness = Strangeness(of_landmarks, of_nearest, false_alarms)
     hit = overwhelming(records.classes, labels, around, gains)
-    sure = probabilities.copy()
-    sure[hit, labels[hit]] = 1.0
+    sure = probabilities / 2
+    sure[hit, labels[hit]] += 0.5
     threshold: float | None = reject.threshold(sure, truth)
     plain = (classifier.cascade or classifier).reject_threshold
     accepted = np.count_nonzero(probabilities.max(axis=1) >= plain)

@@ -72,8 +72,8 @@ class Relatives:
     strangeness : Strangeness or None
         None if p-values were not asked for.
     sure_threshold : float or None
-        The reject threshold where an overwhelming hit counts as a probability of 1; None if it does
-        not count.
+        The reject threshold of (h + p) / 2, with the largest probability p, and h = 1 of an
+        overwhelming hit, else 0; None if hits do not count.
     needed : ndarray of shape (n,) or None
         Of classes that are paths: the evidence that what is unknown must have more of to be
         answered at level 1, 2, ...; infinite where nothing is.
@@ -118,7 +118,7 @@ class Relatives:
         if self.strangeness is not None:
             asks |= self.strangeness.asks(of_landmarks)
         if threshold is not None:
-            asks |= sureness < threshold
+            asks |= sureness / 2 < threshold
         up = everyone[asks]
         facing.rank(up, MORE if self.null is not None else NEAREST)
         around = facing.around(up, NEAREST)
@@ -126,7 +126,7 @@ class Relatives:
         reason = before.reason
         if threshold is not None:
             hit = overwhelming(self.records.classes, labels[up], around, gains)
-            reason = unsure(np.where(_placed(hit, up, n, False), 1.0, sureness), threshold)
+            reason = unsure((_placed(hit, up, n, False) + sureness) / 2, threshold)
         p_value = before.p_value
         if self.strangeness is not None:
             own = strange(normalised, gains, sureness[up])
@@ -151,6 +151,7 @@ class Relatives:
         if self.needed is not None:
             has = np.logical_and.accumulate(evidence[:, None] > self.needed, axis=1)
             deepest = np.where(strangers, has.sum(axis=1), deepest)
+        deepest = np.where(reason == REASONS[3], 0, deepest)
         return replace(
             before,
             reason=reason,

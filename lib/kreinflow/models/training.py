@@ -40,7 +40,7 @@ from kreinflow.models.joining import with_more_records
 from kreinflow.models.levels import Levels
 from kreinflow.models.lifting import Lifting, TriedWidths, Widths, positive_factor
 from kreinflow.models.reject_threshold import RejectRule
-from kreinflow.models.relating import Relating, Strangers, calibrated
+from kreinflow.models.relating import LARGEST_INDEX, Relating, Strangers, calibrated, spread
 from kreinflow.models.several import Several, held_out_figures
 from kreinflow.numerics import FloatArray, IntArray
 from kreinflow.sequences.files import first_few
@@ -172,15 +172,20 @@ class Training:
         first = self._first(recipe, settings, embedding, kernel)
         trained = self._trained({**recipe, "cascade": None}, first)
         lifting, widths = self._index(recipe, first.lifted)
-        every = np.arange(len(self.part.rows))
-        records = records_of(lifting, self.part, self.landmarks, kernel, every, widths(None))
+        most = len(self.part.rows)
+        if before.cascade is None:
+            most = LARGEST_INDEX // len(self.landmarks.rows)
+        kept = spread(len(self.part.rows), most)
+        records = records_of(lifting, self.part, self.landmarks, kernel, kept, widths(None))
         scale = before.temperature / first.classifier.temperature
         codes = np.array([self.part.classes.index(label) for label in before.classes])
         classifier = replace(
             trained.classifier, about={**trained.classifier.about, "recipe": dict(recipe)}
         )
         if before.relatives is not None:
-            relatives = replace(before.relatives, records=records)
+            # A cascade keeps its thresholds. That of a first stage is found anew.
+            sure = None if before.cascade is None else before.relatives.sure_threshold
+            relatives = replace(before.relatives, records=records, sure_threshold=sure)
             classifier = replace(classifier, relatives=relatives)
         if before.cascade is not None:
             classes, calibration, levels = self.part.classes, before.calibration, before.levels
