@@ -9,9 +9,10 @@ nobody.
 Whether it is strange says a p-value; see :mod:`kreinflow.models.strangeness`.
 
 Of classes that are paths what is unknown at one level may be known above. What has no relative is
-answered at no level. What is rejected as strange is answered at level d only if the mean of its five largest -ln E over
-A(x) is above what records have whose own node of that level is left out, but for a share of 1 -
-``back_off`` of them; and above that of the levels before; and never at a leaf.
+answered at no level. What is rejected as strange is answered at level d only if the mean of its
+five largest -ln E over A(x) is above what records have whose own node of that level is left out,
+but for a share of 1 - ``back_off`` of them; and above that of the levels before; and never at a
+leaf.
 
 A prediction is not unsure, whatever its probability, if the best E of its class in A(x) is at most
 1e-10, and that of any other class a thousand times as large or more.
