@@ -205,6 +205,7 @@ def ask(tmp_path_factory):
     ):
         kinds[name] = {"model": str(folder / f"{model}.model"), "new": str(folder / new)}
     kinds["all"] = kinds["candidates"] | kinds["table"] | kinds["new"]
+    kinds["all"] |= {"columns": str(folder / "columns.npy")}
     (folder / "config.yaml").write_text(json.dumps(CONFIG))
     files = [str(folder / "columns.npy"), absent]
 
