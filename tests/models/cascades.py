@@ -127,7 +127,7 @@ def made_up_relatives(classifier, scheme, seed=7, **settings):
     made = {
         "null": NoRelative(2.8, 3.0),
         "strangeness": strangeness,
-        "sure_threshold": 0.7,
+        "sure_threshold": 0.35,
         **settings,
     }
     records = classifier.cascade.records

@@ -407,3 +407,5 @@ def test_of_several_labels_a_fold_predicts_them_all(tmp_path):
     several = replace(classifier.several, thresholds=np.full(3, 1 - 1e-12))
     none = predict_fold(run, landmarks, "r0f1", "one", replace(classifier, several=several))
     assert (none["predicted"] == "").all()
+    assert (none["reason"] == "unsure").all()
+    assert ((table["reason"] == "unsure") == (table["predicted"] == "")).all()

@@ -208,8 +208,8 @@ class LandmarkClassifier:
         probabilities: FloatArray = softmax(decisions / self.temperature, axis=1)
         return probabilities
 
-    def _of_first(self, probabilities: FloatArray) -> Answers:
-        """Return the answers of the first stage."""
+    def first_answers(self, probabilities: FloatArray) -> Answers:
+        """Return the answers of the first stage, of its probabilities."""
         answers = Answers.of_first(probabilities, self.reject_threshold)
         if self.several is None:
             return answers
@@ -235,7 +235,7 @@ class LandmarkClassifier:
         """
         if self.records is None or ask is None:
             probabilities = self.predict_proba(scores, self_scores, lengths, objects)
-            return self._of_first(probabilities)
+            return self.first_answers(probabilities)
         seen = self.seen(scores, self_scores, lengths, objects)
         if self.relatives is None:
             assert self.cascade is not None, "records that nobody asks"
@@ -260,7 +260,9 @@ class LandmarkClassifier:
         asked, known = AskedScores(counted, len(records)), np.flatnonzero(records.landmarks >= 0)
         asked.know(np.arange(len(part)), records.landmarks[known], seen.scores[:, known])
         first = self._probabilities(seen.decisions)
-        before = self._of_first(first) if self.cascade is None else self.cascade.answer(seen, asked)
+        before = (
+            self.first_answers(first) if self.cascade is None else self.cascade.answer(seen, asked)
+        )
         answers = self.relatives.answer(before, first.max(axis=1), seen, asked)
         return replace(answers, alignments=aligned)
 

@@ -371,11 +371,11 @@ def predict_fold(
     if climbed is None:
         parts = tile_map(predict, len(rows))
         probabilities = np.concatenate([np.empty((0, len(run.dataset.classes))), *parts])
-        threshold = classifier.reject_threshold
+        reason = classifier.first_answers(probabilities).reason
     else:
         probabilities, _ = climbed.at(climbed.cascade.threshold)
-        threshold = climbed.cascade.reject_threshold
-    reason = unsure(probabilities.max(axis=1, initial=0.0), threshold)
+        top = probabilities.max(axis=1, initial=0.0)
+        reason = unsure(top, climbed.cascade.reject_threshold)
     p_value, deepest = np.full(len(rows), np.nan), None
     if classifier.relatives is not None and asked is not None and len(rows):
         answers = _answers(run, landmarks, rows, classifier, asked)
