@@ -252,7 +252,7 @@ def test_it_tells_what_is_known_of_unknown_objects(tmp_path):
     }
     classifier = replace(model.classifier, about={**model.classifier.about, "unknown": about})
     found = describe_model(replace(model, classifier=classifier))
-    assert found["unknown"] == {"records": 30, "reject_threshold_of_sureness": 0.7, **about}
+    assert found["unknown"] == {"records": 30, "reject_threshold_of_sureness": 0.35, **about}
     text = description_text(found)
     assert "  would be found: 0.83" in text
     assert "no relative: off False, known_rejected 0.015" in text
