@@ -154,3 +154,11 @@ def test_what_takes_records_for_ones_of_one_label(tmp_path, more, recipe, learne
         complete_configuration(content)
     content["datasets"]["mine"]["source"]["labels"] = BY_HEADER
     complete_configuration(content)
+
+
+def test_several_labels_have_no_p_values(tmp_path):
+    write_input(tmp_path)
+    content = configuration(fasta_source(labels=SEVERAL), unknown={"false_alarms": 0.01})
+    content["learners"]["ikfd"] = {"method": "sf_lsm"}
+    with pytest.raises(InputError, match=r"^config: unknown: .* records of datasets.mine may have"):
+        complete_configuration(content)
