@@ -26,6 +26,7 @@ from kreinflow.models.lifting import Lifting, Widths
 from kreinflow.models.pair_machines import PairMachines, fit_machine
 from kreinflow.models.reject_threshold import RejectRule
 from kreinflow.numerics import FloatArray, IntArray, single_threaded
+from kreinflow.views.lift import Lift
 
 STEPS = (10, 20, 50, 100, 200, 500, 1000)
 """Nearest records that are asked, step by step; no more than an inner fold has."""
@@ -139,9 +140,14 @@ def records_of(
     widths : mapping of str to float
         Of the views.
     """
+    return indexed(lifting.lift_of(kernel, seen, widths, seen), part, landmarks, seen)
+
+
+def indexed(index: Lift, part: TrainingPart, landmarks: Landmarks, seen: IntArray) -> Records:
+    """Return records of a training part, by their places in it, with the index of them."""
     rows = part.rows[seen]
     return Records(
-        index=lifting.lift_of(kernel, seen, widths, seen),
+        index=index,
         classes=part.labels[seen],
         rows=rows,
         self_scores=landmarks.self_scores[rows],

@@ -16,7 +16,7 @@ from scipy.special import softmax
 from kreinflow.alignment.transforms import ScoreTransform
 from kreinflow.krein.landmark_kernel import Landmarks, TrainingPart
 from kreinflow.models.asked import NOBODY, Ask, AskedScores, of_records
-from kreinflow.models.cascading import CascadeFit, places_of
+from kreinflow.models.cascading import CascadeFit, indexed, places_of
 from kreinflow.models.classifier import LandmarkClassifier
 from kreinflow.models.facing import SMALLEST, Facing, Records
 from kreinflow.models.levels import Levels, lineages
@@ -131,7 +131,7 @@ def spread(n: int, most: int) -> IntArray:
     return np.arange(kept) * n // kept
 
 
-def records_of(
+def asked_records(
     classifier: LandmarkClassifier,
     landmarks: Landmarks,
     part: TrainingPart,
@@ -164,16 +164,11 @@ def records_of(
             np.asarray(landmarks.scores[own]), landmarks.self_scores[own], landmarks.lengths[own]
         )
     own_objects = objects.take(rows)
-    return Records(
-        index=Lift("gaussian", {SCORES: 1.0}, None, scores, own_objects)
-        if lift is None
-        else Lift(lift.form, lift.rates, lift.words, scores, own_objects),
-        classes=part.labels[kept],
-        rows=rows,
-        self_scores=landmarks.self_scores[rows],
-        lengths=landmarks.lengths[rows],
-        landmarks=places_of(landmarks.rows, rows),
-    )
+    if lift is None:
+        index = Lift("gaussian", {SCORES: 1.0}, None, scores, own_objects)
+    else:
+        index = Lift(lift.form, lift.rates, lift.words, scores, own_objects)
+    return indexed(index, part, landmarks, kept)
 
 
 @dataclass(frozen=True, eq=False)
@@ -212,7 +207,7 @@ class Relating:
     def _related(self, classifier: LandmarkClassifier) -> LandmarkClassifier:
         relatives = classifier.relatives
         if relatives is None:
-            records = records_of(classifier, self.landmarks, self.part, self.objects, True)
+            records = asked_records(classifier, self.landmarks, self.part, self.objects, True)
             relatives = Relatives(records, self.evidence)
         records = relatives.records
         near, far = self._evidence_of(classifier, records, self.strangers.reversed)
@@ -325,19 +320,6 @@ def calibrated(
     levels : Levels, optional
         Of classes that are paths.
     """
-    with single_threaded():
-        return _calibrated(fit, classifier, places, probabilities, reject, false_alarms, levels)
-
-
-def _calibrated(
-    fit: CascadeFit,
-    classifier: LandmarkClassifier,
-    places: IntArray,
-    probabilities: FloatArray,
-    reject: RejectRule,
-    false_alarms: float,
-    levels: Levels | None = None,
-) -> LandmarkClassifier:
     learned = np.isin(fit.fits.inner[places], [fold for fold in fit.fits if fit.learned(fold)])
     if not learned.any():
         return classifier
@@ -345,7 +327,7 @@ def _calibrated(
     n, truth, labels = len(places), fit.part.labels[places], probabilities.argmax(axis=1)
     decisions = fit.decisions[np.searchsorted(fit.fits.measured, places)]
     first: FloatArray = softmax(decisions / classifier.temperature, axis=1)
-    records = records_of(classifier, fit.landmarks, fit.part, fit.lifting.objects)
+    records = asked_records(classifier, fit.landmarks, fit.part, fit.lifting.objects)
     facing = fit.facing(fit.landmarks, fit.kernel, records, places, decisions)
     groups, every = np.unique(fit.part.groups, return_inverse=True)[1], np.arange(n)
     alone = groups[places], groups[places_of(records.rows, fit.part.rows)]

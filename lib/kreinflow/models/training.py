@@ -42,7 +42,7 @@ from kreinflow.models.lifting import Lifting, TriedWidths, Widths, positive_fact
 from kreinflow.models.reject_threshold import RejectRule
 from kreinflow.models.relating import LARGEST_INDEX, Relating, Strangers, calibrated, spread
 from kreinflow.models.several import Several, held_out_figures
-from kreinflow.numerics import FloatArray, IntArray
+from kreinflow.numerics import FloatArray, IntArray, single_threaded
 from kreinflow.sequences.files import first_few
 from kreinflow.views.lift import SCORES, Lift
 
@@ -371,9 +371,10 @@ class Training:
         if classifier.cascade is None:
             drawn = fit.drawn(sample_size(len(self.part.rows), len(self.part.classes)))
             places, probabilities = places[drawn], probabilities[drawn]
-        classifier = calibrated(
-            fit, classifier, places, probabilities, self.reject, self.false_alarms, self.levels
-        )
+        with single_threaded():
+            classifier = calibrated(
+                fit, classifier, places, probabilities, self.reject, self.false_alarms, self.levels
+            )
         objects = fit.lifting.objects
         relating = Relating(
             self.landmarks, self.part, objects, fit.evidence, self.strangers, self.asked
