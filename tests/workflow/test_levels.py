@@ -10,7 +10,7 @@ from kreinflow.evaluation.metrics import INNER_CHOICE
 from kreinflow.models.fold_models import load_fold_model
 from small_inputs import PROTEIN, configuration, write_fasta
 
-LEVELS = {"separator": "/", "back_off": 0.8}
+LEVELS = {"separator": ".", "back_off": 0.8}
 
 
 def clans(seed, each=16, length=60):
@@ -25,9 +25,9 @@ def clans(seed, each=16, length=60):
         return np.where(places, rng.choice(list(PROTEIN), length), sequence)
 
     records = []
-    for clan in ("A", "B"):
+    for clan in ("3", "4"):
         ancestor = rng.choice(list(PROTEIN), length)
-        for family in ("1", "2", ""):
+        for family in ("1", "10", ""):
             founder = changed(ancestor, 0.3)
             records += [
                 (f"{clan}{family}x{i}", clan, family, "".join(changed(founder, 0.55)))
@@ -58,29 +58,29 @@ def test_from_two_columns_to_the_report(workflow, folder, tmp_path):
     results = run.folder / "results" / "mine"
 
     def read(name):
-        text = ("node", "true", "predicted", "recipe")
+        text = ("node", "true", "predicted", "recipe", "label")
         return pd.read_csv(
             results / name, sep="\t", dtype=dict.fromkeys(text, str), keep_default_na=False
         )
 
     records = read("dataset/records.tsv")
-    assert set(records["label"]) == {"A/1", "A/2", "A", "B/1", "B/2", "B"}
+    assert set(records["label"]) == {"3.1", "3.10", "3", "4.1", "4.10", "4"}
     predictions = read("evaluation/predictions.tsv.gz")
     nodes = predictions["node"]
-    assert set(nodes) <= {"", "A", "B", *records["label"]}
-    assert {"A", "A/1"} <= set(nodes)
-    backed_off = (predictions["true"].str.len() == 3) & (nodes.str.len() == 1)
+    assert set(nodes) <= {"", "3", "4", *records["label"]}
+    assert {"3", "3.1"} <= set(nodes)
+    backed_off = predictions["true"].str.contains(".", regex=False) & (nodes.str.len() == 1)
     assert backed_off.any()
     # The probability of a node is the sum of its classes.
-    sums = predictions.filter(like="p_A").sum(axis=1)
-    own = predictions[nodes == "A"]
-    np.testing.assert_allclose(own["node_probability"], sums[nodes == "A"], rtol=1e-12)
+    sums = predictions.filter(like="p_3").sum(axis=1)
+    own = predictions[nodes == "3"]
+    np.testing.assert_allclose(own["node_probability"], sums[nodes == "3"], rtol=1e-12)
 
     levels = read("evaluation/levels.tsv")
     assert levels["recipe"].unique().tolist() == ["one", "asks", INNER_CHOICE]
     for row in levels.itertuples():
         part = predictions[predictions["recipe"] == row.recipe]
-        true, told = part["true"].str.split("/"), part["node"].str.split("/")
+        true, told = part["true"].str.split("."), part["node"].str.split(".")
         has = [len(path) >= row.level for path in true]
         answered = [len(path) >= row.level and path[0] != "" for path in told[has]]
         assert row.records == sum(has)
@@ -88,11 +88,11 @@ def test_from_two_columns_to_the_report(workflow, folder, tmp_path):
         # The likeliest node of the level is the one whose classes have the largest sum.
         of_node = {}
         for label in (
-            name for name in sorted(set(records["label"])) if name.count("/") + 1 >= row.level
+            name for name in sorted(set(records["label"])) if name.count(".") + 1 >= row.level
         ):
-            of_node.setdefault("/".join(label.split("/")[: row.level]), []).append(f"p_{label}")
+            of_node.setdefault(".".join(label.split(".")[: row.level]), []).append(f"p_{label}")
         sums = pd.DataFrame({node: part[own].sum(axis=1) for node, own in of_node.items()})
-        right = sums.idxmax(axis=1) == true.str[: row.level].str.join("/")
+        right = sums.idxmax(axis=1) == true.str[: row.level].str.join(".")
         assert row.accuracy == pytest.approx(right[has].mean())
     assert levels["accuracy"].min() < 1
     assert {*read("evaluation/hierarchy.tsv")["given"]} == {"label", "node"}
@@ -105,7 +105,7 @@ def test_from_two_columns_to_the_report(workflow, folder, tmp_path):
     table = read("classified/again.tsv")
     assert {"node", "level", "node_probability"} <= set(table)
     np.testing.assert_array_equal(
-        table["level"], [len(node.split("/")) if node else 0 for node in table["node"]]
+        table["level"], [len(node.split(".")) if node else 0 for node in table["node"]]
     )
     main(["inspect", str(results / "model.safetensors")])
 
@@ -118,8 +118,8 @@ def test_from_two_columns_to_the_report(workflow, folder, tmp_path):
     given[1:] = ["--labels", given[1], "-o", given[2]]
     main(["update", str(results / "model.safetensors"), *given])
     updated = Model.load(tmp_path / "two.safetensors").classifier
-    assert set(updated.classes) == {"A/1", "A/2", "A/3", "A", "B/1", "B/2", "B/3", "B"}
-    assert "A/3" in updated.levels.tree.nodes
+    assert set(updated.classes) == {"3.1", "3.10", "3.3", "3", "4.1", "4.10", "4.3", "4"}
+    assert "3.3" in updated.levels.tree.nodes
 
 
 def test_a_run_without_levels_has_no_files_of_them(reference):
