@@ -5,15 +5,14 @@ import pandas as pd
 from kreinflow.artifacts import read_json, read_table, write_table
 from kreinflow.console import logged
 from kreinflow.evaluation.inner_choice import with_inner_choice
-from kreinflow.evaluation.metrics import PREDICTION_COLUMNS
+from kreinflow.evaluation.metrics import PREDICTION_COLUMNS, PREDICTION_TEXT
 from kreinflow.evaluation.tables import evaluation_tables
 from kreinflow.models.choice import read_figures
 from kreinflow.sequences.partition import read_groups
 
 with logged(snakemake.log[0]) as console:
     files, output, params = snakemake.input, snakemake.output, snakemake.params
-    text = ["recipe", "id", "true", "predicted", "reason", "node"]
-    parts = [read_table(path, PREDICTION_COLUMNS, text) for path in files.predictions]
+    parts = [read_table(path, PREDICTION_COLUMNS, PREDICTION_TEXT) for path in files.predictions]
     models = read_figures(files.models, params.recipes)
     predictions = parts[0]
     if measured := [part for part in parts if len(part)]:

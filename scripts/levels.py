@@ -3,15 +3,14 @@
 from kreinflow.artifacts import read_table, write_table, write_text
 from kreinflow.console import logged
 from kreinflow.evaluation.levels import level_tables
-from kreinflow.evaluation.metrics import PREDICTION_COLUMNS
+from kreinflow.evaluation.metrics import PREDICTION_COLUMNS, PREDICTION_TEXT
 from kreinflow.report.figures import figure_svg
 from kreinflow.report.figures.levels import levels_figure
 from kreinflow.report.reading import read_tables
 
 with logged(snakemake.log[0]) as console:
     files, output = snakemake.input, snakemake.output
-    text = ["recipe", "id", "true", "predicted", "node"]
-    predictions = read_table(files.predictions, PREDICTION_COLUMNS, text)
+    predictions = read_table(files.predictions, PREDICTION_COLUMNS, PREDICTION_TEXT)
     tables = level_tables(predictions, snakemake.params.levels)
     for name, table in tables.items():
         write_table(output[name], table)

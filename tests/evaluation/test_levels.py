@@ -6,8 +6,10 @@ import pytest
 
 from evaluation.made_up import PATHS as CLASSES
 from evaluation.made_up import made_up_paths, made_up_predictions
+from kreinflow.artifacts import read_table, write_table
 from kreinflow.errors import InputError
 from kreinflow.evaluation.levels import TABLE_COLUMNS, level_tables
+from kreinflow.evaluation.metrics import PREDICTION_COLUMNS, PREDICTION_TEXT
 
 SETTINGS = {"separator": ".", "back_off": 0.6}
 
@@ -162,3 +164,13 @@ def test_no_predictions_no_rows():
 def test_what_is_no_table_of_these_is_refused(spoil, message):
     with pytest.raises(InputError, match=message):
         level_tables(spoil(made_up({"one": 1.0}, n=20)), SETTINGS)
+
+
+def test_nodes_that_look_like_numbers_come_back_from_a_file(tmp_path):
+    table = made_up_predictions(["3.1", "3.10"], {"r": 2.0}, 20, folds=2)
+    table.insert(6, "node", table["predicted"])
+    write_table(tmp_path / "p.tsv.gz", table)
+    found = read_table(tmp_path / "p.tsv.gz", PREDICTION_COLUMNS, PREDICTION_TEXT)
+    assert set(found["node"]) == {"3.1", "3.10"}
+    plain = [name for name in PREDICTION_TEXT if name != "node"]
+    assert set(read_table(tmp_path / "p.tsv.gz", PREDICTION_COLUMNS, plain)["node"]) == {3.1}

@@ -23,6 +23,9 @@ from kreinflow.numerics import FloatArray
 PREDICTION_COLUMNS = ("recipe", "repeat", "fold", "id", "true", "predicted")
 """What a predictions table starts with; the probabilities ``p_CLASS`` follow."""
 
+PREDICTION_TEXT = ("recipe", "id", "true", "predicted", "reason", "node")
+"""Columns of a predictions table that are text, whatever they look like: 3.10 is a class."""
+
 REASON_COLUMNS = ("reason", "unknown_p")
 """What stands between them: ``reason`` and ``p_value`` of
 :class:`~kreinflow.models.cascade.Answers`. A class may be called ``value``, so the p-value has
