@@ -381,7 +381,7 @@ def model(random: Random) -> Case:
             what = random.choice(list(arrays))
             del arrays[what]
         else:
-            what = random.choice(list(arrays))
+            what = random.choice([name for name, array in arrays.items() if array.size])
             arrays[what] = random.choice(_ARRAYS)(arrays[what])
         data = safetensors.numpy.save(arrays, metadata={"kreinflow": json.dumps(content)})
     elif chance < 0.6:
