@@ -21,6 +21,8 @@ rule evaluate:
         calibration=f"{HERE}/evaluation/calibration.tsv",
         coverage=f"{HERE}/evaluation/coverage.tsv",
         errors=f"{HERE}/evaluation/errors.tsv",
+        accepted=f"{HERE}/evaluation/accepted.tsv",
+        best_hit=f"{HERE}/evaluation/best_hit.tsv",
     log:
         f"{HERE}/logs/evaluation.log",
     benchmark:

@@ -74,7 +74,10 @@ def test_predictions_of_the_sequences_without_a_label_are_counted(tmp_path):
 
 def write_results(folder, tables, final_recipe):
     """Write what the page reads of a data set, and return what the jobs that align wrote."""
-    for name in ("models", "summary", "comparison", "per_class", "coverage", "errors"):
+    for name in (
+        *("models", "summary", "comparison", "per_class"),
+        *("coverage", "errors", "accepted", "best_hit"),
+    ):
         write_table(folder / "evaluation" / f"{name}.tsv", tables[name])
     for name in ("landmarks", "factors"):
         keys = ["selector", "repeat", "fold"]
@@ -125,7 +128,10 @@ def test_what_the_page_says_is_read_from_the_files_of_the_run(tables, tmp_path, 
     assert (found.name, found.settings) == ("demo", settings)
     for name in ("statistics", "alignments", "agreed", "landmark_map", "final_recipe"):
         assert getattr(found, name) == getattr(expected, name)
-    evaluated = ("models", "summary", "comparison", "per_class", "coverage", "errors")
+    evaluated = (
+        *("models", "summary", "comparison", "per_class"),
+        *("coverage", "errors", "accepted", "best_hit"),
+    )
     for name in (*evaluated, "times", "landmarks", "factors"):
         one, other = getattr(found, name), getattr(expected, name)
         assert set(one.columns) == set(other.columns)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from kreinflow.evaluation.unknown import AS
+from kreinflow.evaluation.accepted import AS
 from kreinflow.report.tables import best_recipe
 from kreinflow.report.unknown import unknown
 from report.made_up import config, report_page, unknown_tables

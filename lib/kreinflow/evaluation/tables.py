@@ -4,6 +4,8 @@ import pandas as pd
 
 from kreinflow.evaluation import metrics as m
 from kreinflow.evaluation import sets
+from kreinflow.evaluation.accepted import ACCEPTED_COLUMNS, accepted_table
+from kreinflow.evaluation.best_hit import BEST_HIT_COLUMNS, best_hit_table
 from kreinflow.evaluation.comparison import COMPARISON_COLUMNS, compare_recipes
 from kreinflow.evaluation.one_label import OneLabel
 from kreinflow.evaluation.several import SeveralLabels
@@ -20,6 +22,8 @@ def _columns(kind: m.Kind) -> dict[str, tuple[str, ...]]:
         "calibration": m.CALIBRATION_COLUMNS,
         "coverage": sets.COVERAGE_COLUMNS,
         "errors": sets.ERRORS_COLUMNS,
+        "accepted": ACCEPTED_COLUMNS,
+        "best_hit": BEST_HIT_COLUMNS,
     }
 
 
@@ -62,4 +66,6 @@ def evaluation_tables(
         "calibration": m.calibration_bins(predictions, kind),
         "coverage": sets.coverage(predictions),
         "errors": sets.errors(predictions),
+        "accepted": accepted_table(predictions),
+        "best_hit": best_hit_table(predictions, groups),
     }

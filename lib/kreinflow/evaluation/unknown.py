@@ -13,15 +13,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from kreinflow.evaluation.accepted import AS
 from kreinflow.evaluation.metrics import PREDICTION_COLUMNS, PROBABILITY_PREFIX, REASON_COLUMNS
-from kreinflow.models.cascade import REASONS
 from kreinflow.numerics import FloatArray
 
 UNKNOWN_COLUMNS = (*PREDICTION_COLUMNS, *REASON_COLUMNS, "probability", "reject")
 """``true`` is the class that was held out, ``reject`` is ``yes`` or ``no``."""
-
-AS = {reason: f"as_{reason.replace(' ', '_')}" for reason in REASONS[1:]}
-"""What the share of objects that are rejected for a reason is called."""
 
 MEASURES = (
     *(f"{side}_{what}" for side in ("known", "unknown") for what in ("rejected", *AS.values())),

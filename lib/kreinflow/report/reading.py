@@ -13,6 +13,7 @@ from kreinflow.artifacts import read_json, read_measures, read_table, read_text
 from kreinflow.classify.model_file import Model
 from kreinflow.errors import InputError
 from kreinflow.evaluation.levels import TABLE_COLUMNS as LEVEL_TABLES
+from kreinflow.evaluation.metrics import INNER_CHOICE
 from kreinflow.evaluation.tables import SEVERAL_COLUMNS, TABLE_COLUMNS
 from kreinflow.evaluation.unknown import (
     FAMILIES_COLUMNS,
@@ -110,7 +111,7 @@ class DatasetReport:
         basis_used, iterations, converged, unlearned_classes, singular_classes, unlearned_names,
         singular_names, hyper_parameters, views, temperature, reject_threshold, inner_accuracy,
         inner_log_loss, alignments_per_query. Rows of the final model have a negative repeat.
-    summary, comparison, per_class, coverage, errors : DataFrame
+    summary, comparison, per_class, coverage, errors, accepted, best_hit : DataFrame
         Of :mod:`kreinflow.evaluation`.
     times : DataFrame
         With the columns of :mod:`kreinflow.report.times`.
@@ -151,6 +152,8 @@ class DatasetReport:
     per_class: pd.DataFrame
     coverage: pd.DataFrame
     errors: pd.DataFrame
+    accepted: pd.DataFrame
+    best_hit: pd.DataFrame
     times: pd.DataFrame
     curves: pd.DataFrame
     final_recipe: str
@@ -162,6 +165,16 @@ class DatasetReport:
     strangers: Mapping[str, Any] | None = None
     levels: Mapping[str, pd.DataFrame] | None = None
     thresholds: Mapping[str, float] | None = None
+
+    @property
+    def measured(self) -> str:
+        """The recipe whose figures on the outer folds are those of the final model.
+
+        If the inner folds chose it, this is the inner choice: the choice is part of the making.
+        """
+        if self.settings.get("final") or INNER_CHOICE not in set(self.summary["recipe"]):
+            return self.final_recipe
+        return INNER_CHOICE
 
     @property
     def several(self) -> bool:
@@ -291,7 +304,10 @@ def read_dataset_report(
     factors : iterable of paths
         The tables of the factors, none if no recipe learns from one.
     """
-    names = ("models", "summary", "comparison", "per_class", "coverage", "errors")
+    names = (
+        *("models", "summary", "comparison", "per_class", "coverage", "errors"),
+        *("accepted", "best_hit"),
+    )
     statistics = read_json(folder / "dataset" / "summary.json")["statistics"]
     evaluation = read_tables(
         (folder / "evaluation" / f"{table}.tsv" for table in names),

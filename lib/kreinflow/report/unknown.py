@@ -6,7 +6,7 @@ from typing import Any
 
 import pandas as pd
 
-from kreinflow.evaluation.unknown import AS
+from kreinflow.evaluation.accepted import AS
 from kreinflow.report.tables import Table, cells, numbers, percent, shares, table_of
 
 LOW = 0.5

@@ -2,8 +2,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from kreinflow.evaluation.accepted import AS
 from kreinflow.evaluation.metrics import INNER_CHOICE
-from kreinflow.evaluation.unknown import AS
 from kreinflow.report.figures import PALE, STRESSED, figure_svg
 from kreinflow.report.figures import probabilities as p
 from kreinflow.report.tables import best_recipe

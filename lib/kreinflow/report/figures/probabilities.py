@@ -9,8 +9,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, PercentFormatter
 
+from kreinflow.evaluation.accepted import AS
 from kreinflow.evaluation.metrics import CALIBRATION_BINS, INNER_CHOICE
-from kreinflow.evaluation.unknown import AS
 from kreinflow.report import figures as look
 from kreinflow.report.tables import numbers
 
