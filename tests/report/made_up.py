@@ -78,6 +78,7 @@ def run_tables(n_classes, n_folds, n, n_recipes=9, dropped=(), cascades=0, sever
         qualities = {name: quality / 2 for name, quality in qualities.items()}
     made_up = made_up_several if several else made_up_predictions
     predictions = made_up(classes, qualities, n, n_folds)
+    predictions = with_reasons(predictions)
     groups = pd.Series(range(n), index=predictions["id"][:n])
     labels = predictions["true"][:n].str.split(";") if several else predictions["true"][:n]
     true = labels.str[0] if several else labels
@@ -128,6 +129,16 @@ def run_tables(n_classes, n_folds, n, n_recipes=9, dropped=(), cascades=0, sever
             "similar_classes": classes[1::2] + classes[::2],
         },
     }
+
+
+def with_reasons(predictions):
+    """Return them with those of low probability rejected, and the best hits of all records."""
+    top = predictions.filter(regex="^p_").max(axis=1)
+    reasons = np.select(
+        [top < 0.3, top < 0.31, top < 0.5], ["unknown", "no relative", "unsure"], ""
+    )
+    hits = predictions["true"].where(predictions.index % 5 > 0, predictions["predicted"].iloc[0])
+    return predictions.assign(reason=reasons, hit=hits, hit_among=80, hit_of=80)
 
 
 def several_statistics(labels):
