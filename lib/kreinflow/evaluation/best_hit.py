@@ -20,7 +20,7 @@ records on the mean, and ``of`` so many in all. ``difference`` is the ``accuracy
 less ``hit_accuracy``; interval and test are those of
 :func:`~kreinflow.evaluation.paired.paired_difference`."""
 
-_RECORD = ["repeat", "fold", "id"]
+_RECORD = ["repeat", "id"]
 
 
 def best_hit_table(predictions: pd.DataFrame, groups: "pd.Series[int]") -> pd.DataFrame:
