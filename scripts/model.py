@@ -15,6 +15,7 @@ from kreinflow.models.climbed import CURVE_COLUMNS
 from kreinflow.models.conformal import SET_COLUMNS
 from kreinflow.models.factor_file import load_embedding
 from kreinflow.models.fold_models import save_fold_models
+from kreinflow.models.hits import HIT_COLUMNS
 from kreinflow.models.inner_folds import InnerFits, inner_partition
 from kreinflow.models.levels import Levels
 from kreinflow.models.race import going_on
@@ -80,7 +81,8 @@ with logged(snakemake.log[0]) as console, limited(snakemake.threads, memory_mb):
     repeat, number = fold_numbers(fold)
     classifiers, held_out, figures = {}, {}, []
     probabilities = (f"{PROBABILITY_PREFIX}{label}" for label in run.dataset.classes)
-    columns = [*PREDICTION_COLUMNS, *REASON_COLUMNS, *probabilities, *SET_COLUMNS]
+    head = [*PREDICTION_COLUMNS, *REASON_COLUMNS, *HIT_COLUMNS]
+    columns = [*head, *probabilities, *SET_COLUMNS]
     nothing = pd.DataFrame(columns=columns)
     predictions, curves = [], [pd.DataFrame(columns=list(CURVE_COLUMNS))]
     truth = run.testing_part(fold).labels

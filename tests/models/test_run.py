@@ -18,6 +18,7 @@ from kreinflow.evaluation.metrics import REASON_COLUMNS
 from kreinflow.models import run as models_run
 from kreinflow.models.asked import of_records
 from kreinflow.models.conformal import SET_COLUMNS
+from kreinflow.models.hits import HIT_COLUMNS
 from kreinflow.models.run import (
     asking,
     climb_fold,
@@ -391,6 +392,7 @@ def test_of_several_labels_a_fold_predicts_them_all(tmp_path):
         "true",
         "predicted",
         *REASON_COLUMNS,
+        *HIT_COLUMNS,
         "p_a",
         "p_b",
         "p_c",
@@ -404,6 +406,8 @@ def test_of_several_labels_a_fold_predicts_them_all(tmp_path):
         chosen = p >= classifier.several.thresholds
         assert row["predicted"] == ";".join("abc"[code] for code in np.flatnonzero(chosen))
     assert table["true"].str.contains(";").any()
+    assert (table["hit"] == "").all()
+    assert table[["hit_among", "hit_of"]].isna().all(axis=None)
     several = replace(classifier.several, thresholds=np.full(3, 1 - 1e-12))
     none = predict_fold(run, landmarks, "r0f1", "one", replace(classifier, several=several))
     assert (none["predicted"] == "").all()

@@ -4,12 +4,7 @@ import numpy as np
 import pandas as pd
 
 from kreinflow.evaluation.paired import paired_difference
-
-HIT_COLUMNS = ("hit", "hit_among", "hit_of")
-"""Of a predictions table. ``hit`` is the label of the training record with the best score (of a
-matrix: the nearest one), ``hit_among`` the number of distinct training records that were compared,
-``hit_of`` that of all. They are empty where a recipe compares with landmarks alone, but for a
-recipe whose landmarks are all of them."""
+from kreinflow.models.hits import HIT_COLUMNS
 
 BEST_HIT_COLUMNS = (
     *("recipe", "records", "among", "of"),

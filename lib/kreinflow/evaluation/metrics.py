@@ -23,7 +23,7 @@ from kreinflow.numerics import FloatArray
 PREDICTION_COLUMNS = ("recipe", "repeat", "fold", "id", "true", "predicted")
 """What a predictions table starts with; the probabilities ``p_CLASS`` follow."""
 
-PREDICTION_TEXT = ("recipe", "id", "true", "predicted", "reason", "node")
+PREDICTION_TEXT = ("recipe", "id", "true", "predicted", "reason", "hit", "node")
 """Columns of a predictions table that are text, whatever they look like: 3.10 is a class."""
 
 REASON_COLUMNS = ("reason", "unknown_p")

@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 
 from kreinflow.models.cascade import Cascade, Said, followed
+from kreinflow.models.hits import Hits
 from kreinflow.numerics import FloatArray, IntArray
 
 CURVE_COLUMNS = (
@@ -33,11 +34,14 @@ class Climbed:
         Level by level, the first stage first.
     base : int
         The alignments of an object before it asks any record.
+    hits : Hits
+        What heard all that they asked.
     """
 
     cascade: Cascade
     said: Sequence[Said]
     base: int
+    hits: Hits
 
     def at(self, threshold: float) -> tuple[FloatArray, FloatArray]:
         """Return what a threshold makes of it.

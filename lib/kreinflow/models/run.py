@@ -26,6 +26,7 @@ from kreinflow.models.classifier import LandmarkClassifier
 from kreinflow.models.climbed import Climbed
 from kreinflow.models.conformal import outcomes
 from kreinflow.models.facing import Facing
+from kreinflow.models.hits import Hits
 from kreinflow.models.inner_folds import ChooseAgain
 from kreinflow.models.lifting import Lifting
 from kreinflow.models.relating import Strangers, made_strange
@@ -141,6 +142,15 @@ class Run:
             return self.landmarks(fewer.select(own), stage.scores)
 
         return chosen
+
+    def hits(self, landmarks: Landmarks, fold: str) -> Hits:
+        """Return what finds the best hits of the records that a fold tests."""
+        rows = self.dataset.rows[self.partition.testing(fold)]
+        return Hits(landmarks, self.training_part(fold), rows, self._digest_ranks)
+
+    @cached_property
+    def _digest_ranks(self) -> IntArray:
+        return np.unique(self.dataset.digests, return_inverse=True)[1]
 
     @cached_property
     def objects(self) -> Viewed:
@@ -306,6 +316,7 @@ def climb_fold(
     cascade, rows = classifier.cascade, run.dataset.rows[run.partition.testing(fold)]
     assert cascade is not None, "a model that asks nobody"
     parts: list[list[Said]] = []
+    hits = run.hits(landmarks, fold)
     with single_threaded():
         for start in range(0, len(rows), _ASKING_ROWS):
             own = rows[start : start + _ASKING_ROWS]
@@ -316,13 +327,14 @@ def climb_fold(
                 run.objects.take(own) if classifier.looks_at_objects else None,
             )
             ask = of_records(asked, own, cascade.records.rows)
+            ask = hits.heard(ask, start + np.arange(len(own)), cascade.records)
             facing = Facing(cascade.records, cascade.transform, cascade.evidence, seen, ask)
             parts.append(cascade.climbed(facing))
     said = [
         Said(*map(np.concatenate, zip(*level, strict=True))) for level in zip(*parts, strict=True)
     ]
     base = classifier.n_landmarks + int(classifier.transform.name != "raw")
-    return Climbed(cascade, said, base)
+    return Climbed(cascade, said, base, hits)
 
 
 def predict_fold(
@@ -377,8 +389,9 @@ def predict_fold(
         top = probabilities.max(axis=1, initial=0.0)
         reason = unsure(top, climbed.cascade.reject_threshold)
     p_value, deepest = np.full(len(rows), np.nan), None
+    hits = run.hits(landmarks, fold) if climbed is None else climbed.hits
     if classifier.relatives is not None and asked is not None and len(rows):
-        answers = _answers(run, landmarks, rows, classifier, asked)
+        answers = _answers(run, landmarks, rows, classifier, asked, hits)
         probabilities, reason, p_value = answers.probabilities, answers.reason, answers.p_value
         deepest = answers.deepest
     classes = np.array(run.dataset.classes, dtype=object)
@@ -399,6 +412,7 @@ def predict_fold(
             "unknown_p": p_value,
         }
     )
+    table = pd.concat([table, hits.table()], axis=1)
     if classifier.levels is not None:
         answered = classifier.levels.answer(probabilities, deepest)
         nodes = np.array(classifier.levels.tree.nodes, dtype=object)
@@ -417,6 +431,7 @@ def _answers(
     rows: IntArray,
     classifier: LandmarkClassifier,
     asked: AskedScores,
+    hits: Hits,
 ) -> Answers:
     """Return what a classifier that asks records says of distinct rows."""
     records, parts = classifier.records, []
@@ -424,13 +439,14 @@ def _answers(
     with single_threaded():
         for start in range(0, len(rows), _ASKING_ROWS):
             own = rows[start : start + _ASKING_ROWS]
+            ask = of_records(asked, own, records.rows)
             parts.append(
                 classifier.answer(
                     np.asarray(landmarks.scores[own]),
                     landmarks.self_scores[own],
                     landmarks.lengths[own],
                     run.objects.take(own) if classifier.looks_at_objects else None,
-                    of_records(asked, own, records.rows),
+                    hits.heard(ask, start + np.arange(len(own)), records),
                 )
             )
     return Answers.joined(parts)
