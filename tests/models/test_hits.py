@@ -1,0 +1,272 @@
+"""The best hit of each tested record, against a naive search of dense score matrices."""
+
+from dataclasses import replace
+from types import SimpleNamespace
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from data_sets import dataset_of, load
+from kreinflow.artifacts import read_table, write_table
+from kreinflow.configuration import complete_configuration
+from kreinflow.evaluation.metrics import PREDICTION_COLUMNS, PREDICTION_TEXT
+from kreinflow.krein.landmark_kernel import landmark_kernel
+from kreinflow.landmarks.registry import make_selector
+from kreinflow.landmarks.stage import LandmarkStage
+from kreinflow.models.factors import make_factors
+from kreinflow.models.hits import HIT_COLUMNS
+from kreinflow.models.run import Run, climb_fold, predict_fold
+from kreinflow.scores import MatrixScores, transforms_of
+from kreinflow.sequences.partition import Partition
+from kreinflow.sequences.payload import Matrix
+from sequence_pairs import parasail_scores, scheme_of
+from small_inputs import configuration, families, fasta_source, training_on, write_fasta
+
+FEW = {"method": "uniform", "budget": 4}
+FOLD = "r0f1"
+
+
+def dense(sequences, scheme):
+    """All scores with all, by parasail."""
+    rows = np.arange(len(sequences))
+    left, right = (side.ravel() for side in np.meshgrid(rows, rows, indexing="ij"))
+    return np.asarray(parasail_scores(sequences, left, right, scheme)).reshape(len(rows), -1)
+
+
+def best(scores, own, row, others, digests, classes):
+    """The class of the best of some rows, by a loop over them."""
+    found = None
+    for other in others:
+        product = own[row] * own[other]
+        normalised = scores[row, other] / np.sqrt(product) if product > 0 else 0.0
+        key = scores[row, other], normalised
+        if found is None or key > found[0] or (key == found[0] and digests[other] < found[1]):
+            found = key, digests[other], classes[other]
+    return found[2]
+
+
+def folded(dataset, scores, folds=3, union=None):
+    """The run of a data set and all its scores, whose records are tested in turn."""
+    n = len(dataset.ids)
+    partition = Partition(np.arange(n), (np.arange(n) % folds)[None])
+    union = np.arange(len(dataset.digests)) if union is None else union
+    return Run(dataset, partition, scores[:, union], union, np.diag(scores).astype(float))
+
+
+def all_of(run, fold):
+    """All rows that a fold trains on, as its landmarks."""
+    rows = np.unique(run.dataset.rows[run.partition.training(fold)])
+    labels = [run.dataset.row_labels[row] for row in rows]
+    return run.landmarks(pd.DataFrame({"row": rows, "class": labels}))
+
+
+@pytest.fixture(scope="module")
+def alike(tmp_path_factory):
+    """Short sequences of few letters, so that many scores are equal, and these scores."""
+    folder = tmp_path_factory.mktemp("alike")
+    records = families(3, each=14, length=11, letters="ARND", changed=0.5)
+    write_fasta(folder / "x.fasta", records)
+    dataset, scheme = load(fasta_source(), folder), scheme_of()
+    return dataset, dense(dataset.sequences, scheme)
+
+
+def test_of_all_records_it_is_the_best_of_a_dense_matrix(alike):
+    dataset, scores = alike
+    run, own = folded(dataset, scores), np.diag(scores)
+    tied = unlike = 0
+    for fold in run.partition.names:
+        table = run.hits(all_of(run, fold), fold).table()
+        assert tuple(table) == HIT_COLUMNS
+        training = np.unique(dataset.rows[run.partition.training(fold)])
+        assert set(table["hit_among"]) == set(table["hit_of"]) == {len(training)}
+        for row, hit in zip(dataset.rows[run.partition.testing(fold)], table["hit"], strict=True):
+            assert hit == best(scores, own, row, training, dataset.digests, dataset.row_labels)
+            first = training[scores[row, training] == scores[row, training].max()]
+            tied += len(first) > 1
+            unlike += dataset.row_labels[first[0]] != hit
+    assert tied > 5
+    assert unlike > 0, "the order of equal ones decides"
+
+
+def test_the_order_of_the_records_changes_no_hit(alike):
+    dataset, scores = alike
+    order = np.random.default_rng(1).permutation(len(dataset.digests))
+    place = np.argsort(order)
+    turned = replace(
+        dataset,
+        rows=place[dataset.rows],
+        digests=tuple(dataset.digests[row] for row in order),
+        payload=replace(dataset.payload, residues=tuple(dataset.sequences[row] for row in order)),
+    )
+    run, other = folded(dataset, scores), folded(turned, scores[np.ix_(order, order)])
+    for fold in run.partition.names:
+        hits = run.hits(all_of(run, fold), fold).table()
+        pd.testing.assert_frame_equal(hits, other.hits(all_of(other, fold), fold).table())
+
+
+@pytest.mark.parametrize("kind", ["similarity", "asymmetric", "squared_dissimilarity"])
+def test_of_a_matrix_it_is_the_nearest(kind):
+    rng = np.random.default_rng(2)
+    values = rng.integers(0, 30, (24, 24)).astype(float)  # some are equal
+    if kind != "asymmetric":
+        values = values + values.T
+    np.fill_diagonal(values, 0 if "dis" in kind else rng.integers(40, 60, 24))
+    run = folded(dataset_of(np.arange(24) % 2, Matrix(values, kind=kind)), values)
+    own, near = np.diag(values), -values if "dis" in kind else values
+    for fold in run.partition.names:
+        training = np.flatnonzero(run.partition.training(fold))
+        table = run.hits(all_of(run, fold), fold).table()
+        labels, digests = run.dataset.row_labels, run.dataset.digests
+        expected = [
+            best(near, own, row, training, digests, labels)
+            for row in np.flatnonzero(run.partition.testing(fold))
+        ]
+        assert table["hit"].tolist() == expected
+        assert set(table["hit_among"]) == {len(training)}
+
+
+def test_the_same_object_in_two_classes_is_a_hit_and_one_record():
+    """The rows 0, 1 and 2 of the matrix hold one object; the first is tested."""
+    values = np.full((6, 6), 1.0) + 9 * np.eye(6)
+    values[:3, :3] = 10.0
+    dataset = dataset_of(np.array([0, 1, 0, 1, 0, 1]), Matrix(values, kind="similarity"))
+    dataset = replace(dataset, digests=("7",) * 3 + dataset.digests[3:])
+    partition = Partition(np.arange(6), np.array([[0, 1, 1, 1, 1, 1]]))
+    run = replace(folded(dataset, values), partition=partition)
+    table = run.hits(all_of(run, "r0f0"), "r0f0").table()
+    assert table.to_numpy().tolist() == [["x", 4, 4]], "five training records, two of them alike"
+
+
+def test_of_landmarks_alone_there_is_none(alike):
+    dataset, scores = alike
+    run = folded(dataset, scores)
+    landmarks = all_of(run, FOLD)
+    for dropped in (1, len(landmarks.rows) - 2):
+        some = landmarks.some(np.arange(len(landmarks.rows)) >= dropped)
+        table = run.hits(some, FOLD).table()
+        assert len(table) == run.partition.testing(FOLD).sum()
+        assert (table["hit"] == "").all()
+        assert table[["hit_among", "hit_of"]].isna().all(axis=None)
+    assert run.hits(landmarks, "all").table().empty
+
+
+@pytest.fixture(scope="module")
+def asking(tmp_path_factory):
+    """A recipe with a cascade and relatives, trained on the training part of a fold."""
+    folder = tmp_path_factory.mktemp("asking")
+    write_fasta(folder / "x.fasta", families(7, each=14, changed=0.7))
+    recipe = {"cascade": {"loss": 0}}
+    config = configuration(fasta_source(), recipe=recipe, selectors={"meb": FEW})
+    config = complete_configuration(config | {"unknown": {"false_alarms": 0.2}})
+    dataset, scheme = load(fasta_source(), folder), scheme_of()
+    scores = dense(dataset.sequences, scheme)
+    run = folded(dataset, scores)
+    transforms = transforms_of(["log", "raw"], config["transforms"], scheme)
+    training = run.partition.training(FOLD)
+    given = dataset, MatrixScores(scores), transforms, config["seed"], training, FOLD
+    stage, selector = LandmarkStage(*given), config["selectors"]["meb"]
+    table = stage.select(make_selector(selector))
+    it = training_on(table, stage, selector, run.partition, config, scheme=scheme)
+    (entry,) = make_factors(it.landmarks, it.part, transforms, [config["recipes"][0]])
+    kernel = landmark_kernel(it.landmarks, it.part, transforms["log"])
+    learner = config["learners"]["ikfd"]
+    trained = it.train(config["recipes"][0], learner, entry.corrected["none"], kernel)
+    assert trained.classifier.cascade.steps
+    assert trained.classifier.relatives is not None
+    return SimpleNamespace(
+        run=run, landmarks=it.landmarks, classifier=trained.classifier, scores=scores, scheme=scheme
+    )
+
+
+class Counted:
+    """Scores that are asked for, and which pairs were."""
+
+    def __init__(self, asked):
+        self._asked, self.pairs = asked, set()
+
+    def __call__(self, rows, others):
+        for row, own in zip(rows.tolist(), others.tolist(), strict=True):
+            self.pairs |= {(row, other) for other in own if other >= 0}
+        return self._asked(rows, others)
+
+
+WAYS = {"both": (), "cascade": ("relatives",), "relatives": ("cascade",)}
+
+
+@pytest.mark.parametrize("way", list(WAYS))
+def test_of_a_recipe_that_asks_it_is_the_best_of_those_asked(asking, way):
+    run, dataset, scores = asking.run, asking.run.dataset, asking.scores
+    classifier = replace(asking.classifier, **dict.fromkeys(WAYS[way]))
+    if way == "relatives":  # which ask for the records that the first stage is unsure of
+        first = predict_fold(run, asking.landmarks, FOLD, "it", classifier)
+        unsure = float(first.filter(regex="^p_").max(axis=1).median()) / 2
+        rule = replace(classifier.relatives, null=None, strangeness=None, sure_threshold=unsure)
+        classifier = replace(classifier, relatives=rule)
+    aligned = run.asking(asking.scheme, "auto", 1)
+    every = np.arange(len(dataset.digests))
+    aligned(every, np.tile(every, (len(every), 1)))  # another recipe of the job asked for all
+    counted = Counted(aligned)
+    climbed = None
+    if classifier.cascade is not None:
+        climbed = climb_fold(run, asking.landmarks, FOLD, classifier, counted)
+    table = predict_fold(run, asking.landmarks, FOLD, "it", classifier, climbed, counted)
+    rows, training = dataset.rows[run.partition.testing(FOLD)], run.training_part(FOLD).rows
+    asked, own = [], np.diag(scores)
+    for row, told in zip(rows.tolist(), table.to_dict("records"), strict=True):
+        others = {other for one, other in counted.pairs if one == row}
+        others -= set(asking.landmarks.rows.tolist())
+        asked.append(len(others))
+        if not others:
+            assert told["hit"] == ""
+            assert pd.isna(told["hit_among"])
+            continue
+        others |= set(asking.landmarks.rows.tolist())
+        assert others <= set(training.tolist())
+        expected = best(scores, own, row, sorted(others), dataset.digests, dataset.row_labels)
+        assert told["hit"] == expected
+        assert (told["hit_among"], told["hit_of"]) == (len(others), len(np.unique(training)))
+    if way == "relatives":
+        assert 0 < asked.count(0) < len(asked), "some have asked nobody"
+    else:
+        assert min(asked) > 0, "all levels are asked on outer folds"
+
+
+def test_no_hit_takes_an_alignment(asking):
+    run, classifier = asking.run, asking.classifier
+    asked = run.asking(asking.scheme, "auto", 1)
+    climbed = climb_fold(run, asking.landmarks, FOLD, classifier, asked)
+    before = asked.aligned
+    climbed.hits.table()
+    assert asked.aligned == before > 0
+
+
+def test_a_cascade_without_levels_asks_nobody(asking):
+    cascade = replace(
+        asking.classifier.cascade,
+        steps=(),
+        machines=None,
+        weights=asking.classifier.cascade.weights[:1],
+    )
+    classifier = replace(asking.classifier, cascade=cascade, relatives=None)
+    asked = asking.run.asking(asking.scheme, "auto", 1)
+    climbed = climb_fold(asking.run, asking.landmarks, FOLD, classifier, asked)
+    table = predict_fold(asking.run, asking.landmarks, FOLD, "it", classifier, climbed, asked)
+    assert (table["hit"] == "").all()
+    assert asked.aligned == 0
+
+
+def test_the_columns_come_back_from_a_file(asking, tmp_path):
+    run = asking.run
+    names = dict(zip(run.dataset.classes, ("3.10", "3.1", "NA"), strict=True))
+    dataset = replace(run.dataset, classes=tuple(names.values()))
+    run, asked = replace(run, dataset=dataset), run.asking(asking.scheme, "auto", 1)
+    classifier = replace(asking.classifier, classes=dataset.classes)
+    climbed = climb_fold(run, asking.landmarks, FOLD, classifier, asked)
+    table = predict_fold(run, asking.landmarks, FOLD, "it", classifier, climbed, asked)
+    assert list(table)[6:11] == ["reason", "unknown_p", *HIT_COLUMNS]
+    write_table(tmp_path / "p.tsv.gz", table)
+    found = read_table(tmp_path / "p.tsv.gz", PREDICTION_COLUMNS, PREDICTION_TEXT)
+    assert found["hit"].tolist() == table["hit"].tolist()
+    assert set(found["hit"]) == {"3.10", "3.1", "NA"}
+    assert found["hit_among"].tolist() == table["hit_among"].tolist()
