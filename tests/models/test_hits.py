@@ -48,8 +48,7 @@ def best(scores, own, row, others, digests, classes):
 
 def folded(dataset, scores, folds=3, union=None):
     """The run of a data set and all its scores, whose records are tested in turn."""
-    n = len(dataset.ids)
-    partition = Partition(np.arange(n), (np.arange(n) % folds)[None])
+    partition = Partition(dataset.rows, (dataset.rows % folds)[None])
     union = np.arange(len(dataset.digests)) if union is None else union
     return Run(dataset, partition, scores[:, union], union, np.diag(scores).astype(float))
 
@@ -100,6 +99,7 @@ def test_the_order_of_the_records_changes_no_hit(alike):
         payload=replace(dataset.payload, residues=tuple(dataset.sequences[row] for row in order)),
     )
     run, other = folded(dataset, scores), folded(turned, scores[np.ix_(order, order)])
+    other = replace(other, partition=run.partition)
     for fold in run.partition.names:
         hits = run.hits(all_of(run, fold), fold).table()
         pd.testing.assert_frame_equal(hits, other.hits(all_of(other, fold), fold).table())
@@ -155,7 +155,9 @@ def test_of_landmarks_alone_there_is_none(alike):
 def asking(tmp_path_factory):
     """A recipe with a cascade and relatives, trained on the training part of a fold."""
     folder = tmp_path_factory.mktemp("asking")
-    write_fasta(folder / "x.fasta", families(7, each=14, changed=0.7))
+    records = families(7, each=12, changed=0.7)
+    records += [(f"{id}-again", label, residues) for id, label, residues in records[::2]]
+    write_fasta(folder / "x.fasta", records)
     recipe = {"cascade": {"loss": 0}}
     config = configuration(fasta_source(), recipe=recipe, selectors={"meb": FEW})
     config = complete_configuration(config | {"unknown": {"false_alarms": 0.2}})
@@ -174,6 +176,7 @@ def asking(tmp_path_factory):
     trained = it.train(config["recipes"][0], learner, entry.corrected["none"], kernel)
     assert trained.classifier.cascade.steps
     assert trained.classifier.relatives is not None
+    assert np.isin(it.landmarks.rows, dataset.rows[36:]).any(), "a landmark stands there twice"
     return SimpleNamespace(
         run=run, landmarks=it.landmarks, classifier=trained.classifier, scores=scores, scheme=scheme
     )
