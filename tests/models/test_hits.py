@@ -235,6 +235,25 @@ def test_of_a_recipe_that_asks_it_is_the_best_of_those_asked(asking, way):
         assert min(asked) > 0, "all levels are asked on outer folds"
 
 
+def test_of_a_cascade_that_asks_all_records_it_is_the_best_of_all(asking):
+    run, dataset, cascade = asking.run, asking.run.dataset, asking.classifier.cascade
+    *fewer, _ = cascade.steps
+    cascade = replace(cascade, steps=(*fewer, len(cascade.records)))
+    classifier = replace(asking.classifier, cascade=cascade, relatives=None)
+    counted = Counted(run.asking(asking.scheme, "auto", 1))
+    climbed = climb_fold(run, asking.landmarks, FOLD, classifier, counted)
+    again = {other for _, other in counted.pairs} & set(asking.landmarks.rows.tolist())
+    assert again, "of the two records of a landmark one is asked"
+    training, own = np.unique(run.training_part(FOLD).rows), np.diag(asking.scores)
+    expected = [
+        best(asking.scores, own, row, training, dataset.digests, dataset.row_labels)
+        for row in dataset.rows[run.partition.testing(FOLD)]
+    ]
+    table = climbed.hits.table()
+    assert table["hit"].tolist() == expected
+    assert set(table["hit_among"]) == set(table["hit_of"]) == {len(training)}
+
+
 def test_no_hit_takes_an_alignment(asking):
     run, classifier = asking.run, asking.classifier
     asked = run.asking(asking.scheme, "auto", 1)
