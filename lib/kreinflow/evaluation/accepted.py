@@ -12,8 +12,8 @@ ACCEPTED_COLUMNS = (
     *(f"{what}_{part}" for what in ("accepted", "wrong", *AS.values()) for part in ("mean", "sd")),
 )
 """Of each fold, ``accepted`` is the share of the records that are not rejected, ``wrong`` the share
-of wrong predictions among these (empty where none is accepted), and the others are the shares of
-the records that are rejected for a reason."""
+of wrong predictions among these, and the others are the shares of the records that are rejected
+for a reason. Folds where none is accepted have no ``wrong``, and are left out of its mean."""
 
 
 def accepted_table(predictions: pd.DataFrame) -> pd.DataFrame:
@@ -23,6 +23,7 @@ def accepted_table(predictions: pd.DataFrame) -> pd.DataFrame:
     ----------
     predictions : DataFrame
         See :mod:`kreinflow.evaluation.metrics`. Without the column ``reason`` there are no rows.
+        Of records with several labels a prediction is right if all of them are.
 
     Returns
     -------

@@ -13,7 +13,8 @@ BEST_HIT_COLUMNS = (
 """``records`` is the number of predictions, each beside the best hit ``among`` so many training
 records on the mean, and ``of`` so many in all. ``difference`` is the ``accuracy`` of the recipe
 less ``hit_accuracy``; interval and test are those of
-:func:`~kreinflow.evaluation.paired.paired_difference`."""
+:func:`~kreinflow.evaluation.paired.paired_difference`. The three are shares of all predictions,
+while accuracies of the summary are means over folds: if folds differ in size, these differ too."""
 
 _RECORD = ["repeat", "id"]
 

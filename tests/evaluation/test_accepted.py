@@ -1,0 +1,84 @@
+"""What is accepted of each fold, and what of it is wrong, by a loop and by hand."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from evaluation.made_up import made_up_predictions, several_by_hand
+from kreinflow.artifacts import read_table, write_table
+from kreinflow.evaluation.accepted import ACCEPTED_COLUMNS, AS, accepted_table
+from kreinflow.evaluation.metrics import PREDICTION_COLUMNS, PREDICTION_TEXT
+from kreinflow.models.cascade import REASONS
+
+
+def made_up(seed=0, folds=3, repeats=2):
+    """Predictions of two recipes, rejected at random for each reason; one fold of one wholly."""
+    recipes = {"two": 1.0, "one": 3.0}
+    table = made_up_predictions(["a", "b", "NA"], recipes, n=60, folds=folds, repeats=repeats)
+    rng = np.random.default_rng(seed)
+    table["reason"] = rng.choice(REASONS, len(table), p=[0.6, 0.2, 0.1, 0.1])
+    all_of_it = (table["recipe"] == "one") & (table["fold"] == 1) & (table["repeat"] == 0)
+    table.loc[all_of_it & (table["reason"] == ""), "reason"] = "unsure"
+    return table
+
+
+def test_it_is_what_a_loop_finds():
+    predictions = made_up()
+    table = accepted_table(predictions)
+    assert tuple(table) == ACCEPTED_COLUMNS
+    assert table["recipe"].tolist() == ["two", "one"]
+    for row in table.to_dict("records"):
+        found = {name: [] for name in ("accepted", "wrong", *AS.values())}
+        own = predictions[predictions["recipe"] == row["recipe"]]
+        for _, fold in own.groupby(["repeat", "fold"]):
+            lines = fold.to_dict("records")
+            kept = [line for line in lines if line["reason"] == ""]
+            found["accepted"].append(len(kept) / len(lines))
+            if kept:
+                wrong = [line["true"] != line["predicted"] for line in kept]
+                found["wrong"].append(sum(wrong) / len(kept))
+            for reason, name in AS.items():
+                found[name].append(sum(line["reason"] == reason for line in lines) / len(lines))
+        assert row["folds"] == 6
+        assert len(found["wrong"]) == 6 - (row["recipe"] == "one"), "one fold accepts none"
+        for name, values in found.items():
+            assert row[f"{name}_mean"] == pytest.approx(np.mean(values))
+            assert row[f"{name}_sd"] == pytest.approx(np.std(values, ddof=1))
+        rejected = sum(row[f"{name}_mean"] for name in AS.values())
+        assert row["accepted_mean"] + rejected == pytest.approx(1)
+
+
+def test_by_hand():
+    """Four records of one fold: one right and accepted, one wrong and accepted, two rejected."""
+    lines = [("a", "a", ""), ("a", "b", ""), ("b", "b", "unsure"), ("b", "a", "no relative")]
+    table = pd.DataFrame(lines, columns=["true", "predicted", "reason"])
+    table = table.assign(recipe="r", repeat=0, fold=0, id=list("pqrs"))
+    (row,) = accepted_table(table).to_dict("records")
+    assert (row["folds"], row["accepted_mean"], row["wrong_mean"]) == (1, 0.5, 0.5)
+    assert (row["as_unsure_mean"], row["as_unknown_mean"]) == (0.25, 0)
+    assert row["as_no_relative_mean"] == 0.25
+    assert np.isnan([row["accepted_sd"], row["wrong_sd"]]).all(), "of one fold"
+    none = accepted_table(table.assign(reason="unknown"))
+    assert none["accepted_mean"].tolist() == [0]
+    assert none["wrong_mean"].isna().all()
+
+
+def test_of_several_labels_all_have_to_be_right():
+    true, given = [[1, 1], [1, 0], [0, 1]], [[1, 1], [1, 1], [0, 0]]
+    table = several_by_hand(true, given, np.full((3, 2), 0.5), ["a", "b"])
+    (row,) = accepted_table(table.assign(reason=["", "", "unsure"])).to_dict("records")
+    assert row["accepted_mean"] == pytest.approx(2 / 3)
+    assert row["wrong_mean"] == 0.5
+
+
+def test_a_table_of_a_file_says_the_same(tmp_path):
+    predictions = made_up()
+    write_table(tmp_path / "p.tsv.gz", predictions)
+    again = read_table(tmp_path / "p.tsv.gz", PREDICTION_COLUMNS, PREDICTION_TEXT)
+    pd.testing.assert_frame_equal(accepted_table(again), accepted_table(predictions))
+
+
+def test_without_reasons_there_are_no_rows():
+    table = accepted_table(made_up().drop(columns="reason"))
+    assert table.empty
+    assert tuple(table) == ACCEPTED_COLUMNS

@@ -1,0 +1,167 @@
+"""Recipes beside the best hit: by a loop, by hand, and with noise that must not win."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import stats
+
+from evaluation.made_up import several_by_hand
+from kreinflow.artifacts import read_table, write_table
+from kreinflow.evaluation.best_hit import BEST_HIT_COLUMNS, best_hit_table
+from kreinflow.evaluation.metrics import PREDICTION_COLUMNS, PREDICTION_TEXT
+from kreinflow.evaluation.paired import paired_difference
+
+CLASSES = np.array(["3.1", "3.10", "NA", "x"])
+
+
+def guesses(rng, true, share):
+    """Labels of which this share is right, but for luck."""
+    right = rng.random(len(true)) < share
+    return np.where(right, true, CLASSES[rng.integers(len(CLASSES), size=len(true))])
+
+
+def made_up(seed=0, n=80, repeats=2, folds=4, each=2, **recipes):
+    """Predictions of recipes, each ``(share of right ones, share of right hits, compared)``."""
+    rng = np.random.default_rng(seed)
+    true, parts = CLASSES[rng.integers(len(CLASSES), size=n)], []
+    ids = [f"s{i}" for i in range(n)]
+    place = [rng.permutation(n) % folds for _ in range(repeats)]
+    for recipe, (share, of_hits, among) in recipes.items():
+        for repeat in range(repeats):
+            columns = {"recipe": recipe, "repeat": repeat, "fold": place[repeat], "id": ids}
+            columns |= {"true": true, "predicted": guesses(rng, true, share)}
+            hit = guesses(rng, true, of_hits) if among else ""
+            told = {"hit": hit, "hit_among": among, "hit_of": 60 if among else None}
+            part = pd.DataFrame(columns | told)
+            parts.append(part.sample(frac=1, random_state=seed + repeat))
+    table = pd.concat(parts, ignore_index=True)
+    for name in ("hit_among", "hit_of"):
+        table[name] = pd.array(table[name].astype(object), dtype="Int64")
+    return table, pd.Series(np.arange(n) // each, index=ids)
+
+
+def of_a_loop(predictions, groups, recipe):
+    """Which predictions are right, which hits are, and the groups, record by record."""
+    told = {}
+    for line in predictions.to_dict("records"):
+        key = line["repeat"], line["id"]
+        if not pd.isna(line["hit_among"]) and line["hit_among"] > told.get(key, (0, ""))[0]:
+            told[key] = line["hit_among"], line["hit"]
+    own = predictions[predictions["recipe"] == recipe].to_dict("records")
+    right = np.array([line["predicted"] == line["true"] for line in own])
+    hits = np.array([told[line["repeat"], line["id"]][1] == line["true"] for line in own])
+    among = [told[line["repeat"], line["id"]][0] for line in own]
+    return right, hits, np.array([groups[line["id"]] for line in own]), np.mean(among)
+
+
+@pytest.mark.parametrize(("seed", "each"), [(0, 2), (0, 1), (1, 1)])
+def test_it_is_what_a_loop_finds(seed, each):
+    """The hits of another recipe stand beside all of them: it compared the most."""
+    recipes = {"good": (0.9, 0, 0), "asks": (0.7, 0.5, 20), "all": (0.6, 0.8, 60)}
+    predictions, groups = made_up(seed, each=each, **recipes)
+    fewer = predictions.index % 5 == 0  # here those of the other recipe are more
+    predictions.loc[fewer & (predictions["recipe"] == "all"), "hit_among"] = 10
+    table = best_hit_table(predictions, groups)
+    assert tuple(table) == BEST_HIT_COLUMNS
+    assert table["recipe"].tolist() == list(recipes)
+    assert table["hit_accuracy"].nunique() == 1
+    for row in table.itertuples():
+        right, hits, own_groups, among = of_a_loop(predictions, groups, row.recipe)
+        assert (row.records, row.of) == (160, 60)
+        assert row.among == pytest.approx(among)
+        assert row.accuracy == pytest.approx(right.mean())
+        assert row.hit_accuracy == pytest.approx(hits.mean())
+        assert row.difference == pytest.approx(row.accuracy - row.hit_accuracy)
+        expected = paired_difference(right, hits, own_groups, 2)
+        assert (row.difference, row.low, row.high, row.p) == expected
+
+
+def test_by_hand():
+    """Ten records alone: of these the model alone has six right, the hit alone one."""
+    true = ["a"] * 10
+    predicted, hit = ["a"] * 8 + ["b"] * 2, ["b"] * 6 + ["a"] * 3 + ["b"]
+    table = pd.DataFrame({"id": list("klmnopqrst"), "true": true, "predicted": predicted})
+    table = table.assign(recipe="r", repeat=0, fold=0, hit=hit, hit_among=40, hit_of=50)
+    (row,) = best_hit_table(table, pd.Series(range(10), index=table["id"])).to_dict("records")
+    assert (row["records"], row["among"], row["of"]) == (10, 40, 50)
+    assert (row["accuracy"], row["hit_accuracy"]) == (0.8, 0.3)
+    assert row["difference"] == pytest.approx(0.5)
+    assert row["p"] == pytest.approx(stats.binomtest(6, 7, 0.5).pvalue)
+    p_1, p_2, t = 7 / 12, 2 / 12, stats.t.ppf(0.975, 9)  # Bonett and Price
+    half = t * np.sqrt((p_1 + p_2 - (p_1 - p_2) ** 2) / 12)
+    assert (row["low"], row["high"]) == pytest.approx((p_1 - p_2 - half, p_1 - p_2 + half))
+
+
+def test_repeats_add_nothing_that_is_independent():
+    predictions, groups = made_up(repeats=1, each=1, it=(0.9, 0.6, 60))
+    twice = pd.concat([predictions, predictions.assign(repeat=1)], ignore_index=True)
+    one, two = (best_hit_table(table, groups).iloc[0] for table in (predictions, twice))
+    assert (two["records"], one["records"]) == (160, 80)
+    names = ["accuracy", "hit_accuracy", "difference", "low", "high", "p"]
+    assert two[names].tolist() == pytest.approx(one[names].tolist())
+
+
+def test_noise_is_not_better_than_the_hit():
+    for seed in range(20):
+        predictions, groups = made_up(seed, repeats=1, noise=(0.0, 0.7, 60), equal=(0.7, 0, 0))
+        noise, _ = best_hit_table(predictions, groups).to_dict("records")
+        assert noise["accuracy"] < 0.45
+        assert noise["high"] < 0
+        assert noise["p"] < 0.01
+
+
+def test_a_recipe_as_good_as_the_hit_is_seldom_told_apart():
+    """Of 80 draws a test at 5 % tells more than 9 apart with a chance below 1 %."""
+    told = apart = 0
+    for seed in range(80):
+        predictions, groups = made_up(seed, repeats=1, equal=(0.7, 0.7, 60))
+        (row,) = best_hit_table(predictions, groups).to_dict("records")
+        told += row["p"] < 0.05
+        apart += not row["low"] <= 0 <= row["high"]
+    limit = stats.binom.ppf(0.99, 80, 0.05)
+    assert max(told, apart) <= limit == 9
+
+
+def test_a_record_without_a_hit_leaves_no_rows():
+    predictions, groups = made_up(good=(0.9, 0, 0), asks=(0.7, 0.5, 20))
+    lines = (predictions["id"] == "s3") & (predictions["repeat"] == 1)
+    predictions.loc[lines, ["hit", "hit_among", "hit_of"]] = ["", pd.NA, pd.NA]
+    for some in (predictions, predictions[["recipe", *PREDICTION_COLUMNS[1:]]]):
+        table = best_hit_table(some, groups)
+        assert table.empty
+        assert tuple(table) == BEST_HIT_COLUMNS
+
+
+def test_recipes_that_were_not_measured_on_all_folds_have_none():
+    """But a hit that one of them found counts."""
+    predictions, groups = made_up(raced=(0.9, 1.0, 60), asks=(0.7, 0.5, 20))
+    first = predictions["fold"] == 0
+    table = best_hit_table(predictions[first | (predictions["recipe"] == "asks")], groups)
+    assert table["recipe"].tolist() == ["asks"]
+    assert 20 < table["among"].item() < 60
+    asks = (predictions["recipe"] == "asks") & ~first
+    right = predictions["hit"] == predictions["true"]
+    found = (right[asks].sum() + first.sum() / 2) / 160
+    assert table["hit_accuracy"].item() == pytest.approx(found)
+
+
+def test_a_table_of_a_file_says_the_same(tmp_path):
+    predictions, groups = made_up(good=(0.9, 0, 0), asks=(0.7, 0.5, 20))
+    write_table(tmp_path / "p.tsv.gz", predictions)
+    again = read_table(tmp_path / "p.tsv.gz", PREDICTION_COLUMNS, PREDICTION_TEXT)
+    expected = best_hit_table(predictions, groups)
+    assert len(expected) == 2
+    pd.testing.assert_frame_equal(best_hit_table(again, groups), expected)
+
+
+def test_a_prediction_of_several_labels_is_right_if_all_are():
+    """Workflows give no hits of such records; whoever does names all labels."""
+    true, given = [[1, 1], [1, 0]], [[1, 1], [1, 1]]
+    table = several_by_hand(true, given, np.full((2, 2), 0.5), ["a", "b"])
+    table = table.assign(hit=["a", "a"], hit_among=3, hit_of=3)
+    (row,) = best_hit_table(table, pd.Series([0, 1], index=table["id"])).to_dict("records")
+    assert (row["accuracy"], row["hit_accuracy"]) == (0.5, 0.5)
+    empty = best_hit_table(
+        table.assign(hit="", hit_among=None, hit_of=None), pd.Series([0, 1], index=table["id"])
+    )
+    assert empty.empty
