@@ -149,8 +149,8 @@ def test_records_held_out_as_unknown_are_predicted_from_columns_of_their_own(kep
     of_rows = dict(zip(it.dataset.rows.tolist(), it.probabilities, strict=True))
     probabilities = np.array([of_rows[row] for row in rows.tolist()])
     np.testing.assert_array_equal(table["probability"], probabilities.max(axis=1))
-    flagged = probabilities.max(axis=1) < it.model.classifier.reject_threshold
-    assert table["reject"].tolist() == np.where(flagged, "yes", "no").tolist()
+    rejected = probabilities.max(axis=1) < it.model.classifier.reject_threshold
+    assert table["reject"].tolist() == np.where(rejected, "yes", "no").tolist()
     labels = np.array(it.dataset.classes)[probabilities.argmax(axis=1)]
     assert table["predicted"].tolist() == labels.tolist()
     assert table[["id", "true", "repeat", "fold"]].to_numpy().tolist() == [
