@@ -14,6 +14,7 @@ from kreinflow.evaluation.metrics import PREDICTION_COLUMNS, PREDICTION_TEXT
 from kreinflow.krein.landmark_kernel import landmark_kernel
 from kreinflow.landmarks.registry import make_selector
 from kreinflow.landmarks.stage import LandmarkStage
+from kreinflow.models import hits
 from kreinflow.models.factors import make_factors
 from kreinflow.models.hits import HIT_COLUMNS
 from kreinflow.models.run import Run, climb_fold, predict_fold
@@ -101,8 +102,8 @@ def test_the_order_of_the_records_changes_no_hit(alike):
     run, other = folded(dataset, scores), folded(turned, scores[np.ix_(order, order)])
     other = replace(other, partition=run.partition)
     for fold in run.partition.names:
-        hits = run.hits(all_of(run, fold), fold).table()
-        pd.testing.assert_frame_equal(hits, other.hits(all_of(other, fold), fold).table())
+        table = run.hits(all_of(run, fold), fold).table()
+        pd.testing.assert_frame_equal(table, other.hits(all_of(other, fold), fold).table())
 
 
 @pytest.mark.parametrize("kind", ["similarity", "asymmetric", "squared_dissimilarity"])
@@ -197,8 +198,10 @@ class Counted:
 WAYS = {"both": (), "cascade": ("relatives",), "relatives": ("cascade",)}
 
 
+@pytest.mark.parametrize("together", [1 << 19, 5])
 @pytest.mark.parametrize("way", list(WAYS))
-def test_of_a_recipe_that_asks_it_is_the_best_of_those_asked(asking, way):
+def test_of_a_recipe_that_asks_it_is_the_best_of_those_asked(asking, way, together, monkeypatch):
+    monkeypatch.setattr(hits, "_TOGETHER", together)
     run, dataset, scores = asking.run, asking.run.dataset, asking.scores
     classifier = replace(asking.classifier, **dict.fromkeys(WAYS[way]))
     if way == "relatives":  # which ask for the records that the first stage is unsure of

@@ -75,10 +75,7 @@ class Hits:
     def table(self) -> pd.DataFrame:
         """Return the :data:`HIT_COLUMNS` of all records, after everything was asked."""
         landmarks, part, n = self._landmarks, self._part, len(self._rows)
-        place, row = np.divmod(
-            np.unique(np.concatenate([np.empty(0, np.int64), *self._pairs])), len(self._ranks)
-        )
-        fresh = np.bincount(place[~np.isin(row, landmarks.rows)], minlength=n)
+        fresh = self._beyond_landmarks()
         known = fresh > 0
         if part.memberships is None:
             known |= np.isin(part.rows, landmarks.rows).all()
@@ -104,6 +101,20 @@ class Hits:
                 ),
             }
         )
+
+    def _beyond_landmarks(self) -> IntArray:
+        """Return how many distinct training records were asked, of each tested record."""
+        rows, fresh = len(self._ranks), np.zeros(len(self._rows), dtype=np.int64)
+        keys = np.concatenate([np.empty(0, np.int64), *self._pairs])
+        self._pairs = [keys]  # the parts need not stay in memory beside the whole
+        keys.sort()
+        of_landmark = np.zeros(rows, dtype=bool)
+        of_landmark[self._landmarks.rows] = True
+        for start in range(0, len(keys), _TOGETHER):
+            own = keys[start : start + _TOGETHER]
+            own = own[np.diff(own, prepend=keys[start - 1] if start else -1) > 0]
+            fresh += np.bincount(own[~of_landmark[own % rows]] // rows, minlength=len(fresh))
+        return fresh
 
     def _meet(
         self, places: IntArray, rows: IntArray, classes: IntArray, scores: NDArray[np.number]
