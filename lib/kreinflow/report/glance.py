@@ -22,7 +22,7 @@ CHEAPER = 0.8
 """A recipe is cheaper if a query costs it this share or less."""
 
 _HITS = {
-    "local": "best Smith-Waterman hit",
+    "local": "best Smith-Waterman hit (what BLAST searches for)",
     "global": "best Needleman-Wunsch hit",
     "semiglobal": "best semi-global hit",
 }
@@ -78,38 +78,39 @@ def _accuracy(data: DatasetReport) -> tuple[str, str]:
     if own.empty:
         return "not measured", "No outer fold has a figure of this recipe."
     folds = int(numbers(own["folds"])[0])
-    where = f"on {folds} outer fold{'s' if folds != 1 else ''}, mean ± sd over folds"
-    where = where if folds > 1 else "on 1 outer fold"
+    spread = ": mean ± standard deviation" if folds > 1 else ""
+    where = f"on {folds} outer fold{'s' if folds != 1 else ''}{spread}"
     figure = f"{pairs(own, 'accuracy', factor=100)[0]} %"
     if data.several:
         f1 = pairs(own, "micro_f1", factor=100)[0]
         return figure, (
-            f"of the records were given all their labels and no other; micro F1 {f1} %; {where}. "
-            "These are the figures to quote."
+            f"of the records have all their labels right, and no other. Micro F1: {f1} %. Quote "
+            f"these figures ({where})."
         )
-    return figure, f"of the predictions are right, {where}. This is the figure to quote."
+    return figure, f"accuracy {where}. This is the figure to quote."
 
 
 def _accepted(data: DatasetReport, final: Mapping[str, Any] | None) -> tuple[str, str]:
     own = _row(data.accepted, data.measured)
     if own.empty:
         return "not known", "The predictions have no reasons: run the workflow again."
-    figure = f"{_share(own, 'accepted')} of new records"
-    wrong = _share(own, "wrong")
-    parts = [f"{wrong} of these are wrong" if wrong else "so none is wrong"]
+    figure, wrong = _percent(_mean(own, "accepted")), _mean(own, "wrong")
+    text = "of new records" if data.several else "of new records of known classes"
+    text += f"; {_percent(wrong)} of these are wrong." if wrong == wrong else "."
     if data.several:
-        parts.append(f"{_percent(1 - _mean(own, 'accepted'))} get no label and are rejected")
-        return figure, "; ".join(parts) + ". Each label has a threshold of its own."
-    reasons = [f"{told} {_share(own, name)}" for told, name in AS.items() if _mean(own, name) > 0]
-    parts.append(f"rejected: {', '.join(reasons)}" if reasons else "none was rejected")
-    if final is not None:
-        threshold = float(final["reject_threshold"])
-        parts.append(
-            f"probability asked for: {threshold:.4g}"
-            if threshold < NOTHING_ACCEPTED
-            else "the final model accepts nothing"
+        return figure, (
+            f"{text} The others get no label and are rejected. Each label has its own threshold."
         )
-    return figure, "; ".join(parts) + "."
+    reasons = [
+        f"{told} {_percent(share)}" for told, name in AS.items() if (share := _mean(own, name)) > 0
+    ]
+    text += f" Rejected: {', '.join(reasons)}." if reasons else " None was rejected."
+    if final is None:
+        return figure, text
+    threshold = float(final["reject_threshold"])
+    if threshold < NOTHING_ACCEPTED:
+        return figure, f"{text} Threshold of the final model: {threshold:.4g}."
+    return figure, f"{text} The final model accepts nothing: no threshold keeps what was asked for."
 
 
 def _best_hit(data: DatasetReport, aligned: bool) -> tuple[str, str]:
@@ -128,7 +129,7 @@ def _best_hit(data: DatasetReport, aligned: bool) -> tuple[str, str]:
     if not whole_search(data):
         which = f"among {among:,.0f} of {of:,.0f} training records, those it was compared with"
     return figure, (
-        f"than the {hit} {which}, which is right in {_percent(accuracy)}; 95 % interval "
+        f"than the {hit} {which}, which is right in {_percent(accuracy)}. 95 % interval: "
         f"{100 * low:+.1f} to {100 * high:+.1f} points."
     )
 
@@ -157,16 +158,16 @@ def _cost(data: DatasetReport, final: Mapping[str, Any] | None, aligned: bool) -
     if final is None:
         return "not known", "The table of models has no row of the final model."
     asked, distinct = float(final["alignments_per_query"]), data.statistics["distinct"]
-    beside = f"all distinct records: {distinct:,}"
+    beside = f"of {distinct:,} with all distinct records."
     if saves_nothing(data, final):
-        beside = "every training record is a landmark: nothing is saved"
+        beside = "Every training record is a landmark: nothing is saved."
     if not aligned:
-        return f"{asked:,.0f} scores", f"{beside}."
+        return f"{asked:,.0f} scores", beside
     length = float(data.statistics["lengths"]["mean"])
     seconds, hours = (f(asked, length, length) for f in (query_seconds, million_hours))
     return f"{asked:,.0f} alignments", (
-        f"{beside}; about {1000 * seconds:.2g} ms on one core, and {hours:.2g} core hours for a "
-        f"million queries. This is an estimate, for {length:,.0f} residues."
+        f"{beside} About {1000 * seconds:.2g} ms on one core, {hours:.2g} core hours for a million "
+        f"queries: an estimate, for sequences of {length:,.0f} residues."
     )
 
 
@@ -181,11 +182,6 @@ def _mean(own: pd.DataFrame, what: str) -> float:
 
 def _percent(share: float) -> str:
     return f"{100 * share:.1f} %"
-
-
-def _share(own: pd.DataFrame, what: str) -> str:
-    share = _mean(own, what)
-    return "" if share != share else _percent(share)
 
 
 def quoted(data: DatasetReport, own: pd.DataFrame) -> str:
@@ -212,10 +208,10 @@ def quoted(data: DatasetReport, own: pd.DataFrame) -> str:
 def data_line(data: DatasetReport, own: pd.DataFrame, final: Mapping[str, Any] | None) -> str:
     """Return how much there was, and how many landmarks are in the fits and the final model."""
     statistics = data.statistics
-    text = (
-        f"{statistics['records_kept']:,} records, {statistics['distinct']:,} of them distinct, of "
-        f"{len(statistics['class_sizes']):,} classes"
-    )
+    kept, distinct = statistics["records_kept"], statistics["distinct"]
+    text = f"{kept:,} records, {distinct:,} of them distinct,"
+    text = f"{kept:,} distinct records" if kept == distinct else text
+    text += f" of {len(statistics['class_sizes']):,} classes"
     counts = pd.Series(numbers(measured(own)["landmarks"]))
     parts = [f"{span(counts)} landmarks in the fits of the outer folds"] if len(counts) else []
     if final is not None:

@@ -215,7 +215,7 @@ def _factor(recipes: Sequence[Mapping[str, Any]], kind: str) -> Markup:
     centred = centred if kind == "squared_dissimilarity" else ""
     if not recipes:
         return Markup(
-            f"{centred}Nothing here learns from a factor of the kernel. The landmark map has one "
+            f"{centred}Nothing was learned from a factor of the kernel. The landmark map has one "
             "of its own."
         )
     ranks = list(dict.fromkeys(str(recipe.get("rank", "misfit")) for recipe in recipes))
@@ -307,7 +307,7 @@ def _learners(
         if levels is not None:
             learner = learner_of(learner, Tree.of("ab", ".").forks, levels["learn"])
         texts.append(f"{_e(name)}: {_told(learner.describe(), learner.references)}")
-    text = "Learners were " + "; ".join(texts) + "."
+    text = ("The learner was " if len(texts) == 1 else "Learners were ") + "; ".join(texts) + "."
     if several:
         text += (
             " A record may have several labels. Each label was learned against the rest "
@@ -436,6 +436,11 @@ def _evaluation(
             "methods would differ after training on other samples too, and takes differences of "
             "folds as normal. The p-values of each test have Holm's adjustment "
             f"{cite('holm1979')}. The best recipe was found on the same records. "
+        )
+    if others and not settings.get("final"):
+        text += (
+            "Figures of the final model on these folds are those of the recipe that the inner "
+            "folds of each training part chose. "
         )
     if others and "auto" in config:
         text += (

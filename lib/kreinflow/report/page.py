@@ -11,7 +11,7 @@ from kreinflow.models.reject_threshold import NOTHING_ACCEPTED, RejectRule
 from kreinflow.references import REFERENCES
 from kreinflow.report import glance, sections, several
 from kreinflow.report.advice import warnings_of
-from kreinflow.report.cascades import asks, broken_losses, cascades, costs_of
+from kreinflow.report.cascades import asks, broken_losses, cascades, costs_of, in_a_column
 from kreinflow.report.html import drawing, image, page_environment
 from kreinflow.report.in_words import in_words
 from kreinflow.report.levels import levels_section
@@ -65,6 +65,7 @@ def render_report(
 def _view(number: int, data: DatasetReport, config: Mapping[str, Any]) -> dict[str, Any]:
     """Return all that the template prints of one data set."""
     cost = costs_of(data.models, data.curves)
+    chose = data.measured == INNER_CHOICE
     aligned = make_source(data.settings["source"]).aligned
     false_alarms = (config.get("unknown") or {}).get("false_alarms")
     return {
@@ -75,8 +76,9 @@ def _view(number: int, data: DatasetReport, config: Mapping[str, Any]) -> dict[s
         "aligned": aligned,
         "unit": "alignments" if aligned else "scores",
         "who": "the inner choice on the outer folds"
-        if data.measured == INNER_CHOICE
+        if chose
         else "the final model's recipe on the outer folds",
+        "shaded": "the inner choice" if chose else "the final model",
         **_final_model(data, config, cost),
         **_input(data, config),
         **_comparison(data, config, cost, "alignments" if aligned else "scores"),
@@ -125,6 +127,11 @@ def _final_model(
     own_curves = data.curves[data.curves["recipe"].astype(str) == data.final_recipe]
     # Records of a group tend to be right or wrong together.
     grouped = data.settings["folds"]["method"] == "grouped"
+    asked = cascades(
+        own_curves,
+        data.models[data.models["recipe"].astype(str) == data.final_recipe],
+        config["recipes"],
+    )
     lost = broken_losses(own_curves, config["recipes"], data.statistics["distinct"])
     reject = RejectRule(
         config["reject_error"], config.get("reject_coverage"), config["reject_confidence"]
@@ -159,11 +166,7 @@ def _final_model(
         "landmarks": sections.landmarks(landmarks),
         "factored": not measured(factors).empty,
         "factors": sections.factors(measured(factors), data.landmark_map),
-        "cascade": cascades(
-            own_curves,
-            data.models[data.models["recipe"].astype(str) == data.final_recipe],
-            config["recipes"],
-        ),
+        "cascade": in_a_column(asked) if asked else None,
     }
 
 
