@@ -68,7 +68,7 @@ class RejectRule:
         least = records_needed(self.error, self.confidence)
         return (
             f"no threshold can promise at most {100 * self.error:g} % errors with "
-            f"{100 * self.confidence:g} % confidence, so all predictions are flagged as doubtful. "
+            f"{100 * self.confidence:g} % confidence, so all predictions are rejected. "
             f"It takes at least {least:,} records on the inner folds, and more if one of the "
             "surest is predicted wrong. Use more records, raise reject_error, or give "
             "reject_coverage in its place, which promises nothing"

@@ -104,7 +104,7 @@ def warnings_of(
     )
     found = [
         text.format(
-            names=_names(table.loc[bad, column]) if column else "",
+            names=_names(table.loc[bad, column], "; ") if column else "",
             places=_places(table[bad], final_recipe),
             worst=worst,
             limit=LARGEST_MISFIT,
@@ -125,10 +125,10 @@ def warnings_of(
     return [text for text in found if text]
 
 
-def _names(values: Iterable[object]) -> str:
+def _names(values: Iterable[object], between: str = ", ") -> str:
     names = list(dict.fromkeys(map(str, values)))
     more = f" and {len(names) - 5} more" if len(names) > 5 else ""
-    return ", ".join(names[:5]) + more
+    return between.join(names[:5]) + more
 
 
 def _places(table: pd.DataFrame, final_recipe: str) -> str:

@@ -116,7 +116,7 @@ def _accepted(data: DatasetReport, final: Mapping[str, Any] | None) -> tuple[str
 def _best_hit(data: DatasetReport, aligned: bool) -> tuple[str, str]:
     hit = _HITS[data.settings["scoring"]["mode"]] if aligned else "nearest neighbour"
     own = _row(data.best_hit, data.measured)
-    if own.empty:
+    if own.empty or data.several:
         return "not known", _no_hit(data, aligned)
     low, high, p, difference, accuracy, among, of = (
         float(numbers(own[name])[0])

@@ -75,9 +75,7 @@ def _view(number: int, data: DatasetReport, config: Mapping[str, Any]) -> dict[s
         "name": data.name,
         "aligned": aligned,
         "unit": "alignments" if aligned else "scores",
-        "who": "the inner choice on the outer folds"
-        if chose
-        else "the final model's recipe on the outer folds",
+        "who": f"{'the inner choice' if chose else 'the final recipe'} on the outer folds",
         "shaded": "the inner choice" if chose else "the final model",
         **_final_model(data, config, cost),
         **_input(data, config),
@@ -118,6 +116,7 @@ def _final_model(
     """Return what the final model is, what it does on outer folds, and what to look at."""
     own = own_models(data, config)
     factors = own_factors(data.factors, own, config)
+    learned = measured(factors[factors["recipe"] == data.final_recipe])
     landmarks = own_landmarks(data.landmarks, own)
     recipe = recipe_called(data.final_recipe, config)
     rows = own[numbers(own["repeat"]) < 0].to_dict("records")
@@ -164,8 +163,9 @@ def _final_model(
             None if grouped else lost.get(data.final_recipe),
         ),
         "landmarks": sections.landmarks(landmarks),
-        "factored": not measured(factors).empty,
-        "factors": sections.factors(measured(factors), data.landmark_map),
+        "factored": not factors.empty,
+        "spectral": not learned.empty,
+        "factors": sections.factors(learned, data.landmark_map),
         "cascade": in_a_column(asked) if asked else None,
     }
 
