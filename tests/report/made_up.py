@@ -120,6 +120,8 @@ def run_tables(n_classes, n_folds, n, n_recipes=9, dropped=(), cascades=0, sever
         "times": made_up_times(n_folds, rng),
         "points": points,
         "landmark_map": {
+            **{"selector": "meb", "transform": "log", "rank_wanted": "misfit"},
+            "factor": factors.iloc[0].to_dict(),
             "eigenvalues": [812.5, -40.25],
             "all_eigenvalues": 1000.0,
             "distinct": n - 20,
@@ -379,11 +381,16 @@ class Page(HTMLParser):
     def __init__(self, text):
         super().__init__(convert_charrefs=True)
         self.elements, self.open, self.text, self.faults = [], [], [], []
+        self.under = {"": []}
         self.feed(text)
         self.close()
 
     def handle_starttag(self, tag, attrs):
         self.elements.append((tag, dict(attrs)))
+        if tag in ("h2", "h3", "h4") and "id" in dict(attrs):
+            self.under[dict(attrs)["id"]] = []
+        # What a reader who sees no picture is told.
+        self.under[next(reversed(self.under))] += [dict(attrs).get("alt") or ""]
         if tag not in VOID:
             self.open.append(tag)
 
@@ -393,6 +400,7 @@ class Page(HTMLParser):
 
     def handle_data(self, data):
         self.text.append(data)
+        self.under[next(reversed(self.under))].append(data)
 
     def checked(self):
         """Tags are closed in order, ids are unique, links lead somewhere, and nothing is loaded."""
@@ -409,6 +417,10 @@ class Page(HTMLParser):
                 inside = attrs["href"].removeprefix("#") in self.ids
                 assert inside or attrs["href"].startswith("https://doi.org/")
         return self
+
+    def sections(self):
+        """The text under each heading of a section, by its id; the head of the page has none."""
+        return {name: " ".join(" ".join(parts).split()) for name, parts in self.under.items()}
 
     @property
     def all_text(self):

@@ -3,14 +3,17 @@ import pytest
 
 from kreinflow.models.reject_threshold import NOTHING_ACCEPTED, RejectRule
 from kreinflow.report.advice import warnings_of
+from kreinflow.report.cascades import Lost
 
 
 def sound():
     place = {"repeat": [0, 0, -1], "fold": [0, 1, -1]}
     return {
         "statistics": {"class_sizes": {"a": 10, "b": 200}},
-        "landmarks": pd.DataFrame({"selector": "meb", "class": "a", "reached": True, **place}),
-        "factors": pd.DataFrame({"selector": "meb", "transform": "log", "misfit": 0.5, **place}),
+        "landmarks": pd.DataFrame(
+            {"recipe": "r", "selector": "meb", "class": "a", "reached": True, **place}
+        ),
+        "factors": pd.DataFrame({"recipe": "r", "misfit": 0.5, **place}),
         "models": pd.DataFrame(
             {
                 "recipe": "r",
@@ -25,7 +28,8 @@ def sound():
         ),
         "selectors": {"meb": {"method": "meb"}, "kept": {"method": "given"}},
         "reject": RejectRule(0.01),
-        "lost": {},
+        "final_recipe": "r",
+        "lost": None,
     }
 
 
@@ -39,7 +43,7 @@ def test_nothing_to_say_of_a_sound_run():
         ("factors", "misfit", 0.51, "misfit up to 0.51"),
         ("models", "converged", "False", "Training stopped before it converged"),
         ("models", "unlearned_classes", 1, "Nothing was learned of some classes"),
-        ("models", "singular_classes", 2, "covariance of Ny-iKFD is singular, in 1 fold, for r,"),
+        ("models", "singular_classes", 2, "covariance of Ny-iKFD is singular, in 1 fold, so a"),
         ("models", "groups_held_out", "False", "too few groups for inner folds to hold out"),
         ("models", "reject_threshold", NOTHING_ACCEPTED, "It takes at least 230 records"),
         ("landmarks", "reached", False, "did not come to cover all members of a"),
@@ -50,7 +54,7 @@ def test_trouble_is_named_with_what_to_do(part, column, value, said):
     tables[part][column] = [value, *tables[part][column].tolist()[1:]]
     (text,) = warnings_of(**tables)
     assert said in text
-    assert "in 1 fold" in text
+    assert "in 1 fold" in text.lower()
     assert "final model" not in text
     assert any(word in text for word in ("Take", "Raise", "Collect", "Use", "Give", "try"))
 
@@ -60,13 +64,13 @@ def test_classes_of_which_nothing_was_learned_are_named():
     tables["models"]["unlearned_classes"] = [1, 0, 2]
     tables["models"]["unlearned_names"] = ["'01'", "", "'01', 'b'"]
     (text,) = warnings_of(**tables)
-    assert "in 1 fold and the final model, for r ('01'), r ('01', 'b'):" in text
+    assert "of some classes ('01'; '01', 'b'), in 1 fold and the final model:" in text
 
 
 def test_a_coverage_promises_nothing_so_none_is_missed():
     tables = sound()
     tables["models"]["reject_threshold"] = NOTHING_ACCEPTED
-    assert "Of r, in 2 folds and the final model, no threshold" in warnings_of(**tables)[0]
+    assert "In 2 folds and the final model, no threshold" in warnings_of(**tables)[0]
     assert warnings_of(**tables | {"reject": RejectRule(None, 0.9)}) == []
 
 
@@ -74,6 +78,24 @@ def test_the_final_model_is_named():
     tables = sound()
     tables["models"]["converged"] = False
     assert "in 2 folds and the final model" in warnings_of(**tables)[0]
+
+
+def test_folds_where_another_recipe_was_chosen_are_told_without_its_name():
+    tables = sound()
+    tables["models"]["converged"] = False
+    tables["models"]["recipe"] = ["other", "r", "r"]
+    (text,) = warnings_of(**tables)
+    assert (
+        "in 2 folds (1 by another recipe, which the inner folds chose there) and the final model"
+        in text
+    )
+    assert "other," not in text
+
+
+def test_a_cascade_that_lost_more_than_was_stated():
+    (text,) = warnings_of(**sound() | {"lost": Lost(0.0234, 0.001)})
+    assert "The cascade lost 2.34 points of accuracy on the outer folds" in text
+    assert "and 0.1 were stated" in text
 
 
 def test_given_landmarks_may_have_seen_the_tested_records():

@@ -1,5 +1,6 @@
 """What the page says of classes that are paths."""
 
+from kreinflow.evaluation.metrics import INNER_CHOICE
 from report.made_up import LEVELS_ASKED, levels_of, report_page, settings
 
 
@@ -11,8 +12,7 @@ def test_the_page_has_the_tree_with_its_figures(tables):
     text = page.all_text
     assert "paths with 3 levels, separated by “.”" in text
     assert "at least 95.00 %" in text
-    best = tables["comparison"].loc[tables["comparison"]["best"], "recipe"].iloc[0]
-    nodes = levels["nodes"][levels["nodes"]["recipe"] == best].set_index("node")
+    nodes = levels["nodes"][levels["nodes"]["recipe"] == INNER_CHOICE].set_index("node")
     for path in ("1", "1.2", "1.2.1"):
         row = nodes.loc[path]
         figures = [f"{100 * row[name]:.2f}" for name in ("precision", "recall", "answered")]

@@ -2,12 +2,39 @@ import pytest
 
 from kreinflow.models.cascading import LIKELIEST, SAMPLE, STEPS
 from kreinflow.references import REFERENCES
-from kreinflow.report.methods import cite, methods_text
+from kreinflow.report.methods import cite, methods_text, others_text
 from report.made_up import RECIPES, config, settings
 
 
 def text_of(data_set, whole=None):
-    return " ".join(methods_text(data_set, whole or config(), "pcvm-meb"))
+    """What is said of the final model, pcvm-meb if it is there, and of the other recipes."""
+    final = "pcvm-meb" if "pcvm-meb" in data_set["recipes"] else data_set["recipes"][-1]
+    parts = (methods_text, others_text)
+    return " ".join(text for part in parts for text in part(data_set, whole or config(), final))
+
+
+def test_methods_are_those_of_the_final_model_and_the_comparison_has_the_others():
+    whole = config(cascades=1)
+    whole["recipes"][7]["lift"] = {"kernel": "gaussian", "width": "inner", "inducing": 4000}
+    whole["recipes"][7]["views"] = {"words": [1, 2], "vectors": False}
+    own = " ".join(methods_text(settings(), whole, "pcvm-meb"))
+    others = " ".join(others_text(settings(), whole, "pcvm-meb"))
+    for part in ("Ny-PCVM", "minimum enclosing ball", "Smith-Waterman", "(log)"):
+        assert part in own
+    assert "8 other recipes were measured on the same folds" in own
+    assert "those of the recipe that the inner folds of each training part chose" in own
+    for part in ("k-means++", "Ny-iKFD", "flip", "cascade", "Their kernel is", "(normalised)"):
+        assert part in others
+        assert part not in own
+    assert "Ny-PCVM" in others  # of pcvm-uniform
+    assert "Smith-Waterman" not in others
+    named = settings() | {"final": "pcvm-meb", "recipes": ["pcvm-meb", "svc-meb"]}
+    text = " ".join(methods_text(named, whole, "pcvm-meb"))
+    assert "1 other recipe was measured on the same folds" in text
+    assert "of the recipe that the inner folds" not in text
+    alone = settings() | {"recipes": ["pcvm-meb"]}
+    assert others_text(alone, whole, "pcvm-meb") == []
+    assert "McNemar" not in " ".join(methods_text(alone, whole, "pcvm-meb"))
 
 
 def test_it_tells_what_ran():
@@ -232,7 +259,7 @@ def test_lifted_recipes_alone_have_no_indefinite_factor():
     assert "are features" in text
     assert "beside views" not in text
     assert (
-        "No recipe learns from a factor of the kernel. The landmark map has one of its own" in text
+        "Nothing was learned from a factor of the kernel. The landmark map has one of its" in text
     )
 
 
@@ -252,7 +279,7 @@ def test_only_recipes_whose_learner_needs_a_factor_are_told_of_it():
     assert "Nyström" not in text
     assert "igenvalue" not in text
     assert (
-        "No recipe learns from a factor of the kernel. The landmark map has one of its own" in text
+        "Nothing was learned from a factor of the kernel. The landmark map has one of its" in text
     )
     text = text_of(few | {"source": {"type": "matrix", "kind": "dissimilarity"}}, whole)
     assert "Dissimilarities were centred" in text

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from kreinflow.evaluation.metrics import INNER_CHOICE
+from kreinflow.query_costs import million_hours, query_seconds
 from kreinflow.report.figures.dataset import dataset_figures
 from kreinflow.report.page import render_report
 from kreinflow.report.reading import CAPTIONS
@@ -50,16 +51,22 @@ def test_two_data_sets_with_unique_ids_and_links_that_lead_somewhere(tables):
 def test_all_sections_and_figures_are_there(html):
     page = Page(html)
     headings = {attrs.get("id") for tag, attrs in page.elements if tag in ("h2", "h3")}
-    names = "glance input landmarks spectrum map comparison classes confusion alignments reject"
-    for name in [*names.split(), "calibration", "sets", "times", "methods"]:
-        assert f"data-1-{name}" in headings
+    order = "glance classes confusion reject sets calibration alignments input landmarks comparison"
+    appendix = ("spectrum", "map", "times")
+    names = [*order.split(), "methods", "appendix", *appendix]
+    assert [name for name in page.ids if name.startswith("data-1-")] == [
+        f"data-1-{name}" for name in names
+    ]
     assert {"versions", "config", "references"} <= headings
+    sections = page.sections()
+    for name in names[1:-4] + list(appendix):
+        assert " What to look for: " in sections[f"data-1-{name}"], name
     images = [attrs for tag, attrs in page.elements if tag == "img"]
     captions = [text for name, text in CAPTIONS.items() if name not in ("map", "unknown", "levels")]
     assert sorted(image["alt"] for image in images) == sorted(captions)
     assert all("width:" in image["style"] for image in images)
     for name in ("automatic", "unknown", "levels", "unlabelled"):
-        assert f"data-1-{name}" not in headings
+        assert f"data-1-{name}" not in page.ids
 
 
 def test_nothing_is_loaded_from_anywhere(html):
@@ -75,8 +82,11 @@ def test_nothing_is_loaded_from_anywhere(html):
 
 def test_hostile_labels_are_text(tables):
     label, recipe = "<b>&\"'", "<img src=x onerror=alert(1)>"
+    whole = config()
+    whole["recipes"][0]["name"] = recipe
     html, page = report_page(
         tables,
+        whole,
         name=label,
         statistics=tables["statistics"] | {"class_sizes": {label: 3, "b": 40}},
         per_class=tables["per_class"].replace({"class": {tables["classes"][0]: label}}),
@@ -121,7 +131,7 @@ def test_the_map_of_a_lifted_model_is_that_of_its_scores(tables, html):
     text = report_page(tables, whole)[1].all_text
     assert alone in text
     assert "of the final model's kernel" not in text
-    assert "The two dimensions of this kernel with the largest eigenvalues" in text
+    assert "The axes are the two dimensions of this kernel with the largest eigenvalues" in text
     assert alone not in Page(html).all_text
     assert "of the final model's kernel" in Page(html).all_text
 
@@ -139,22 +149,27 @@ def test_without_a_factor_to_learn_from_its_misfit_alarms_nobody(tables, html):
         statistics=tables["statistics"] | {"class_sizes": {"a": 80, "b": 80}},
     )
     assert alarm not in text
-    assert "No recipe learns from a factor here" in text
-    assert "No warnings: all learners converged" in text
+    assert "The final model does not learn from a factor." in text
+    assert "No warnings: training converged" in text
     assert alarm in Page(html).all_text
-    assert "No recipe learns from a factor here" not in Page(html).all_text
+    assert "The final model does not learn from a factor." not in Page(html).all_text
 
 
 def test_the_cost_at_a_glance_is_that_of_the_final_model(tables, html):
     models = tables["models"]
     final = models[(models["repeat"] < 0) & (models["recipe"] == "ikfd-meb")].iloc[0]
     cost = round(final["alignments_per_query"])
-    assert f"Alignments per query {cost} final model; all distinct: " in Page(html).all_text
+    glance = Page(html).sections()["data-1-glance"]
+    assert f"What does a query cost? {cost} alignments of 140 with all distinct records." in glance
+    length = tables["statistics"]["lengths"]["mean"]
+    hours = f"{million_hours(cost, length, length):.2g} core hours for a million queries"
+    assert hours in glance
+    assert f"{1000 * query_seconds(cost, length, length):.2g} ms on one core" in glance
 
 
 def test_numbers_of_the_tables_are_there(tables, html):
     text = Page(html).all_text
-    for part in ("700,000 pairs were needed", "illegal residues", "U -> C", "ab" * 32, "BLOSUM62"):
+    for part in ("700,000 pairs, for all", "illegal residues", "U -> C", "ab" * 32, "BLOSUM62"):
         assert part in text
     row = tables["per_class"].iloc[0]
     assert f"{100 * row['recall']:.2f}" in text
@@ -195,8 +210,8 @@ def test_times_can_be_taken_out(tables, html):
 
 def test_it_tells_what_aligned_and_how_many_pairs_agreed_with_parasail(tables):
     text = text_of(tables)
-    assert "700,000 pairs were needed for all folds and selectors together, and" in text
-    assert "jobs that align: auto. They had parasail score some of their pairs too" in text
+    assert "The run aligned 700,000 pairs, for all folds and recipes together, and" in text
+    assert "jobs that align: auto. These jobs had parasail score some of their pairs too" in text
     assert "4,000 pairs were scored so, and all agreed." in text
     assert "There were none: the store had all scores." in text_of(tables, agreed=0)
     alone = config() | {"alignment": {"backend": "parasail"}}

@@ -94,14 +94,16 @@ def test_recipes_that_did_not_go_on_after_the_race_are_not_counted_as_fitted(tab
     assert "ikfd-meb 95.00 %" not in section
 
 
-def test_a_model_that_promises_nothing_flags_all(tables):
+def test_a_model_that_promises_nothing_rejects_all(tables):
     models = tables["models"].assign(reject_threshold=NOTHING_ACCEPTED)
     text = report_page(tables, models=models)[1].all_text
-    assert "and flags all predictions (asked for: at most 1 % errors" in text
-    assert "in 3 folds and the final model, no threshold can promise" in text
+    assert "The final model rejects all predictions (asked for: at most 1 % errors" in text
+    assert "In 3 folds" in text
+    assert " and the final model, no threshold can promise" in text
+    assert "The final model accepts nothing" in text
     models = tables["models"].assign(reject_threshold=0.99951)  # 1.000 would read as all
     text = report_page(tables, models=models)[1].all_text
-    assert "flags predictions with a probability below 0.9995 (" in text
+    assert "rejects predictions with a probability below 0.9995 (" in text
 
 
 def test_verdicts_come_from_the_test_of_records(tables):
@@ -137,11 +139,11 @@ def test_the_page_counts_the_sequences_without_a_label(tables):
     rows = [("<b>", 3, 1, 0.3), ("", 1, 0, np.nan), ("01", 1, 1, 0.2)]
     counts = pd.DataFrame(rows, columns=["class", "records", "rejected", "landmark_score"])
     text = report_page(tables, unlabelled=counts)[1].all_text
-    assert "5 sequences have no label; 2 of them are flagged" in text
+    assert "5 sequences have no label; 2 of them are rejected" in text
     assert "and 1 could not be classified" in text
     assert "<b> 3 1 0.300 01 1 1 0.200" in text
     text = report_page(tables, unlabelled=counts[:0])[1].all_text
-    assert "0 sequences have no label; 0 of them are flagged." in text
+    assert "0 sequences have no label; 0 of them are rejected." in text
 
 
 def test_it_says_how_many_objects_the_map_shows():
@@ -149,7 +151,28 @@ def test_it_says_how_many_objects_the_map_shows():
     said = sections.shown_on_the_map(whole)
     assert said == "It shows all 32 landmarks and all 108 other objects."
     said = sections.shown_on_the_map(whole | {"distinct": 10_000, "shown_objects": 2000})
-    assert "all 32 landmarks and 2,000 of 9,968 other objects. A hash of their ids says" in said
+    assert "all 32 landmarks and 2,000 of 9,968 other objects. They were chosen by a hash" in said
+
+
+def test_landmarks_are_told_of_the_fits_of_folds_and_of_the_final_model():
+    place = {"repeat": [0, 0, 0, -1], "fold": [0, 0, 1, -1], "selector": "meb"}
+    own = pd.DataFrame(place | {"class": list("abab"), "radius": 0.8, "reached": True})
+    own.loc[2, "reached"] = False
+    assert sections.landmarks(own).rows == [
+        ("fits of the outer folds", "meb", "1.5 (1 to 2)", "1.5 (1 to 2)", "1", "2 of 3"),
+        ("final model", "meb", "1", "1", "1", "1 of 1"),
+    ]
+
+
+def test_what_is_accepted_has_a_table(tables):
+    accepted = tables["accepted"].set_index("recipe").loc["svc-meb"]
+    rows = dict(sections.rejecting(tables["accepted"], "svc-meb").rows)
+    assert rows["accepted"].startswith(f"{100 * accepted['accepted_mean']:.2f} ± ")
+    told = [name for name in rows if name.startswith("rejected: ")]
+    assert told == ["rejected: unsure", "rejected: unknown", "rejected: no relative"]
+    whole = sum(float(rows[name].split(" ")[0]) for name in ["accepted", *told])
+    assert abs(whole - 100) < 0.05
+    assert sections.rejecting(tables["accepted"][:0], "svc-meb") is None
 
 
 def test_the_page_counts_the_labels_of_records_that_may_have_several():

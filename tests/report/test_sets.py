@@ -4,7 +4,7 @@ import pytest
 
 from kreinflow.report.sets import broken, sets
 from kreinflow.report.tables import best_recipe
-from report.made_up import dataset_report, report_page, run_tables
+from report.made_up import dataset_report, report_page, run_tables, settings
 
 
 @pytest.fixture(scope="module")
@@ -14,7 +14,7 @@ def found(tables):
 
 def test_the_tables_have_what_was_measured(tables, found):
     coverage, best = tables["coverage"], best_recipe(tables["comparison"])
-    table = found["coverage"]
+    table = found["recipes"]
     assert list(table.head) == [
         "recipe",
         *(
@@ -29,6 +29,11 @@ def test_the_tables_have_what_was_measured(tables, found):
         assert row[1] == f"{100 * whole.loc[(row[0], 0.9), 'coverage']:.2f} %"
         assert float(row[8]) == pytest.approx(whole.loc[(row[0], 0.99), "size"], abs=0.01)
     assert [table.rows[i][0] for i in table.marked] == [best]
+    own = whole.loc[best]
+    for row, (level, shown) in zip(found["coverage"].rows, own.iterrows(), strict=True):
+        assert row[0] == f"{100 * level:g} %"
+        assert row[1] == f"{100 * shown['coverage']:.2f}"
+        assert float(row[2]) == pytest.approx(shown["size"], abs=0.01)
     classes = coverage[(coverage["recipe"] == best) & (coverage["class"] != "")]
     rows = {row[0]: row for row in found["classes"].rows}
     assert set(rows) == set(classes["class"])
@@ -36,8 +41,10 @@ def test_the_tables_have_what_was_measured(tables, found):
         assert rows[label][1] == f"{own['records']:,}"
         assert rows[label][4] == f"{100 * own['coverage']:.2f} %"
     errors = tables["errors"]
-    assert len(found["errors"].rows) == len(errors)
-    assert found["errors"].rows[0][:2] == (errors["recipe"].iloc[0], "1 %")
+    assert len(found["accepted"].rows) == len(errors)
+    assert found["accepted"].rows[0][:2] == (errors["recipe"].iloc[0], "1 %")
+    mine = [row[1:] for row in found["accepted"].rows if row[0] == best]
+    assert [tuple(row) for row in found["errors"].rows] == mine
 
 
 def test_promises_that_are_broken_are_told(tables):
@@ -56,11 +63,9 @@ def test_promises_that_are_broken_are_told(tables):
     mine = errors["recipe"] == best
     errors.loc[mine, "wrong_mean"], errors["wrong_sd"] = 0.08, 0.002
     changed |= {"coverage": coverage, "errors": errors}
-    page = report_page(changed)[1].all_text
-    assert (
-        f"Not kept by {best}, by more than chance: sets of 90 % hold the true label in 84.00 %;"
-        in page
-    )
+    asked = settings() | {"final": best}
+    page = report_page(changed, settings=asked, final_recipe=best)[1].all_text
+    assert "Not kept , by more than chance: sets of 90 % hold the true label in 84.00 %;" in page
     assert "; where 5 % errors were asked for, 8.00 % are wrong." in page
     assert "where 10 % errors" not in page
 

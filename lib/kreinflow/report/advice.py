@@ -17,29 +17,29 @@ SMALL_CLASS = 10
 _GIVEN = (
     "The landmarks of {names} were given, not chosen in the training part of each fold. If they "
     "were chosen with a look at records that are tested here, as those of an earlier run on these "
-    "data were, the figures of recipes with them are optimistic. Quote figures of other selectors, "
-    "or test on records that are new since then."
+    "data were, the figures of this model are optimistic. Quote those of a recipe with another "
+    "selector, or test on records that are new since then."
 )
 _MISFIT = (
-    "The factor reproduces the self-scores badly (misfit up to {worst:.2f}, above {limit}) for "
-    "{names}, in {places}: the landmarks describe too little of the kernel. Take more landmarks, "
-    "or another transform; do not trust the spectrum."
+    "The factor reproduces the self-scores badly (misfit up to {worst:.2f}, above {limit}), in "
+    "{places}: the landmarks describe too little of the kernel. Take more landmarks, or another "
+    "transform; do not trust the spectrum."
 )
 _NOT_CONVERGED = (
-    "Training stopped before it converged, in {places}, for {names}. Raise max_iter of the "
-    "learner, or keep fewer eigenvalues (rank): tiny ones carry noise and slow it down."
+    "Training stopped before it converged, in {places}. Raise max_iter of the learner, or keep "
+    "fewer eigenvalues (rank): tiny ones carry noise and slow it down."
 )
 _UNLEARNED = (
-    "Nothing was learned of some classes, in {places}, for {names}: no basis function is left, or "
+    "Nothing was learned of some classes ({names}), in {places}: no basis function is left, or "
     "the class has no landmark, so it is predicted only where the decisions of all other classes "
     "are lower. Look at the recall of these classes. For Ny-PCVM and Ny-EPCVM try the correction "
     "flip: without it they cannot tell classes that differ along negative eigenvalues. Or take "
     "another learner or selector, or collect more records of these classes."
 )
 _SINGULAR = (
-    "The covariance of Ny-iKFD is singular, in {places}, for {names}, so a pseudo-inverse took the "
-    "place of the inverse. The decision may then follow the labels of single records and be wrong "
-    "for new ones. Give the learner a ridge, or keep fewer eigenvalues (rank)."
+    "The covariance of Ny-iKFD is singular, in {places}, so a pseudo-inverse took the place of the "
+    "inverse. The decision may then follow the labels of single records and be wrong for new ones. "
+    "Give the learner a ridge, or keep fewer eigenvalues (rank)."
 )
 _TORN_GROUPS = (
     "The training part has too few groups for inner folds to hold out whole ones, in {places}, so "
@@ -47,10 +47,10 @@ _TORN_GROUPS = (
     "rest on records whose relatives were learned from, and are too confident for new groups. Use "
     "smaller groups, or more data."
 )
-_NOT_PROMISED = "Of {names}, in {places}, {unkept}."
+_NOT_PROMISED = "In {places}, {unkept}."
 _LOST_MORE = (
-    "{name} lost {found:.2f} points of accuracy on the outer folds against asking all records of "
-    "its levels, and {stated:g} were stated (by more than chance: a one-sided exact test, p < "
+    "The cascade lost {found:.2f} points of accuracy on the outer folds against asking all records "
+    "of its levels, and {stated:g} were stated (by more than chance: a one-sided exact test, p < "
     "{level:g}). Its threshold was found on inner folds. State a smaller loss, or use more records."
 )
 _NOT_REACHED = (
@@ -66,55 +66,57 @@ def warnings_of(
     models: pd.DataFrame,
     selectors: Mapping[str, Mapping[str, Any]],
     reject: RejectRule,
-    lost: Mapping[str, Lost],
+    final_recipe: str,
+    lost: Lost | None,
 ) -> list[str]:
     """Return one sentence or two for each kind of trouble, an empty list if there is none.
+
+    Nothing is said of other recipes than those that the final model's figures come from.
 
     Parameters
     ----------
     statistics : mapping
         With class_sizes, label to records; of nucleotides also other_strand.
     landmarks, factors, models : DataFrame
-        Of all folds, and of the final model too (repeat -1).
+        From :mod:`kreinflow.report.own`: of the outer folds, and of the final model (repeat -1).
     selectors : mapping
         Those of the config.
     reject : RejectRule
         That of the config.
-    lost : mapping of str to Lost
-        From :func:`~kreinflow.report.cascades.broken_losses`.
+    final_recipe : str
+    lost : Lost or None
+        Of the final model, from :func:`~kreinflow.report.cascades.broken_losses`.
     """
     given = [name for name, settings in selectors.items() if settings["method"] == "given"]
     misfit = numbers(factors["misfit"])
-    kernels = factors["selector"].astype(str) + " with " + factors["transform"].astype(str)
-    unlearned = models["recipe"].astype(str) + " (" + models["unlearned_names"].astype(str) + ")"
     nothing = reject.unkept(NOTHING_ACCEPTED) or ""
     unkept = bool(nothing) & (numbers(models["reject_threshold"]) >= NOTHING_ACCEPTED)
     worst = max(misfit[misfit > LARGEST_MISFIT], default=0.0)
     trouble = (
-        (landmarks, landmarks["selector"].isin(given), landmarks["selector"], _GIVEN),
-        (factors, misfit > LARGEST_MISFIT, kernels, _MISFIT),
-        (models, ~flags(models["converged"]), models["recipe"], _NOT_CONVERGED),
-        (models, numbers(models["unlearned_classes"]) > 0, unlearned, _UNLEARNED),
-        (models, numbers(models["singular_classes"]) > 0, models["recipe"], _SINGULAR),
-        (models, ~flags(models["groups_held_out"]), models["recipe"], _TORN_GROUPS),
-        (models, unkept, models["recipe"], _NOT_PROMISED),
-        (landmarks, ~flags(landmarks["reached"]), landmarks["class"], _NOT_REACHED),
+        (landmarks, landmarks["selector"].isin(given), "selector", _GIVEN),
+        (factors, misfit > LARGEST_MISFIT, None, _MISFIT),
+        (models, ~flags(models["converged"]), None, _NOT_CONVERGED),
+        (models, numbers(models["unlearned_classes"]) > 0, "unlearned_names", _UNLEARNED),
+        (models, numbers(models["singular_classes"]) > 0, None, _SINGULAR),
+        (models, ~flags(models["groups_held_out"]), None, _TORN_GROUPS),
+        (models, unkept, None, _NOT_PROMISED),
+        (landmarks, ~flags(landmarks["reached"]), "class", _NOT_REACHED),
     )
     found = [
         text.format(
-            names=_names(names[bad]),
-            places=_places(table[bad]),
+            names=_names(table.loc[bad, column], "; ") if column else "",
+            places=_places(table[bad], final_recipe),
             worst=worst,
             limit=LARGEST_MISFIT,
             unkept=nothing,
         )
-        for table, bad, names, text in trouble
+        for table, bad, column, text in trouble
         if bad.any()
     ]
-    found += [
-        _LOST_MORE.format(name=name, found=100 * loss.found, stated=100 * loss.stated, level=LEVEL)
-        for name, loss in lost.items()
-    ]
+    if lost is not None:
+        found.append(
+            _LOST_MORE.format(found=100 * lost.found, stated=100 * lost.stated, level=LEVEL)
+        )
     found += [
         _small_classes(statistics["class_sizes"]),
         _differ_in_case(statistics["class_sizes"]),
@@ -123,16 +125,21 @@ def warnings_of(
     return [text for text in found if text]
 
 
-def _names(values: Iterable[object]) -> str:
+def _names(values: Iterable[object], between: str = ", ") -> str:
     names = list(dict.fromkeys(map(str, values)))
     more = f" and {len(names) - 5} more" if len(names) > 5 else ""
-    return ", ".join(names[:5]) + more
+    return between.join(names[:5]) + more
 
 
-def _places(table: pd.DataFrame) -> str:
-    n = len(measured(table)[["repeat", "fold"]].drop_duplicates())
+def _places(table: pd.DataFrame, final_recipe: str) -> str:
+    """Return in how many folds it was, and whether in the final model."""
+    own = measured(table)
+    folds = own.drop_duplicates(["repeat", "fold"])
+    n, others = len(folds), int((folds["recipe"].astype(str) != final_recipe).sum())
     places = [f"{n} fold{'s' if n != 1 else ''}"] if n else []
-    if len(measured(table)) < len(table):
+    if others:
+        places[0] += f" ({others} by another recipe, which the inner folds chose there)"
+    if len(own) < len(table):
         places.append("the final model")
     return " and ".join(places)
 

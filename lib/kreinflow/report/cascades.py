@@ -129,6 +129,12 @@ def cascades(
     return table_of(columns, {0, 1, 10})
 
 
+def in_a_column(table: Table) -> Table:
+    """Return what :func:`cascades` tells of its first recipe, without what depends on others."""
+    rows = list(zip(table.head, table.rows[0], strict=True))[1:-1]
+    return Table(["of the cascade", "mean over the outer folds"], rows, {0, 1}, wrapped=1)
+
+
 def _range(rows: pd.DataFrame) -> str:
     low, high = (_shown(end(numbers(rows["threshold"]))) for end in (np.min, np.max))
     return low if low == high else f"{low} to {high}"

@@ -11,7 +11,7 @@ _INDENT = "\u2003"  # a space as wide as the letter, which HTML does not fold
 
 
 def levels_section(
-    tables: Mapping[str, pd.DataFrame], settings: Mapping[str, Any], best: str
+    tables: Mapping[str, pd.DataFrame], settings: Mapping[str, Any], recipe: str
 ) -> dict[str, Any]:
     """Return what the template prints of the levels.
 
@@ -21,10 +21,11 @@ def levels_section(
         From :func:`kreinflow.evaluation.levels.level_tables`.
     settings : mapping
         The part ``levels`` of the data set.
-    best : str
-        The best recipe.
+    recipe : str
+        Whose figures are told; the table ``recipes`` has all.
     """
-    by_level, nodes = (_of(tables[name], best) for name in ("levels", "nodes"))
+    hierarchy = _of(tables["hierarchy"], recipe)
+    by_level, nodes = (_of(tables[name], recipe) for name in ("levels", "nodes"))
     return {
         "back_off": percent(settings["back_off"]),
         "separator": settings["separator"],
@@ -37,7 +38,15 @@ def levels_section(
                 **_answers(by_level, "accuracy, %"),
             }
         ),
-        "recipes": _recipes(tables, best),
+        "hierarchy": table_of(
+            {
+                "measured on": hierarchy["given"].replace({"label": "labels", "node": "answers"}),
+                "hP, %": cells(hierarchy["precision"], ".2f", 100),
+                "hR, %": cells(hierarchy["recall"], ".2f", 100),
+                "hF, %": cells(hierarchy["f1"], ".2f", 100),
+            }
+        ),
+        "recipes": _recipes(tables, recipe),
         "tree": table_of(
             {
                 "node": [
@@ -66,7 +75,7 @@ def _answers(table: pd.DataFrame, accuracy: str) -> dict[str, list[str]]:
     }
 
 
-def _recipes(tables: Mapping[str, pd.DataFrame], best: str) -> Any:
+def _recipes(tables: Mapping[str, pd.DataFrame], recipe: str) -> Any:
     """Return accuracy at each level and the hierarchical measures of each recipe."""
     accuracy = tables["levels"].assign(
         recipe=lambda t: t["recipe"].astype(str), accuracy=lambda t: numbers(t["accuracy"])
@@ -81,4 +90,4 @@ def _recipes(tables: Mapping[str, pd.DataFrame], best: str) -> Any:
         rows = rows.set_axis(rows["recipe"].astype(str)).loc[names]
         for measure, name in (("precision", "hP"), ("recall", "hR"), ("f1", "hF")):
             columns[f"{name} {what}, %"] = cells(rows[measure], ".2f", 100)
-    return table_of(columns, marked={names.index(best)} if best in names else set())
+    return table_of(columns, marked={names.index(recipe)} if recipe in names else set())

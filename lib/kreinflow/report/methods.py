@@ -15,6 +15,8 @@ from kreinflow.learners.siblings import learner_of
 from kreinflow.models.cascading import LIKELIEST, SAMPLE, STEPS
 from kreinflow.references import REFERENCES
 from kreinflow.report.cascades import stated_loss
+from kreinflow.report.in_words import joined
+from kreinflow.report.own import recipe_called, recipes_of
 from kreinflow.report.several import THRESHOLDS
 from kreinflow.sequences.sources.registry import make_source
 from kreinflow.sequences.sources.source import Source
@@ -57,7 +59,7 @@ def methods_text(
     config: Mapping[str, Any],
     final_recipe: str,
 ) -> list[Markup]:
-    """Return the methods paragraph of a data set as sentences in groups, from what ran.
+    """Return the methods paragraph of a final model as sentences in groups, from what ran.
 
     Parameters
     ----------
@@ -74,18 +76,42 @@ def methods_text(
     list of Markup
         One paragraph each; everything from the config is escaped.
     """
-    recipes = _recipes(settings, config)
+    source = make_source(settings["source"])
+    own = [recipe_called(final_recipe, config)]
+    others = len(recipes_of(settings, config)) - 1
+    return [
+        _data(source, settings, config) + _scores(own, source, config),
+        *_how(own, settings, config),
+        _evaluation(settings, config, others, final_recipe, source.several),
+    ]
+
+
+def others_text(
+    settings: Mapping[str, Any],
+    config: Mapping[str, Any],
+    final_recipe: str,
+) -> list[Markup]:
+    """Return what the recipes beside that of the final model are; as :func:`methods_text`."""
+    others = [r for r in recipes_of(settings, config) if r["name"] != final_recipe]
+    if not others:
+        return []
+    scores = _scores(others, make_source(settings["source"]), config)
+    return [*([scores] if scores else []), *_how(others, settings, config)]
+
+
+def _how(
+    recipes: Sequence[Mapping[str, Any]], settings: Mapping[str, Any], config: Mapping[str, Any]
+) -> list[Markup]:
+    """Return what recipes do with the scores."""
     source = make_source(settings["source"])
     lifted = [recipe for recipe in recipes if recipe.get("lift")]
     asking = [recipe for recipe in recipes if recipe.get("cascade")]
     return [
-        _data(source, settings, recipes, config),
         _landmarks(recipes, config, _unit(source)),
         _factor(factored(recipes, config["learners"]), source.kind),
         *([_lift(lifted)] if lifted else []),
         _learners(recipes, config, settings.get("levels"), source.several),
         *([_cascade(asking)] if asking else []),
-        _evaluation(settings, config, len(recipes), final_recipe, source.several),
     ]
 
 
@@ -93,7 +119,7 @@ def chosen_by(settings: Mapping[str, Any], config: Mapping[str, Any]) -> str:
     """Return why the recipe of the final model is that of a data set, as part of a sentence."""
     if settings.get("final"):
         return "as the config asks"
-    if len(_recipes(settings, config)) == 1:
+    if len(recipes_of(settings, config)) == 1:
         return "the only recipe"
     if config["prefer"] == "cheap":
         unit = _unit(make_source(settings["source"]))
@@ -106,11 +132,6 @@ def chosen_by(settings: Mapping[str, Any], config: Mapping[str, Any]) -> str:
 
 def _unit(source: Source) -> str:
     return "alignments" if source.aligned else "scores"
-
-
-def _recipes(settings: Mapping[str, Any], config: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    wanted = settings.get("recipes") or [recipe["name"] for recipe in config["recipes"]]
-    return [recipe for recipe in config["recipes"] if recipe["name"] in wanted]
 
 
 def beside_parasail(scoring: Mapping[str, Any], config: Mapping[str, Any]) -> bool:
@@ -126,10 +147,6 @@ def _told(text: str, references: Sequence[str]) -> str:
     return _e(text) + (f" {cite(*references)}" if references else "")
 
 
-def _join(parts: Sequence[str], last: str = "and") -> str:
-    return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} {last} {parts[-1]}"
-
-
 def _cited(text: str) -> str:
     """Return a text with its references, which stand in it as ``[@key; @key]``, as links."""
 
@@ -142,7 +159,6 @@ def _cited(text: str) -> str:
 def _data(
     source: Source,
     settings: Mapping[str, Any],
-    recipes: Sequence[Mapping[str, Any]],
     config: Mapping[str, Any],
 ) -> Markup:
     text = _cited(source.describe())
@@ -167,10 +183,19 @@ def _data(
             "A job that aligns scores some of its pairs, drawn at random, with parasail too, and "
             "fails if one differs. "
         )
+    return Markup(text)
+
+
+def _scores(
+    recipes: Sequence[Mapping[str, Any]], source: Source, config: Mapping[str, Any]
+) -> Markup:
+    """Return what the scores of alignments are made into."""
+    if not source.aligned:
+        return Markup("")
     constants = config.get("transforms", {}).get("log", {})
     names = list(dict.fromkeys(recipe["transform"] for recipe in recipes))
     ways = [_TRANSFORMS[name].format(a=constants.get("a", 20)) for name in names]
-    return Markup(text + f"The scores were used {_join(ways)}.")
+    return Markup(f"The scores were used {joined(ways)}.")
 
 
 def _landmarks(
@@ -190,8 +215,8 @@ def _factor(recipes: Sequence[Mapping[str, Any]], kind: str) -> Markup:
     centred = centred if kind == "squared_dissimilarity" else ""
     if not recipes:
         return Markup(
-            f"{centred}No recipe learns from a factor of the kernel. The landmark map has one of "
-            "its own."
+            f"{centred}Nothing was learned from a factor of the kernel. The landmark map has one "
+            "of its own."
         )
     ranks = list(dict.fromkeys(str(recipe.get("rank", "misfit")) for recipe in recipes))
     kept = [
@@ -205,11 +230,11 @@ def _factor(recipes: Sequence[Mapping[str, Any]], kind: str) -> Markup:
         return Markup(
             "The kernel, which is not symmetric, was approximated by the generalised Nyström "
             f"method and its singular value decomposition {cite('schleif2015epcvm')}, keeping "
-            f"{_join(kept)}. What this report calls eigenvalues are singular values."
+            f"{joined(kept)}. What this report calls eigenvalues are singular values."
         )
     text = (
         "The kernel was approximated by its indefinite Nyström factor and its eigenpairs "
-        f"{cite('gisbrecht2015', 'oglic2019')}, keeping {_join(kept)}. {centred}"
+        f"{cite('gisbrecht2015', 'oglic2019')}, keeping {joined(kept)}. {centred}"
     )
     methods = list(dict.fromkeys(recipe.get("correction", "none") for recipe in recipes))
     spectral = [
@@ -218,14 +243,14 @@ def _factor(recipes: Sequence[Mapping[str, Any]], kind: str) -> Markup:
         if name not in _LANDMARK_COORDINATES and name != "none"
     ]
     if spectral and "none" in methods:
-        text += f"Eigenvalue corrections compared with none: {_join(spectral)}."
+        text += f"Eigenvalue corrections compared with none: {joined(spectral)}."
     elif spectral:
-        text += f"Eigenvalues were corrected: {_join(spectral)}."
+        text += f"Eigenvalues were corrected: {joined(spectral)}."
     elif "none" in methods:
         text += "Eigenvalues were not corrected."
     coordinates = [_LANDMARK_COORDINATES[name] for name in methods if name in _LANDMARK_COORDINATES]
     if coordinates:
-        text += f" Other coordinates were {_join(coordinates)}."
+        text += f" Other coordinates were {joined(coordinates)}."
     return Markup(text)
 
 
@@ -236,24 +261,24 @@ _FORMS = {
 
 
 def _lift(recipes: Sequence[Mapping[str, Any]]) -> Markup:
-    names = _join([_e(recipe["name"]) for recipe in recipes])
+    names = joined([_e(recipe["name"]) for recipe in recipes])
     text = f"To {names} the scores with the landmarks are features {cite('liao2002')}"
     words = [tuple(found) for r in recipes if (found := r["views"].get("words"))]
     views = [
-        f"square roots of the shares of words of {_join([f'{k}' for k in lengths])} residues "
+        f"square roots of the shares of words of {joined([f'{k}' for k in lengths])} residues "
         f"{cite('leslie2002', 'jebara2003')}"
         for lengths in dict.fromkeys(words)
     ]
     if any(recipe["views"].get("vectors") for recipe in recipes):
         views.append("the vectors that the user gave")
     if views:
-        text += f", beside views that need no alignment: {_join(views)}"
+        text += f", beside views that need no alignment: {joined(views)}"
     lifts = [recipe["lift"] for recipe in recipes]
     forms = dict.fromkeys(_FORMS[lift["kernel"]] for lift in lifts)
     most = dict.fromkeys(f"{lift['inducing']:,}" for lift in lifts)
     text += (
-        f". Their kernel is {_join(list(forms), 'or')}, approximated as a subset of regressors "
-        f"{cite('quinonero2005')}: by its values with at most {_join(list(most), 'or')} training "
+        f". Their kernel is {joined(list(forms), 'or')}, approximated as a subset of regressors "
+        f"{cite('quinonero2005')}: by its values with at most {joined(list(most), 'or')} training "
         "records, shared by the classes. "
     )
     given = [lift["width"] for lift in lifts if lift["width"] != "inner"]
@@ -266,7 +291,7 @@ def _lift(recipes: Sequence[Mapping[str, Any]]) -> Markup:
             f"{cite('cawley2010')}. A view may be left out."
         )
     else:
-        text += f"were {_join([f'{w:g}' for w in dict.fromkeys(given)])}. A view may be left out."
+        text += f"were {joined([f'{w:g}' for w in dict.fromkeys(given)])}. A view may be left out."
     return Markup(text)
 
 
@@ -282,7 +307,7 @@ def _learners(
         if levels is not None:
             learner = learner_of(learner, Tree.of("ab", ".").forks, levels["learn"])
         texts.append(f"{_e(name)}: {_told(learner.describe(), learner.references)}")
-    text = "Learners were " + "; ".join(texts) + "."
+    text = ("The learner was " if len(texts) == 1 else "Learners were ") + "; ".join(texts) + "."
     if several:
         text += (
             " A record may have several labels. Each label was learned against the rest "
@@ -309,9 +334,9 @@ def _cascade(recipes: Sequence[Mapping[str, Any]]) -> Markup:
                 f"control {cite('angelopoulos2024')}"
             )
         wanted.setdefault(rule, []).append(_e(recipe["name"]))
-    rules = "; ".join(f"of {_join(names)} {rule}" for rule, names in wanted.items())
+    rules = "; ".join(f"of {joined(names)} {rule}" for rule, names in wanted.items())
     return Markup(
-        "These recipes have a cascade, whose levels align a query with more and more training "
+        "The levels of a cascade align a query with more and more training "
         f"records while its largest probability is below a threshold {cite('viola2001')}. Each "
         f"level is a conditional logit, with weights that all classes share {cite('mcfadden1974')}"
         f". First come the nearest records, {STEPS[0]} of them and then more and more, by the "
@@ -336,7 +361,7 @@ def threshold_text(config: Mapping[str, Any]) -> str:
 def _evaluation(
     settings: Mapping[str, Any],
     config: Mapping[str, Any],
-    n_recipes: int,
+    others: int,
     final_recipe: str,
     several: bool,
 ) -> Markup:
@@ -367,7 +392,7 @@ def _evaluation(
         f"({_e(threshold_text(config))}{bound})"
     )
     text = (
-        f"Recipes were measured {scheme}; identical sequences share a fold. Hyper-parameters, the "
+        f"Models were measured {scheme}; identical sequences share a fold. Hyper-parameters, the "
         f"{certain} came from "
         f"{_e(config['inner_folds'])} inner folds of each training part, which measure no record "
         "by a fit that has it as a landmark. "
@@ -392,9 +417,10 @@ def _evaluation(
             f"{'Folds and inner folds' if drawn else 'Inner folds'} have their share of each label "
             f"by iterative stratification {cite('sechidis2011')}. "
         )
-    if n_recipes > 1:
+    if others:
         text += (
-            "Recipes were compared with the best on the predictions of all folds together, by "
+            f"{others} other recipe{'s were' if others > 1 else ' was'} measured on the same "
+            "folds. All were compared with the best on the predictions of all folds together, by "
             f"McNemar's exact test {cite('mcnemar1947')}"
         )
         if grouped:
@@ -411,7 +437,12 @@ def _evaluation(
             "folds as normal. The p-values of each test have Holm's adjustment "
             f"{cite('holm1979')}. The best recipe was found on the same records. "
         )
-    if n_recipes > 1 and "auto" in config:
+    if others and not settings.get("final"):
+        text += (
+            "Figures of the final model on these folds are those of the recipe that the inner "
+            "folds of each training part chose. "
+        )
+    if others and "auto" in config:
         text += (
             "All recipes were fitted on the training part of the first outer fold; those that its "
             "inner folds showed to be behind the best by more than two standard errors"

@@ -9,16 +9,19 @@ import yaml
 from kreinflow.evaluation.metrics import INNER_CHOICE
 from kreinflow.models.reject_threshold import NOTHING_ACCEPTED, RejectRule
 from kreinflow.references import REFERENCES
-from kreinflow.report import sections, several
+from kreinflow.report import glance, sections, several
 from kreinflow.report.advice import warnings_of
-from kreinflow.report.cascades import asks, broken_losses, cascades, costs_of
+from kreinflow.report.cascades import asks, broken_losses, cascades, costs_of, in_a_column
 from kreinflow.report.html import drawing, image, page_environment
+from kreinflow.report.in_words import in_words
 from kreinflow.report.levels import levels_section
-from kreinflow.report.methods import chosen_by, methods_text, threshold_text
+from kreinflow.report.methods import chosen_by, methods_text, others_text, threshold_text
+from kreinflow.report.own import own_factors, own_landmarks, own_models, recipe_called
 from kreinflow.report.reading import CAPTIONS, DatasetReport
 from kreinflow.report.sets import sets
 from kreinflow.report.tables import (
     Table,
+    beside_perfect,
     best_recipe,
     flags,
     measured,
@@ -61,65 +64,41 @@ def render_report(
 
 def _view(number: int, data: DatasetReport, config: Mapping[str, Any]) -> dict[str, Any]:
     """Return all that the template prints of one data set."""
-    best = best_recipe(data.comparison)
     cost = costs_of(data.models, data.curves)
-    accuracies = dict(
-        zip(data.summary["recipe"].astype(str), shares(data.summary, "accuracy"), strict=True)
-    )
+    chose = data.measured == INNER_CHOICE
     aligned = make_source(data.settings["source"]).aligned
-    unit = "alignments" if aligned else "scores"
+    false_alarms = (config.get("unknown") or {}).get("false_alarms")
     return {
         "anchor": f"data-{number}",
         "several": data.several,
         "captions": CAPTIONS | (several.CAPTIONS if data.several else {}),
         "name": data.name,
-        "warnings": warnings_of(
-            data.statistics,
-            data.landmarks,
-            data.factors,
-            data.models,
-            config["selectors"],
-            RejectRule(
-                config["reject_error"], config.get("reject_coverage"), config["reject_confidence"]
-            ),
-            # Records of a group tend to be right or wrong together.
-            {}
-            if data.settings["folds"]["method"] == "grouped"
-            else broken_losses(data.curves, config["recipes"], data.statistics["distinct"]),
-        ),
-        "best": best,
-        "best_accuracy": accuracies[best],
-        "best_f1": dict(zip(accuracies, shares(data.summary, "micro_f1"), strict=True))[best]
-        if data.several
-        else None,
-        "inner_accuracy": accuracies.get(INNER_CHOICE),
-        "cost": f"{cost[best]:,.0f}",
         "aligned": aligned,
-        "unit": unit,
-        **_verdict(data),
-        **_final_model(data, config),
-        **_input_and_landmarks(data, config),
-        "comparison": sections.comparison(data.comparison, data.summary, cost, unit, data.several),
-        "recipe_table": sections.recipes(measured(data.models), data.several),
-        "views": sections.views(data.models),
-        "automatic": sections.automatic(data, config, accuracies, cost, unit)
-        if "auto" in config
-        else None,
-        "cascades": cascades(data.curves, data.models, config["recipes"]),
+        "unit": "alignments" if aligned else "scores",
+        "who": f"{'the inner choice' if chose else 'the final recipe'} on the outer folds",
+        "shaded": "the inner choice" if chose else "the final model",
+        **_final_model(data, config, cost),
+        **_input(data, config),
+        **_comparison(data, config, cost, "alignments" if aligned else "scores"),
         "per_class": several.per_label(
-            data.per_class, best, data.statistics["records_kept"], data.thresholds
+            data.per_class, data.measured, data.statistics["records_kept"], data.thresholds
         )
         if data.several
-        else sections.per_class(data.per_class, best),
+        else sections.per_class(data.per_class, data.measured),
+        "rejecting": sections.rejecting(data.accepted, data.measured),
+        "calibration_error": dict(
+            zip(data.summary["recipe"].astype(str), beside_perfect(data.summary), strict=True)
+        ).get(data.measured),
         "unknown": unknown(
             data.strangers or {},
             data.unknown,
             data.statistics.get("unknown", {}),
-            best,
-            (config.get("unknown") or {}).get("false_alarms"),
+            data.measured,
+            false_alarms,
         ),
-        "levels": data.levels and levels_section(data.levels, data.settings["levels"], best),
-        "sets": sets(data.coverage, data.errors, best),
+        "levels": data.levels
+        and levels_section(data.levels, data.settings["levels"], data.measured),
+        "sets": sets(data.coverage, data.errors, data.measured),
         "unlabelled": None if data.unlabelled is None else sections.unlabelled(data.unlabelled),
         "times": sections.stages(data.times),
         "machines": sections.machines(data.times),
@@ -131,66 +110,111 @@ def _view(number: int, data: DatasetReport, config: Mapping[str, Any]) -> dict[s
     }
 
 
-def _verdict(data: DatasetReport) -> dict[str, Any]:
-    """Return what the comparison of the recipes came to."""
-    rows = data.comparison
-    alike = rows.loc[flags(rows["indistinguishable"]), "recipe"]
+def _final_model(
+    data: DatasetReport, config: Mapping[str, Any], cost: Mapping[str, float]
+) -> dict[str, Any]:
+    """Return what the final model is, what it does on outer folds, and what to look at."""
+    own = own_models(data, config)
+    factors = own_factors(data.factors, own, config)
+    learned = measured(factors[factors["recipe"] == data.final_recipe])
+    landmarks = own_landmarks(data.landmarks, own)
+    recipe = recipe_called(data.final_recipe, config)
+    rows = own[numbers(own["repeat"]) < 0].to_dict("records")
+    final = {str(name): value for name, value in rows[0].items()} if rows else None
+    count = f"{int(final['landmarks']):,}" if final else ""
+    aligned = make_source(data.settings["source"]).aligned
+    own_curves = data.curves[data.curves["recipe"].astype(str) == data.final_recipe]
+    # Records of a group tend to be right or wrong together.
+    grouped = data.settings["folds"]["method"] == "grouped"
+    asked = cascades(
+        own_curves,
+        data.models[data.models["recipe"].astype(str) == data.final_recipe],
+        config["recipes"],
+    )
+    lost = broken_losses(own_curves, config["recipes"], data.statistics["distinct"])
+    reject = RejectRule(
+        config["reject_error"], config.get("reject_coverage"), config["reject_confidence"]
+    )
     return {
+        "final_recipe": data.final_recipe,
+        "in_words": in_words(recipe, config, count, aligned),
+        "chosen_by": chosen_by(data.settings, config),
+        "final_asked": bool(data.settings.get("final")),
+        "final_lifted": bool(recipe.get("lift")),
+        "final": final
+        and {
+            "asks": asks(count, data.cascade) if data.cascade else "",
+            "inner_accuracy": percent(float(final["inner_accuracy"])),
+            "rejects": _rejects(data, float(final["reject_threshold"])),
+        },
+        "threshold": several.THRESHOLDS if data.several else threshold_text(config),
+        "cards": glance.cards(data, final),
+        "quoted": glance.quoted(data, own),
+        "data_line": glance.data_line(data, own, final),
+        "next": glance.next_steps(data, config, final, cost, recipe),
+        "warnings": warnings_of(
+            data.statistics,
+            landmarks,
+            factors,
+            own,
+            config["selectors"],
+            reject,
+            data.final_recipe,
+            None if grouped else lost.get(data.final_recipe),
+        ),
+        "landmarks": sections.landmarks(landmarks),
+        "factored": not factors.empty,
+        "spectral": not learned.empty,
+        "factors": sections.factors(learned, data.landmark_map),
+        "cascade": in_a_column(asked) if asked else None,
+    }
+
+
+def _rejects(data: DatasetReport, threshold: float) -> str:
+    """Return which predictions the final model rejects by its threshold."""
+    if data.several:
+        return "records none of whose labels reaches its threshold"
+    if threshold < NOTHING_ACCEPTED:
+        return f"predictions with a probability below {threshold:.4g}"
+    return "all predictions"
+
+
+def _comparison(
+    data: DatasetReport, config: Mapping[str, Any], cost: Mapping[str, float], unit: str
+) -> dict[str, Any]:
+    """Return what all recipes came to."""
+    rows = data.comparison
+    best, alike = best_recipe(rows), rows.loc[flags(rows["indistinguishable"]), "recipe"]
+    accuracies = dict(
+        zip(data.summary["recipe"].astype(str), shares(data.summary, "accuracy"), strict=True)
+    )
+    return {
+        "best": best,
+        "best_accuracy": accuracies[best],
+        "inner_accuracy": accuracies.get(INNER_CHOICE),
         "alike": alike.astype(str).tolist(),
         "tested": int(np.isfinite(numbers(rows["p_records_holm"])).sum()),
         "recipes": int((data.summary["recipe"] != INNER_CHOICE).sum()),
         "folds": int(numbers(rows["folds"]).max()),
+        "comparison": sections.comparison(rows, data.summary, cost, unit, data.several),
+        "recipe_table": sections.recipes(measured(data.models), data.several),
+        "views": sections.views(data.models),
+        "automatic": sections.automatic(data, config, accuracies, cost, unit)
+        if "auto" in config
+        else None,
+        "cascades": cascades(data.curves, data.models, config["recipes"]),
+        "others": others_text(data.settings, config, data.final_recipe),
     }
 
 
-def _final_model(data: DatasetReport, config: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the figures of the final model, if its training is among the rows of models."""
-    final = (numbers(data.models["repeat"]) < 0) & (data.models["recipe"] == data.final_recipe)
-    figures = None
-    if final.any():
-        row = data.models[final].iloc[0]
-        threshold = float(row["reject_threshold"])
-        landmarks = f"{int(row['landmarks']):,}"
-        flagged = (
-            f"predictions with a probability below {threshold:.4g}"
-            if threshold < NOTHING_ACCEPTED
-            else "all predictions"
-        )
-        if data.several:
-            flagged = "records none of whose labels reaches its threshold"
-        figures = {
-            "landmarks": landmarks,
-            "asks": asks(landmarks, data.cascade) if data.cascade else "",
-            "parts": f"{landmarks} landmarks" + (" and a cascade" if data.cascade else ""),
-            "cost": f"{float(row['alignments_per_query']):,.0f}",
-            "inner_accuracy": percent(float(row["inner_accuracy"])),
-            "flagged": flagged,
-        }
-    return {
-        "final_recipe": data.final_recipe,
-        "chosen_by": chosen_by(data.settings, config),
-        "final_asked": bool(data.settings.get("final")),
-        "final_lifted": any(
-            recipe["name"] == data.final_recipe and recipe.get("lift")
-            for recipe in config["recipes"]
-        ),
-        "final": figures,
-        "threshold": several.THRESHOLDS if data.several else threshold_text(config),
-    }
-
-
-def _input_and_landmarks(data: DatasetReport, config: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what was read, and what it was compared with."""
+def _input(data: DatasetReport, config: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what was read, and how much was aligned."""
     substitutions = data.statistics["substitutions"].items()
     replaced = [(name, f"{count:,}") for name, count in substitutions]
     return {
-        "statistics": data.statistics,
         "counts": sections.counts(data.statistics),
         "dropped": sections.dropped(data.statistics["dropped"]),
         "substitutions": Table(["substitution", "residues"], replaced),
         "files": Table(["file", "sha256"], list(data.statistics["files"].items()), {0, 1}),
         "alignments": sections.alignments(data, config),
-        "landmarks": sections.landmarks(measured(data.landmarks)),
-        "factored": not measured(data.factors).empty,
-        "factors": sections.factors(measured(data.factors), data.landmark_map),
     }

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 
 from kreinflow.automatic import fits
+from kreinflow.evaluation.accepted import AS
 from kreinflow.evaluation.inner_choice import chosen_recipes
 from kreinflow.evaluation.metrics import INNER_CHOICE
 from kreinflow.models.choice import other_choice
@@ -116,10 +117,13 @@ def alignments(data: DatasetReport, config: Mapping[str, Any]) -> dict[str, Any]
     }
 
 
-def landmarks(table: pd.DataFrame) -> Table:
-    """Return what each selector took in the outer folds."""
+def landmarks(own: pd.DataFrame) -> Table:
+    """Return the landmarks of the fits of the outer folds, and those of the final model."""
     rows = []
-    for selector, part in table.groupby("selector", sort=False):
+    tested = numbers(own["repeat"]) >= 0
+    for what, part in (("fits of the outer folds", own[tested]), ("final model", own[~tested])):
+        if part.empty:
+            continue
         balls = part[np.isfinite(numbers(part["radius"]))]
         reached = "no balls"
         if len(balls):
@@ -128,19 +132,20 @@ def landmarks(table: pd.DataFrame) -> Table:
             reached = f"{int(whole.all().sum()):,} of {whole.ngroups:,}"
         rows.append(
             (
-                str(selector),
+                what,
+                ", ".join(part["selector"].astype(str).unique()),
                 span(part.groupby(["repeat", "fold"]).size()),
-                str(part["class"].nunique()),
+                span(part.groupby(["repeat", "fold"])["class"].nunique()),
                 span(part.groupby(["repeat", "fold", "class"]).size()),
                 reached,
             )
         )
-    head = ["selector", "landmarks of a fold", "classes with one", "a class and fold"]
-    return Table([*head, "balls reached"], rows)
+    head = ["model", "selector", "landmarks", "classes with one", "landmarks of a class"]
+    return Table([*head, "balls reached"], rows, {0, 1})
 
 
 def factors(table: pd.DataFrame, landmark_map: Mapping[str, Any]) -> Table:
-    """Return signature and misfit of each factor: means over the outer folds.
+    """Return signature and misfit of the factors of a model: means over the outer folds.
 
     Without any, of that of the landmark map.
     """
@@ -327,6 +332,17 @@ def automatic(
     }
 
 
+def rejecting(accepted: pd.DataFrame, recipe: str) -> Table | None:
+    """Return what a recipe accepts and rejects; None if nothing is known of it."""
+    own = accepted[accepted["recipe"].astype(str) == recipe]
+    if own.empty:
+        return None
+    told = {"accepted": "accepted", "wrong among the accepted": "wrong"}
+    told |= {f"rejected: {reason}": name for reason, name in AS.items()}
+    columns = {what: shares(own, name) for what, name in told.items()}
+    return Table(["records", "share"], [(what, text) for what, (text,) in columns.items()], {0})
+
+
 def per_class(table: pd.DataFrame, recipe: str) -> Table:
     """Return the figures of each class by one recipe."""
     own = table[table["recipe"].astype(str) == recipe]
@@ -353,7 +369,7 @@ def unlabelled(counted: pd.DataFrame) -> dict[str, Any]:
             {
                 "class": rows["class"],
                 "sequences": cells(rows["records"], ",.0f"),
-                "flagged": cells(rows["rejected"], ",.0f"),
+                "rejected": cells(rows["rejected"], ",.0f"),
                 "median landmark score": cells(rows["landmark_score"], ".3f"),
             }
         ),
@@ -400,5 +416,9 @@ def shown_on_the_map(summary: Mapping[str, Any]) -> str:
         for part, (what, whole) in zip(shown, every.items(), strict=True)
     ]
     sampled = sum(shown) < summary["distinct"]
-    which = " A hash of their ids says which." if sampled else ""
+    which = (
+        " They were chosen by a hash of their ids, so the same ones are shown each time."
+        if sampled
+        else ""
+    )
     return f"It shows {' and '.join(counts)}.{which}"

@@ -8,24 +8,27 @@ import pandas as pd
 from kreinflow.report.tables import Table, cells, numbers, pairs, percent, table_of
 
 
-def sets(coverage: pd.DataFrame, errors: pd.DataFrame, best: str) -> dict[str, Any] | None:
+def sets(coverage: pd.DataFrame, errors: pd.DataFrame, recipe: str) -> dict[str, Any] | None:
     """Return the tables of the section; None if nothing was measured.
 
     Parameters
     ----------
     coverage, errors : DataFrame
         Of :mod:`kreinflow.evaluation.sets`.
-    best : str
-        The recipe whose classes are shown.
+    recipe : str
+        Whose sets and errors are told; the tables ``recipes`` and ``accepted`` have all recipes.
     """
     if errors.empty:
         return None
-    own = coverage[coverage["recipe"].astype(str) == best]
+    own = coverage[coverage["recipe"].astype(str) == recipe]
+    every = own["class"].astype(str) == ""
     return {
-        "broken": broken(coverage, errors, best),
-        "coverage": _recipes(coverage[coverage["class"].astype(str) == ""], best),
-        "classes": _classes(own[own["class"].astype(str) != ""]),
-        "errors": _errors(errors, best),
+        "broken": broken(coverage, errors, recipe),
+        "coverage": _own(own[every]),
+        "classes": _classes(own[~every]),
+        "errors": _errors(errors[errors["recipe"].astype(str) == recipe]),
+        "recipes": _recipes(coverage[coverage["class"].astype(str) == ""], recipe),
+        "accepted": _errors(errors, recipe),
     }
 
 
@@ -55,11 +58,27 @@ def _percent(share: float) -> str:
     return f"{100 * share:g} %"
 
 
-def _recipes(coverage: pd.DataFrame, best: str) -> Table:
+def _own(coverage: pd.DataFrame) -> Table:
+    """Return how often the sets of a recipe hold the true label, and their sizes."""
+    held, size, empty = (
+        cells(coverage[name], ".2f", factor)
+        for name, factor in (("coverage", 100), ("size", 1), ("empty", 100))
+    )
+    return table_of(
+        {
+            "asked for": [_percent(share) for share in numbers(coverage["confidence"])],
+            "held the true label, %": held,
+            "labels in a set": size,
+            "empty sets, %": empty,
+        }
+    )
+
+
+def _recipes(coverage: pd.DataFrame, recipe: str) -> Table:
     """Return how often the sets of each recipe hold the true label, and their sizes."""
     names, columns = _by_confidence(coverage, "recipe", ("coverage", "size", "empty"))
     return table_of(
-        {"recipe": names, **columns}, marked={i for i, name in enumerate(names) if name == best}
+        {"recipe": names, **columns}, marked={i for i, name in enumerate(names) if name == recipe}
     )
 
 
@@ -91,15 +110,15 @@ def _by_confidence(
     return names, columns
 
 
-def _errors(errors: pd.DataFrame, best: str) -> Table:
-    """Return what is accepted for each share of errors, and how much of it is wrong."""
+def _errors(errors: pd.DataFrame, marked: str | None = None) -> Table:
+    """Return what is accepted for each share of errors; with the recipes, if one is marked."""
     names = errors["recipe"].astype(str).tolist()
     return table_of(
         {
-            "recipe": names,
+            **({"recipe": names} if marked is not None else {}),
             "errors asked for": [_percent(share) for share in numbers(errors["errors"])],
             "accepted, %": pairs(errors, "accepted", factor=100),
             "wrong of these, %": pairs(errors, "wrong", factor=100),
         },
-        marked={i for i, name in enumerate(names) if name == best},
+        marked={i for i, name in enumerate(names) if name == marked},
     )

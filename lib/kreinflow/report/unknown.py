@@ -17,7 +17,7 @@ def unknown(
     about: Mapping[str, Any],
     tables: Mapping[str, pd.DataFrame] | None,
     sizes: Mapping[str, int],
-    best: str,
+    recipe: str,
     false_alarms: float | None,
 ) -> dict[str, Any] | None:
     """Return what there is to say; None if nothing is known of strangers.
@@ -31,8 +31,8 @@ def unknown(
         out.
     sizes : mapping of str to int
         Records of each class that was held out.
-    best : str
-        The recipe whose classes are shown.
+    recipe : str
+        Whose figures are told; the table ``recipes`` has all.
     false_alarms : float or None
         Share of true members that may be rejected as unknown, if it was asked for.
     """
@@ -41,7 +41,7 @@ def unknown(
     return {
         "rule": _rule(about.get("no_relative")),
         "test": _test(about) if "calibrating" in about else None,
-        "held": None if tables is None else _held_out(tables, sizes, best, false_alarms),
+        "held": None if tables is None else _held_out(tables, sizes, recipe, false_alarms),
     }
 
 
@@ -76,16 +76,17 @@ def _test(about: Mapping[str, Any]) -> dict[str, Any]:
 def _held_out(
     tables: Mapping[str, pd.DataFrame],
     sizes: Mapping[str, int],
-    best: str,
+    recipe: str,
     false_alarms: float | None,
 ) -> dict[str, Any]:
     """Return what there is to say of the classes held out."""
     summary, families = tables["summary"], tables["families"]
     recipes = summary["recipe"].astype(str).tolist()
     known, rejected = (shares(summary, f"{name}_rejected") for name in ("known", "unknown"))
-    place = recipes.index(best)
-    families = families[families["recipe"].astype(str) == best]
+    place = recipes.index(recipe)
+    families = families[families["recipe"].astype(str) == recipe]
     tested = false_alarms is not None
+    expected = float(numbers(summary["would_be_found"])[place])
     return {
         "records": f"{sum(sizes.values()):,}",
         "classes": len(sizes),
@@ -94,7 +95,9 @@ def _held_out(
         "asked": None if false_alarms is None else _share(false_alarms),
         "strange": shares(summary, f"known_{AS['unknown']}")[place],
         "alone": shares(summary, f"known_{AS['no relative']}")[place],
-        "table": table_of(
+        "errors": shares(summary, "known_error")[place],
+        "auroc": cells(summary["auroc_mean"], ".3f")[place],
+        "recipes": table_of(
             {
                 "recipe": recipes,
                 "known rejected": known,
@@ -104,7 +107,8 @@ def _held_out(
             },
             marked={place},
         ),
-        "reasons": _reasons(summary, place) if tested else None,
+        "expected": None if math.isnan(expected) else percent(expected),
+        "reasons": _reasons(summary.iloc[[place]]) if tested else None,
         "families": table_of(
             {
                 "class": families["class"],
@@ -123,22 +127,16 @@ def _held_out(
     }
 
 
-def _reasons(summary: pd.DataFrame, best: int) -> Table:
-    """Return why each recipe rejects, and how many of the unknown its models expected to find."""
+def _reasons(own: pd.DataFrame) -> Table:
+    """Return why a recipe rejects, the known and the unknown."""
     return table_of(
         {
-            "recipe": summary["recipe"].astype(str).tolist(),
+            "reason": list(AS),
             **{
-                f"{side} as {reason}": shares(summary, f"{side}_{name}")
+                side: [shares(own, f"{side}_{name}")[0] for name in AS.values()]
                 for side in ("known", "unknown")
-                for reason, name in AS.items()
             },
-            "would be found": [
-                "" if math.isnan(share) else percent(share)
-                for share in numbers(summary["would_be_found"])
-            ],
-        },
-        marked={best},
+        }
     )
 
 

@@ -1,0 +1,318 @@
+"""The first screen: four questions about the final model, and what to do next."""
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import pandas as pd
+
+from kreinflow.evaluation.accepted import AS
+from kreinflow.evaluation.comparison import SIGNIFICANCE
+from kreinflow.evaluation.metrics import INNER_CHOICE
+from kreinflow.models.reject_threshold import NOTHING_ACCEPTED
+from kreinflow.query_costs import million_hours, query_seconds
+from kreinflow.report.own import Config
+from kreinflow.report.reading import DatasetReport
+from kreinflow.report.tables import flags, measured, numbers, pairs, span
+from kreinflow.sequences.sources.registry import make_source
+
+MUCH_REJECTED = 0.2
+"""If more of the test records are rejected, the page says what to do."""
+
+CHEAPER = 0.8
+"""A recipe is cheaper if a query costs it this share or less."""
+
+_HITS = {
+    "local": "best Smith-Waterman hit (what BLAST searches for)",
+    "global": "best Needleman-Wunsch hit",
+    "semiglobal": "best semi-global hit",
+}
+
+
+class Card(NamedTuple):
+    """A question of the first screen, its figure, and a line beside it."""
+
+    question: str
+    figure: str
+    line: str
+
+
+class Step(NamedTuple):
+    """What to do next: a text, with a command or the key of the section to look at."""
+
+    text: str
+    command: str = ""
+    section: str = ""
+
+
+def cards(data: DatasetReport, final: Mapping[str, Any] | None) -> list[Card]:
+    """Return the four questions and their answers.
+
+    Parameters
+    ----------
+    data : DatasetReport
+    final : mapping or None
+        The row of the final model in the table of models, if it is there.
+    """
+    aligned = make_source(data.settings["source"]).aligned
+    asked = (
+        ("How good is it?", _accuracy(data)),
+        ("What will be accepted?", _accepted(data, final)),
+        (
+            "Is it better than BLAST here?"
+            if aligned
+            else "Is it better than the nearest neighbour here?",
+            _best_hit(data, aligned),
+        ),
+        ("What does a query cost?", _cost(data, final, aligned)),
+    )
+    return [Card(question, *answer) for question, answer in asked]
+
+
+def _row(table: pd.DataFrame, recipe: str) -> pd.DataFrame:
+    """Return the rows of a recipe: one or none in tables with one row a recipe."""
+    return table[table["recipe"].astype(str) == recipe]
+
+
+def _accuracy(data: DatasetReport) -> tuple[str, str]:
+    own = _row(data.summary, data.measured)
+    if own.empty:
+        return "not measured", "No outer fold has a figure of this recipe."
+    folds = int(numbers(own["folds"])[0])
+    spread = ": mean ± standard deviation" if folds > 1 else ""
+    where = f"on {folds} outer fold{'s' if folds != 1 else ''}{spread}"
+    figure = f"{pairs(own, 'accuracy', factor=100)[0]} %"
+    if data.several:
+        f1 = pairs(own, "micro_f1", factor=100)[0]
+        return figure, (
+            f"of the records have all their labels right, and no other. Micro F1: {f1} %. Quote "
+            f"these figures ({where})."
+        )
+    return figure, f"accuracy {where}. This is the figure to quote."
+
+
+def _accepted(data: DatasetReport, final: Mapping[str, Any] | None) -> tuple[str, str]:
+    own = _row(data.accepted, data.measured)
+    if own.empty:
+        return "not known", "The predictions have no reasons: run the workflow again."
+    figure, wrong = _percent(_mean(own, "accepted")), _mean(own, "wrong")
+    text = "of new records" if data.several else "of new records of known classes"
+    text += f"; {_percent(wrong)} of these are wrong." if wrong == wrong else "."
+    if data.several:
+        return figure, (
+            f"{text} The others get no label and are rejected. Each label has its own threshold."
+        )
+    reasons = [
+        f"{told} {_percent(share)}" for told, name in AS.items() if (share := _mean(own, name)) > 0
+    ]
+    text += f" Rejected: {', '.join(reasons)}." if reasons else " None was rejected."
+    if final is None:
+        return figure, text
+    threshold = float(final["reject_threshold"])
+    if threshold < NOTHING_ACCEPTED:
+        return figure, f"{text} Threshold of the final model: {threshold:.4g}."
+    return figure, f"{text} The final model accepts nothing: no threshold keeps what was asked for."
+
+
+def _best_hit(data: DatasetReport, aligned: bool) -> tuple[str, str]:
+    hit = _HITS[data.settings["scoring"]["mode"]] if aligned else "nearest neighbour"
+    own = _row(data.best_hit, data.measured)
+    if own.empty or data.several:
+        return "not known", _no_hit(data, aligned)
+    low, high, p, difference, accuracy, among, of = (
+        float(numbers(own[name])[0])
+        for name in ("low", "high", "p", "difference", "hit_accuracy", "among", "of")
+    )
+    verdict = "better" if difference > 0 else "worse"
+    verdict = verdict if p <= SIGNIFICANCE else "not distinguishable"
+    figure = f"{100 * difference:+.1f} points: {verdict}"
+    which = f"among all {of:,.0f} training records"
+    if not whole_search(data):
+        which = f"among {among:,.0f} of {of:,.0f} training records, those it was compared with"
+    return figure, (
+        f"than the {hit} {which}, which is right in {_percent(accuracy)}. 95 % interval: "
+        f"{100 * low:+.1f} to {100 * high:+.1f} points."
+    )
+
+
+def whole_search(data: DatasetReport) -> bool:
+    """Whether the best hit is known, and of all training records."""
+    own = _row(data.best_hit, data.measured)
+    return not own.empty and bool(numbers(own["among"])[0] > numbers(own["of"])[0] - 0.5)
+
+
+def _no_hit(data: DatasetReport, aligned: bool) -> str:
+    if data.several:
+        return "With several labels to a record there is no best hit to compare with."
+    if aligned:
+        return (
+            "No recipe aligned each test record with training records beside its landmarks. "
+            "“snakemake compare” runs BLAST and other tools on the same folds."
+        )
+    return (
+        "No recipe compared each test record with all training records. Add one with a selector of "
+        "“method: all”."
+    )
+
+
+def _cost(data: DatasetReport, final: Mapping[str, Any] | None, aligned: bool) -> tuple[str, str]:
+    if final is None:
+        return "not known", "The table of models has no row of the final model."
+    asked, distinct = float(final["alignments_per_query"]), data.statistics["distinct"]
+    beside = f"of {distinct:,} with all distinct records."
+    if saves_nothing(data, final):
+        beside = "Every training record is a landmark: nothing is saved."
+    if not aligned:
+        return f"{asked:,.0f} scores", beside
+    length = float(data.statistics["lengths"]["mean"])
+    seconds, hours = (f(asked, length, length) for f in (query_seconds, million_hours))
+    return f"{asked:,.0f} alignments", (
+        f"{beside} About {1000 * seconds:.2g} ms on one core, {hours:.2g} core hours for a million "
+        f"queries: an estimate, for sequences of {length:,.0f} residues."
+    )
+
+
+def saves_nothing(data: DatasetReport, final: Mapping[str, Any]) -> bool:
+    """Whether the final model compares a query with all training records."""
+    return int(final["landmarks"]) >= int(data.statistics["distinct"])
+
+
+def _mean(own: pd.DataFrame, what: str) -> float:
+    return float(numbers(own[f"{what}_mean"])[0])
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.1f} %"
+
+
+def quoted(data: DatasetReport, own: pd.DataFrame) -> str:
+    """Return whose figures the page tells, where this needs a word; ``own`` are its models."""
+    recipes = data.summary["recipe"].astype(str)
+    if INNER_CHOICE not in set(recipes):
+        return ""
+    choice = f"{pairs(_row(data.summary, INNER_CHOICE), 'accuracy', factor=100)[0]} %"
+    if data.measured != INNER_CHOICE:
+        return (
+            "The config names this recipe. If you picked it after a look at these very folds, "
+            f"quote the accuracy of the inner choice instead, {choice}: there the recipe was "
+            "chosen without the records that measure it."
+        )
+    tested = measured(own)
+    same = int((tested["recipe"].astype(str) == data.final_recipe).sum())
+    return (
+        "The inner folds chose the recipe. So the figures on this page are those of choosing (the "
+        "inner choice): each outer fold is measured with the recipe that its training part chose, "
+        f"in {same} of {len(tested)} folds that of the final model."
+    )
+
+
+def data_line(data: DatasetReport, own: pd.DataFrame, final: Mapping[str, Any] | None) -> str:
+    """Return how much there was, and how many landmarks are in the fits and the final model."""
+    statistics = data.statistics
+    kept, distinct = statistics["records_kept"], statistics["distinct"]
+    text = f"{kept:,} records, {distinct:,} of them distinct,"
+    text = f"{kept:,} distinct records" if kept == distinct else text
+    text += f" of {len(statistics['class_sizes']):,} classes"
+    counts = pd.Series(numbers(measured(own)["landmarks"]))
+    parts = [f"{span(counts)} landmarks in the fits of the outer folds"] if len(counts) else []
+    if final is not None:
+        parts.append(f"{int(final['landmarks']):,} in the final model")
+    return "; ".join([text, ", ".join(parts)] if parts else [text]) + "."
+
+
+def next_steps(
+    data: DatasetReport,
+    config: Config,
+    final: Mapping[str, Any] | None,
+    costs: Mapping[str, float],
+    recipe: Mapping[str, Any],
+) -> list[Step]:
+    """Return what to do next, only what applies.
+
+    Parameters
+    ----------
+    data : DatasetReport
+    config : mapping
+    final : mapping or None
+        As for :func:`cards`.
+    costs : mapping of str to float
+        Of a query, by recipe.
+    recipe : mapping
+        Of the final model.
+    """
+    source = make_source(data.settings["source"])
+    model = f"{config.get('results', 'results')}/{data.name}/model.safetensors"
+    new = "new.fasta" if source.aligned else "new.csv"
+    beside = " --vectors new.tsv" if (recipe.get("views") or {}).get("vectors") else ""
+    if (recipe.get("cascade") or {}).get("records") == "apart":
+        beside += " --records training.fasta"
+    steps = [
+        Step(
+            "Classify new " + ("sequences" if source.aligned else "objects"),
+            f"kreinflow classify {model} {new}{beside} -o predictions.tsv",
+        ),
+        Step(
+            "See what a decision rests on",
+            f"kreinflow explain {model} {new}{beside} --id ID",
+        ),
+    ]
+    accepted = _row(data.accepted, data.measured)
+    if not accepted.empty and (rejected := 1 - _mean(accepted, "accepted")) > MUCH_REJECTED:
+        steps.append(Step(_of_much_rejected(data, config, accepted, rejected)))
+    if final is not None and saves_nothing(data, final):
+        steps.append(
+            Step(
+                "Every training record is a landmark, so nothing is saved against a full search. "
+                "A selector with a budget, or a cascade, asks fewer."
+            )
+        )
+    if cheaper_alike(data.comparison, costs, data.final_recipe):
+        steps.append(
+            Step(
+                "A recipe that costs less is not distinguishable from the best one",
+                section="comparison",
+            )
+        )
+    if source.aligned and not data.several and not whole_search(data):
+        steps.append(
+            Step(
+                "Run BLAST and other tools on the same folds",
+                "snakemake compare --cores all --configfile CONFIG.yaml",
+            )
+        )
+    by_column = bool(data.settings["folds"].get("column"))
+    if data.settings["source"]["type"] != "matrix" and not data.several and not by_column:
+        steps.append(
+            Step(
+                "Add records that get a label later, without a new run",
+                f"kreinflow update {model} more{new.removeprefix('new')} --labels more.tsv "
+                "-o updated.safetensors",
+            )
+        )
+    return steps
+
+
+def _of_much_rejected(
+    data: DatasetReport, config: Config, accepted: pd.DataFrame, rejected: float
+) -> str:
+    """Return what to do if much will be rejected, by the reason that is most often told."""
+    about = "About half" if 0.45 <= rejected <= 0.55 else f"About {100 * rejected:.0f} %"
+    text = f"{about} of new records will be rejected. They are given their likeliest class too. "
+    main = max(AS, key=lambda reason: _mean(accepted, AS[reason]))
+    if data.several:
+        return text + "No label reaches its threshold there: add records of rare labels."
+    if main == "unknown":
+        return text + "To accept more, ask for a smaller share of false alarms (unknown)."
+    if main == "no relative":
+        return text + "They have no relative among the training records: add more of their kind."
+    asked = "reject_coverage" if config.get("reject_coverage") is not None else "reject_error"
+    return text + (
+        f"To accept more, raise {asked}, add records of the classes with a low recall (Classes), "
+        "or take a more accurate recipe (Comparison)."
+    )
+
+
+def cheaper_alike(comparison: pd.DataFrame, costs: Mapping[str, float], final: str) -> bool:
+    """Whether the best recipe, or one not distinguishable from it, costs less than the final."""
+    good = flags(comparison["best"]) | flags(comparison["indistinguishable"])
+    own = [costs[name] for name in comparison.loc[good, "recipe"].astype(str) if name in costs]
+    return final in costs and min(own, default=costs[final]) <= CHEAPER * costs[final]

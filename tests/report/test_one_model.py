@@ -1,0 +1,139 @@
+"""One model throughout: Comparison alone names other recipes than that of the final model."""
+
+import re
+
+import pytest
+
+from kreinflow.evaluation.metrics import INNER_CHOICE
+from report.made_up import (
+    FINAL_CASCADE,
+    LEVELS_ASKED,
+    RECIPES,
+    config,
+    dataset_report,
+    levels_of,
+    report_page,
+    run_tables,
+    settings,
+    unknown_tables,
+)
+
+OTHERS_ALLOWED = ("comparison", "automatic", "config")
+STRANGERS = {"false_alarms": 0.01, "calibrating": 1500, "would_be_found": 0.8, "left_out": 300}
+
+
+def named(text, recipe):
+    """Whether a text names a recipe, and not one whose name has more at its ends."""
+    return re.search(rf"(?<![\w-]){re.escape(recipe)}(?![\w-])", text) is not None
+
+
+def strangers_to(page, final, recipes):
+    """The recipes but the final one that each section names, where it may not."""
+    found = {}
+    for name, text in page.sections().items():
+        others = [r for r in recipes if r != final and named(text, r)]
+        if others and not name.endswith(OTHERS_ALLOWED):
+            found[name] = others
+    return found
+
+
+def with_unknown(tables):
+    summary, families, _ = unknown_tables(tables)
+    statistics = tables["statistics"] | {"unknown": {"<i>odd</i>": 30, "new": 30}}
+    held = {"summary": summary, "families": families}
+    return {"unknown": held, "strangers": STRANGERS, "statistics": statistics}
+
+
+def cases(tables, tables_of_several):
+    asked = run_tables(n_classes=4, n_folds=3, n=160, cascades=3)
+    one = tables | {
+        name: tables[name][tables[name]["recipe"] == "svc-meb"]
+        for name in ("summary", "per_class", "coverage", "errors", "accepted", "best_hit", "models")
+    }
+    alone = tables["comparison"]["recipe"] == "svc-meb"
+    one["comparison"] = tables["comparison"][alone].assign(best=True)
+    auto = config() | {"auto": {"alignments": 5_000_000}, "prefer": "cheap"}
+    named_final = settings() | {"final": "svc-meb"}
+    return {
+        "final named": (tables, config(), {"settings": named_final, "final_recipe": "svc-meb"}),
+        "inner choice": (tables, config(), {"final_recipe": "pcvm-meb"}),
+        "automatic": (tables, auto, {"final_recipe": "pcvm-uniform"}),
+        "one recipe": (
+            one,
+            config(),
+            {"settings": settings() | {"recipes": ["svc-meb"]}, "final_recipe": "svc-meb"},
+        ),
+        "several labels": (tables_of_several, config(), {"final_recipe": "ikfd-pooled-meb"}),
+        "cascades": (
+            asked,
+            config(cascades=3),
+            {"final_recipe": "ikfd-pooled-meb", "cascade": FINAL_CASCADE},
+        ),
+        "levels": (
+            tables,
+            config(),
+            {"levels": levels_of(tables), "settings": named_final | {"levels": LEVELS_ASKED}}
+            | {"final_recipe": "svc-meb"},
+        ),
+        "unknown": (
+            tables,
+            config() | {"unknown": {"false_alarms": 0.01}},
+            {"settings": named_final, "final_recipe": "svc-meb"} | with_unknown(tables),
+        ),
+    }
+
+
+@pytest.fixture(scope="module")
+def pages(tables, tables_of_several):
+    found = {}
+    for name, (made, whole, changes) in cases(tables, tables_of_several).items():
+        data = dataset_report(made, **changes)
+        _, page = report_page(made, whole, **changes)
+        found[name] = (page, data, [recipe["name"] for recipe in whole["recipes"]])
+    return found
+
+
+CASES = (
+    *("final named", "inner choice", "automatic", "one recipe", "several labels"),
+    *("cascades", "levels", "unknown"),
+)
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_no_section_but_the_comparison_names_another_recipe(pages, case):
+    page, data, recipes = pages[case]
+    assert strangers_to(page, data.final_recipe, recipes) == {}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_the_model_that_one_has_is_named_where_it_first_stands(pages, case):
+    page, data, recipes = pages[case]
+    glance = page.sections()["data-1-glance"]
+    assert f"The final model is {data.final_recipe} ," in glance
+    other = "pcvm-meb" if data.final_recipe != "pcvm-meb" else "svc-meb"
+    assert (
+        (len(recipes) == 1)
+        or other in page.sections()["data-1-comparison"]
+        or (case == "one recipe")
+    )
+
+
+def test_the_test_sees_a_name_where_it_may_not_stand(pages):
+    page, data, recipes = pages["final named"]
+    page.under["data-1-classes"].append(f"of {RECIPES[1][0]}.")
+    found = strangers_to(page, data.final_recipe, recipes)
+    page.under["data-1-classes"].pop()
+    assert found == {"data-1-classes": [RECIPES[1][0]]}
+    assert not named("ikfd-pooled-meb-flip", "ikfd-pooled-meb")
+    assert named("by “ikfd-pooled-meb”.", "ikfd-pooled-meb")
+
+
+def test_classes_have_the_figures_of_the_inner_choice_or_of_the_recipe_that_was_named(
+    tables, pages
+):
+    for case, measured in (("inner choice", INNER_CHOICE), ("final named", "svc-meb")):
+        own = tables["per_class"][tables["per_class"]["recipe"] == measured]
+        text = pages[case][0].sections()["data-1-classes"]
+        for row in own.itertuples():
+            assert f"{100 * row.precision:.2f} {100 * row.recall:.2f}" in text
+        assert pages[case][1].measured == measured
