@@ -29,12 +29,12 @@ from kreinflow.sequences.partition import ALL, fold_name, fold_numbers
 
 CAPTIONS: dict[str, str] = {
     "classes": "Sizes of the classes, and lengths of the sequences where there are any.",
-    "landmarks": "Landmarks of each class: a dot is the number in the final model, a line goes from "
-    "the fewest to the most in a fold.",
+    "landmarks": "Landmarks of each class: a dot is the number in the final model, a line goes "
+    "from the fewest to the most in a fold.",
     "spectrum": "Eigenvalues of the approximated kernel as shares of the largest, of the final "
     "model's landmarks and transform. They are of the first fold, or of all data where no recipe "
-    "learns from a factor of this kernel. Positive ones are blue, negative ones vermilion. The axis "
-    "is logarithmic outside 0.0001.",
+    "learns from a factor of this kernel. Positive ones are blue, negative ones vermilion. The "
+    "axis is logarithmic outside 0.0001.",
     "map": "Objects and landmarks (black edges) of the final model in two dimensions of the Krein "
     "space of its scores: axes are named with the sign and size of their eigenvalue.",
     "comparison": "Accuracy of each recipe on the outer folds: mean and standard deviation. The "
