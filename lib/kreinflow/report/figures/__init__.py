@@ -74,14 +74,14 @@ def figure_svg(figure: Figure) -> str:
 
     Places are rounded to hundredths of a point.
     """
-    buffer = io.StringIO()
+    buffer, text = io.StringIO(), str(figure.get_label())
     with drawing_style():
         figure.savefig(
             buffer,
             format="svg",
             bbox_inches="tight",
             pad_inches=0.08,
-            metadata={"Date": None, "Creator": None, "Title": str(figure.get_label()) or None},
+            metadata={"Date": None, "Creator": None} | ({"Title": text} if text else {}),
         )
     return _compact(buffer.getvalue())
 
