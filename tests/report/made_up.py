@@ -113,6 +113,7 @@ def run_tables(n_classes, n_folds, n, n_recipes=9, dropped=(), cascades=0, sever
         "agreed": 4_000,
         "landmarks": made_up_landmarks(places, models, classes, rng),
         "factors": factors,
+        "final": None,
         "spectrum": spectrum[
             (spectrum["transform"] == transform) & (spectrum["selector"] == selector)
         ],
@@ -122,10 +123,7 @@ def run_tables(n_classes, n_folds, n, n_recipes=9, dropped=(), cascades=0, sever
         **evaluation_tables(pd.concat([predictions, chosen], ignore_index=True), groups, several),
         "times": made_up_times(n_folds, rng),
         "points": points,
-        "final": None,
         "landmark_map": {
-            **{"recipe": final, "transform": transform, "selector": selector},
-            "rank_wanted": "misfit",
             "eigenvalues": [812.5, -40.25],
             "all_eigenvalues": 1000.0,
             "distinct": n - 20,
@@ -133,6 +131,8 @@ def run_tables(n_classes, n_folds, n, n_recipes=9, dropped=(), cascades=0, sever
             "shown_objects": len(points) - budget["meb"],
             "shown_landmarks": budget["meb"],
             "similar_classes": classes[1::2] + classes[::2],
+            "recipe": final,
+            "selector": selector,
         },
     }
 

@@ -397,7 +397,7 @@ def read_unlabelled(folder: Path) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        Columns class, records (predicted to be of it), rejected (how many of them),
+        Columns class, records (predicted to be of it), rejected (how many of them are),
         landmark_score (the median of their scores with the nearest landmark), the largest class
         first; records that could not be classified are in a class of their own, the empty text.
     """
