@@ -158,9 +158,13 @@ def test_recipes_but_that_of_the_final_model_are_named_in_the_comparison_alone(p
     names = [name for name, *_ in many_recipes(24)]
     name = re.compile(rf"(?<![\w-])({'|'.join(map(re.escape, names))})(?![\w-])")
     sections = page.locator("section.dataset section:has(> h3)").evaluate_all(
-        """all => all.map(part => [part.querySelector("h3").id, part.textContent
-            + [...part.querySelectorAll("[alt], [aria-label]")].map(image =>
-                image.getAttribute("alt") + " " + image.getAttribute("aria-label")).join(" ")])"""
+        """all => all.map(part => {
+            const texts = [...part.querySelectorAll("[alt], [aria-label]")].map(
+                image => image.getAttribute("alt") ?? image.getAttribute("aria-label"));
+            const walker = document.createTreeWalker(part, NodeFilter.SHOW_TEXT);
+            while (walker.nextNode()) texts.push(walker.currentNode.data);
+            return [part.querySelector("h3").id, texts.join(" ")];
+        })"""
     )
     own = dict(zip(("data-1", "data-2"), FINAL.values(), strict=True))
     others = {key: {*name.findall(text)} - {own[key[:6]]} for key, text in sections}
