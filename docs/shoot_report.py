@@ -1,40 +1,76 @@
-"""Take the picture of a report that the README shows, ``docs/report.png``.
+"""Take pictures of a report with a browser that is installed.
 
-``python docs/shoot_report.py results/report.html`` takes it with a browser that is installed.
+``python docs/shoot_report.py results/report.html`` takes the one that the README shows,
+``docs/report.png``. With ``--folder shots`` it takes the first screen instead, in windows of
+``--width`` pixels.
 """
 
+import argparse
 import io
 import shutil
-import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from PIL import Image
-from playwright.sync_api import sync_playwright
+from playwright.sync_api import Page, sync_playwright
 
 WIDTH = 1200
 TOP = 750  # of the page: what is at a glance, and what to look at first
 SECTION = "section:has(> #data-1-map)"
+WIDTHS = (1280, 1400)
+HEIGHT = 800  # of a first screen
 
 
-def shoot(report: Path) -> Image.Image:
-    """Return the top of a report above its landmark map."""
+@contextmanager
+def opened(report: Path) -> Iterator[Page]:
+    """Open a report in a browser whose scrollbars are seen."""
     browsers = filter(None, map(shutil.which, ("chromium", "google-chrome", "chrome")))
     with sync_playwright() as play:
         browser = play.chromium.launch(
-            executable_path=next(browsers, None), args=["--no-sandbox", "--disable-gpu"]
+            executable_path=next(browsers, None),
+            args=["--no-sandbox", "--disable-gpu"],
+            ignore_default_args=["--hide-scrollbars"],
         )
         page = browser.new_page(viewport={"width": WIDTH, "height": TOP})
         page.goto(report.resolve().as_uri())
-        section = page.locator(SECTION)
-        parts = [page.screenshot(), section.screenshot()]
-        left = int((section.bounding_box() or {"x": 0})["x"])
+        yield page
         browser.close()
-    top, below = (Image.open(io.BytesIO(part)).convert("RGB") for part in parts)
+
+
+def shoot(page: Page) -> Image.Image:
+    """Return the top of a report above its landmark map."""
+    top = picture(page.screenshot())
+    section = page.locator(SECTION)
+    below = picture(section.screenshot())
+    left = int((section.bounding_box() or {"x": 0})["x"])
     whole = Image.new("RGB", (WIDTH, top.height + below.height), "white")
     whole.paste(top, (0, 0))
     whole.paste(below, (left, top.height))
-    return whole.quantize(256)
+    return whole
+
+
+def picture(png: bytes) -> Image.Image:
+    """Return a picture that the browser took."""
+    return Image.open(io.BytesIO(png)).convert("RGB")
+
+
+def save(image: Image.Image, path: Path) -> None:
+    """Write a picture with few colours."""
+    image.quantize(256).save(path, optimize=True)
 
 
 if __name__ == "__main__":
-    shoot(Path(sys.argv[1])).save(Path(__file__).with_name("report.png"), optimize=True)
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("report", type=Path)
+    parser.add_argument("--folder", type=Path, help="where pictures of the first screen go")
+    parser.add_argument("--width", type=int, nargs="+", default=WIDTHS, help="of the windows")
+    asked = parser.parse_args()
+    with opened(asked.report) as tab:
+        if asked.folder is None:
+            save(shoot(tab), Path(__file__).with_name("report.png"))
+        else:
+            asked.folder.mkdir(parents=True, exist_ok=True)
+            for width in asked.width:
+                tab.set_viewport_size({"width": width, "height": HEIGHT})
+                save(picture(tab.screenshot()), asked.folder / f"{width}.png")

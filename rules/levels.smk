@@ -8,7 +8,6 @@ WITH_LEVELS = [dataset for dataset in DATASETS if PLANS[dataset].settings["level
 rule measure_levels:
     input:
         predictions=f"{HERE}/evaluation/predictions.tsv.gz",
-        comparison=f"{HERE}/evaluation/comparison.tsv",
     output:
         levels=f"{HERE}/evaluation/levels.tsv",
         hierarchy=f"{HERE}/evaluation/hierarchy.tsv",
@@ -31,6 +30,7 @@ rule measure_levels:
         runtime=minutes("measure_levels", seconds_a_mb(costs.EVALUATED_MB)),
     params:
         levels=setting("levels"),
+        final=setting("final"),
         code=code("levels.py"),
     script:
         "../scripts/levels.py"

@@ -76,7 +76,7 @@ rule draw_figures:
             f"{RESULTS}/{{{{dataset}}}}/evaluation/{{table}}.tsv",
             table=[
                 *("models", "summary", "comparison", "per_class"),
-                *("confusion", "reject_curve", "calibration", "coverage"),
+                *("confusion", "reject_curve", "calibration", "coverage", "accepted"),
             ],
         ),
         points=f"{HERE}/map.tsv",
@@ -103,6 +103,7 @@ rule draw_figures:
         mem_mb=scale(BASE_MB, 10),
         runtime=minutes("draw_figures", seconds_a_mb(costs.SHOWN_MB), jobs=len(DATASETS)),
     params:
+        final=setting("final"),
         code=code("figures.py"),
     script:
         "../scripts/figures.py"

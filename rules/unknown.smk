@@ -83,7 +83,6 @@ rule measure_unknown:
 
 rule draw_unknown:
     input:
-        comparison=f"{HERE}/evaluation/comparison.tsv",
         curve=f"{HERE}/unknown/curve.tsv",
         summary=f"{HERE}/unknown/summary.tsv",
         families=f"{HERE}/unknown/families.tsv",
@@ -105,6 +104,7 @@ rule draw_unknown:
         mem_mb=scale(BASE_MB, 10),
         runtime=minutes("draw_unknown", seconds_a_mb(costs.SHOWN_MB)),
     params:
+        final=setting("final"),
         code=code("unknown_figure.py"),
     script:
         "../scripts/unknown_figure.py"

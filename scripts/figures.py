@@ -23,6 +23,7 @@ with logged(snakemake.log[0]):
     tables = read_tables(files.evaluation, dataset.classes, several) | {
         "statistics": dataset.statistics,
         "lengths": dataset.lengths.tolist(),
+        "final": snakemake.params.final,
         "alignments": read_json(files.alignments),
         "curves": read_curves(files.curves),
         "landmarks": read_folds(files.landmarks, LANDMARK_COLUMNS),

@@ -92,6 +92,7 @@ def run_tables(n_classes, n_folds, n, n_recipes=9, dropped=(), cascades=0, sever
     asking = [name for name, *_ in recipes[:cascades]]
     models.loc[models["recipe"].isin(asking), ["cascade", "cascade_pairs"]] = [LEVELS, 1500]
     factors, spectrum = made_up_factors(places, models, n, rng)
+    final, transform, selector, *_ = next(r for r in recipes if r[0] not in dropped)
     lengths = rng.gamma(4, 60, n).astype(int) + 30
     points = made_up_points(true, classes, budget["meb"], rng)
     return {
@@ -112,7 +113,10 @@ def run_tables(n_classes, n_folds, n, n_recipes=9, dropped=(), cascades=0, sever
         "agreed": 4_000,
         "landmarks": made_up_landmarks(places, models, classes, rng),
         "factors": factors,
-        "spectrum": spectrum,
+        "final": None,
+        "spectrum": spectrum[
+            (spectrum["transform"] == transform) & (spectrum["selector"] == selector)
+        ],
         "models": models,
         "curves": made_up_curves(predictions[predictions["recipe"].isin(asking)], models),
         "cascade": FINAL_CASCADE if cascades else None,
@@ -129,6 +133,8 @@ def run_tables(n_classes, n_folds, n, n_recipes=9, dropped=(), cascades=0, sever
             "shown_objects": len(points) - budget["meb"],
             "shown_landmarks": budget["meb"],
             "similar_classes": classes[1::2] + classes[::2],
+            "recipe": final,
+            "selector": selector,
         },
     }
 

@@ -12,14 +12,17 @@ from kreinflow.papers.tables import compare
 from kreinflow.report.figures.dataset import dataset_figures
 from kreinflow.report.page import render_report
 from papers.test_page import EXPERIMENTS, PUBLISHED, lines
-from report.made_up import VERSIONS, config, dataset_report, run_tables
+from report.made_up import VERSIONS, config, dataset_report, many_recipes, run_tables
 
 playwright = pytest.importorskip("playwright.sync_api", reason="Playwright is not installed")
 
 pytestmark = pytest.mark.slow
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
-WIDTHS = (400, 1400)
+WIDTHS = (400, 1280, 1400)
+PAPER = 794 - 2 * 46  # A4 without its margins of 12 mm, in CSS pixels
+FINAL = {"many classes": "nearest-meb", "two classes": "ikfd-pooled-meb"}
+LARGEST = 2_000_000  # bytes of a page
 
 
 @pytest.fixture(scope="module")
@@ -39,10 +42,11 @@ def pages():
     """The text of each page: a report of two data sets, one of them with 50 classes."""
     many = run_tables(n_classes=50, n_folds=2, n=2400, n_recipes=24)
     few = run_tables(n_classes=2, n_folds=2, n=60, n_recipes=2, cascades=1)
-    parts = [
-        dataset_report(tables, name, figures=dataset_figures(tables))
-        for name, tables in (("many classes", many), ("two classes", few))
-    ]
+    parts = []
+    for (name, recipe), tables in zip(FINAL.items(), (many, few), strict=True):
+        tables["landmark_map"]["recipe"] = recipe
+        figures = dataset_figures(tables)
+        parts.append(dataset_report(tables, name, figures=figures, final_recipe=recipe))
     return {
         "report": render_report(parts, config(24, cascades=1), VERSIONS),
         "compare": comparison_page({"demo": compared(made_up())}, {"demo": made_up_budgets()}, 1),
@@ -82,6 +86,91 @@ def test_no_page_is_wider_than_the_window(page):
             box = table.bounding_box()
             assert box["x"] >= 0
             assert box["x"] + box["width"] <= width
+
+
+def test_what_is_wider_than_its_place_says_so(page):
+    seen = set()
+    for width in WIDTHS:
+        page.set_viewport_size({"width": width, "height": 900})
+        page.wait_for_timeout(200)  # observers of sizes report in the next frame
+        boxes = page.locator("main .scroll").evaluate_all(
+            """all => all.map(box => [box.scrollWidth > box.clientWidth,
+                box.previousElementSibling.matches(".hint"),
+                box.previousElementSibling.getBoundingClientRect().height > 0,
+                box.previousElementSibling.textContent,
+                box.querySelectorAll("thead th").length])"""
+        )
+        assert len(boxes) > 0
+        for wide, beside, shown, text, columns in boxes:
+            assert beside
+            assert shown == wide
+            assert text == "Scroll to the right" + (f": {columns} columns" if columns else "")
+            seen.add((width, wide))
+    if page.title() == "kreinflow: report":
+        assert seen == {(width, wide) for width in WIDTHS for wide in (True, False)}
+
+
+def test_each_figure_has_an_alternative_text_with_figures(page):
+    texts = page.locator("main img, main svg").evaluate_all(
+        "all => all.map(image => image.getAttribute('alt') ?? image.getAttribute('aria-label'))"
+    )
+    assert len(texts) > 0 or page.title() != "kreinflow: report"
+    for text in texts:
+        assert len(text.split()) > 4
+        assert re.search(r"\d", text), text
+        assert not re.search(r"\.(svg|png)|nan", text), text
+
+
+def test_nothing_is_cut_on_paper(page):
+    page.set_viewport_size({"width": PAPER, "height": 1000})
+    page.emulate_media(media="print")
+    try:
+        parts = page.locator("main table, main img, main svg, main pre, main dl, main p")
+        edges = parts.evaluate_all(
+            """all => all.filter(part => part.getClientRects().length).map(part =>
+                [part.tagName, part.getBoundingClientRect().right, part.scrollWidth,
+                 part.clientWidth, part.getBoundingClientRect().height])"""
+        )
+        assert len(edges) > 10
+        for tag, right, inside, width, height in edges:
+            assert right <= PAPER + 0.5, tag
+            assert inside <= width + 1 or tag in ("TABLE", "svg"), tag
+            assert height < 1000 or tag not in ("IMG", "svg")  # a page is 1,017 high
+        sections = page.locator("main section:has(> h2, > h3)").all()
+        assert all(section.bounding_box()["height"] > 30 for section in sections)
+        assert all(warning.is_visible() for warning in page.locator(".warnings li").all())
+        assert page.locator(".hint").evaluate_all(
+            "all => all.every(hint => !hint.getClientRects().length)"
+        )
+        pages = len(re.findall(rb"/Type\s*/Page\b", page.pdf(prefer_css_page_size=True)))
+        assert pages >= (10 if page.title() == "kreinflow: report" else 1)
+    finally:
+        page.emulate_media(media="screen")
+
+
+def test_no_page_is_large(pages):
+    assert {name: len(text.encode()) for name, text in pages.items() if len(text) > LARGEST} == {}
+
+
+@only_report
+def test_recipes_but_that_of_the_final_model_are_named_in_the_comparison_alone(page):
+    """Texts of figures are outlines: test_dataset.py looks for names in them."""
+    names = [name for name, *_ in many_recipes(24)]
+    name = re.compile(rf"(?<![\w-])({'|'.join(map(re.escape, names))})(?![\w-])")
+    sections = page.locator("section.dataset section:has(> h3)").evaluate_all(
+        """all => all.map(part => {
+            const texts = [...part.querySelectorAll("[alt], [aria-label]")].map(
+                image => image.getAttribute("alt") ?? image.getAttribute("aria-label"));
+            const walker = document.createTreeWalker(part, NodeFilter.SHOW_TEXT);
+            while (walker.nextNode()) texts.push(walker.currentNode.data);
+            return [part.querySelector("h3").id, texts.join(" ")];
+        })"""
+    )
+    own = dict(zip(("data-1", "data-2"), FINAL.values(), strict=True))
+    others = {key: {*name.findall(text)} - {own[key[:6]]} for key, text in sections}
+    found = {key for key, of_section in others.items() if of_section}
+    assert found == {"data-1-comparison", "data-2-comparison"}
+    assert len(others["data-1-comparison"]) == 23
 
 
 def test_plots_are_drawn(page):

@@ -131,19 +131,20 @@ def test_methods_tell_how_labels_were_learned():
 
 
 def test_axes_name_labels_and_no_label_given_is_drawn(tables_of_several):
-    comparison = tables_of_several["comparison"]
-    best = best_recipe(comparison)
-    curve = tables_of_several["reject_curve"]
-    (axes,) = probabilities.reject_figure(curve, comparison, several=True).axes
+    curve, accepted = tables_of_several["reject_curve"], tables_of_several["accepted"]
+    assert len(accepted) > 0
+    given = INNER_CHOICE, accepted, 0.5, True
+    (axes,) = probabilities.reject_figure(curve, *given).axes
+    assert not axes.texts
     assert axes.get_xlabel() == "labels given and kept, the most certain first"
     above, below = probabilities.calibration_figure(
-        tables_of_several["calibration"], best, several=True
+        tables_of_several["calibration"], INNER_CHOICE, several=True
     ).axes
     assert above.get_ylabel() == "records that have it (boxes: 95 % ranges)"
     assert below.get_xlabel() == "probability given to the label"
     drawn = sum(bar.get_height() for bar in below.patches)
     assert drawn == 160 * 4  # a probability for each record and label
-    nothing = probabilities.reject_figure(curve[:0], comparison, several=True)
+    nothing = probabilities.reject_figure(curve[:0], *given)
     assert look.figure_svg(nothing)
 
 

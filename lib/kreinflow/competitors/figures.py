@@ -10,7 +10,15 @@ from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter, NullLoca
 
 from kreinflow.competitors.methods import METHODS, OURS
 from kreinflow.numerics import FloatArray
-from kreinflow.report.figures import BLACK, BLUE, MARKERS, PALETTE, canvas, drawing_style
+from kreinflow.report.figures import (
+    BLACK,
+    BLUE,
+    MARKERS,
+    PALETTE,
+    canvas,
+    drawing_style,
+    percent,
+)
 from kreinflow.report.tables import numbers
 
 _LEAST_ERROR = 1e-4
@@ -44,7 +52,7 @@ def cost_figure(summary: pd.DataFrame, budgets: pd.DataFrame) -> Figure:
         label="kreinflow, chosen on inner folds within each selector",
     )
     colours = [colour for colour in PALETTE if colour not in (BLUE, BLACK)]
-    places = []
+    places, told = [], []
     for row in summary.to_dict("records"):
         rank = list(METHODS).index(row["method"])  # the same look in each figure
         error = _errors(pd.DataFrame([row]))
@@ -59,6 +67,7 @@ def cost_figure(summary: pd.DataFrame, budgets: pd.DataFrame) -> Figure:
             "zorder": 3,
         }
         alignments = numbers(pd.Series([row["alignments_per_query_mean"]]))
+        told.append(f"{METHODS[row['method']]} {percent(float(row['accuracy_mean']))}")
         if alignments[0] > 0:
             counted.plot(alignments, error, **style)
         else:
@@ -75,6 +84,7 @@ def cost_figure(summary: pd.DataFrame, budgets: pd.DataFrame) -> Figure:
     beside.set_xlabel("no count")
     _scale_of_accuracy(counted)
     figure.legend(loc="outside lower center", ncols=2)
+    figure.set_label(f"Accuracies: {', '.join(told)}." if told else "")
     return figure
 
 

@@ -37,17 +37,30 @@ def page_environment(*folders: Path) -> Environment:
 
 
 def image(svg: str) -> dict[str, Any]:
-    """Return an SVG as a data URI, with its width in CSS pixels (a point is 4/3 of one).
+    """Return an SVG as a data URI, with its title, and its width in CSS pixels.
 
-    Below its least width a figure scrolls in its box, so that labels stay readable.
+    A point is 4/3 of a pixel. Below its least width a figure scrolls in its box, so that labels
+    stay readable.
     """
     data = base64.b64encode(svg.encode()).decode("ascii")
-    return {"source": f"data:image/svg+xml;base64,{data}", **_widths(svg)}
+    return {"source": f"data:image/svg+xml;base64,{data}", "alt": _title(svg), **_widths(svg)}
 
 
 def drawing(svg: str, prefix: str) -> dict[str, Any]:
-    """Return an SVG as a part of the page, its ids told from those of others by a prefix."""
-    return {"text": Markup(with_prefix(svg, prefix)), **_widths(svg)}
+    """Return an SVG as a part of the page, its ids told from those of others by a prefix.
+
+    Its title becomes its label, for browsers show titles under the pointer.
+    """
+    root = ElementTree.fromstring(with_prefix(svg, prefix))
+    if (title := root.find(f"{{{SVG}}}title")) is not None:
+        root.remove(title)
+        root.set("role", "img")
+        root.set("aria-label", title.text or "")
+    return {"text": Markup(svg_text(root)), **_widths(svg)}
+
+
+def _title(svg: str) -> str:
+    return ElementTree.fromstring(svg).findtext(f"{{{SVG}}}title") or ""
 
 
 def _widths(svg: str) -> dict[str, int]:

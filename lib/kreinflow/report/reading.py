@@ -13,7 +13,6 @@ from kreinflow.artifacts import read_json, read_measures, read_table, read_text
 from kreinflow.classify.model_file import Model
 from kreinflow.errors import InputError
 from kreinflow.evaluation.levels import TABLE_COLUMNS as LEVEL_TABLES
-from kreinflow.evaluation.metrics import INNER_CHOICE
 from kreinflow.evaluation.tables import SEVERAL_COLUMNS, TABLE_COLUMNS
 from kreinflow.evaluation.unknown import (
     FAMILIES_COLUMNS,
@@ -24,42 +23,48 @@ from kreinflow.models.choice import FIGURES_COLUMNS, TEXT_COLUMNS
 from kreinflow.models.climbed import CURVE_COLUMNS
 from kreinflow.models.factor_file import FACTOR_COLUMNS, SPECTRUM_COLUMNS
 from kreinflow.report.cascades import EVERYTHING, FIRST
-from kreinflow.report.tables import measured, numbers
+from kreinflow.report.tables import measured, measured_recipe, numbers
 from kreinflow.report.times import COLUMNS, MACHINE
 from kreinflow.sequences.partition import ALL, fold_name, fold_numbers
 
 CAPTIONS: dict[str, str] = {
     "classes": "Sizes of the classes, and lengths of the sequences where there are any.",
-    "landmarks": "Landmarks of each class by selector: mean over folds, and their range.",
-    "spectrum": "Eigenvalues of the approximated kernel as shares of the largest, in the first "
-    "fold, or of the final model where no recipe learns from a factor: positive ones blue, "
-    "negative ones vermilion. The axis is logarithmic outside 0.0001.",
+    "landmarks": "Landmarks of each class: a dot is the number in the final model, a line goes "
+    "from the fewest to the most in a fold.",
+    "spectrum": "Eigenvalues of the approximated kernel as shares of the largest, of the final "
+    "model's landmarks and transform. They are of the first fold, or of all data where no recipe "
+    "learns from a factor of this kernel. Positive ones are blue, negative ones vermilion. The "
+    "axis is logarithmic outside 0.0001.",
     "map": "Objects and landmarks (black edges) of the final model in two dimensions of the Krein "
     "space of its scores: axes are named with the sign and size of their eigenvalue.",
-    "comparison": "Accuracy of each recipe on the outer folds: mean and standard deviation.",
-    "confusion": "Confusion matrix of the best recipe, each row divided by its sum: right "
-    "predictions blue, errors vermilion. Numbers are records (mean over repeats).",
+    "comparison": "Accuracy of each recipe on the outer folds: mean and standard deviation. The "
+    "recipe of the final model is shaded.",
+    "confusion": "Confusion matrix of the model on the outer folds, each row divided by its sum: "
+    "right predictions blue, errors vermilion. Numbers are records (mean over repeats).",
     "alignments": "Accuracy against what a new object costs (recipes of equal cost are set side by "
-    "side). The dashed line is the cost without landmarks.",
-    "reject": "Errors among the predictions that are kept when the least certain are set aside.",
+    "side). The marker of the final model is larger and has a black edge. The dashed line is the "
+    "cost without landmarks.",
+    "reject": "Errors among the predictions that are kept when the least certain are set aside "
+    "(line). The marker shows what the models of the outer folds accept, and how much of it is "
+    "wrong. They reject what is below their threshold, and for other reasons too where there are "
+    "such, so the marker need not be on the line. The threshold is that of the final model.",
     "calibration": "How often predictions of a given probability are right, above how many there "
-    "are of the best recipe. The boxes hold 95 % of what perfect probabilities would show with so "
-    "many predictions of that recipe.",
-    "sets": "Sets of labels of the best recipe. Left: how often they hold the true label, against "
-    "the confidence that was asked for (dashes); a dot is a class, the large marker all records. "
-    "Right: how many labels are in them; above the bars the mean.",
+    "are. The boxes hold 95 % of what perfect probabilities would show with so many predictions.",
+    "sets": "Sets of labels. Left: how often they hold the true label, against the confidence that "
+    "was asked for (dashes); a dot is a class, the large marker all records. Right: how many "
+    "labels are in them; above the bars the mean.",
     "times": "Where the time went: seconds of each stage, summed over its jobs.",
     "unknown": "Left: objects of unknown classes that are rejected, against those of known "
     "classes, as the threshold of the p-value, or of the probability where there is none, grows "
-    "from left to right: mean over outer folds at each share of the known. A marker has the means "
-    "of what the models of the coloured recipes reject, for whatever reason; on the dashed line "
-    "nothing is told apart. Right: why the best recipe rejects known objects, and those of each "
-    "class held out.",
-    "levels": "The best recipe at each level of the classes. Left: how many records have another "
-    "node there than the likeliest one, and than the one that is answered. Right: how many are "
-    "answered at the level or below it.",
+    "from left to right: mean over outer folds at each share of the known. The marker has the "
+    "means of what the models reject, for whatever reason; on the dashed line nothing is told "
+    "apart. Right: why known objects are rejected, and those of each class held out.",
+    "levels": "The model at each level of the classes. Left: how many records have another node "
+    "there than the likeliest one, and than the one that is answered. Right: how many are answered "
+    "at the level or below it.",
 }
-"""What each figure shows. All data sets have them but ``unknown`` and ``levels``."""
+"""What each figure shows, on outer folds of :attr:`DatasetReport.measured`, but those that compare
+recipes. All data sets have them but ``unknown`` and ``levels``."""
 
 _TEXT = (
     *(*TEXT_COLUMNS, "rank_wanted"),
@@ -168,13 +173,8 @@ class DatasetReport:
 
     @property
     def measured(self) -> str:
-        """The recipe whose figures on the outer folds are those of the final model.
-
-        If the inner folds chose it, this is the inner choice: the choice is part of the making.
-        """
-        if self.settings.get("final") or INNER_CHOICE not in set(self.summary["recipe"]):
-            return self.final_recipe
-        return INNER_CHOICE
+        """The recipe whose figures on the outer folds are those of the final model."""
+        return measured_recipe(self.settings.get("final"), self.summary["recipe"])
 
     @property
     def several(self) -> bool:
@@ -258,17 +258,21 @@ def _is_curve(curve: pd.DataFrame) -> bool:
 
 
 def read_spectra(paths: Paths, landmark_map: Mapping[str, Any]) -> pd.DataFrame:
-    """Read the eigenvalues of the outer folds; without any, those of the map's factor."""
-    tables = read_folds(paths, SPECTRUM_COLUMNS)
-    if (own := measured(tables)).size:
-        return own
+    """Read the eigenvalues of the final model's kernel in the outer folds.
+
+    If no recipe learns from a factor of that kernel, they are those of the map's factor.
+    """
+    kernel = {key: landmark_map[key] for key in ("selector", "transform", "rank_wanted")}
+    rows = measured(read_folds(paths, SPECTRUM_COLUMNS))
+    of_kernel = (rows[list(kernel)].astype(str) == pd.Series(kernel).astype(str)).all(axis=1)
+    if of_kernel.any():
+        return rows[of_kernel]
     values = landmark_map["spectrum"]
-    names = {key: landmark_map[key] for key in ("selector", "transform")}
     return pd.DataFrame(
         {
             "index": range(1, len(values) + 1),
             "eigenvalue": values,
-            **{**names, "rank_wanted": landmark_map["rank_wanted"], "correction": "none"},
+            **{**kernel, "correction": "none"},
             "repeat": 0,
             "fold": 0,
         }

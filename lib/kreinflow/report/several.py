@@ -12,14 +12,15 @@ CAPTIONS = {
     "space of its scores, each by the rarest of its labels: axes are named with the sign and size "
     "of their eigenvalue.",
     "comparison": "Share of the records all of whose labels are right, and that are given no "
-    "other, by each recipe on the outer folds: mean and standard deviation.",
+    "other, by each recipe on the outer folds: mean and standard deviation. The recipe of the "
+    "final model is shaded.",
     "confusion": "Of the records that have a label (row), the share that were given it (blue), and "
-    "that were given another label (column) wrongly (vermilion), by the best recipe. Numbers are "
-    "records (mean over repeats).",
+    "that were given another label (column) wrongly (vermilion), by the model on the outer folds. "
+    "Numbers are records (mean over repeats).",
     "reject": "Wrong ones among the labels that are kept when the least certain are set aside.",
     "calibration": "How often a record has a label of a given probability, above how many such "
-    "probabilities the best recipe gave. The boxes hold 95 % of what perfect probabilities would "
-    "show with so many, were labels independent.",
+    "probabilities there are. The boxes hold 95 % of what perfect probabilities would show with so "
+    "many, were labels independent.",
 }
 """Of the figures of :data:`kreinflow.report.reading.CAPTIONS` that show something else."""
 

@@ -31,3 +31,17 @@ for (const table of document.querySelectorAll("main table")) {
     });
   });
 }
+// What is wider than its place says so above it, and how many columns it has.
+for (const box of document.querySelectorAll("main .scroll")) {
+  const hint = document.createElement("p");
+  hint.className = "hint";
+  const heads = box.querySelector("table")?.tHead.rows[0].cells.length;
+  hint.textContent = "Scroll to the right" + (heads ? `: ${heads} columns` : "");
+  hint.hidden = true;
+  box.before(hint);
+  const look = () => {
+    hint.hidden = box.scrollWidth <= box.clientWidth;
+  };
+  new ResizeObserver(look).observe(box);
+  look();
+}

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from kreinflow.evaluation.metrics import INNER_CHOICE
 from kreinflow.numerics import FloatArray
 
 
@@ -55,6 +56,26 @@ def measured(table: pd.DataFrame) -> pd.DataFrame:
 def best_recipe(comparison: pd.DataFrame) -> str:
     """Return the recipe that the comparison marks as the best."""
     return str(comparison.loc[flags(comparison["best"]), "recipe"].iloc[0])
+
+
+def measured_recipe(asked: str | None, recipes: Iterable[str]) -> str:
+    """Return the recipe whose figures on the outer folds are those of the final model.
+
+    Parameters
+    ----------
+    asked : str or None
+        The recipe that the config names as the final one.
+    recipes : iterable of str
+        Those of a table of the evaluation. If there are several, the inner choice is among them:
+        it is how the model's recipe was chosen, and this is part of the making of the model.
+
+    Returns
+    -------
+    str
+        Empty if there are no recipes.
+    """
+    names = list(map(str, recipes))
+    return asked or (INNER_CHOICE if INNER_CHOICE in names else next(iter(names), ""))
 
 
 def mean_by(table: pd.DataFrame, key: str, column: str) -> dict[str, float]:

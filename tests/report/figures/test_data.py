@@ -14,29 +14,27 @@ def test_spectrum_shows_both_signs_of_the_first_fold_uncorrected():
         ("none", 0, 0, [4.0, -2.0, 1.0]),
         ("flip", 0, 0, [9.0, 9.0, 9.0]),
         ("none", 0, 1, [7.0, 7.0, 7.0]),
-        ("none", -1, -1, [8.0, 8.0, 8.0]),
     ]
     table = pd.concat(
         pd.DataFrame({"correction": c, "repeat": r, "fold": k, "eigenvalue": values})
         for c, r, k, values in rows
-    ).assign(selector="meb", transform="log", rank_wanted="misfit")
-    (axes,) = data.spectrum_figure(table).axes
+    )
+    figure = data.spectrum_figure(table)
+    (axes,) = figure.axes
     steps = np.concatenate([patch.get_data().values for patch in axes.patches])
     np.testing.assert_allclose(steps, [1.0, 0.25, -0.5])
-    assert "2 positive, 1 negative (28.6%)" in axes.get_title(loc="left")
+    signature = "2 positive, 1 negative (28.6% of all magnitudes)"
+    assert axes.get_title(loc="left") == signature
+    assert figure.get_label() == f"Eigenvalues: {signature}."
 
 
-def test_landmarks_are_counted_by_class_and_fold():
-    table = pd.DataFrame(
-        {
-            "selector": "_s",
-            "repeat": [0, 0, 0, 0, -1],
-            "fold": [0, 0, 0, 1, -1],
-            "class": ["a", "a", "b", "a", "b"],
-        }
-    )
-    figure = data.landmarks_figure(table)
+def test_landmarks_of_the_final_model_stand_on_the_range_of_the_folds():
+    rows = [(0, 0, "a"), (0, 0, "a"), (0, 0, "b"), (0, 1, "a"), (-1, -1, "b"), (-1, -1, "b")]
+    figure = data.landmarks_figure(pd.DataFrame(rows, columns=["repeat", "fold", "class"]))
     (axes,) = figure.axes
-    np.testing.assert_allclose(axes.lines[0].get_xdata(), [1.5, 0.5])
-    (label,) = figure.legends[0].get_texts()  # matplotlib would leave out what begins with "_"
-    assert label.get_text().strip("\u200b") == "_s (2 in all)"
+    assert axes.lines[0].get_xdata().tolist() == [0, 2]
+    lines = [line[:, 0].tolist() for line in axes.collections[0].get_segments()]
+    assert lines == [[1, 2], [0, 1]]
+    assert figure.get_label() == (
+        "2 landmarks in the final model, 0 to 2 of a class. In the folds 1 to 3."
+    )

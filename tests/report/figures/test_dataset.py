@@ -1,14 +1,19 @@
 """All figures of a data set, and the look that they share."""
 
+import io
+import re
 import warnings
 import xml.etree.ElementTree as ElementTree
 
 import matplotlib
+import numpy as np
 import pytest
 
+from kreinflow.evaluation.metrics import INNER_CHOICE
 from kreinflow.report import figures as f
 from kreinflow.report.figures.dataset import dataset_figures
-from report.made_up import run_tables
+from kreinflow.report.tables import measured_recipe
+from report.made_up import RECIPES, run_tables
 
 
 @pytest.fixture(scope="module")
@@ -40,6 +45,86 @@ def test_figures_from_tables_that_were_written_and_read(tables, svgs):
     written = dataset_figures(read)
     for name in ("comparison", "alignments", "landmarks", "reject", "map"):
         assert written[name] == svgs[name], name
+
+
+COMPARING = ("comparison", "alignments")
+
+
+def words(svg):
+    """What is written in a figure: letters are outlines, with their words in a comment before."""
+    return [text.strip().strip("\u200b") for text in re.findall(r"<!--(.*?)-->", svg)]
+
+
+def test_no_figure_names_a_recipe_but_those_that_compare(svgs):
+    names = [name for name, *_ in RECIPES]
+    named = {
+        figure: {name for name in names for text in [*words(svg), title(svg)] if name in text}
+        for figure, svg in svgs.items()
+    }
+    assert all(len(named.pop(figure)) >= 6 for figure in COMPARING)
+    assert set().union(*named.values()) == set()
+    assert any("accepted" in text for text in words(svgs["reject"]))
+
+
+def test_figures_are_of_the_final_model(tables, svgs):
+    """Tables of the inner choice alone, and of the final selector, draw the same."""
+    for name in ("confusion", "reject_curve", "calibration", "coverage", "accepted", "per_class"):
+        own = tables[name][tables[name]["recipe"] == INNER_CHOICE]
+        tables = tables | {name: own.reset_index(drop=True)}
+    landmarks = tables["landmarks"]
+    tables = tables | {"landmarks": landmarks[landmarks["selector"] == "meb"]}
+    assert dataset_figures(tables) == svgs
+
+
+def test_the_model_is_measured_by_the_choice_if_the_inner_folds_made_one():
+    assert measured_recipe(None, ["a", "b", INNER_CHOICE]) == INNER_CHOICE
+    assert measured_recipe("b", ["a", "b", INNER_CHOICE]) == "b"
+    assert measured_recipe(None, ["a"]) == "a"
+    assert measured_recipe(None, []) == ""
+
+
+def title(svg):
+    return ElementTree.fromstring(svg).findtext("{http://www.w3.org/2000/svg}title")
+
+
+def test_each_figure_tells_its_figures_in_words(svgs):
+    told = [title(svg) for svg in svgs.values()]
+    assert len(set(told)) == len(told)
+    for text in told:
+        assert re.search(r"\d", text), text
+        assert re.fullmatch(r"[A-Z\d].*\.", text), text
+        assert "nan" not in text
+
+
+def test_rounded_places_are_where_they_were():
+    """Against what matplotlib writes: the same elements, all numbers within 0.005."""
+    figure = f.canvas(2, 3)
+    axes = figure.subplots()
+    axes.plot(np.linspace(0, 1, 50), np.linspace(0, 1, 50) ** 3, marker="o")
+    axes.set_title('odd: x="0.123456" d="M 1 1 L 2"')
+    with f.drawing_style():
+        buffer = io.StringIO()
+        figure.savefig(buffer, format="svg", bbox_inches="tight", pad_inches=0.08)
+        raw = buffer.getvalue()
+    small = f._compact(raw)
+    assert len(small) < 0.9 * len(raw)
+    assert 'odd: x="0.123456" d="M 1 1 L 2"' in raw
+    assert 'odd: x="0.123456" d="M 1 1 L 2"' in small
+    before, after = (list(ElementTree.fromstring(text).iter()) for text in (raw, small))
+    number, compared = re.compile(r"-?\d+(?:\.\d+)?"), 0
+    for one, other in zip(before, after, strict=True):
+        assert one.attrib.keys() == other.attrib.keys()
+        for key, value in one.attrib.items():
+            shapes = [
+                number.sub("", v).replace(" ", "").replace("\n", "")
+                for v in (value, other.get(key))
+            ]
+            assert shapes[0] == shapes[1]
+            if key in ("d", "x", "y", "transform"):
+                places = [list(map(float, number.findall(v))) for v in (value, other.get(key))]
+                np.testing.assert_allclose(*places, atol=0.00501)
+                compared += len(places[0])
+    assert compared > 1000
 
 
 def test_two_classes_two_recipes():

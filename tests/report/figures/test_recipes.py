@@ -4,7 +4,7 @@ import pytest
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 
 from kreinflow.report.cascades import asking, chosen, fold_means
-from kreinflow.report.figures import PALE, figure_svg, recipes
+from kreinflow.report.figures import BLACK, PALE, figure_svg, percent, recipes
 from kreinflow.report.reading import CURVE_COLUMNS
 from kreinflow.report.tables import best_recipe
 from report.made_up import run_tables
@@ -37,6 +37,9 @@ def test_confusion_of_several_labels_shows_shares_of_the_records_with_a_label():
     np.testing.assert_allclose(np.diag(right.get_array().filled(0)), [1.0, 0.75])
     np.testing.assert_allclose(wrong.get_array().filled(0), [[0, 0], [0.25, 0]])
     assert figure.axes[0].get_xlabel() == "given (off the diagonal: wrongly)"
+    assert figure.get_label() == (
+        "Right: 35 of 45 in 2 classes. The most frequent error: 10 of 40 of a as b."
+    )
 
 
 def test_of_many_recipes_those_are_named_that_nothing_as_cheap_exceeds():
@@ -48,10 +51,10 @@ def test_of_many_recipes_those_are_named_that_nothing_as_cheap_exceeds():
     cost = [200.0] * 29 + [20.0]
     models = pd.DataFrame({"recipe": names, "repeat": 0, "alignments_per_query": cost})
     curves = pd.DataFrame(columns=[*CURVE_COLUMNS])
-    (legend,) = recipes.alignments_figure(summary, models, curves, "r00", 1000).legends
+    (legend,) = recipes.alignments_figure(summary, models, curves, "r00", "r28", 1000).legends
     texts = [text.get_text() for text in legend.get_texts()]
     assert "r29" in texts
-    assert {"r00 (best)", *names[1:6]} <= set(texts)
+    assert {"r00 (best)", "r28 (final model)", *names[1:5]} <= set(texts)
     assert "23 other recipes (see the table)" in texts
     assert len(texts) == 9
 
@@ -61,11 +64,38 @@ def test_the_front_of_cost_and_accuracy():
     assert recipes._best_for_their_cost(costs, accuracies) == [2, 3]
 
 
+def test_the_final_model_is_marked_in_the_comparison_and_among_the_costs(tables):
+    comparison, best = tables["comparison"], best_recipe(tables["comparison"])
+    assert best != "pcvm-meb"
+    figure = recipes.comparison_figure(comparison, "pcvm-meb")
+    (band,) = figure.axes[0].patches
+    middle = int(band.get_y() + band.get_height() / 2)
+    assert comparison["recipe"].iloc[middle] == "pcvm-meb"
+    figures = comparison.set_index("recipe")["accuracy_mean"]
+    for name, role in ((best, "the best"), ("pcvm-meb", "of the final model")):
+        assert f"{name} ({role}) {percent(figures[name])}" in figure.get_label()
+    parts = [tables[name] for name in ("summary", "models", "curves")]
+    figure = recipes.alignments_figure(*parts, best, "pcvm-meb", 140)
+    sizes = {
+        bars.get_label(): (bars.lines[0].get_markersize(), bars.lines[0].get_markeredgecolor())
+        for bars in figure.axes[0].containers
+    }
+    large, edge = sizes.pop("pcvm-meb (final model)")
+    assert f"{best} (best)" in sizes
+    assert large > max(size for size, _ in sizes.values())
+    assert edge == BLACK
+    assert figure.get_label().startswith(
+        f"Of all recipes pcvm-meb (final model) has {percent(figures['pcvm-meb'])}"
+    )
+    both = recipes.alignments_figure(*parts, best, best, 140).get_label()
+    assert both.startswith(f"Of all recipes {best} (final model, best) has ")
+
+
 def cost_figure(cascades, n_recipes=9):
     tables = run_tables(n_classes=3, n_folds=3, n=300, n_recipes=n_recipes, cascades=cascades)
     parts = [tables[name] for name in ("summary", "models", "curves")]
     best = best_recipe(tables["comparison"])
-    return tables, recipes.alignments_figure(*parts, best, 280)
+    return tables, recipes.alignments_figure(*parts, best, "ikfd-meb", 280)
 
 
 @pytest.mark.parametrize("cascades", [1, 6])

@@ -2,9 +2,12 @@
 
 Figures are drawn without pyplot, with colours that the colour-blind can tell apart (Okabe and Ito),
 and come out byte-identical from the same tables. Arguments ``summary``, ``comparison``,
-``confusion``, ``reject_curve`` and ``calibration`` are the tables of
+``confusion``, ``reject_curve``, ``calibration``, ``coverage`` and ``accepted`` are the tables of
 :func:`kreinflow.evaluation.tables.evaluation_tables`. Numbers may be text: so empty cells
-make them.
+make them. ``recipe`` is the one to draw, from :func:`kreinflow.report.tables.measured_recipe`.
+
+The label of a figure tells its main figures in words, for those who cannot see it. It is the title
+of the SVG, and the alternative text in pages.
 """
 
 import io
@@ -23,6 +26,7 @@ from matplotlib.ticker import FuncFormatter, MaxNLocator
 BLUE, VERMILION, GREEN, ORANGE = "#0072B2", "#D55E00", "#009E73", "#E69F00"
 PURPLE, SKY, BLACK, GREY = "#CC79A7", "#56B4E9", "#222222", "#767676"
 PALE = "#BDBDBD"
+SHADE = "#D3E5F0"
 PALETTE = (BLUE, VERMILION, GREEN, PURPLE, ORANGE, SKY, BLACK)
 DASHES = ("-", "--", "-.", ":")
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<", ">", "p", "h", "*")
@@ -66,17 +70,37 @@ def drawing_style() -> Iterator[None]:
 
 
 def figure_svg(figure: Figure) -> str:
-    """Return a figure as the text of an SVG, without date or version."""
-    buffer = io.StringIO()
+    """Return a figure as the text of an SVG, without date or version; its label is the title.
+
+    Places are rounded to hundredths of a point.
+    """
+    buffer, text = io.StringIO(), str(figure.get_label())
     with drawing_style():
         figure.savefig(
             buffer,
             format="svg",
             bbox_inches="tight",
             pad_inches=0.08,
-            metadata={"Date": None, "Creator": None},
+            metadata={"Date": None, "Creator": None} | ({"Title": text} if text else {}),
         )
-    return buffer.getvalue()
+    return _compact(buffer.getvalue())
+
+
+_TAG = re.compile(r"<\w[^>]*>")
+_PLACES = re.compile(r'\b(?:d|x|y)="[^"]*"|translate\([^)]*\)')
+_LONG = re.compile(r"-?\d+\.\d{3,}")
+_STEP = re.compile(r"\s*\b([MLQCz])\b\s*")
+
+
+def _compact(svg: str) -> str:
+    """Return an SVG without the digits and spaces that nobody sees: a fifth of it."""
+
+    def rounded(found: re.Match[str]) -> str:
+        text = _LONG.sub(lambda n: f"{float(n[0]):.2f}".rstrip("0").rstrip("."), found[0])
+        return _STEP.sub(r"\1", text) if text.startswith("d=") else text
+
+    svg = _TAG.sub(lambda tag: _PLACES.sub(rounded, tag[0]), svg)
+    return re.sub(r">\s*\n\s*<", ">\n<", svg)
 
 
 def canvas(height: float, width: float = WIDTH) -> Figure:
@@ -119,6 +143,11 @@ def name_rows(axes: Axes, names: Sequence[object]) -> None:
     axes.tick_params(axis="y", length=0, labelsize=8 if len(names) <= 30 else 7)
 
 
+def shade_row(axes: Axes, place: int, label: str) -> None:
+    """Shade a row of a figure, as rows of tables are."""
+    axes.axhspan(place - 0.5, place + 0.5, color=SHADE, zorder=0, label=label)
+
+
 def styles(names: Sequence[str], colours: Sequence[str] = PALETTE) -> dict[str, dict[str, Any]]:
     """Give each name a colour, dash and marker of its own, in their order."""
     return {
@@ -131,9 +160,15 @@ def styles(names: Sequence[str], colours: Sequence[str] = PALETTE) -> dict[str, 
     }
 
 
-def recipe_label(name: str, best: bool) -> str:
-    """Return what the legend calls a recipe."""
-    return short_label(name) + (" (best)" if best else "")
+def recipe_label(name: str, best: str, final: str) -> str:
+    """Return what the legend calls a recipe, and whether it is the best or the final model's."""
+    roles = [role for role, of in (("final model", final), ("best", best)) if name == of]
+    return short_label(name) + (f" ({', '.join(roles)})" if roles else "")
+
+
+def percent(share: float) -> str:
+    """Return a share in percent, with two decimals at most."""
+    return f"{100 * share:.2f}".rstrip("0").rstrip(".") + " %"
 
 
 def others_label(n: int) -> str:

@@ -1,8 +1,6 @@
 """Figures of the data and of what was made of them: classes, landmarks, spectrum, times."""
 
-import math
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -12,7 +10,7 @@ from matplotlib.ticker import FuncFormatter
 
 from kreinflow.numerics import FloatArray
 from kreinflow.report import figures as look
-from kreinflow.report.tables import measured, numbers
+from kreinflow.report.tables import numbers
 from kreinflow.report.times import times_by_stage
 
 SIDE_BY_SIDE = 25
@@ -56,80 +54,76 @@ def classes_figure(class_sizes: Mapping[str, int], lengths: Sequence[int]) -> Fi
         panels[1].set_ylabel("sequences")
         look.whole(panels[1].xaxis)
         look.whole(panels[1].yaxis)
+    text = f"{sum(sizes):,} records of {len(names)} classes; the largest, {names[0]}, has "
+    text += f"{sizes[0]:,}, the smallest, {names[-1]}, {sizes[-1]:,}."
+    if with_lengths:
+        text += f" Lengths: {residues.min():,.0f} to {residues.max():,.0f} residues, "
+        text += f"median {np.median(residues):,.0f}."
+    figure.set_label(text)
     return figure
 
 
 @look.drawing_style()
 def landmarks_figure(landmarks: pd.DataFrame) -> Figure:
-    """Draw the number of landmarks of each class: mean over folds, and their range.
+    """Draw the landmarks of each class: of the final model, and their range over folds.
 
     Parameters
     ----------
     landmarks : DataFrame
-        With columns selector, repeat, fold, class; one row a landmark of a fold.
+        With columns repeat, fold, class; one row a landmark of a fold, or of the final model
+        (repeat -1), of one selector.
     """
-    rows = measured(landmarks)
-    selectors = list(dict.fromkeys(rows["selector"].astype(str)))
-    names = sorted(set(rows["class"].astype(str)))
-    figure = look.canvas(look.rows_height(len(names) * (0.7 + 0.2 * len(selectors)), 2.2))
+    label = landmarks["class"].astype(str)
+    names = sorted(set(label))
+    figure = look.canvas(look.rows_height(len(names) * 0.9, 2.2))
     axes = figure.subplots()
-    for i, (selector, style) in enumerate(look.styles(selectors).items()):
-        of_selector = rows[rows["selector"].astype(str) == selector]
-        counts = of_selector.groupby(["repeat", "fold", of_selector["class"].astype(str)]).size()
-        table = counts.unstack("class", fill_value=0).reindex(columns=names, fill_value=0)
-        at = np.arange(len(names)) + (i - (len(selectors) - 1) / 2) * 0.7 / len(selectors)
-        axes.hlines(at, table.min(), table.max(), color=style["color"], linewidth=1.4, alpha=0.55)
-        axes.plot(
-            table.mean(),
-            at,
-            linestyle="none",
-            marker=style["marker"],
-            markersize=3.5,
-            color=style["color"],
-            label=f"{look.short_label(selector)} ({table.sum(axis=1).mean():,.0f} in all)",
-        )
+    counts = landmarks.groupby(["repeat", "fold", label]).size().unstack("class", fill_value=0)
+    counts = counts.reindex(columns=names, fill_value=0)
+    final = counts.index.get_level_values("repeat") < 0
+    folds, at = counts[~final], np.arange(len(names))
+    if len(folds):
+        axes.hlines(at, folds.min(), folds.max(), color=look.BLUE, linewidth=1.6, alpha=0.55)
+    model = counts[final].sum()
+    axes.plot(model, at, linestyle="none", marker="o", markersize=4, color=look.BLUE)
     look.name_rows(axes, names)
     axes.set_xlim(left=0)
-    axes.set_xlabel("landmarks of a fold (mark: mean, line: range over folds)")
+    axes.set_xlabel("landmarks (dot: final model; line: from the fewest to the most of a fold)")
     look.whole(axes.xaxis)
-    figure.legend(loc="outside upper left", ncols=2)
+    text = f"{model.sum():,} landmarks in the final model, {_between(model)} of a class."
+    if len(folds):
+        text += f" In the folds {_between(folds.sum(axis=1))}."
+    figure.set_label(text)
     return figure
+
+
+def _between(counts: "pd.Series[int]") -> str:
+    low, high = counts.min(), counts.max()
+    return f"{low:,}" if low == high else f"{low:,} to {high:,}"
 
 
 @look.drawing_style()
 def spectrum_figure(spectrum: pd.DataFrame) -> Figure:
     """Draw the eigenvalues of the approximated kernel, positive and negative ones.
 
-    One panel for each selector, transform and rank, of the first fold. Eigenvalues are divided by
-    the largest magnitude; the axis is linear within 1e-4 around zero and logarithmic outside.
+    Eigenvalues are divided by the largest magnitude; the axis is linear within 1e-4 around zero
+    and logarithmic outside.
 
     Parameters
     ----------
     spectrum : DataFrame
-        With columns selector, transform, rank_wanted, correction, repeat, fold, eigenvalue; only
-        correction ``none`` is drawn.
+        From :func:`kreinflow.report.reading.read_spectra`, of one kernel. Drawn is the first fold,
+        with correction ``none``.
     """
-    rows = measured(spectrum)
-    rows = rows[rows["correction"] == "none"]
-    groups = [
-        (key, part)
-        for key, part in rows.groupby(["selector", "transform", "rank_wanted"], sort=False)
-    ]
-    columns = min(3, len(groups))
-    lines = math.ceil(len(groups) / columns)
-    figure = look.canvas(0.5 + 2.2 * lines, max(3.8, look.WIDTH * columns / 3))
-    panels = figure.subplots(lines, columns, squeeze=False, sharey=True)
-    for axes, (key, part) in zip(panels.flat, groups, strict=False):
-        first = part[["repeat", "fold"]].drop_duplicates().sort_values(["repeat", "fold"]).iloc[0]
-        one = part[(part["repeat"] == first["repeat"]) & (part["fold"] == first["fold"])]
-        values = np.sort(numbers(one["eigenvalue"]))[::-1]
-        _draw_spectrum(axes, values)
-        axes.set_title(_spectrum_title(key, values, len(groups)), loc="left", fontsize=8)
-        axes.set_xlabel("eigenvalue, by size")
-    for axes in panels[:, 0]:
-        axes.set_ylabel("share of the largest")
-    for axes in panels.flat[len(groups) :]:
-        axes.set_axis_off()
+    rows = spectrum[spectrum["correction"] == "none"].sort_values(["repeat", "fold"], kind="stable")
+    keys = rows[["repeat", "fold"]].astype(int).to_numpy()
+    values = np.sort(numbers(rows[(keys == keys[0]).all(axis=1)]["eigenvalue"]))[::-1]
+    figure = look.canvas(2.7, 5.2)
+    axes = figure.subplots()
+    _draw_spectrum(axes, values)
+    axes.set_title(text := _signature(values), loc="left")
+    axes.set_xlabel("eigenvalue, by size")
+    axes.set_ylabel("share of the largest")
+    figure.set_label(f"Eigenvalues: {text}.")
     return figure
 
 
@@ -151,14 +145,11 @@ def _draw_spectrum(axes: Axes, values: FloatArray) -> None:
     look.whole(axes.xaxis)
 
 
-def _spectrum_title(key: tuple[Any, ...], values: FloatArray, groups: int) -> str:
-    selector, transform, rank = key
+def _signature(values: FloatArray) -> str:
     negative = values[values < 0]
     share = float(np.abs(negative).sum() / max(np.abs(values).sum(), np.finfo(float).tiny))
-    name = f"{look.short_label(selector)}, {transform}"
-    if str(rank) != "misfit":
-        name += f", rank {rank}"
-    return f"{name}\n{np.sum(values > 0)} positive, {len(negative)} negative ({share:.1%})"
+    counts = f"{np.sum(values > 0)} positive, {len(negative)} negative"
+    return f"{counts} ({share:.1%} of all magnitudes)"
 
 
 @look.drawing_style()
@@ -176,4 +167,7 @@ def times_figure(times: pd.DataFrame) -> Figure:
     look.name_rows(axes, table["stage"].tolist())
     axes.set_xlim(0, max(float(table["seconds"].max()) * 1.4, 1e-3))
     axes.set_xlabel("seconds, summed over jobs (jobs may run side by side)")
+    most = table.sort_values("seconds", ascending=False, kind="stable").head(3)
+    told = (f"{row['stage']} {row['share']:.0%}" for row in most.to_dict("records"))
+    figure.set_label(f"{table['seconds'].sum():,.1f} seconds in all: most of it {', '.join(told)}.")
     return figure

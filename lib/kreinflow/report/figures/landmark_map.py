@@ -66,6 +66,9 @@ def _draw(points: pd.DataFrame, summary: Mapping[str, Any], titles: dict[str, li
         handletextpad=0,
         columnspacing=1,
     )
+    drawn = f"{(~chosen).sum():,} objects and {chosen.sum():,} landmarks of {len(classes)} classes"
+    axes_shown = ", ".join(" ".join(_axis_name(summary, axis).split()) for axis in (0, 1))
+    figure.set_label(f"{drawn}. Axes: {axes_shown}.")
     return figure
 
 

@@ -22,9 +22,10 @@ MARKED_CELLS = 150
 
 
 @look.drawing_style()
-def comparison_figure(comparison: pd.DataFrame) -> Figure:
-    """Draw mean and standard deviation of the accuracy of each recipe."""
-    names = comparison["recipe"].astype(str).tolist()
+def comparison_figure(comparison: pd.DataFrame, final: str) -> Figure:
+    """Draw mean and standard deviation of the accuracy of each recipe; shade the final model's."""
+    recipe = comparison["recipe"].astype(str)
+    names = recipe.tolist()
     means, deviations = numbers(comparison["accuracy_mean"]), numbers(comparison["accuracy_sd"])
     best, alike = flags(comparison["best"]), flags(comparison["indistinguishable"])
     figure = look.canvas(look.rows_height(len(names) * (1.5 if len(names) <= 20 else 1.0), 2.0))
@@ -32,13 +33,7 @@ def comparison_figure(comparison: pd.DataFrame) -> Figure:
     groups = (
         ("best on the outer folds", best, look.BLUE, "o", look.BLUE),
         ("not distinguishable from it", alike, look.BLUE, "o", "white"),
-        (
-            "chosen by inner folds",
-            comparison["recipe"] == INNER_CHOICE,
-            look.GREEN,
-            "D",
-            look.GREEN,
-        ),
+        ("chosen by inner folds", recipe == INNER_CHOICE, look.GREEN, "D", look.GREEN),
         (f"worse (p < {SIGNIFICANCE:g}), or not tested", None, look.GREY, "s", "white"),
     )
     left = np.ones(len(names), dtype=bool)
@@ -58,9 +53,19 @@ def comparison_figure(comparison: pd.DataFrame) -> Figure:
                 elinewidth=1.2,
                 label=text,
             )
+    for place in np.flatnonzero(recipe == final).tolist():
+        look.shade_row(axes, place, "final model")
     look.name_rows(axes, names)
     axes.set_xlabel("accuracy on the outer folds (mean, standard deviation)")
     figure.legend(loc="outside upper left", ncols=2)
+    roles = {"the best": best, "of the final model": recipe == final}
+    roles["chosen by inner folds"] = recipe == INNER_CHOICE
+    told = [
+        f"{names[i]} ({role}) {look.percent(means[i])}"
+        for role, rows in roles.items()
+        for i in np.flatnonzero(rows)
+    ]
+    figure.set_label(f"Accuracies of {len(names)} recipes: {', '.join(told)}.")
     return figure
 
 
@@ -117,8 +122,20 @@ def confusion_figure(
     axes.tick_params(which="both", length=0)
     axes.set_xlabel("predicted" if support is None else "given (off the diagonal: wrongly)")
     axes.set_ylabel("true")
-    axes.set_title(look.short_label(recipe), loc="left")
+    figure.set_label(_told_of(counts, whole, classes))
     return figure
+
+
+def _told_of(counts: FloatArray, whole: FloatArray, classes: Sequence[str]) -> str:
+    """Return how many are right, and the most frequent error, in words."""
+    right = counts.diagonal().sum()
+    text = f"Right: {right:,.6g} of {whole.sum():,.6g} in {len(classes)} classes."
+    errors = counts - np.diag(counts.diagonal())
+    i, j = divmod(int(errors.argmax()), len(classes))
+    if errors[i, j] > 0:
+        text += f" The most frequent error: {errors[i, j]:,.3g} of {whole[i]:,.6g} of "
+        text += f"{classes[i]} as {classes[j]}."
+    return text
 
 
 def _write_counts(axes: Axes, counts: FloatArray, shares: FloatArray) -> None:
@@ -146,6 +163,7 @@ def alignments_figure(
     models: pd.DataFrame,
     curves: pd.DataFrame,
     best: str,
+    final: str,
     distinct: int,
     unit: str = "alignments",
 ) -> Figure:
@@ -160,8 +178,8 @@ def alignments_figure(
         With columns recipe, repeat, alignments_per_query; one row a recipe and fold.
     curves : DataFrame
         From :func:`~kreinflow.report.reading.read_curves`.
-    best : str
-        The recipe to stress.
+    best, final : str
+        The recipes to stress: the most accurate one, and that of the final model.
     distinct : int
         Distinct objects of the data set: what a method without landmarks compares with.
     unit : str
@@ -185,7 +203,8 @@ def alignments_figure(
         min([x.min(), *(np.log10(line["alignments"].min()) for line in lines.values())]) - 0.15,
         max([math.log10(max(distinct, 1)), x.max(), *ends]) + 0.15,
     )
-    stressed = _stressed_places(prices, y, names.index(best), [*lines])
+    marked = [names.index(name) for name in dict.fromkeys((best, final)) if name in names]
+    stressed = _stressed_places(prices, y, marked, [*lines])
     others = [i for i in range(len(names)) if i not in stressed]
     # Recipes with the same landmarks cost the same: set those with a name side by side.
     for value in np.unique(np.round(x[stressed], 2)):
@@ -215,11 +234,11 @@ def alignments_figure(
             yerr=np.nan_to_num(spread[i]),
             linestyle="none",
             marker=style["marker"],
-            markersize=9 if name == best else 5.5,
-            markeredgecolor=look.BLACK if name == best else style["color"],
+            markersize=9 if name == final else 5.5,
+            markeredgecolor=look.BLACK if name == final else style["color"],
             color=style["color"],
             elinewidth=0.8,
-            label=look.recipe_label(name, name == best),
+            label=look.recipe_label(name, best, final),
             zorder=3,
         )
         handles.append(bars)
@@ -239,6 +258,12 @@ def alignments_figure(
     axes.set_xlabel(f"{unit} of a new object{' (mean)' if lines else ''}")
     axes.set_ylabel("accuracy")
     figure.legend(handles=[*handles, everything], loc="outside lower center", ncols=2)
+    told = (
+        f"{look.recipe_label(names[i], best, final)} has {look.percent(y[i])} accuracy "
+        f"with {prices[i]:,.0f} {unit}"
+        for i in dict.fromkeys(reversed(marked))
+    )
+    figure.set_label(f"Of all recipes {', '.join(told)}. There are {distinct:,} distinct objects.")
     return figure
 
 
@@ -251,15 +276,14 @@ def _axis_of_costs(axes: Axes, low: float, high: float) -> None:
 
 
 def _stressed_places(
-    prices: FloatArray, accuracies: FloatArray, best: int, cascades: Sequence[int]
+    prices: FloatArray, accuracies: FloatArray, marked: Sequence[int], cascades: Sequence[int]
 ) -> list[int]:
     """Return the places of the recipes with a name: some of each, the most accurate first."""
-    by_accuracy = sorted(range(len(prices)), key=lambda i: (-accuracies[i], i != best))
+    by_accuracy = sorted(range(len(prices)), key=lambda i: (-accuracies[i], i not in marked))
     front = _best_for_their_cost(prices, accuracies)[: look.STRESSED]
-    others = sorted(
-        (i for i in by_accuracy if i not in front), key=lambda i: (i != best, i not in cascades)
-    )
-    chosen = {*front, *others[: look.STRESSED + 1 - len(front)]}
+    chosen = dict.fromkeys([*front, *marked])
+    others = sorted((i for i in by_accuracy if i not in chosen), key=lambda i: i not in cascades)
+    chosen |= dict.fromkeys(others[: max(0, look.STRESSED + 1 - len(chosen))])
     return [i for i in by_accuracy if i in chosen]
 
 

@@ -6,7 +6,6 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, PercentFormatter
 
-from kreinflow.evaluation.metrics import INNER_CHOICE
 from kreinflow.report import figures as look
 from kreinflow.report.tables import numbers
 
@@ -14,52 +13,46 @@ _SPREAD = 0.36  # of the dots of classes, beside each other
 
 
 @look.drawing_style()
-def sets_figure(coverage: pd.DataFrame, best: str) -> Figure:
+def sets_figure(coverage: pd.DataFrame, recipe: str) -> Figure:
     """Draw coverage against confidence, and the sizes of the sets of one recipe.
 
     Parameters
     ----------
     coverage : DataFrame
         From :func:`kreinflow.evaluation.sets.coverage`.
-    best : str
-        The recipe to draw. Of the inner choice, if there is one, all records have a marker too.
+    recipe : str
     """
     figure = look.canvas(3.4)
     left, right = figure.subplots(1, 2, width_ratios=[3, 2])
-    recipe, label = coverage["recipe"].astype(str), coverage["class"].astype(str)
-    of_classes = coverage[(recipe == best) & (label != "")]
-    whole = coverage[(recipe == best) & (label == "")]
+    own = coverage[coverage["recipe"].astype(str) == recipe]
+    label = own["class"].astype(str)
+    of_classes, whole = own[label != ""], own[label == ""]
     levels = numbers(whole["confidence"])
     places = np.arange(len(levels))
     left.hlines(levels, places - 0.45, places + 0.45, color=look.GREY, linestyle="--", linewidth=1)
     for place, level in enumerate(levels):
-        own = of_classes[numbers(of_classes["confidence"]) == level]
-        x = place + _SPREAD * np.linspace(-1, 1, len(own) + 2)[1:-1]
+        dots = of_classes[numbers(of_classes["confidence"]) == level]
+        x = place + _SPREAD * np.linspace(-1, 1, len(dots) + 2)[1:-1]
         left.plot(
             x,
-            numbers(own["coverage"]),
+            numbers(dots["coverage"]),
             linestyle="none",
             marker="o",
             markersize=3,
             color=look.SKY,
             label="classes" if place == 0 else None,
         )
-    chosen = coverage[(recipe == INNER_CHOICE) & (label == "")]
-    for table, name, colour, marker in (
-        (chosen, INNER_CHOICE, look.GREEN, "D"),
-        (whole, best, look.BLUE, "o"),
-    ):
-        if len(table):
-            left.plot(
-                np.searchsorted(levels, numbers(table["confidence"])),
-                numbers(table["coverage"]),
-                linestyle="none",
-                marker=marker,
-                markersize=7,
-                markeredgecolor="white",
-                color=colour,
-                label=look.recipe_label(name, name == best),
-            )
+    if len(whole):
+        left.plot(
+            places,
+            numbers(whole["coverage"]),
+            linestyle="none",
+            marker="o",
+            markersize=7,
+            markeredgecolor="white",
+            color=look.BLUE,
+            label="all records",
+        )
     left.set_ylabel("sets that hold the true label")
     left.yaxis.set_major_formatter(PercentFormatter(1.0, decimals=0))
     _draw_sizes(right, whole)
@@ -69,7 +62,14 @@ def sets_figure(coverage: pd.DataFrame, best: str) -> Figure:
         axes.grid(visible=False, axis="x")
         axes.set_xlabel("confidence asked for")
     if len(levels):
-        figure.legend(loc="outside lower center", ncols=4)
+        figure.legend(loc="outside lower center", ncols=2)
+    told = zip(levels, numbers(whole["coverage"]), numbers(whole["size"]), strict=True)
+    texts = [
+        f"Of sets with {look.percent(level)} confidence {look.percent(held)} hold the "
+        f"true label, and they have {size:.2f} labels on the mean."
+        for level, held, size in told
+    ]
+    figure.set_label(" ".join(texts) or "There are 0 sets.")
     return figure
 
 
