@@ -3,7 +3,10 @@
 import argparse
 import sys
 import time
+from collections.abc import Callable
+from contextlib import ExitStack
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from kreinflow.commands.arguments import (
     add_scoring_arguments,
@@ -12,8 +15,11 @@ from kreinflow.commands.arguments import (
     model_to_ask,
     vectors_of,
 )
-from kreinflow.commands.outputs import output
+from kreinflow.commands.outputs import output, refuse_one_file
 from kreinflow.errors import InputError
+
+if TYPE_CHECKING:
+    from kreinflow.classify.evidence import Evidence
 
 HELP = "classify new objects with a model"
 BACKENDS = ("auto", "parasail")
@@ -59,6 +65,13 @@ def add(parser: argparse.ArgumentParser) -> None:
         "this, as 0.05; depends on all records of the input",
     )
     parser.add_argument(
+        "--evidence",
+        metavar="TSV",
+        help="write the nearest landmarks and training records of the predicted class and of the "
+        "runner-up of each object too, 5 each, with E-value, identity and the ends of the "
+        "alignment; costs 40 more alignments a record at most",
+    )
+    parser.add_argument(
         "--strict", action="store_true", help="end at the first record that cannot be classified"
     )
     parser.add_argument(
@@ -102,6 +115,8 @@ def _classify(options: argparse.Namespace) -> None:
         )
     check_at_least_one("--threads", options.threads)
     check_read_once(options)
+    if options.evidence is not None:
+        refuse_one_file((options.output, options.evidence))
     start = time.monotonic()
 
     def progress(done: int) -> None:
@@ -110,7 +125,13 @@ def _classify(options: argparse.Namespace) -> None:
             print(f"{done} records, {rate:.0f} a second", end="\r", file=sys.stderr, flush=True)
 
     inputs = options.model, options.input, options.vectors, *options.records
-    with output("-o", options.output, *inputs) as write, limited(options.threads):
+    with ExitStack() as stack:
+        write, on_evidence = stack.enter_context(output("-o", options.output, *inputs)), None
+        if options.evidence is not None:
+            on_evidence = _EvidenceFile(
+                stack.enter_context(output("--evidence", options.evidence, *inputs))
+            )
+        stack.enter_context(limited(options.threads))
         model = model_to_ask(options)
         tables = classify_batches(
             model,
@@ -122,14 +143,37 @@ def _classify(options: argparse.Namespace) -> None:
             vectors_of(options),
             options.confidence,
             options.errors,
+            on_evidence,
         )
         if options.errors is None:
             counts = write_tables(tables, write, progress)
         else:
             counts = write_tables(accepting(tables, options.errors, progress), write)
+        if on_evidence is not None:
+            print(
+                f"kreinflow: evidence: {counted(on_evidence.rows, 'row')}, "
+                f"{counted(on_evidence.alignments, 'more alignment')}",
+                file=sys.stderr,
+            )
     taken = "" if options.errors is None else f", {counts.accepted} accepted"
     print(
         f"kreinflow: {counted(counts.records, 'record')}: {counts.classified} classified, "
         f"{counts.flagged} of them flagged{taken}; {counts.faults} not classified",
         file=sys.stderr,
     )
+
+
+class _EvidenceFile:
+    """Writes tables of evidence as the text of one TSV, and counts them."""
+
+    def __init__(self, write: Callable[[str], None]) -> None:
+        self._write, self._begun = write, False
+        self.rows = self.alignments = 0
+
+    def __call__(self, found: "Evidence") -> None:
+        from kreinflow.artifacts import table_text
+
+        self._write(table_text(found.table, header=not self._begun))
+        self._begun = True
+        self.rows += len(found.table)
+        self.alignments += found.alignments
