@@ -19,7 +19,6 @@ from kreinflow.classify.model_file import Model
 from kreinflow.classify.new_objects import (
     Batch,
     asking,
-    measured_kind,
     normalised_scores,
     score_new,
 )
@@ -311,7 +310,7 @@ def nearest_landmarks(model: Model, batch: Batch) -> tuple[NDArray[np.int64], Fl
         Numbers of landmarks.
     ndarray of shape (n_scored,)
     """
-    values, kind = batch.scores, measured_kind(model)
+    values, kind = batch.scores, model.measured_kind
     if model.scheme is not None:
         values = normalised_scores(model, batch.scores, batch.self_scores)
     dissimilar = kind in DISSIMILARITIES

@@ -24,7 +24,7 @@ from kreinflow.alignment.scoring import ScoringScheme
 from kreinflow.alignment.traceback import Alignment, trace
 from kreinflow.alignment.transforms import ScoreTransform
 from kreinflow.classify.model_file import Model
-from kreinflow.classify.new_objects import Batch, measured_kind
+from kreinflow.classify.new_objects import Batch
 from kreinflow.models.asked import NOBODY, Ask
 from kreinflow.models.cascade import Answers
 from kreinflow.numerics import FloatArray, IntArray
@@ -288,7 +288,7 @@ class Witnesses:
         self, batch: Batch, objects: IntArray, who: IntArray, scores: FloatArray
     ) -> IntArray:
         """Return the order of the members of each row: of equal ones the first, nobody last."""
-        keys = scores if measured_kind(self.model) in DISSIMILARITIES else -scores
+        keys = scores if self.model.measured_kind in DISSIMILARITIES else -scores
         if self._weighing is not None:  # the logarithms do not underflow
             lengths = batch.lengths[objects, None], self._members.lengths[who]
             keys = self._weighing.log_evalues(scores, *lengths)
@@ -303,7 +303,7 @@ class Witnesses:
         threads: int,
     ) -> pd.DataFrame:
         """Return the table of members, one for each question."""
-        members, rows, kind = self._members, asked.rows, measured_kind(self.model)
+        members, rows, kind = self._members, asked.rows, self.model.measured_kind
         evalues, bits = np.full((2, len(who)), np.nan)
         if self._weighing is not None:
             n, m = batch.lengths[rows], members.lengths[who]

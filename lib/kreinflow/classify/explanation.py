@@ -142,7 +142,7 @@ def explain(
     place = batch.place(number)
     if number in batch.faults:
         raise InputError(f"{place}: {batch.faults[number]}")
-    batch = batch.of_one(number)
+    batch = _one(batch, number)
     classifier, objects = model.classifier, batch.objects
     given = batch.scores, batch.self_scores, batch.lengths
     decision, told = classifier.decision, classifier
@@ -205,6 +205,23 @@ def explain(
         },
         why,
         _node(model, answer),
+    )
+
+
+def _one(batch: Batch, number: int) -> Batch:
+    """Return a batch of one of the objects that are scored."""
+    row = int(np.searchsorted(batch.scored, number))
+    part = slice(row, row + 1)
+    return replace(
+        batch,
+        ids=[batch.ids[number]],
+        scored=np.zeros(1, dtype=np.int64),
+        scores=batch.scores[part],
+        self_scores=batch.self_scores[part],
+        lengths=batch.lengths[part],
+        strands=None if batch.strands is None else batch.strands[part],
+        sequences=None if batch.sequences is None else batch.sequences[part],
+        vectors=None if batch.vectors is None else batch.vectors[part],
     )
 
 

@@ -74,23 +74,6 @@ class Batch:
         """The objects that are scored, as views see them."""
         return Viewed(self.sequences, self.vectors)
 
-    def of_one(self, number: int) -> "Batch":
-        """Return a batch of one object, which is scored."""
-        row = int(np.searchsorted(self.scored, number))
-        part = slice(row, row + 1)
-        return Batch(
-            self.ids[number : number + 1],
-            lambda _: self.place(number),
-            {},
-            np.zeros(1, dtype=np.int64),
-            self.scores[part],
-            self.self_scores[part],
-            self.lengths[part],
-            None if self.strands is None else self.strands[part],
-            None if self.sequences is None else self.sequences[part],
-            None if self.vectors is None else self.vectors[part],
-        )
-
     def with_vectors(self, read: RecordVectors) -> "Batch":
         """Return the objects with their vectors; those that have none are at fault."""
         places = read.places([self.ids[number] for number in self.scored.tolist()])
@@ -414,15 +397,6 @@ def normalised_scores(model: Model, scores: NDArray[Any], self_scores: FloatArra
     values[self_scores <= 0] = np.nan
     values[:, own <= 0] = np.nan
     return values
-
-
-def measured_kind(model: Model) -> str | None:
-    """Return what the scores of a model of a matrix or a kernel are; None if they are aligned.
-
-    One of :data:`~kreinflow.sequences.matrix_files.MATRIX_KINDS`, as the scores of
-    :class:`Batch` have it: a ``dissimilarity`` is squared.
-    """
-    return model.matrix_kind if model.kernel is None else make_kernel(model.kernel).kind
 
 
 _COMPLEMENTS = dict(zip("ACGTUMRWSYKVHDBN", "TGCAAKYWSRMBDHVN", strict=True))

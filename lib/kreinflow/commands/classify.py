@@ -3,8 +3,8 @@
 import argparse
 import sys
 import time
-from collections.abc import Callable
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -115,8 +115,6 @@ def _classify(options: argparse.Namespace) -> None:
         )
     check_at_least_one("--threads", options.threads)
     check_read_once(options)
-    if options.evidence is not None:
-        refuse_one_file((options.output, options.evidence))
     start = time.monotonic()
 
     def progress(done: int) -> None:
@@ -125,13 +123,11 @@ def _classify(options: argparse.Namespace) -> None:
             print(f"{done} records, {rate:.0f} a second", end="\r", file=sys.stderr, flush=True)
 
     inputs = options.model, options.input, options.vectors, *options.records
-    with ExitStack() as stack:
-        write, on_evidence = stack.enter_context(output("-o", options.output, *inputs)), None
-        if options.evidence is not None:
-            on_evidence = _EvidenceFile(
-                stack.enter_context(output("--evidence", options.evidence, *inputs))
-            )
-        stack.enter_context(limited(options.threads))
+    with (
+        output("-o", options.output, *inputs) as write,
+        _evidence(options, *inputs) as on_evidence,
+        limited(options.threads),
+    ):
         model = model_to_ask(options)
         tables = classify_batches(
             model,
@@ -149,12 +145,6 @@ def _classify(options: argparse.Namespace) -> None:
             counts = write_tables(tables, write, progress)
         else:
             counts = write_tables(accepting(tables, options.errors, progress), write)
-        if on_evidence is not None:
-            print(
-                f"kreinflow: evidence: {counted(on_evidence.rows, 'row')}, "
-                f"{counted(on_evidence.alignments, 'more alignment')}",
-                file=sys.stderr,
-            )
     taken = "" if options.errors is None else f", {counts.accepted} accepted"
     print(
         f"kreinflow: {counted(counts.records, 'record')}: {counts.classified} classified, "
@@ -163,17 +153,30 @@ def _classify(options: argparse.Namespace) -> None:
     )
 
 
-class _EvidenceFile:
-    """Writes tables of evidence as the text of one TSV, and counts them."""
+@contextmanager
+def _evidence(
+    options: argparse.Namespace, *inputs: str | None
+) -> Iterator[Callable[["Evidence"], None] | None]:
+    """Yield what writes and counts the evidence, if it is asked for; it says how much there was."""
+    if options.evidence is None:
+        yield None
+        return
+    from kreinflow.artifacts import table_text
+    from kreinflow.sequences.files import counted
 
-    def __init__(self, write: Callable[[str], None]) -> None:
-        self._write, self._begun = write, False
-        self.rows = self.alignments = 0
+    refuse_one_file((options.output, options.evidence))
+    rows, alignments = [], 0
+    with output("--evidence", options.evidence, *inputs) as write:
 
-    def __call__(self, found: "Evidence") -> None:
-        from kreinflow.artifacts import table_text
+        def on_evidence(found: "Evidence") -> None:
+            nonlocal alignments
+            write(table_text(found.table, header=not rows))
+            rows.append(len(found.table))
+            alignments += found.alignments
 
-        self._write(table_text(found.table, header=not self._begun))
-        self._begun = True
-        self.rows += len(found.table)
-        self.alignments += found.alignments
+        yield on_evidence
+    print(
+        f"kreinflow: evidence: {counted(sum(rows), 'row')}, "
+        f"{counted(alignments, 'more alignment')}",
+        file=sys.stderr,
+    )
