@@ -98,6 +98,35 @@ def _list_landmarks(options: argparse.Namespace) -> None:
         write(table_text(pd.DataFrame({"id": model.landmark_ids, "label": model.landmark_labels})))
 
 
+@contextmanager
+def _evidence(
+    options: argparse.Namespace, *inputs: str | None
+) -> Iterator[Callable[["Evidence"], None] | None]:
+    """Yield what writes and counts the evidence, if it is asked for; it says how much there was."""
+    if options.evidence is None:
+        yield None
+        return
+    from kreinflow.artifacts import table_text
+    from kreinflow.sequences.files import counted
+
+    refuse_one_file((options.output, options.evidence))
+    pieces = rows = alignments = 0
+    with output("--evidence", options.evidence, *inputs) as write:
+
+        def on_evidence(found: "Evidence") -> None:
+            nonlocal pieces, rows, alignments
+            write(table_text(found.table, header=pieces == 0))
+            pieces += 1
+            rows += len(found.table)
+            alignments += found.alignments
+
+        yield on_evidence
+    print(
+        f"kreinflow: evidence: {counted(rows, 'row')}, {counted(alignments, 'more alignment')}",
+        file=sys.stderr,
+    )
+
+
 def _classify(options: argparse.Namespace) -> None:
     from kreinflow.alignment.backends import backend_named
     from kreinflow.classify.acceptance import accepting
@@ -149,34 +178,5 @@ def _classify(options: argparse.Namespace) -> None:
     print(
         f"kreinflow: {counted(counts.records, 'record')}: {counts.classified} classified, "
         f"{counts.flagged} of them flagged{taken}; {counts.faults} not classified",
-        file=sys.stderr,
-    )
-
-
-@contextmanager
-def _evidence(
-    options: argparse.Namespace, *inputs: str | None
-) -> Iterator[Callable[["Evidence"], None] | None]:
-    """Yield what writes and counts the evidence, if it is asked for; it says how much there was."""
-    if options.evidence is None:
-        yield None
-        return
-    from kreinflow.artifacts import table_text
-    from kreinflow.sequences.files import counted
-
-    refuse_one_file((options.output, options.evidence))
-    rows, alignments = [], 0
-    with output("--evidence", options.evidence, *inputs) as write:
-
-        def on_evidence(found: "Evidence") -> None:
-            nonlocal alignments
-            write(table_text(found.table, header=not rows))
-            rows.append(len(found.table))
-            alignments += found.alignments
-
-        yield on_evidence
-    print(
-        f"kreinflow: evidence: {counted(sum(rows), 'row')}, "
-        f"{counted(alignments, 'more alignment')}",
         file=sys.stderr,
     )
