@@ -80,7 +80,7 @@ def test_the_table_says_who_answered_and_what_it_cost(asked):
         record = dataset.sequences[place]
         query = sequences[row.Index]
         assert row.nearest_record == model.record_ids[place]
-        assert dataset.classes[labels[row.nearest_record]] == row.label
+        assert dataset.classes[labels[row.nearest_record]] == row.label == row.record_label
         expected = K * len(query) * len(record) * np.exp(-lam * score(query, record))
         assert row.record_evalue == pytest.approx(expected, rel=1e-12)
         stats = parasail.sw_stats_striped_32(
@@ -228,7 +228,7 @@ def test_an_alignment_too_large_to_trace_has_no_identity(asked, monkeypatch):
         batch.scores, batch.self_scores, batch.lengths, batch.objects, ask
     )
     found = nearest_records(model, batch, answers, 1)
-    monkeypatch.setattr("kreinflow.classify.classification.LARGEST_TRACE", 3599)
+    monkeypatch.setattr("kreinflow.classify.evidence.LARGEST_TRACE", 3599)
     less = nearest_records(model, batch, answers, 1)
     assert np.isnan(less["record_identity"]).all()
     assert less["nearest_record"].tolist() == found["nearest_record"].tolist()

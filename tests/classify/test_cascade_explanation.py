@@ -7,7 +7,8 @@ import pytest
 
 from kreinflow.classify.cascade_explanation import FEATURES, INTERCEPT, LANDMARKS
 from kreinflow.classify.classification import classify_file
-from kreinflow.classify.explanation import alignments, explain, explanation_text
+from kreinflow.classify.evidence import PREDICTED, RUNNER_UP
+from kreinflow.classify.explanation import explain, explanation_text
 from kreinflow.classify.model_file import Model
 from kreinflow.classify.new_objects import score_new
 from kreinflow.models.asked import NOBODY
@@ -16,6 +17,7 @@ from kreinflow.sequences.payload import digest
 from models.cascades import cascade_model
 from sequence_pairs import rectangle
 
+OF = PREDICTED, RUNNER_UP
 PAIRS = [(0, 1), (0, 2), (1, 2)]
 
 
@@ -155,26 +157,17 @@ def test_the_machines_that_voted_and_the_members_of_one(asking):
     np.testing.assert_allclose(members["transformed"], similar[0, places], rtol=1e-14)
 
 
-def test_the_nearest_record_is_that_of_the_answer_and_is_shown(asking):
+def test_the_nearest_record_of_the_answer_comes_first(asking):
     model, S, path = asking
     batch, answers = answered(model, S, path)
     row = batch.ids.index("a7")
     found = explain(model, path, "a7")
-    relative = found.cascade.relative
-    assert relative.id == model.record_ids[answers.nearest[row]] == "a7"  # it is a record itself
-    assert (relative.label, relative.score) == (found.labels[0], S[row, row])
+    first = found.evidence.iloc[0]
+    assert first["member"] == model.record_ids[answers.nearest[row]] == "a7"  # a record itself
+    assert (first["label"], first["score"], first["identity"]) == (found.labels[0], S[row, row], 1)
     named = classify_file(model, path).set_index("id").loc["a7"]
-    assert relative.identity == named["record_identity"] == 1
-    assert relative.evalue == named["record_evalue"]
-    assert relative.id == named["nearest_record"]
-    shown = alignments(model, found, 2)
-    assert shown[0][0] == "a7"
-    assert shown[0][1].score == S[row, row]
-    first = found.table["landmark"].tolist()[:2]
-    assert {id for id, _ in shown} == {"a7", *first}
-    text = explanation_text(found, 2)
-    assert f"nearest record of a: a7, score {S[row, row]}, E-value " in text
-    assert ", 100 % identical" in text
+    assert first["evalue"] == named["record_evalue"]
+    assert (named["nearest_record"], named["record_label"]) == ("a7", "a")
 
 
 def test_a_text_tells_all_stages(asking):
@@ -182,7 +175,10 @@ def test_a_text_tells_all_stages(asking):
     found = explain(model, path, "b3")
     lines = explanation_text(found, 2).splitlines()
     assert lines[1].startswith(f"answered by the stage pairs, with {found.cascade.alignments} al")
-    assert lines[2].startswith("first stage: decision for ")
+    of = [f"nearest members of {label} ({of})" for label, of in zip(found.labels, OF, strict=True)]
+    places = [lines.index(line) for line in of]
+    (decision, _) = (i for i, line in enumerate(lines) if line.startswith("first stage: decision "))
+    assert 2 < places[0] < places[1] < decision < lines.index("nearest records that were asked")
     for part in ("log odds at the stage nearest 3: ", "log odds at the stage pairs: "):
         assert sum(line.startswith(part) for line in lines) == 1
     assert "nearest records that were asked" in lines
@@ -197,7 +193,7 @@ def test_a_sure_object_asks_nobody(asking):
     found = explain(model, path, "b3").cascade
     assert len(found.levels) == 1
     assert (found.records, found.machines) == (None, None)
-    assert (found.members, found.relative) == (None, None)
+    assert found.members is None
     text = explanation_text(explain(model, path, "b3"), 2)
     total = len(model.landmark_ids) + 1
     assert f"answered by the stage first, with {total} alignments in all" in text
@@ -241,6 +237,9 @@ def test_a_model_whose_records_are_apart_answers_by_its_first_stage(asking, tmp_
     found = explain(Model.load(tmp_path / "apart.safetensors"), path, "b3")
     alone = replace(model, classifier=replace(model.classifier, cascade=None))
     assert found.cascade is None
-    assert explanation_text(found, 2) == explanation_text(explain(alone, path, "b3"), 2)
+    assert explanation_text(found, 2) == explanation_text(
+        replace(explain(alone, path, "b3"), evidence=found.evidence), 2
+    )
+    assert set(found.evidence["kind"]) == {"landmark"}
     whole = explain(Model.load(tmp_path / "apart.safetensors", [path]), path, "b3")
     assert explanation_text(whole, 2) == explanation_text(explain(model, path, "b3"), 2)

@@ -262,6 +262,7 @@ def test_the_nearest_landmark_has_the_highest_normalised_score(tmp_path, transfo
         assert row.landmark_score == pytest.approx(max(scores), rel=1e-14)
         if id in model.landmark_ids:
             assert (row.nearest_landmark, row.landmark_score) == (id, 1.0)
+        assert row.landmark_label == row.nearest_landmark[0]
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -274,6 +275,7 @@ def test_the_nearest_landmark_of_a_matrix(tmp_path, kind):
     np.testing.assert_allclose(table["landmark_score"], best, rtol=1e-15)
     nearest = [model.landmark_ids.index(id) for id in table["nearest_landmark"]]
     np.testing.assert_array_equal(columns[np.arange(len(X)), nearest], best)
+    assert table["landmark_label"].tolist() == model.landmark_labels[nearest].tolist()
 
 
 @pytest.mark.parametrize(
@@ -417,7 +419,7 @@ def test_decisions_that_overflow_are_no_prediction(tmp_path):
     assert len(faults) == len(table) == table["problem"].str.contains("is not finite").sum()
 
 
-def test_a_prediction_below_the_threshold_is_flagged(tmp_path):
+def test_a_prediction_below_the_threshold_is_rejected(tmp_path):
     model, _, probabilities = model_of(tmp_path, seed=7, changed=0.45)
     best = probabilities.max(axis=1)
     threshold = float(np.sort(best)[10])  # one that occurs: accepted

@@ -4,9 +4,11 @@ import warnings
 from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 import pytest
 
-from kreinflow.classify.classification import classify_file
+from kreinflow.classify.classification import classify_batches, classify_file
+from kreinflow.classify.evidence import SHOWN
 from kreinflow.classify.explanation import INTERCEPT, alignments, explain, explanation_text
 from kreinflow.classify.new_objects import score_new
 from kreinflow.errors import InputError
@@ -160,8 +162,6 @@ def test_a_lifted_decision_is_told_with_the_scores_of_the_landmarks(lifted):
         total = sum(added[place] for added in views.values())
         assert total == pytest.approx(found.table[column].iloc[:-1].sum(), rel=1e-9)
         assert f"the view words adds {views['words'][0]:.6g} for " in text
-    shown = alignments(model, found, 2)
-    assert [id for id, _ in shown] == found.landmarks["landmark"].tolist()[:2]
 
 
 def test_a_lifted_decision_that_is_no_sum_has_no_contributions(tmp_path):
@@ -187,13 +187,58 @@ def test_of_equal_classes_the_first_are_named_as_in_the_table(tmp_path):
 
 
 @pytest.mark.parametrize("linear", ["log"], indirect=True)
-def test_alignments_have_the_scores_used(linear):
+def test_alignments_are_those_of_the_nearest_members_of_both_classes_in_turn(linear):
+    model, path, id = linear
+    found = explain(model, path, id, shown=3)
+    one, other = (found.evidence[found.evidence["label"] == label] for label in found.labels)
+    wanted = [row for pair in zip(one.iloc, other.iloc, strict=False) for row in pair]
+    assert len(wanted) >= 4
+    shown = alignments(model, found, 4)
+    assert [name for name, _ in shown] == [row["member"] for row in wanted[:4]]
+    for (_, alignment), row in zip(shown, wanted, strict=False):
+        assert alignment.score == row["score"]
+        assert alignment.identical / len(alignment.marks) == row["identity"]
+        assert (alignment.first_start, alignment.second_start) == (
+            row["query_start"],
+            row["member_start"],
+        )
+    assert (found.table["normalised"].iloc[:-1] <= 1).all()
+
+
+def test_the_evidence_is_that_of_classify_and_comes_first(linear):
+    model, path, id = linear
+    pieces = []
+    list(classify_batches(model, path, on_evidence=pieces.append))
+    table = pieces[0].table
+    own = table[table["query"] == id].reset_index(drop=True)
+    found = explain(model, path, id, shown=SHOWN)
+    pd.testing.assert_frame_equal(found.evidence, own, check_exact=True)
+    less = explain(model, path, id, shown=1).evidence
+    first = own.groupby("of", sort=False).head(1).reset_index(drop=True)
+    pd.testing.assert_frame_equal(less, first, check_exact=True)
+    lines = explanation_text(found, 3).splitlines()
+    for place, (of, label) in enumerate(zip(("predicted", "runner-up"), found.labels, strict=True)):
+        begin = lines.index(f"nearest members of {label} ({of})")
+        assert begin == 2 + place * (3 + (own["of"] == "predicted").sum())
+        members = own["member"][own["of"] == of].tolist()
+        end = begin + 2 + len(members)
+        assert [line.split()[0] for line in lines[begin + 2 : end]] == members
+    assert all(not line.startswith("decision ") for line in lines[:begin])
+
+
+@pytest.mark.parametrize("linear", ["log"], indirect=True)
+def test_a_class_without_members_is_told(linear):
     model, path, id = linear
     found = explain(model, path, id)
-    shown = alignments(model, found, 5)
-    assert [name for name, _ in shown] == found.table["landmark"].tolist()[:5]
-    assert [a.score for _, a in shown] == found.table["score"].tolist()[:5]
-    assert (found.table["normalised"].iloc[:-1] <= 1).all()
+    code = model.classifier.classes.index(found.labels[1])
+    codes = model.classifier.landmark_classes
+    other = next(c for c in range(len(model.classifier.classes)) if c != code)
+    codes = np.where(codes == code, other, codes)
+    model = replace(model, classifier=replace(model.classifier, landmark_classes=codes))
+    text = explanation_text(explain(model, path, id), 3)
+    assert (
+        f"\n{found.labels[1]} has no landmark, and no training record that may be asked\n" in text
+    )
 
 
 def test_a_decision_that_is_not_linear_says_so(tmp_path):

@@ -201,7 +201,7 @@ def test_a_model_that_promises_nothing_says_so(tmp_path):
     for threshold, promised in ((1.0, False), (NOTHING_ACCEPTED, True)):
         classifier = replace(model.classifier, reject_threshold=threshold)
         text = description_text(describe_model(replace(model, classifier=classifier)))
-        assert ("  promised: nothing, so all predictions are flagged\n" in text) == promised
+        assert ("  promised: nothing, so all predictions are rejected\n" in text) == promised
 
 
 def export(model, path):

@@ -80,7 +80,7 @@ def test_new_chimeras_have_the_labels_of_both_their_parts(it, folder):
     assert np.mean(right) > 0.9
 
 
-def test_an_object_without_any_label_is_flagged_and_its_row_is_whole(it, folder):
+def test_an_object_without_any_label_is_rejected_and_its_row_is_whole(it, folder):
     strangers = families(99, classes=("x",), each=4, length=200)
     bad = ("bad", "x", "AC1")
     path = write_fasta(folder / "strangers.fasta", [*strangers, bad])
@@ -123,7 +123,7 @@ def test_the_explanation_names_all_labels(it, folder):
     first, second, *_ = explanation_text(found, 3).splitlines()
     b, c = (f"{p:.6g}" for p in found.probabilities)
     assert first == f"r50: b ({b}), c ({c})"
-    assert second == f"likeliest: b, probability {b}; runner-up c, {c}; not flagged"
+    assert second == f"likeliest: b, probability {b}; runner-up c, {c}; not rejected"
     none = it.model
     for code in range(3):
         none = with_threshold(none, code, 0.9999)

@@ -12,6 +12,8 @@ import pandas as pd
 import pytest
 
 from kreinflow.alignment import backends
+from kreinflow.artifacts import table_text
+from kreinflow.classify import new_objects
 from kreinflow.classify.acceptance import accepting
 from kreinflow.classify.classification import (
     COLUMNS,
@@ -19,6 +21,7 @@ from kreinflow.classify.classification import (
     classify_batches,
     classify_file,
 )
+from kreinflow.classify.model_file import Model
 from kreinflow.classify.new_objects import score_new
 from kreinflow.commands.classify import BACKENDS
 from kreinflow.errors import KreinflowError
@@ -364,3 +367,47 @@ def test_vectors_are_given_beside_the_objects(run, classified, refused, lifted):
     assert "looks at vectors of 4 numbers" in refused("classify", path, fasta)
     said = refused("classify", path, fasta, "--vectors", vectors, "-o", vectors)
     assert "is what is read" in said
+
+
+def test_evidence_is_written_beside_the_predictions(run, apart, tmp_path, monkeypatch):
+    path, records, new = apart
+    asked = "classify", path, new, "--records", records
+    code, plain, _ = run(*asked)
+    assert code == 0
+    pieces = []
+    model = Model.load(path, [records])
+    list(classify_batches(model, new, on_evidence=pieces.append))
+    (piece,) = pieces
+    expected = table_text(piece.table)
+    for name, threads in (("e.tsv", 1), ("e.tsv.gz", 3)):
+        monkeypatch.setattr(new_objects, "_RECORDS", 4 * threads)
+        code, out, err = run(*asked, "--evidence", tmp_path / name, "--threads", threads)
+        assert (code, out) == (0, plain)
+        said = f"kreinflow: evidence: {len(piece.table)} rows, {piece.alignments} more alignments"
+        assert said in err.splitlines()
+    assert (tmp_path / "e.tsv").read_text() == expected
+    assert gzip.decompress((tmp_path / "e.tsv.gz").read_bytes()).decode() == expected
+    code, out, _ = run(*asked, "-o", tmp_path / "out.tsv", "--evidence", "-", "--errors", "0.2")
+    assert (code, out) == (0, expected)
+    assert len(table_of((tmp_path / "out.tsv").read_text())) == 15
+
+
+@pytest.mark.parametrize("names", [("x.tsv", "x.tsv"), ("-", "-"), (None, "/dev/stdout")])
+def test_evidence_and_predictions_are_not_one_file(refused, trained, tmp_path, names, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    output, evidence = names
+    given = () if output is None else ("-o", output)
+    said = refused("classify", trained.path, trained.fasta, *given, "--evidence", evidence)
+    assert "two of these are one file. Give other names." in said
+    assert not list(tmp_path.iterdir())
+
+
+def test_where_a_record_ends_the_command_no_evidence_is_left(refused, trained, tmp_path):
+    new = write_fasta(tmp_path / "new.fasta", [*trained.records, ("bad", "a", "1")])
+    given = "-o", tmp_path / "o.tsv", "--evidence", tmp_path / "e.tsv"
+    assert "bad: residue 1" in refused("classify", trained.path, new, "--strict", *given)
+    assert [path.name for path in tmp_path.iterdir()] == ["new.fasta"]
+    for name in (trained.fasta, trained.path):
+        said = refused("classify", trained.path, trained.fasta, "--evidence", name)
+        assert "--evidence" in said
+        assert "is what is read" in said

@@ -1,4 +1,4 @@
-"""``kreinflow explain``: the landmarks that carried a decision."""
+"""``kreinflow explain``: what speaks for an answer, and what carried its decision."""
 
 import pandas as pd
 import pytest
@@ -6,7 +6,7 @@ import pytest
 from models.cascades import cascade_model
 
 
-def test_the_first_landmarks_and_their_alignments(run, trained, tmp_path):
+def test_the_evidence_its_alignments_and_the_first_landmarks(run, trained, tmp_path):
     code, out, err = run(
         *("explain", trained.path, trained.fasta, "--id", "b3", "--show", 2, "--alignment"),
         *("-o", tmp_path / "table.tsv"),
@@ -17,7 +17,15 @@ def test_the_first_landmarks_and_their_alignments(run, trained, tmp_path):
     lines = out.splitlines()
     assert lines[0].startswith("b3: b, probability ")
     assert f"... and {m - 2} more" in lines
-    for landmark, score in table[["landmark", "score"]].head(2).itertuples(index=False):
+    own = table.iloc[:-1].sort_values("score", ascending=False, kind="stable")
+    of_b, of_other = own[own["class"] == "b"], own[own["class"] != "b"]
+    begin = lines.index("nearest members of b (predicted)") + 2
+    assert [line.split()[0] for line in lines[begin : begin + 2]] == of_b["landmark"].tolist()[:2]
+    runner_up = lines[begin + 3].removeprefix("nearest members of ").removesuffix(" (runner-up)")
+    assert runner_up in set(of_other["class"])
+    assert begin < next(i for i, line in enumerate(lines) if line.startswith("decision for "))
+    of_other = of_other[of_other["class"] == runner_up]
+    for landmark, score in pd.concat([of_b[:1], of_other[:1]])[["landmark", "score"]].values:
         assert out.count(f"b3 and {landmark}: score {score:.0f}, ") == 1
     assert out.count(" columns identical (") == 2
 
@@ -56,9 +64,10 @@ def test_a_cascade_names_the_records_that_it_asked(run, tmp_path):
     code, out, err = run("explain", path, fasta, "--id", "b3", "--show", 1, "--alignment")
     assert (code, err) == (0, "")
     assert "\nanswered by the stage pairs, with " in out
-    assert "\nnearest record of b: b3, score " in out
+    begin = out.splitlines().index("nearest members of b (predicted)")
+    assert out.splitlines()[begin + 2].split()[0] == "b3"
     assert "\nb3 and b3: score " in out
-    assert out.count(" columns identical (") in (1, 2)  # the first landmark may be the record
+    assert out.count(" columns identical (") == 1
     code, table, err = run("explain", path, fasta, "--id", "b3", "-o", "-")
     assert (code, table.splitlines()[0].split("\t")[0]) == (0, "landmark")
     assert "answered by the stage pairs" in err

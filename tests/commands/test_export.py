@@ -9,4 +9,4 @@ def test_landmarks_are_their_own_nearest(run, classified, trained, tmp_path):
     header, *lines = classified(trained.path, path).splitlines()
     place = header.split("\t").index("nearest_landmark")
     for line, id in zip(lines, ids, strict=True):
-        assert line.split("\t")[place : place + 2] == [id, "1.0"]
+        assert line.split("\t")[place : place + 3] == [id, id[0], "1.0"]

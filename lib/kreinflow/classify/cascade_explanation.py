@@ -1,12 +1,10 @@
 """Which training records carried the answer of a cascade for one object."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from kreinflow.classify.model_file import Model
 from kreinflow.models.asked import AskedScores
@@ -26,28 +24,6 @@ LANDMARKS, INTERCEPT = "(landmarks)", "(intercept)"
 """What stands for a record in the last rows of the table of a machine."""
 
 _ONE = np.zeros(1, dtype=np.int64)
-
-
-@dataclass(frozen=True, eq=False)
-class Relative:
-    """The record of the predicted class with the most evidence among those aligned.
-
-    Attributes
-    ----------
-    id, label : str
-    score : float
-        As aligned.
-    evalue, identity : float
-        See :func:`~kreinflow.classify.classification.nearest_records`.
-    residues : bytes
-    """
-
-    id: str
-    label: str
-    score: float
-    evalue: float
-    identity: float
-    residues: bytes
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,7 +62,6 @@ class CascadeExplanation:
         Of the machine between a and b, if it voted: ``record``, ``class``, ``score``,
         ``transformed`` and ``contribution``, above 0 for a, the largest first. All landmarks
         together and the intercept have the last two rows. The sum is the decision for a.
-    relative : Relative or None
     """
 
     threshold: float
@@ -97,7 +72,6 @@ class CascadeExplanation:
     records: pd.DataFrame | None
     machines: pd.DataFrame | None
     members: pd.DataFrame | None
-    relative: Relative | None
 
 
 def explain_cascade(
@@ -105,7 +79,6 @@ def explain_cascade(
     seen: Seen,
     ask: AskedScores,
     answer: Answers,
-    nearest: Mapping[str, NDArray[Any]],
     before: int,
 ) -> CascadeExplanation:
     """Explain the answer of a cascade for one object.
@@ -120,8 +93,6 @@ def explain_cascade(
         Nothing is aligned again that it has.
     answer : Answers
         For the object.
-    nearest : mapping
-        What :func:`~kreinflow.classify.classification.nearest_records` tells of it.
     before : int
         Its alignments before any record is asked.
     """
@@ -152,7 +123,6 @@ def explain_cascade(
         records,
         machines,
         members,
-        own.relative(answer, nearest),
     )
 
 
@@ -297,20 +267,6 @@ class _Object:
         last = {"record": [LANDMARKS, INTERCEPT], "class": "", "contribution": rest}
         return pd.concat([table, pd.DataFrame(last)], ignore_index=True)
 
-    def relative(self, answer: Answers, nearest: Mapping[str, NDArray[Any]]) -> Relative | None:
-        """Return the record that the answer names."""
-        place, residues = int(answer.nearest[0]), self.model.record_residues
-        if place < 0 or residues is None:
-            return None
-        return Relative(
-            str(nearest["nearest_record"][0]),
-            self._names(self.cascade.records.classes[[place]])[0],
-            float(answer.nearest_score[0]),
-            float(nearest["record_evalue"][0]),
-            float(nearest["record_identity"][0]),
-            residues[place],
-        )
-
     def _scores(self, places: IntArray) -> FloatArray:
         scores: FloatArray = self.ask(_ONE, places[None])[0]
         return scores
@@ -350,11 +306,6 @@ def cascade_text(found: CascadeExplanation, labels: tuple[str, str], shown: int)
         f"log odds of the answer: {odds:.6g} / {found.temperature:.6g} (temperature) = "
         f"{odds / found.temperature:.6g}"
     )
-    if (near := found.relative) is not None:
-        line = f"nearest record of {near.label}: {near.id}, score {near.score:.6g}"
-        line += "" if np.isnan(near.evalue) else f", E-value {near.evalue:.3g}"
-        line += "" if np.isnan(near.identity) else f", {100 * near.identity:.0f} % identical"
-        out += ["", line]
     for title, table in (
         ("nearest records that were asked", found.records),
         ("machines that voted", found.machines),

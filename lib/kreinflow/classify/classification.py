@@ -12,13 +12,17 @@ from numpy.typing import NDArray
 
 from kreinflow.alignment.backends import Backend
 from kreinflow.alignment.engine import in_threads
-from kreinflow.alignment.traceback import trace
 from kreinflow.artifacts import table_text
 from kreinflow.classify.acceptance import accepting
+from kreinflow.classify.evidence import SHOWN, Evidence, Witnesses, likeliest_two, traced
 from kreinflow.classify.model_file import Model
-from kreinflow.classify.new_objects import Batch, asking, normalised_scores, score_new
+from kreinflow.classify.new_objects import (
+    Batch,
+    asking,
+    normalised_scores,
+    score_new,
+)
 from kreinflow.errors import InputError
-from kreinflow.kernels.registry import make_kernel
 from kreinflow.models.cascade import STAGES, Answers
 from kreinflow.models.conformal import Calibration
 from kreinflow.numerics import FloatArray
@@ -36,10 +40,12 @@ COLUMNS = (
     "p_value",
     "margin",
     "nearest_landmark",
+    "landmark_label",
     "landmark_score",
     "stage",
     "alignments",
     "nearest_record",
+    "record_label",
     "record_evalue",
     "record_identity",
     "problem",
@@ -49,7 +55,7 @@ COLUMNS = (
 strange, of a model with such a test;
 ``margin`` is what the runner-up lacks to it, ``landmark_score`` is that of
 :func:`nearest_landmarks`, ``stage`` is what answered, ``alignments`` are those with landmarks, with
-itself and with training records, and the three that follow tell of the training record of the label
+itself and with training records, and the four that follow tell of the training record of the label
 that is nearest among those aligned; see :func:`nearest_records`. Of a record with a ``problem`` all
 others but the id are empty. With both strands aligned, ``strand`` stands before it. Before that
 stand the :data:`PROMISES` that were asked for, :data:`LABELS_COLUMNS` of objects that may have
@@ -67,9 +73,6 @@ is ``yes`` for the predictions of :func:`~kreinflow.classify.acceptance.acceptin
 LABELS_COLUMNS = ("labels", "label_probabilities")
 """All labels whose probability is at least their threshold, the likeliest first, and these
 probabilities, each with a semicolon between. ``reject`` is ``yes`` where there is none."""
-
-LARGEST_TRACE = 100_000_000
-"""Cells of an alignment that is traced back: it takes a byte and more for each."""
 
 
 def classify_file(
@@ -102,6 +105,7 @@ def classify_batches(
     vectors: Path | None = None,
     confidence: float | None = None,
     errors: float | None = None,
+    on_evidence: Callable[[Evidence], object] | None = None,
 ) -> Iterator[pd.DataFrame]:
     """Classify the sequences of a FASTA file, the rows of a matrix, vectors or strings, in order.
 
@@ -133,6 +137,11 @@ def classify_batches(
     errors : float, optional
         Above 0, below 1: adds the column ``error_p``, which
         :func:`~kreinflow.classify.acceptance.accepting` takes.
+    on_evidence : callable, optional
+        Called for each piece with the :data:`~kreinflow.classify.evidence.SHOWN` nearest members of
+        the predicted class and of the runner-up of each object, before the piece comes. Costs
+        :data:`~kreinflow.classify.evidence.CANDIDATES` alignments for each of the two at most. The
+        table stays as it is without.
 
     Notes
     -----
@@ -144,7 +153,7 @@ def classify_batches(
         If the file cannot be read, or does not fit the model; or if the model cannot promise what
         is asked for.
     """
-    calibration = _calibration(model, confidence, errors)
+    calibration, witnesses = _calibration(model, confidence, errors), Witnesses(model)
 
     def promised(probabilities: FloatArray) -> dict[str, NDArray[Any]]:
         found: dict[str, NDArray[Any]] = {}
@@ -158,12 +167,18 @@ def classify_batches(
 
     with np.errstate(over="ignore", invalid="ignore"):  # what is not finite is told by its name
         for batch in score_new(model, path, threads, both_strands, backend, vectors):
-            table = _table(model, batch, threads, backend, promised)
+            ask = asking(model, batch.sequences, threads, backend)
+            answers = model.classifier.answer(
+                batch.scores, batch.self_scores, batch.lengths, batch.objects, ask
+            )
+            table = _table(model, batch, answers, threads, promised)
             for place, fault in sorted(batch.faults.items()):
                 message = f"{batch.place(place)}: {fault}"
                 if on_fault is None:
                     raise InputError(message)
                 on_fault(message)
+            if on_evidence is not None:
+                on_evidence(witnesses.evidence(batch, answers, ask, SHOWN, threads))
             yield table
 
 
@@ -223,7 +238,7 @@ def joined_labels(
 
 @dataclass
 class Counts:
-    """How many objects were read, flagged as doubtful, accepted, and at fault."""
+    """How many objects were read, rejected (``flagged``), accepted, and at fault."""
 
     records: int = 0
     flagged: int = 0
@@ -295,14 +310,10 @@ def nearest_landmarks(model: Model, batch: Batch) -> tuple[NDArray[np.int64], Fl
         Numbers of landmarks.
     ndarray of shape (n_scored,)
     """
-    kind = model.matrix_kind
+    values, kind = batch.scores, model.measured_kind
     if model.scheme is not None:
         values = normalised_scores(model, batch.scores, batch.self_scores)
-    else:
-        values = batch.scores
-        if model.kernel is not None:
-            kind = make_kernel(model.kernel).kind
-    dissimilar = model.scheme is None and kind in DISSIMILARITIES
+    dissimilar = kind in DISSIMILARITIES
     rows = np.arange(len(values))
     nearest = (values.argmin if dissimilar else values.argmax)(axis=1)
     unsure = np.flatnonzero(np.isnan(values[rows, nearest]))  # NaN counts as the largest
@@ -314,11 +325,12 @@ def nearest_landmarks(model: Model, batch: Batch) -> tuple[NDArray[np.int64], Fl
 def nearest_records(
     model: Model, batch: Batch, answers: Answers, threads: int
 ) -> dict[str, NDArray[Any]]:
-    r"""Return the three columns of the training record that an answer rests on.
+    r"""Return the four columns of the training record that an answer rests on.
 
     It is the one with the most evidence for the label among those that were aligned with the
     object. Its E-value is NaN if the evidence is none. Its identity is the share of equal residues
-    in the columns of the alignment; NaN if that has more than :data:`LARGEST_TRACE` cells.
+    in the columns of the alignment; NaN if that has more than
+    :data:`~kreinflow.classify.evidence.LARGEST_TRACE` cells.
 
     Parameters
     ----------
@@ -330,7 +342,7 @@ def nearest_records(
     """
     nearest = answers.nearest
     rows = np.flatnonzero(nearest >= 0)
-    ids = np.full(len(nearest), "", dtype=object)
+    ids, labels = np.full((2, len(nearest)), "", dtype=object)
     evalue, identity = np.full((2, len(nearest)), np.nan)
     classifier, sequences = model.classifier, batch.sequences
     asking, records = classifier.relatives or classifier.cascade, classifier.records
@@ -338,20 +350,24 @@ def nearest_records(
     if asking and records and residues is not None and scheme is not None and sequences:
         own = nearest[rows]
         ids[rows] = np.array(model.record_ids, dtype=object)[own]
+        labels[rows] = np.array(classifier.classes, dtype=object)[records.classes[own]]
         evalue[rows] = asking.evidence.evalues(
             answers.nearest_score[rows], batch.lengths[rows], records.lengths[own]
         )
 
         def share(row: int) -> float:
-            pair = sequences[row], residues[nearest[row]]
-            if len(pair[0]) * len(pair[1]) > LARGEST_TRACE:
+            alignment = traced(sequences[row], residues[nearest[row]], scheme)
+            if alignment is None or not alignment.marks:
                 return np.nan
-            alignment = trace(*pair, scheme)
-            columns = len(alignment.marks)
-            return alignment.identical / columns if columns else np.nan
+            return alignment.identical / len(alignment.marks)
 
         identity[rows] = in_threads(share, rows.tolist(), threads)
-    return {"nearest_record": ids, "record_evalue": evalue, "record_identity": identity}
+    return {
+        "nearest_record": ids,
+        "record_label": labels,
+        "record_evalue": evalue,
+        "record_identity": identity,
+    }
 
 
 def answered_nodes(model: Model, answers: Answers) -> dict[str, NDArray[Any]]:
@@ -381,19 +397,12 @@ def first_alignments(model: Model, batch: Batch) -> int:
 def _table(
     model: Model,
     batch: Batch,
+    answers: Answers,
     threads: int,
-    backend: Backend | None,
     promised: Callable[[FloatArray], dict[str, NDArray[Any]]],
 ) -> pd.DataFrame:
     """Return the rows of a batch, adding to its faults the decisions that are not finite."""
     n, scored = len(batch.ids), batch.scored
-    answers = model.classifier.answer(
-        batch.scores,
-        batch.self_scores,
-        batch.lengths,
-        batch.objects,
-        asking(model, batch.sequences, threads, backend),
-    )
     probabilities = answers.probabilities
     finite = np.isfinite(probabilities).all(axis=1)
     for place in scored[~finite].tolist():
@@ -406,11 +415,8 @@ def _table(
     at_levels = answered_nodes(model, answers)
     promises = promised(probabilities)
     labels = _all_labels(model, answers)
-    rows, first = np.arange(len(scored)), probabilities.argmax(axis=1)
-    top = probabilities[rows, first]
-    probabilities[rows, first] = -np.inf
-    second = probabilities.argmax(axis=1)
-    runner_up = probabilities[rows, second]
+    rows, (first, second) = np.arange(len(scored)), likeliest_two(probabilities)
+    top, runner_up = probabilities[rows, first], probabilities[rows, second]
     alignments = first_alignments(model, batch) + answers.alignments
     found: dict[str, NDArray[Any]] = {
         "label": classes[first],
@@ -422,6 +428,7 @@ def _table(
         "p_value": answers.p_value,
         "margin": top - runner_up,
         "nearest_landmark": np.array(model.landmark_ids, dtype=object)[landmarks],
+        "landmark_label": model.landmark_labels[landmarks],
         "landmark_score": landmark_scores,
         "stage": np.array(STAGES, dtype=object)[answers.stage],
         "alignments": alignments.astype(object),

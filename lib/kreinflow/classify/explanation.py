@@ -1,4 +1,4 @@
-"""Which landmarks, or which training records, carried the decision for one object."""
+"""What speaks for the answer for one object, and which landmarks or records carried it."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -21,6 +21,7 @@ from kreinflow.classify.classification import (
     first_alignments,
     nearest_records,
 )
+from kreinflow.classify.evidence import Witnesses
 from kreinflow.classify.model_file import Model
 from kreinflow.classify.new_objects import Batch, asking, normalised_scores, score_new
 from kreinflow.errors import InputError
@@ -53,6 +54,9 @@ class Explanation:
     decisions : (float, float)
         If they are sums over the landmarks, before the temperatures of the forks of a tree.
     rejected : bool
+    evidence : DataFrame
+        The nearest members of both classes: the table of
+        :class:`~kreinflow.classify.evidence.Evidence`.
     kind : str
         The kind of decision, by its name in files.
     table : DataFrame
@@ -90,6 +94,7 @@ class Explanation:
     probabilities: tuple[float, float]
     decisions: tuple[float, float]
     rejected: bool
+    evidence: pd.DataFrame
     kind: str
     table: pd.DataFrame
     landmarks: pd.DataFrame | None
@@ -115,6 +120,7 @@ def explain(
     threads: int = 1,
     both_strands: bool = False,
     vectors: Path | None = None,
+    shown: int = 10,
 ) -> Explanation:
     """Explain the decision for the first object of a file that has this id.
 
@@ -123,6 +129,8 @@ def explain(
     model, path, threads, both_strands, vectors
         As for :func:`~kreinflow.classify.new_objects.score_new`.
     id : str
+    shown : int
+        Members of each class that speak for the answer, at most.
 
     Raises
     ------
@@ -134,24 +142,25 @@ def explain(
     place = batch.place(number)
     if number in batch.faults:
         raise InputError(f"{place}: {batch.faults[number]}")
-    row = int(np.searchsorted(batch.scored, number))
-    part = slice(row, row + 1)
-    classifier = model.classifier
-    objects = batch.objects.take(np.arange(row, row + 1))
-    given = batch.scores[part], batch.self_scores[part], batch.lengths[part]
+    batch = _one(batch, number)
+    classifier, objects = model.classifier, batch.objects
+    given = batch.scores, batch.self_scores, batch.lengths
     decision, told = classifier.decision, classifier
     if isinstance(decision, LinearDecision):  # a sum, until temperatures of forks are met
         told = replace(classifier, forks=None)
     decisions = told.decision_function(*given, objects)[0]
     if not np.isfinite(decisions / classifier.temperature).all():
         raise InputError(f"{place}: the model's decision for it is not finite.")
-    answer, climbed, why = _answered(model, batch, part, threads)
+    ask = asking(model, batch.sequences, threads)
+    asked = ask and AskedScores(ask, len(model.record_ids))  # nothing is aligned twice
+    answer, climbed, why = _answered(model, batch, asked, threads)
+    found = Witnesses(model).evidence(batch, answer, asked, shown, threads)
     probabilities = answer.probabilities[0]
     first, second = np.argsort(-probabilities, kind="stable")[:2].tolist()
     columns: dict[str, object] = {
         "landmark": model.landmark_ids,
         "class": model.landmark_labels,
-        "score": batch.scores[row],
+        "score": batch.scores[0],
     }
     if model.scheme is not None:
         columns["normalised"] = normalised_scores(model, *given[:2])[0]
@@ -179,43 +188,56 @@ def explain(
         (float(probabilities[first]), float(probabilities[second])),
         (float(decisions[first]), float(decisions[second])),
         bool(answer.rejected[0]),
+        found.table,
         classifier.decision.kind,
         table.reset_index(drop=True),
         landmarks,
         of_views,
-        batch.sequences[row] if batch.sequences is not None else None,
-        str(batch.strands[row]) if batch.strands is not None else None,
+        batch.sequences[0] if batch.sequences is not None else None,
+        str(batch.strands[0]) if batch.strands is not None else None,
         climbed,
         None
         if (several := classifier.several) is None
         else {
-            classifier.classes[c]: float(probabilities[c]) for c in several.ranked(probabilities)
+            classifier.classes[c]: float(probabilities[c])
+            for c in several.ranked(probabilities)
+            if not answer.rejected[0]
         },
         why,
         _node(model, answer),
     )
 
 
+def _one(batch: Batch, number: int) -> Batch:
+    """Return a batch of one of the objects that are scored."""
+    row = int(np.searchsorted(batch.scored, number))
+    part = slice(row, row + 1)
+    return replace(
+        batch,
+        ids=[batch.ids[number]],
+        scored=np.zeros(1, dtype=np.int64),
+        scores=batch.scores[part],
+        self_scores=batch.self_scores[part],
+        lengths=batch.lengths[part],
+        strands=None if batch.strands is None else batch.strands[part],
+        sequences=None if batch.sequences is None else batch.sequences[part],
+        vectors=None if batch.vectors is None else batch.vectors[part],
+    )
+
+
 def _answered(
-    model: Model, batch: Batch, part: slice, threads: int
+    model: Model, batch: Batch, asked: AskedScores | None, threads: int
 ) -> tuple[Answers, CascadeExplanation | None, str]:
-    """Return the answer for one of the objects that are scored, what a cascade said, and why."""
-    classifier = model.classifier
-    given = batch.scores[part], batch.self_scores[part], batch.lengths[part]
-    sequences = None if batch.sequences is None else batch.sequences[part]
-    vectors = None if batch.vectors is None else batch.vectors[part]
-    one = replace(batch, lengths=given[2], sequences=sequences, vectors=vectors)
-    if (ask := asking(model, sequences, threads)) is None:
-        return classifier.answer(*given, one.objects), None, ""
-    asked = AskedScores(ask, len(model.record_ids))  # nothing is aligned twice
-    seen = classifier.seen(*given, one.objects)
-    answer = classifier.answer(*given, one.objects, asked)
-    told = nearest_records(model, one, answer, threads)
-    why = told_reason(answer, told)
-    if classifier.cascade is None:
+    """Return the answer for one object, what a cascade said, and why it is rejected."""
+    given = batch.scores, batch.self_scores, batch.lengths, batch.objects
+    if asked is None:
+        return model.classifier.answer(*given), None, ""
+    seen = model.classifier.seen(*given)
+    answer = model.classifier.answer(*given, asked)
+    why = told_reason(answer, nearest_records(model, batch, answer, threads))
+    if model.classifier.cascade is None:
         return answer, None, why
-    before = first_alignments(model, batch)
-    return answer, explain_cascade(model, seen, asked, answer, told, before), why
+    return answer, explain_cascade(model, seen, asked, answer, first_alignments(model, batch)), why
 
 
 def _node(model: Model, answer: Answers) -> tuple[str, int, float] | None:
@@ -323,13 +345,14 @@ def explanation_text(found: Explanation, shown: int) -> str:
     said = (
         f"{found.labels[0]}, probability {found.probabilities[0]:.6g}; "
         f"runner-up {found.labels[1]}, {found.probabilities[1]:.6g}; "
-        f"{'flagged as doubtful' if found.rejected else 'not flagged'}"
+        f"{'rejected' if found.rejected else 'not rejected'}"
     )
     out = [f"{found.id}{strand}: {said}"]
     if found.several is not None:
         own = ", ".join(f"{label} ({p:.6g})" for label, p in found.several.items())
+        none = "no label" if found.why else "no label reaches its threshold"
         out = [
-            f"{found.id}{strand}: {own or 'no label reaches its threshold'}",
+            f"{found.id}{strand}: {own or none}",
             f"likeliest: {said}",
         ]
     if found.node is not None:
@@ -342,6 +365,7 @@ def explanation_text(found: Explanation, shown: int) -> str:
     if found.cascade is not None:
         out.append(answered_by(found.cascade))
         stage = "first stage: "
+    out += [*_evidence_lines(found), ""]
     columns = ("contribution", "runner_up_contribution")
     for label, decision, column in zip(found.labels, found.decisions, columns, strict=True):
         line = f"{stage}decision for {label}: {decision:.6g}"
@@ -374,10 +398,28 @@ def _digits(value: float) -> str:
     return f"{value:.6g}"
 
 
-def alignments(model: Model, found: Explanation, shown: int) -> list[tuple[str, Alignment]]:
-    """Return the alignments of an object with the first ``shown`` landmarks of its tables.
+def _evidence_lines(found: Explanation) -> list[str]:
+    """Return a table of the nearest members for each class, predicted ones before the runner-up."""
+    out, told = [], set()
+    for (of, label), rows in found.evidence.groupby(["of", "label"], sort=False):
+        told.add(label)
+        own = rows.drop(columns=["query", "label", "of", "strand"], errors="ignore")
+        own = own.replace("", np.nan).dropna(axis="columns", how="all")
+        shown = own.to_string(index=False, formatters=_FORMATS, float_format=_digits, na_rep="")
+        out += ["", f"nearest members of {label} ({of})", shown]
+    for label in found.labels if found.several is None else found.several:
+        if label not in told:
+            out += ["", f"{label} has no landmark, and no training record that may be asked"]
+    return out
 
-    That with the nearest record that a cascade asked comes before them.
+
+_FORMATS = {"evalue": "{:.2g}".format, "bits": "{:.1f}".format, "identity": "{:.2f}".format}
+
+
+def alignments(model: Model, found: Explanation, shown: int) -> list[tuple[str, Alignment]]:
+    """Return the alignments of an object with the nearest members of its classes.
+
+    The nearest member of each class comes first, then the second of each; ``shown`` at most.
 
     Raises
     ------
@@ -387,9 +429,8 @@ def alignments(model: Model, found: Explanation, shown: int) -> list[tuple[str, 
     if model.scheme is None or found.sequence is None or not isinstance(model.landmarks, tuple):
         raise InputError("--alignment: the model is not one of sequences. Leave it out.")
     sequences = dict(zip(model.landmark_ids, model.landmarks, strict=True))
-    table = found.table if found.landmarks is None else found.landmarks
-    wanted = [id for id in table["landmark"] if id != INTERCEPT][:shown]
-    relative = None if found.cascade is None else found.cascade.relative
-    nearest = {} if relative is None else {relative.id: relative.residues}
-    shown_first = nearest | {id: sequences[id] for id in wanted}
-    return [(id, trace(found.sequence, own, model.scheme)) for id, own in shown_first.items()]
+    if model.record_residues is not None:
+        sequences |= dict(zip(model.record_ids, model.record_residues, strict=True))
+    rank = found.evidence.groupby(["of", "label"], sort=False).cumcount()
+    wanted = found.evidence["member"].loc[rank.sort_values(kind="stable").index][:shown]
+    return [(id, trace(found.sequence, sequences[id], model.scheme)) for id in wanted]

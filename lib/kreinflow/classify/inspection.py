@@ -40,7 +40,7 @@ def describe_model(model: Model) -> dict[str, Any]:
     owned = dict(zip(labels.tolist(), counts.tolist(), strict=True))
     reject = dict(classifier.about.get("reject") or {})
     if (classifier.cascade or classifier).reject_threshold >= NOTHING_ACCEPTED:
-        reject["promised"] = "nothing, so all predictions are flagged"
+        reject["promised"] = "nothing, so all predictions are rejected"
     of_first = "" if classifier.cascade is None else "first_stage_"
     scoring = None
     if model.scheme is not None:

@@ -91,6 +91,14 @@ class Model:
         return self.classifier.records is not None and self.record_residues is None
 
     @property
+    def measured_kind(self) -> str | None:
+        """What the scores of a matrix or a kernel are, as its ``kind``; None if they are aligned.
+
+        Where models are asked a ``dissimilarity`` is squared.
+        """
+        return self.matrix_kind if self.kernel is None else known_kernel(self.kernel).kind
+
+    @property
     def landmark_labels(self) -> NDArray[Any]:
         """The class of each landmark, by name."""
         return np.array(self.classifier.classes, dtype=object)[self.classifier.landmark_classes]

@@ -3,7 +3,10 @@
 import argparse
 import sys
 import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from kreinflow.commands.arguments import (
     add_scoring_arguments,
@@ -12,8 +15,11 @@ from kreinflow.commands.arguments import (
     model_to_ask,
     vectors_of,
 )
-from kreinflow.commands.outputs import output
+from kreinflow.commands.outputs import output, refuse_one_file
 from kreinflow.errors import InputError
+
+if TYPE_CHECKING:
+    from kreinflow.classify.evidence import Evidence
 
 HELP = "classify new objects with a model"
 BACKENDS = ("auto", "parasail")
@@ -59,6 +65,13 @@ def add(parser: argparse.ArgumentParser) -> None:
         "this, as 0.05; depends on all records of the input",
     )
     parser.add_argument(
+        "--evidence",
+        metavar="TSV",
+        help="write the nearest landmarks and training records of the predicted class and of the "
+        "runner-up of each object too, 5 each, with E-value, identity and the ends of the "
+        "alignment; costs 40 more alignments a record at most",
+    )
+    parser.add_argument(
         "--strict", action="store_true", help="end at the first record that cannot be classified"
     )
     parser.add_argument(
@@ -83,6 +96,35 @@ def _list_landmarks(options: argparse.Namespace) -> None:
     with output("-o", options.output, options.model, options.input) as write:
         model = Model.load(options.model)
         write(table_text(pd.DataFrame({"id": model.landmark_ids, "label": model.landmark_labels})))
+
+
+@contextmanager
+def _evidence(
+    options: argparse.Namespace, *inputs: str | None
+) -> Iterator[Callable[["Evidence"], None] | None]:
+    """Yield what writes and counts the evidence, if it is asked for; it says how much there was."""
+    if options.evidence is None:
+        yield None
+        return
+    from kreinflow.artifacts import table_text
+    from kreinflow.sequences.files import counted
+
+    refuse_one_file((options.output, options.evidence))
+    pieces = rows = alignments = 0
+    with output("--evidence", options.evidence, *inputs) as write:
+
+        def on_evidence(found: "Evidence") -> None:
+            nonlocal pieces, rows, alignments
+            write(table_text(found.table, header=pieces == 0))
+            pieces += 1
+            rows += len(found.table)
+            alignments += found.alignments
+
+        yield on_evidence
+    print(
+        f"kreinflow: evidence: {counted(rows, 'row')}, {counted(alignments, 'more alignment')}",
+        file=sys.stderr,
+    )
 
 
 def _classify(options: argparse.Namespace) -> None:
@@ -110,7 +152,11 @@ def _classify(options: argparse.Namespace) -> None:
             print(f"{done} records, {rate:.0f} a second", end="\r", file=sys.stderr, flush=True)
 
     inputs = options.model, options.input, options.vectors, *options.records
-    with output("-o", options.output, *inputs) as write, limited(options.threads):
+    with (
+        output("-o", options.output, *inputs) as write,
+        _evidence(options, *inputs) as on_evidence,
+        limited(options.threads),
+    ):
         model = model_to_ask(options)
         tables = classify_batches(
             model,
@@ -122,6 +168,7 @@ def _classify(options: argparse.Namespace) -> None:
             vectors_of(options),
             options.confidence,
             options.errors,
+            on_evidence,
         )
         if options.errors is None:
             counts = write_tables(tables, write, progress)

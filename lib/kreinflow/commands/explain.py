@@ -1,4 +1,4 @@
-"""``kreinflow explain``: which landmarks or training records carried one decision."""
+"""``kreinflow explain``: what speaks for one answer, and what carried its decision."""
 
 import argparse
 import sys
@@ -13,7 +13,7 @@ from kreinflow.commands.arguments import (
 )
 from kreinflow.commands.outputs import is_standard_output, output
 
-HELP = "tell which landmarks or training records carried one decision"
+HELP = "tell what speaks for one answer: the nearest members of two classes, the contributions"
 
 
 def add(parser: argparse.ArgumentParser) -> None:
@@ -26,18 +26,19 @@ def add(parser: argparse.ArgumentParser) -> None:
         type=int,
         default=10,
         metavar="N",
-        help="landmarks or records to show (default: 10)",
+        help="members of each class to show, and rows of each further table (default: 10)",
     )
     parser.add_argument(
         "--alignment",
         action="store_true",
-        help="show the alignments with the first landmarks and the nearest record too",
+        help="show N alignments too: with the nearest members of the predicted class and of the "
+        "runner-up in turn",
     )
     parser.add_argument(
         "-o",
         "--output",
         metavar="TSV",
-        help="write the table of all landmarks or records; - is standard output, .gz packs",
+        help="write the contributions of all landmarks or records; - is standard output, .gz packs",
     )
     add_scoring_arguments(parser)
 
@@ -66,7 +67,8 @@ def _explained(options: argparse.Namespace) -> tuple[str, str]:
 
     model = model_to_ask(options)
     path, both = Path(options.input), options.strand == "both"
-    found = explain(model, path, options.id, options.threads, both, vectors_of(options))
+    given = path, options.id, options.threads, both, vectors_of(options)
+    found = explain(model, *given, options.show)
     text = explanation_text(found, options.show)
     if options.alignment:
         for id, alignment in alignments(model, found, options.show):

@@ -85,6 +85,21 @@ def output(
             raise
 
 
+def refuse_one_file(names: Iterable[str | None]) -> None:
+    """Refuse by an InputError that two outputs are the same file, or both standard output.
+
+    Parameters
+    ----------
+    names : iterable of str or None
+        As for :func:`output`.
+    """
+    own = [STANDARD_OUTPUT if name is None else name for name in names]
+    files = {STANDARD_OUTPUT if is_standard_output(n) else os.path.realpath(n) for n in own}
+    if len(files) < len(own):
+        shown = ("standard output" if name == STANDARD_OUTPUT else name for name in own)
+        raise InputError(f"{', '.join(shown)}: two of these are one file. Give other names.")
+
+
 def is_standard_output(name: str) -> bool:
     """Return whether a name stands for standard output, as ``-`` and ``/dev/stdout`` do."""
     return name == STANDARD_OUTPUT or _descriptor(name) == 1

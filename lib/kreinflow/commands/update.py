@@ -10,7 +10,7 @@ from contextlib import ExitStack
 from pathlib import Path
 
 from kreinflow.commands.arguments import check_at_least_one, vectors_of
-from kreinflow.commands.outputs import output
+from kreinflow.commands.outputs import output, refuse_one_file
 from kreinflow.errors import InputError
 
 HELP = "train a model again with more records, keeping the scores that it was learned from"
@@ -77,9 +77,7 @@ def run(options: argparse.Namespace) -> None:
     known = options.learned or str(learned_path(options.model))
     inputs = options.model, known, options.input, options.labels, options.vectors
     beside = str(learned_path(options.output))
-    names = [name for name in (options.output, beside, options.changes) if name is not None]
-    if len({os.path.realpath(name) for name in names}) < len(names):
-        raise InputError(f"{', '.join(names)}: two of these are one file. Give other names.")
+    refuse_one_file(name for name in (options.output, beside, options.changes) if name is not None)
     with ExitStack() as stack:
         write_model = stack.enter_context(output("-o", options.output, *inputs))
         write_learned = stack.enter_context(output("-o", beside, *inputs))

@@ -1,0 +1,374 @@
+r"""What speaks for an answer: the nearest members of the predicted class and of the runner-up.
+
+Members are the landmarks of the class and the training records that the model may ask. All
+landmarks of the class are looked at, and of the records the :data:`CANDIDATES` that are nearest to
+the object in the space of the first stage, and the one that the answer names. Others are not looked
+at, however well they would align. If the records are apart and not given, or the model has none,
+the landmarks speak alone.
+
+The members of a class stand in the order of their E-values :math:`K n m\, e^{-\lambda s}`, of the
+score s and the lengths n and m; without E-values in that of their scores.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from kreinflow.alignment.engine import in_threads
+from kreinflow.alignment.scoring import ScoringScheme
+from kreinflow.alignment.traceback import Alignment, trace
+from kreinflow.alignment.transforms import ScoreTransform
+from kreinflow.classify.model_file import Model
+from kreinflow.classify.new_objects import Batch
+from kreinflow.models.asked import NOBODY, Ask
+from kreinflow.models.cascade import Answers
+from kreinflow.numerics import FloatArray, IntArray
+from kreinflow.sequences.matrix_files import DISSIMILARITIES
+
+CANDIDATES = 20
+"""Nearest training records of a class that an object is aligned with."""
+
+SHOWN = 5
+"""Members of a class in the table of ``kreinflow classify``."""
+
+LARGEST_TRACE = 100_000_000
+"""Cells of an alignment that is traced back: it takes a byte and more for each."""
+
+PREDICTED, RUNNER_UP = "predicted", "runner-up"
+
+EVIDENCE_COLUMNS = (
+    "query",
+    "label",
+    "of",
+    "member",
+    "kind",
+    "evalue",
+    "score",
+    "bits",
+    "identity",
+    "columns",
+    "query_start",
+    "query_end",
+    "member_start",
+    "member_end",
+)
+"""``label`` is the class, and ``of`` says whether it is :data:`PREDICTED` or the
+:data:`RUNNER_UP`; ``kind`` is ``landmark`` or ``record``; ``score`` is as aligned or measured;
+``bits`` is :math:`(\\lambda s - \\ln K) / \\ln 2`; ``identity`` is the share of equal residues in
+the ``columns`` of the alignment; positions count from 1, and the last one is part of the alignment.
+Without E-values ``evalue`` and ``bits`` are empty; without an alignment, or of one with more than
+:data:`LARGEST_TRACE` cells, the columns from ``identity`` on. With both strands aligned, ``strand``
+stands last, and positions are those of this strand."""
+
+
+@dataclass(frozen=True, eq=False)
+class Evidence:
+    """The members that speak for some answers, and what they cost.
+
+    Attributes
+    ----------
+    table : DataFrame
+        :data:`EVIDENCE_COLUMNS`, a row for each member: in the order of the objects, predicted
+        labels before the runner-up, the member with the smallest E-value first.
+    alignments : int
+        With training records, beyond those with the landmarks.
+    """
+
+    table: pd.DataFrame
+    alignments: int
+
+
+@dataclass(frozen=True, eq=False)
+class _Questions:
+    """Which classes are asked about, one an element: the row of the object, and the class."""
+
+    rows: IntArray
+    classes: IntArray
+    predicted: NDArray[np.bool_]
+
+    def take(self, some: IntArray) -> "_Questions":
+        return _Questions(self.rows[some], self.classes[some], self.predicted[some])
+
+
+@dataclass(frozen=True, eq=False)
+class _Members:
+    """All who may speak: the training records, and behind them landmarks that are none of them.
+
+    Attributes
+    ----------
+    ids : list of str
+    classes : ndarray of shape (n,)
+    lengths : ndarray of shape (n,)
+    residues : sequence of bytes or None
+    landmarks : ndarray of shape (n,)
+        The number of the landmark that a member is; -1 for none.
+    """
+
+    ids: list[str]
+    classes: IntArray
+    lengths: FloatArray
+    residues: Sequence[bytes] | None
+    landmarks: IntArray
+
+    @classmethod
+    def of(cls, model: Model) -> "_Members":
+        """Return those of a model."""
+        classifier, records = model.classifier, model.classifier.records
+        ids, residues = list(model.landmark_ids), model.landmarks
+        m = len(ids)
+        alone = cls(
+            ids,
+            classifier.landmark_classes,
+            classifier.landmark_lengths,
+            residues if isinstance(residues, tuple) else None,
+            np.arange(m),
+        )
+        if records is None or model.record_residues is None:
+            return alone
+        rest = np.flatnonzero(records.landmarks < 0)
+        landmarks = np.full(len(records), NOBODY)
+        known = np.flatnonzero(records.landmarks >= 0)
+        landmarks[records.landmarks[known]] = known
+        return cls(
+            [*model.record_ids, *(ids[i] for i in rest.tolist())],
+            np.concatenate([records.classes, alone.classes[rest]]),
+            np.concatenate([records.lengths, alone.lengths[rest]]),
+            [*model.record_residues, *((alone.residues or ())[i] for i in rest.tolist())],
+            np.concatenate([landmarks, rest]),
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Witnesses:
+    """The members of a model's classes, asked what speaks for its answers.
+
+    Parameters
+    ----------
+    model : Model
+    """
+
+    model: Model
+
+    @cached_property
+    def _members(self) -> _Members:
+        return _Members.of(self.model)
+
+    @cached_property
+    def _weighing(self) -> ScoreTransform | None:
+        """What makes E-values of scores; None if the model has nothing that does."""
+        scheme, classifier = self.model.scheme, self.model.classifier
+        asking = classifier.relatives or classifier.cascade
+        found = classifier.transform if asking is None else asking.evidence
+        local = scheme is not None and scheme.mode == "local"
+        return found if local and found.name == "evalue" else None
+
+    def evidence(
+        self, batch: Batch, answers: Answers, ask: Ask | None, shown: int, threads: int
+    ) -> Evidence:
+        """Return what speaks for the answers of a batch.
+
+        What is said of an object depends on the object alone.
+
+        Parameters
+        ----------
+        batch : Batch
+        answers : Answers
+            Of the objects that are scored. Those that are not finite are left out.
+        ask : callable or None
+            Scores objects, by their places among these, with records; None if nobody can be asked.
+        shown : int
+            Members of each class, at most.
+        threads : int
+            The result does not depend on them.
+        """
+        asked = self._questions(answers)
+        near = self._nearest(batch, asked, max(shown, CANDIDATES))
+        scores = np.zeros(near.shape)
+        if ask is not None and (near >= 0).any():
+            scores = np.asarray(ask(asked.rows, near), dtype=np.float64)
+        who, scores = self._first(batch, answers, asked, near, scores, shown)
+        told = np.nonzero(who >= 0)
+        table = self._table(batch, asked.take(told[0]), who[told], scores[told], threads)
+        return Evidence(table, int((near >= 0).sum()))
+
+    def _questions(self, answers: Answers) -> _Questions:
+        """Return the predicted classes and the runner-up of each object.
+
+        Of several labels all that the object has, and the likeliest of the others.
+        """
+        p, several = answers.probabilities, self.model.classifier.several
+        rows = np.flatnonzero(np.isfinite(p).all(axis=1))
+        if several is None:
+            first, second = likeliest_two(p[rows])
+            classes = np.stack([first, second], axis=1).ravel()
+            return _Questions(np.repeat(rows, 2), classes, np.tile([True, False], len(rows)))
+        found: list[tuple[int, int, bool]] = []
+        for row in rows.tolist():
+            own = [] if answers.rejected[row] else several.ranked(p[row])
+            found += [(row, code, True) for code in own]
+            order = np.argsort(-p[row], kind="stable").tolist()
+            found += [(row, code, False) for code in order if code not in own][:1]
+        table = np.array(found, dtype=np.int64).reshape(-1, 3)
+        return _Questions(table[:, 0], table[:, 1], table[:, 2] == 1)
+
+    def _nearest(self, batch: Batch, asked: _Questions, q: int) -> IntArray:
+        """Return the nearest records of each class; -1 for none, and for those that are landmarks.
+
+        Returns
+        -------
+        ndarray of shape (n_questions, q)
+        """
+        classifier, records = self.model.classifier, self.model.classifier.records
+        near = np.full((len(asked.rows), q), NOBODY, dtype=np.int64)
+        if records is None or self.model.record_residues is None:
+            return near[:, :0]
+        rows = classifier.landmark_rows(batch.scores, batch.self_scores, batch.lengths)
+        for code in np.unique(asked.classes).tolist():
+            own = np.flatnonzero(records.classes == code)
+            if not len(own):
+                continue
+            index = replace(
+                records.index,
+                scores=records.index.scores[own],
+                objects=records.index.objects.take(own),
+            )
+            places = np.flatnonzero(asked.classes == code)
+            objects = asked.rows[places]
+            found = own[index.nearest(rows[objects], batch.objects.take(objects), q)]
+            near[places, : found.shape[1]] = found
+        return np.where(self._members.landmarks[near] < 0, near, NOBODY)
+
+    def _first(
+        self,
+        batch: Batch,
+        answers: Answers,
+        asked: _Questions,
+        near: IntArray,
+        scores: FloatArray,
+        shown: int,
+    ) -> tuple[IntArray, FloatArray]:
+        """Return the first members of each class in their order, and their scores; -1 for none."""
+        members = self._members
+        best = np.full((len(asked.rows), shown), NOBODY, dtype=np.int64)
+        own_scores = np.zeros(best.shape)
+        for code in np.unique(asked.classes).tolist():
+            places = np.flatnonzero(asked.classes == code)
+            objects = asked.rows[places]
+            known = np.flatnonzero((members.landmarks >= 0) & (members.classes == code))
+            named = answers.nearest[objects]
+            twice = (near[places] == named[:, None]).any(axis=1) | np.isin(named, known)
+            fits = (named >= 0) & (members.classes[named] == code) & ~twice
+            who = np.concatenate(
+                [
+                    np.tile(known, (len(places), 1)),
+                    near[places],
+                    np.where(fits, named, NOBODY)[:, None],
+                ],
+                axis=1,
+            )
+            said = np.concatenate(
+                [
+                    batch.scores[objects[:, None], members.landmarks[known]],
+                    scores[places],
+                    answers.nearest_score[objects, None],
+                ],
+                axis=1,
+            )
+            order = self._order(batch, objects, who, said)[:, :shown]
+            best[places, : order.shape[1]] = np.take_along_axis(who, order, axis=1)
+            own_scores[places, : order.shape[1]] = np.take_along_axis(said, order, axis=1)
+        return best, own_scores
+
+    def _order(
+        self, batch: Batch, objects: IntArray, who: IntArray, scores: FloatArray
+    ) -> IntArray:
+        """Return the order of the members of each row: of equal ones the first, nobody last."""
+        keys = scores if self.model.measured_kind in DISSIMILARITIES else -scores
+        if self._weighing is not None:  # the logarithms do not underflow
+            lengths = batch.lengths[objects, None], self._members.lengths[who]
+            keys = self._weighing.log_evalues(scores, *lengths)
+        return np.lexsort((who, np.where(who >= 0, keys, np.inf)), axis=1)
+
+    def _table(
+        self,
+        batch: Batch,
+        asked: _Questions,
+        who: IntArray,
+        scores: FloatArray,
+        threads: int,
+    ) -> pd.DataFrame:
+        """Return the table of members, one for each question."""
+        members, rows, kind = self._members, asked.rows, self.model.measured_kind
+        evalues, bits = np.full((2, len(who)), np.nan)
+        if self._weighing is not None:
+            n, m = batch.lengths[rows], members.lengths[who]
+            evalues = self._weighing.evalues(scores, n, m)
+            bits = (np.log(n * m) - self._weighing.log_evalues(scores, n, m)) / np.log(2)
+        if self.model.scheme is not None:
+            scores = scores.astype(np.int64)
+        elif kind == "dissimilarity":
+            scores = np.sqrt(scores)
+        ids = np.array(batch.ids, dtype=object)[batch.scored]
+        columns: dict[str, NDArray[Any]] = {
+            "query": ids[rows],
+            "label": np.array(self.model.classifier.classes, dtype=object)[asked.classes],
+            "of": np.where(asked.predicted, PREDICTED, RUNNER_UP).astype(object),
+            "member": np.array(members.ids, dtype=object)[who],
+            "kind": np.where(members.landmarks[who] >= 0, "landmark", "record").astype(object),
+            "evalue": evalues,
+            "score": scores,
+            "bits": bits,
+        }
+        spans = self._spans(batch, list(zip(rows.tolist(), who.tolist(), strict=True)), threads)
+        columns |= dict(zip(EVIDENCE_COLUMNS[len(columns) :], spans.T, strict=True))
+        if batch.strands is not None:
+            columns["strand"] = batch.strands[rows]
+        return pd.DataFrame(columns)
+
+    def _spans(self, batch: Batch, pairs: Sequence[tuple[int, int]], threads: int) -> NDArray[Any]:
+        """Return the columns of the table from ``identity`` on, of shape (n_pairs, 6)."""
+        sequences, residues, scheme = batch.sequences, self._members.residues, self.model.scheme
+        found = np.full((len(pairs), 6), "", dtype=object)
+        if sequences is None or residues is None or scheme is None:
+            return found
+
+        def span(pair: tuple[int, int]) -> tuple[Any, ...]:
+            alignment = traced(sequences[pair[0]], residues[pair[1]], scheme)
+            if alignment is None or not alignment.marks:
+                return ("", "" if alignment is None else 0, *[""] * 4)
+            n = len(alignment.marks)
+            starts = alignment.first_start, alignment.second_start
+            gaps = alignment.first.count("-"), alignment.second.count("-")
+            ends = [start + n - gap - 1 for start, gap in zip(starts, gaps, strict=True)]
+            return alignment.identical / n, n, starts[0], ends[0], starts[1], ends[1]
+
+        for number, cells in enumerate(in_threads(span, pairs, threads)):
+            found[number] = cells
+        return found
+
+
+def traced(first: bytes, second: bytes, scheme: ScoringScheme) -> Alignment | None:
+    """Return the alignment of two sequences; None if it has too many cells to trace back."""
+    too_large = len(first) * len(second) > LARGEST_TRACE
+    return None if too_large else trace(first, second, scheme)
+
+
+def likeliest_two(probabilities: FloatArray) -> tuple[IntArray, IntArray]:
+    """Return the codes of the likeliest class of each object, and of the next; the first of equals.
+
+    Parameters
+    ----------
+    probabilities : ndarray of shape (n, n_classes)
+        Of at least two classes. It is written to, and as it was when this returns.
+    """
+    rows, first = np.arange(len(probabilities)), probabilities.argmax(axis=1)
+    top = probabilities[rows, first]
+    probabilities[rows, first] = -np.inf
+    second = probabilities.argmax(axis=1)
+    probabilities[rows, first] = top
+    return first, second

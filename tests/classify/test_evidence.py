@@ -1,0 +1,339 @@
+"""Evidence: the nearest members of two classes, as a dense search over all of them finds them."""
+
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import parasail
+import pytest
+
+from chimeras import chimeras, model_of_several
+from kreinflow.artifacts import table_text
+from kreinflow.classify import evidence, new_objects
+from kreinflow.classify.classification import classify_batches, classify_file
+from kreinflow.classify.evidence import EVIDENCE_COLUMNS
+from kreinflow.classify.model_file import Model
+from kreinflow.models.relatives import Relatives
+from kreinflow.sequences.payload import digest
+from models.cascades import cascade_model, related_model, with_cascade
+from small_inputs import (
+    DNA,
+    configuration,
+    families,
+    fasta_source,
+    model_of,
+    trained_model,
+    turned,
+    write_fasta,
+)
+
+NEW = families(7, each=8, changed=0.6)
+FEW = 3  # candidates, where there are more members
+
+
+def found_by(model, path, **more):
+    """The evidence for all records of a file, as one table, and how many alignments it cost."""
+    pieces = []
+    table = pd.concat(classify_batches(model, path, on_evidence=pieces.append, **more))
+    whole = pd.concat([piece.table for piece in pieces], ignore_index=True)
+    return whole, sum(piece.alignments for piece in pieces), table.reset_index(drop=True)
+
+
+@pytest.fixture(scope="module")
+def asked(tmp_path_factory):
+    """A model with a cascade and relatives, its data set, and a file of new sequences."""
+    folder = tmp_path_factory.mktemp("asked")
+    return *related_model(folder), write_fasta(folder / "new.fasta", NEW)
+
+
+def scores_of(residues, others):
+    """Those of one sequence with others, by parasail's own function, one pair after the other."""
+    return [
+        parasail.sw_striped_32(residues, other, 11, 1, parasail.blosum62).score for other in others
+    ]
+
+
+def dense(model, dataset, residues):
+    """All records, with their class, E-value and score for a new sequence; smallest E first."""
+    others = [s.decode() for s in dataset.sequences]
+    constants = model.classifier.relatives.evidence.constants
+    rows = [
+        (constants["K"] * len(residues) * len(other) * np.exp(-constants["lambda"] * s), s, place)
+        for place, (other, s) in enumerate(zip(others, scores_of(residues, others), strict=True))
+    ]
+    return [
+        (dataset.row_labels[place], model.record_ids[place], evalue, s, others[place])
+        for evalue, s, place in sorted(rows, key=lambda row: (row[0], row[2]))
+    ]
+
+
+def test_it_is_what_a_search_over_all_members_finds(asked):
+    """The classes have ten records each, so all of them are candidates."""
+    model, dataset, new = asked
+    table, alignments, predictions = found_by(model, new)
+    assert tuple(table.columns) == EVIDENCE_COLUMNS
+    landmarks = set(model.landmark_ids)
+    rows = iter(table.to_dict("records"))
+    constants = model.classifier.relatives.evidence.constants
+    cost = 0
+    for (id, _, residues), said in zip(NEW, predictions.to_dict("records"), strict=True):
+        everyone = dense(model, dataset, residues)
+        for of, label in (("predicted", said["label"]), ("runner-up", said["runner_up"])):
+            own = [member for member in everyone if member[0] == label]
+            cost += len({name for _, name, *_ in own} - landmarks)
+            for _, name, evalue, score, other in own[: evidence.SHOWN]:
+                row = next(rows)
+                assert (row["query"], row["label"], row["of"]) == (id, label, of)
+                assert (row["member"], row["score"]) == (name, score)
+                assert row["kind"] == ("landmark" if name in landmarks else "record")
+                assert row["evalue"] == pytest.approx(evalue, rel=1e-12)
+                bits = (constants["lambda"] * score - np.log(constants["K"])) / np.log(2)
+                assert row["bits"] == pytest.approx(bits, rel=1e-12)
+                # A local alignment is the best global one of what it spans.
+                ours = residues[row["query_start"] - 1 : row["query_end"]]
+                theirs = other[row["member_start"] - 1 : row["member_end"]]
+                best = parasail.nw_stats_striped_32(ours, theirs, 11, 1, parasail.blosum62)
+                assert best.score == score
+                assert max(len(ours), len(theirs)) <= row["columns"] <= len(ours) + len(theirs)
+                assert round(row["identity"] * row["columns"], 9) <= min(len(ours), len(theirs))
+                if len(ours) == len(theirs) == row["columns"]:
+                    equal = sum(a == b for a, b in zip(ours, theirs, strict=True))
+                    assert row["identity"] == equal / row["columns"]
+    assert next(rows, None) is None
+    assert alignments == cost
+
+
+def test_the_predictions_are_those_without_it(asked):
+    model, _, new = asked
+    pd.testing.assert_frame_equal(found_by(model, new)[2], classify_file(model, new))
+
+
+def test_a_record_has_the_same_alone_in_any_batch_and_with_any_threads(
+    asked, tmp_path, monkeypatch
+):
+    model, _, new = asked
+    table, alignments, _ = found_by(model, new)
+    again, as_many, _ = found_by(model, new, threads=3)
+    pd.testing.assert_frame_equal(again, table, check_exact=True)
+    assert as_many == alignments
+    for place in (0, 13):
+        alone, *_ = found_by(model, write_fasta(tmp_path / "one.fasta", [NEW[place]]))
+        own = table[table["query"] == NEW[place][0]].reset_index(drop=True)
+        pd.testing.assert_frame_equal(alone, own, check_exact=True)
+    monkeypatch.setattr(new_objects, "_RECORDS", 5)
+    pieces = []
+    tables = list(classify_batches(model, new, on_evidence=pieces.append))
+    assert len(pieces) == len(tables) == 5
+    text = "".join(table_text(p.table, header=not i) for i, p in enumerate(pieces))
+    assert text == table_text(table)
+
+
+def nearest_places(model, new, label, q):
+    """The records of a class that are nearest to each object, by all distances."""
+    (batch,) = new_objects.score_new(model, new)
+    classifier, records = model.classifier, model.classifier.records
+    u = classifier.landmark_rows(batch.scores, batch.self_scores, batch.lengths)
+    words = records.index.words
+    of_records = words.features(records.index.objects.sequences).toarray()
+    of_objects = words.features(batch.sequences).toarray()
+    U = records.index.scores.astype(float)
+    d = 3.0 * ((u.astype(np.float32).astype(float)[:, None] - U) ** 2).sum(axis=2)
+    d += ((of_objects[:, None] - of_records) ** 2).sum(axis=2)
+    d[:, records.classes != classifier.classes.index(label)] = np.inf
+    return np.argsort(d, axis=1, kind="stable")[:, :q]
+
+
+def test_of_many_members_the_nearest_the_landmarks_and_the_named_one_are_looked_at(
+    asked, monkeypatch
+):
+    model, dataset, new = asked
+    monkeypatch.setattr(evidence, "CANDIDATES", FEW)
+    monkeypatch.setattr(evidence, "SHOWN", FEW)
+    monkeypatch.setattr("kreinflow.classify.classification.SHOWN", FEW)
+    table, _, predictions = found_by(model, new)
+    near = {label: nearest_places(model, new, label, FEW) for label in dataset.classes}
+    missed = 0
+    for row, said in predictions.iterrows():
+        everyone = dense(model, dataset, NEW[row][2])
+        for of, label in (("predicted", said["label"]), ("runner-up", said["runner_up"])):
+            own = table[(table["query"] == said["id"]) & (table["of"] == of)]
+            looked = {model.record_ids[place] for place in near[label][row]}
+            looked |= {*model.landmark_ids, said["nearest_record"]}
+            wanted = [name for mine, name, *_ in everyone if mine == label and name in looked]
+            assert own["member"].tolist() == wanted[:FEW]
+            missed += own["member"].iloc[0] != next(m[1] for m in everyone if m[0] == label)
+        named = table[(table["query"] == said["id"]) & (table["of"] == "predicted")]["evalue"]
+        if said["nearest_record"] and said["reason"] in ("", "unsure"):
+            assert named.iloc[0] <= said["record_evalue"]
+    assert missed < 0.4 * 2 * len(predictions)
+
+
+def test_the_best_member_of_a_class_is_mostly_among_the_candidates(tmp_path):
+    """80 records a class, 20 of them candidates: what a search over all would put first."""
+    records = families(3, each=80, changed=0.55)
+    write_fasta(tmp_path / "x.fasta", records)
+    model, dataset, _ = trained_model(configuration(fasta_source()), tmp_path)
+    model = with_cascade(model, dataset, pairs=False, threshold=2.0)
+    relatives = Relatives(model.classifier.records, model.classifier.cascade.evidence)
+    model = replace(model, classifier=replace(model.classifier, relatives=relatives, cascade=None))
+    rng, new = np.random.default_rng(1), []
+    for place in rng.choice(len(records), 40, replace=False).tolist():
+        letters = np.array(list(records[place][2]))
+        places = rng.random(len(letters)) < 0.5
+        letters[places] = rng.choice(letters, places.sum())
+        new.append((f"n{place}", "x", "".join(letters)))
+    path = write_fasta(tmp_path / "new.fasta", new)
+    table, alignments, _ = found_by(model, path)
+    assert 0 < alignments <= 2 * evidence.CANDIDATES * len(new)
+    first = table.groupby(["query", "of"], sort=False).head(1)
+    assert len(first) == 2 * len(new)
+    everyone = {id: dense(model, dataset, residues) for id, _, residues in new}
+    found = [
+        row.score == max(s for label, _, _, s, _ in everyone[row.query] if label == row.label)
+        for row in first.itertuples()
+    ]
+    assert np.mean(found) > 0.6  # a third of each class is looked at
+
+
+def test_records_that_are_apart_leave_the_landmarks_to_speak(tmp_path):
+    model, _ = cascade_model(tmp_path)
+    new = write_fasta(tmp_path / "new.fasta", NEW[::4])
+    digests = tuple(digest(residues) for residues in model.record_residues)
+    replace(model, record_digests=digests).save(tmp_path / "apart.safetensors")
+    table, alignments, _ = found_by(Model.load(tmp_path / "apart.safetensors"), new)
+    assert set(table["kind"]) == {"landmark"}
+    assert alignments == 0
+    assert table["evalue"].notna().all()
+    everyone, more, _ = found_by(
+        Model.load(tmp_path / "apart.safetensors", [tmp_path / "x.fasta"]), new
+    )
+    assert more > 0
+    assert set(everyone["kind"]) == {"landmark", "record"}
+    pd.testing.assert_frame_equal(everyone, found_by(model, new)[0], check_exact=True)
+
+
+def test_a_model_without_e_values_ranks_by_score(tmp_path):
+    model, dataset, _ = model_of(tmp_path, seed=5, changed=0.5)
+    new = write_fasta(tmp_path / "new.fasta", NEW[::4])
+    table, alignments, predictions = found_by(model, new)
+    assert alignments == 0
+    assert table[["evalue", "bits"]].isna().all(axis=None)
+    for said in predictions.itertuples():
+        residues = next(r for id, _, r in NEW if id == said.id)
+        for of, label in (("predicted", said.label), ("runner-up", said.runner_up)):
+            own = table[(table["query"] == said.id) & (table["of"] == of)]
+            landmarks = [
+                s.decode()
+                for s, mine in zip(model.landmarks, model.landmark_labels, strict=True)
+                if mine == label
+            ]
+            wanted = sorted(scores_of(residues, landmarks), reverse=True)
+            assert own["score"].tolist() == wanted[: evidence.SHOWN]
+    assert found_by(with_cascade(model, dataset), new)[0]["evalue"].notna().all()
+
+
+def test_alignments_that_are_not_local_have_no_e_values_and_no_ends(tmp_path):
+    model, *_ = model_of(tmp_path, transform="raw", seed=5, changed=0.5)
+    other = replace(model, scheme=replace(model.scheme, mode="global"))
+    table, *_ = found_by(other, write_fasta(tmp_path / "new.fasta", NEW[::4]))
+    assert table[["evalue", "bits"]].isna().all(axis=None)
+    assert (table[["query_start", "member_start"]] == 1).all(axis=None)
+    assert (table[["query_end", "member_end"]] == 60).all(axis=None)
+    best = table["score"].groupby([table["query"], table["label"]])
+    assert best.apply(lambda scores: scores.is_monotonic_decreasing).all()
+
+
+@pytest.mark.parametrize("kind", ["similarity", "dissimilarity", "squared_dissimilarity"])
+def test_of_a_matrix_the_nearest_landmarks_speak(tmp_path, kind):
+    model, *_ = model_of(tmp_path, objects=kind)
+    table, alignments, predictions = found_by(model, tmp_path / "k.csv")
+    assert alignments == 0
+    K = pd.read_csv(tmp_path / "k.csv", index_col=0)[list(model.landmark_ids)]
+    assert (table[list(EVIDENCE_COLUMNS[8:])] == "").all(axis=None)
+    for said in predictions.itertuples():
+        for of, label in (("predicted", said.label), ("runner-up", said.runner_up)):
+            own = table[(table["query"] == said.id) & (table["of"] == of)]
+            values = K.loc[said.id][model.landmark_labels == label]
+            values = values.sort_values(ascending="dis" in kind).head(evidence.SHOWN)
+            np.testing.assert_allclose(own["score"], values, rtol=1e-12)
+            assert sorted(own["member"]) == sorted(values.index)
+
+
+def test_vectors_and_strings_have_their_landmarks_too(tmp_path):
+    for number, kernel in enumerate(({"name": "gaussian"}, {"name": "edit_distance"})):
+        (folder := tmp_path / str(number)).mkdir()
+        model, *_ = model_of(folder, objects=kernel)
+        path = folder / ("x.txt" if kernel["name"] == "edit_distance" else "x.npy")
+        table, *_ = found_by(model, path)
+        nearest = table[table["of"] == "predicted"].groupby("query", sort=False).head(1)
+        scores = nearest["score"].to_numpy()
+        assert set(table["kind"]) == {"landmark"}
+        assert (scores == 0).any() if kernel["name"] == "edit_distance" else (scores <= 1).all()
+
+
+def test_all_labels_of_an_object_are_asked_about(tmp_path):
+    it = model_of_several(tmp_path)
+    table, _, predictions = found_by(it.model, tmp_path / "x.fasta")
+    seen = set()
+    for said, p in zip(predictions.itertuples(), it.probabilities, strict=True):
+        own = table[table["query"] == said.id].drop_duplicates("label")
+        labels = said.labels.split(";") if said.labels else []
+        others = ["abc"[c] for c in np.argsort(-p, kind="stable") if "abc"[c] not in labels]
+        wanted = [(label, "predicted") for label in labels]
+        wanted += [(label, "runner-up") for label in others[:1]]
+        assert list(zip(own["label"], own["of"], strict=True)) == wanted
+        seen.add(len(labels))
+    assert seen >= {1, 2}
+    sequences, _ = chimeras()
+    alone, *_ = found_by(
+        it.model, write_fasta(tmp_path / "one.fasta", [("r50", "x", sequences[50])])
+    )
+    own = table[table["query"] == "r50"].reset_index(drop=True)
+    pd.testing.assert_frame_equal(alone, own, check_exact=True)
+
+
+def test_positions_are_those_of_the_strand_that_was_scored(tmp_path):
+    records = families(5, letters=DNA, changed=0.5)
+    write_fasta(tmp_path / "x.fasta", records)
+    config = configuration(
+        fasta_source(molecule="nucleotide"), scoring={"matrix": "dnafull", "gap_open": 10}
+    )
+    model, dataset, _ = trained_model(config, tmp_path)
+    model = with_cascade(model, dataset, threshold=2.0, evidence="normalised")
+    plain, *_ = found_by(model, tmp_path / "x.fasta")
+    mixed = write_fasta(
+        tmp_path / "new.fasta", [r if i % 3 else turned(r) for i, r in enumerate(records)]
+    )
+    table, *_ = found_by(model, mixed, both_strands=True)
+    assert tuple(table.columns) == (*EVIDENCE_COLUMNS, "strand")
+    ids = [id for i, (id, *_) in enumerate(records) if i % 3 == 0]
+    assert (table["strand"] == np.where(table["query"].isin(ids), "-", "+")).all()
+    pd.testing.assert_frame_equal(table.drop(columns="strand"), plain, check_exact=True)
+    assert plain["evalue"].isna().all()
+
+
+def test_who_cannot_be_classified_or_traced(asked, tmp_path, monkeypatch):
+    model, _, new = asked
+    whole, *_ = found_by(model, new)
+    bad = write_fasta(tmp_path / "bad.fasta", [*NEW[:3], ("bad", "a", "M1"), *NEW[3:]])
+    told = []
+    with_bad, *_ = found_by(model, bad, on_fault=told.append)
+    assert len(told) == 1
+    pd.testing.assert_frame_equal(with_bad, whole, check_exact=True)
+    nobody = write_fasta(tmp_path / "nobody.fasta", [("bad", "a", "M1")])
+    none, *_ = found_by(model, nobody, on_fault=told.append)
+    assert (len(none), tuple(none.columns)) == (0, EVIDENCE_COLUMNS)
+    monkeypatch.setattr(evidence, "LARGEST_TRACE", 3599)
+    less, *_ = found_by(model, new)
+    assert (less[list(EVIDENCE_COLUMNS[8:])] == "").all(axis=None)
+    same = list(EVIDENCE_COLUMNS[:8])
+    pd.testing.assert_frame_equal(less[same], whole[same], check_exact=True)
+
+
+def test_sequences_with_nothing_in_common_have_no_ends(tmp_path):
+    model, *_ = model_of(tmp_path, transform="raw", seed=5)
+    table, *_ = found_by(model, write_fasta(tmp_path / "x.fasta", [("x", "a", "X" * 30)]))
+    assert len(table) > 0
+    assert set(table["score"]) == {0}
+    assert set(table["columns"]) == {0}
+    assert (table[["identity", *EVIDENCE_COLUMNS[10:]]] == "").all(axis=None)
