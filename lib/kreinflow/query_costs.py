@@ -3,13 +3,17 @@
 Constants are as measured, in processor seconds of one thread (``python benchmarks/jobs.py``).
 """
 
+from typing import Any
+
+from kreinflow.costs import PARASAIL_CELL, PARASAIL_RESIDUE
+
 TOLD = 1.4e-5
 """Seconds of an object beside its alignments: it is read, decided on and written
 (``--lengths 350``)."""
 
 PAIR, CELL = 3e-8, 2.8e-11
 """Of a pair that is aligned locally, and of a product of its lengths: 36 billion cells a second
-with AVX-512, a fifth fewer with AVX2. Other alignments are made by parasail, and take longer."""
+with AVX-512, a fifth fewer with AVX2 (benchmarks/results.md)."""
 
 ASKED, ASKED_CELL = 7e-6, 8e-11
 """Of a pair that a cascade asks for, beside its alignment: it is chosen, and traced back
@@ -31,6 +35,7 @@ def query_seconds(
     asked: float = 0.0,
     searched: float = 0.0,
     inducing: float = 0.0,
+    by_parasail: bool = False,
 ) -> float:
     r"""Return the processor seconds of a new sequence.
 
@@ -53,18 +58,23 @@ def query_seconds(
         sequences that ask.
     inducing : float
         Inducing points of a lift; 0 without one.
+    by_parasail : bool
+        See :func:`~kreinflow.alignment.scoring.by_parasail`: a pair takes longer.
     """
     cells = length * others
+    pair = PAIR + CELL * cells
+    if by_parasail:
+        pair = length * PARASAIL_RESIDUE + PARASAIL_CELL * cells
     induced = INDUCED + INDUCED_SCORE * (alignments - asked) + INDUCED_CELL * cells
     return (
         TOLD
-        + alignments * (PAIR + CELL * cells)
+        + alignments * pair
         + asked * (ASKED + ASKED_CELL * cells)
         + searched * SEARCHED
         + inducing * induced
     )
 
 
-def million_hours(alignments: float, length: float, others: float, **more: float) -> float:
+def million_hours(alignments: float, length: float, others: float, **more: Any) -> float:
     """Return the core hours of a million new sequences; see :func:`query_seconds`."""
     return 1e6 * query_seconds(alignments, length, others, **more) / 3600

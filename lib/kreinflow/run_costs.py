@@ -166,6 +166,11 @@ class RunCosts:
     def _has_evalues(self) -> bool:
         return bool(self.length) and self.plan.settings["scoring"]["mode"] == "local"
 
+    @property
+    def _by_parasail(self) -> bool:
+        backend = self.plan.config["alignment"]["backend"]
+        return by_parasail(backend, self.plan.settings["scoring"]["mode"])
+
     # --- pairs -----------------------------------------------------------------------------------
 
     @cached_property
@@ -296,10 +301,7 @@ class RunCosts:
         return seconds.on(1) + SHOWN + 8 * STARTED
 
     def _aligned(self, pairs: float) -> Seconds:
-        alone = by_parasail(
-            self.plan.config["alignment"]["backend"], self.plan.settings["scoring"]["mode"]
-        )
-        return costs.alignment_seconds(self.statistics, pairs, alone)
+        return costs.alignment_seconds(self.statistics, pairs, self._by_parasail)
 
     # --- megabytes -------------------------------------------------------------------------------
 
@@ -393,6 +395,7 @@ class RunCosts:
             asked=mean - first,
             searched=self.n / 2 if mean > first else 0.0,
             inducing=points,
+            by_parasail=self._by_parasail,
         )
         return Query(recipe["name"], mean, more, hours)
 
