@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from kreinflow import query_costs
+from kreinflow import costs, query_costs
 from kreinflow.configuration import complete_configuration
 from kreinflow.plan import DatasetPlan
 from kreinflow.run_costs import SCORE_BYTES, RunCosts
@@ -149,3 +149,15 @@ def test_queries_are_those_of_the_final_recipe_or_of_all():
     assert [query.more for query in queries] == [200, 0, 200, 0, 0, 0, 0]
     assert queries[0].hours < queries[3].hours < queries[5].hours
     assert queries[5].hours == query_costs.million_hours(4001, 380, 380)
+
+
+def test_a_part_has_its_share_of_the_records_with_several_labels():
+    """Each of 200 records has one or two of the classes."""
+    counted = {"labels_per_record": {"1": 150, "2": 50}, "several": True}
+    source = {"type": "fasta", "fasta": "x.fasta", "labels": {"pattern": "(.)", "multiple": "all"}}
+    data = statistics([130, 120], 100, **counted) | {"distinct": 200}
+    run = of_config({"datasets": {"mine": {"source": source}}}, data)
+    assert run.n == 200
+    assert costs.records(run.part("r0f0")) == 160
+    assert run.part("r0f0")["class_sizes"] == {"c0": 104, "c1": 96}
+    assert run.minutes(2) > 0

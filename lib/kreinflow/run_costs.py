@@ -118,12 +118,13 @@ class RunCosts:
 
     def part(self, fold: str) -> Statistics:
         """Return the statistics of the records that a fold trains on."""
-        kept, sizes = 1 - self.tested[fold], self.statistics["class_sizes"]
-        return {
-            **self.statistics,
-            "distinct": kept * self.statistics["distinct"],
-            "class_sizes": {label: kept * size for label, size in sizes.items()},
+        kept, data = 1 - self.tested[fold], self.statistics
+        counts = {
+            key: {label: kept * count for label, count in data[key].items()}
+            for key in ("class_sizes", "labels_per_record")
+            if key in data
         }
+        return {**data, "distinct": kept * data["distinct"], **counts}
 
     def landmarks(self, selector: str, fold: str = ALL) -> int:
         """Return the landmarks of a training part: those of the budget, or that balls may need."""
