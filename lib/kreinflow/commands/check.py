@@ -107,7 +107,8 @@ def _cost_of_run(run: "RunCosts", cores: int) -> list[str]:
     if queries := run.queries():
         counts = _span([f"{query.alignments:,.0f}" for query in _ends(queries, "alignments")])
         hours = _span([_in_short(query.hours) for query in _ends(queries, "hours")])
-        which = f" ({queries[0].recipe})" if len(queries) == 1 else ", by the recipe"
+        ranges = " to " in counts + hours
+        which = f" ({queries[0].recipe})" if len(queries) == 1 else ", by the recipe" * ranges
         more = max(query.more for query in queries)
         unsure = f", and up to {more:,.0f} more where a cascade is unsure" if more else ""
         said.append(
@@ -132,11 +133,12 @@ def _in_short(value: float) -> str:
 
     Examples
     --------
-    >>> [_in_short(value) for value in (0.0972, 3.04, 8240.0, 4_795_632.0)]
-    ['0.097', '3', '8,200', '4.8 million']
+    >>> [_in_short(value) for value in (0.0972, 3.04, 8240.0, 4_795_632.0, 1.6e10)]
+    ['0.097', '3', '8,200', '4.8 million', '16 billion']
     """
-    if value >= 1e6:
-        return f"{_in_short(value / 1e6)} million"
+    for unit, word in ((1e9, "billion"), (1e6, "million")):
+        if value >= unit:
+            return f"{_in_short(value / unit)} {word}"
     rounded = float(f"{value:.2g}")
     return f"{rounded:,.0f}" if rounded >= 10 else f"{rounded:g}"
 
