@@ -133,6 +133,8 @@ def main() -> int:
     write_input(asked.folder, records, asked.folds)
     lengths = [len(letters) for letters, _ in records]
     print(f"{len(records):,} sequences, mean length {np.mean(lengths):.0f}", flush=True)
+    check = [sys.executable, "-m", "kreinflow.cli", "check", "config.yaml"]
+    subprocess.run(check, cwd=asked.folder, check=True)  # what is told before
     command = [sys.executable, "-m", "snakemake", "--snakefile", str(ROOT / "Snakefile")]
     command += ["--cores", str(asked.cores), "--configfile", "config.yaml", "--quiet", "all"]
     start = time.perf_counter()

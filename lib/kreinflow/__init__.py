@@ -17,8 +17,8 @@ its own line. ``docs/architecture.md`` shows the way of a landmark column throug
 * ``landmarks``: the selectors.
 * ``learners``: the methods that recipes name.
 * ``models``: training, calibration, the choice of a recipe, the files of factors and models.
-* ``account, costs, lift_costs, cascade_costs, relating_costs, query_costs, plan``: alignments,
-  minutes and memory of a run, and of a new object; its selectors, folds, files.
+* ``account, costs, lift_costs, cascade_costs, relating_costs, query_costs, plan, run_costs``:
+  alignments, minutes and memory of a run, and of a new object; its selectors, folds, files.
 * ``automatic, schema, cross_references, paths, configuration``: the configuration, checked and
   complete; what stands in for recipes that it does not name.
 * ``preflight``: all checks before a run.

@@ -1,5 +1,7 @@
 """``kreinflow check``: what it says of an input, and that it refuses what the workflow would."""
 
+import re
+
 import numpy as np
 import pytest
 import yaml
@@ -14,6 +16,7 @@ from small_inputs import (
     matrix_source,
     points,
     turned,
+    vectors_source,
     write_fasta,
     write_labels,
     write_matrix,
@@ -42,30 +45,96 @@ def checked(tmp_path):
 def test_a_line_for_each_data_set(run, checked, tmp_path, labels):
     write_fasta(tmp_path / "x.fasta", GOOD)
     write_labels(tmp_path / "y.tsv", GOOD)
-    assert checked(run, configuration(fasta_source(labels=labels))) == (
-        0,
-        "mine: 30 records (0 dropped), 30 distinct, 3 classes, 2 folds, 1 recipe: ready to run\n",
-        "",
+    code, out, err = checked(run, configuration(fasta_source(labels=labels)))
+    assert (code, err) == (0, "")
+    assert out.splitlines()[0] == (
+        "mine: 30 records (0 dropped), 30 distinct, 3 classes, 2 folds, 1 recipe: ready to run"
     )
 
 
-@pytest.mark.parametrize("mode", ["local", "global"])
-def test_it_tells_what_unknown_objects_cost(run, checked, tmp_path, mode):
+def test_it_tells_what_the_run_and_a_query_will_take(run, checked, tmp_path):
     write_fasta(tmp_path / "x.fasta", GOOD)
-    scoring = {"mode": mode}
-    config = configuration(
-        fasta_source(), transform="normalised", scoring=scoring, unknown={"false_alarms": 0.05}
+    config = configuration(fasta_source(), transform="normalised")
+    config["selectors"]["meb"] = {"method": "uniform", "budget": 12}
+    _, out, _ = checked(run, config)
+    _, of_run, of_query = out.splitlines()
+    # Parts of 15, 15 and 30 records: 12 and .48 x 12 landmarks, with 30 records, each pair once.
+    assert re.fullmatch(
+        r"mine: about 370 pairs to align, 1 minute on \d+ cores?, \d+ MB of memory for the largest "
+        r"job, \d[\d.]* MB of disk",
+        of_run,
     )
-    code, out, _ = checked(run, config)
+    assert re.fullmatch(
+        rf"mine: a new sequence takes about 13 alignments \({config['recipes'][0]['name']}\): "
+        r"0\.00\d+ core hours for a million of 60 residues",
+        of_query,
+    )
+
+
+def test_a_comparison_of_several_recipes_has_a_range(run, checked, tmp_path):
+    write_fasta(tmp_path / "x.fasta", GOOD)
+    config = {"datasets": {"mine": {"source": fasta_source(), "folds": {"k": 2}}}}
+    _, out, _ = checked(run, config)
+    assert re.search(
+        r"\nmine: a new sequence takes about 4 to 31 alignments, by the recipe, and up to 30 more "
+        r"where a cascade is unsure: 0\.\d+ to 0\.\d+ core hours for a million of 60 residues\n$",
+        out,
+    )
+
+
+def test_a_matrix_and_vectors_align_nothing(run, checked, tmp_path):
+    X, labels = points(4)
+    write_matrix(tmp_path / "k.csv", matrix_of("similarity", X, X), [f"o{i}" for i in range(30)])
+    np.save(tmp_path / "x.npy", X)
+    (tmp_path / "y.txt").write_text("\n".join(labels))
+    for source in (matrix_source(), vectors_source()):
+        _, out, _ = checked(run, configuration(source, "raw"))
+        _, of_run = out.splitlines()
+        assert of_run.startswith("mine: about 1 minute on ")
+
+
+@pytest.mark.parametrize(
+    ("mode", "false_alarms", "said"),
+    [
+        (
+            *("local", 0.05),
+            "unknown.false_alarms: 0.05 takes 19 training records, and the smallest training part "
+            "has 15. With fewer nothing is rejected as unknown. Write 0.063 or more, or have more "
+            "records.",
+        ),
+        ("local", 0.063, ""),
+        (
+            *("global", 0.05),
+            "unknown: nothing is tested, as there are no E-values: they are of local alignments. "
+            "Leave 'unknown' out.",
+        ),
+    ],
+)
+def test_false_alarms_that_the_data_are_too_few_for(
+    run, checked, tmp_path, mode, false_alarms, said
+):
+    write_fasta(tmp_path / "x.fasta", GOOD)
+    config = configuration(
+        fasta_source(),
+        transform="normalised",
+        scoring={"mode": mode},
+        unknown={"false_alarms": false_alarms},
+    )
+    code, _, err = checked(run, config)
     assert code == 0
-    # 30 calibrate, all are left out in turn, 15 are tested; 200 reversed, shuffled and known ones.
-    pairs = 2 * 30 * 20 + 15 * 100 + 3 * 200 * 100
-    assert out.splitlines()[1] == (
-        f"mine: unknown: at most {pairs:,} more alignments for each recipe and fold, and 400 for "
-        "each landmark"
-        if mode == "local"
-        else "mine: unknown: nothing is tested, as there are no E-values: they are of local "
-        "alignments"
+    assert err == (f"kreinflow: mine: {said}\n" if said else "")
+
+
+def test_records_with_conflicting_labels_are_named(run, checked, tmp_path):
+    twins = [(f"twin{number}", "ab"[number % 2], "MKVLAW" * 10) for number in range(7)]
+    write_fasta(tmp_path / "x.fasta", [*GOOD, *twins])
+    code, out, err = checked(run, configuration(fasta_source()))
+    assert code == 0
+    assert "30 records (7 dropped: 7 identical sequences with different labels)" in out
+    assert err == (
+        "kreinflow: mine: 7 records are dropped as identical sequences with different labels: "
+        "twin0, twin1, twin2, twin3, twin4 and 2 more. Correct the labels, or leave the wrong "
+        "ones out.\n"
     )
 
 
@@ -189,7 +258,7 @@ def test_vectors_are_checked_with_the_records(run, refused, checked, tmp_path):
     config = configuration(fasta_source(), vectors="v.csv")
     code, out, err = checked(run, config)
     assert code == 0
-    assert out.endswith("ready to run\n")
+    assert "ready to run\n" in out
     assert err == (
         "kreinflow: mine: vectors of 4 numbers; 1 record identical to an earlier one, whose other "
         "vector stands for both: twin.\n"
@@ -203,9 +272,9 @@ def test_labels_of_a_record_are_counted(run, checked, tmp_path):
     write_fasta(tmp_path / "x.fasta", records, header="{id} family={label}")
     labels = {"pattern": "family=(.+)", "multiple": "all"}
     config = configuration(fasta_source(labels=labels), learner="svc")
-    assert checked(run, config) == (
-        0,
+    code, out, err = checked(run, config)
+    assert (code, err) == (0, "")
+    assert out.splitlines()[0] == (
         "mine: 30 records (0 dropped), 30 distinct, 3 classes, 1.67 labels a record, 2 folds, "
-        "1 recipe: ready to run\n",
-        "",
+        "1 recipe: ready to run"
     )

@@ -2,6 +2,7 @@
 
 import gzip
 import io
+import re
 import resource
 import tempfile
 from dataclasses import replace
@@ -92,7 +93,7 @@ def test_a_bad_record_is_told_and_loses_no_other(run, refused, trained, tmp_path
     assert code == 0
     assert message in said
     assert f"{len(rows) - 2} classified, " in last
-    assert last.endswith("; 1 not classified")
+    assert "; 1 not classified; " in last
     (bad,) = [row for row in rows[1:] if row[-1]]
     assert bad[1:-1] == [""] * (len(COLUMNS) - 2)
     assert bad[-1] in message + said
@@ -112,7 +113,19 @@ def test_of_many_bad_records_the_first_are_told(run, trained, tmp_path):
     assert err.count("has no residues") == 20
     *_, more, last = err.splitlines()
     assert more == "kreinflow: more are not classified: see the column 'problem'."
-    assert last.endswith("; 100 not classified")
+    assert "; 100 not classified; " in last
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_the_last_line_says_what_a_record_took(run, trained, threads):
+    code, _, err = run("classify", trained.path, trained.fasta, "--threads", threads)
+    assert code == 0
+    processors = r" \([\d.,]+ ms of processors\)" if threads > 1 else ""
+    assert re.fullmatch(
+        rf"kreinflow: 30 records: 30 classified, \d+ of them rejected; 0 not classified; "
+        rf"[\d.,]+ ms a record{processors}\n",
+        err,
+    )
 
 
 @pytest.mark.parametrize("name", ["new.fa", "new.fa.gz"])
@@ -191,7 +204,7 @@ def test_promises_wherever_the_table_goes(run, classified, unsure, doubtful, tmp
     code, whole, err = run("classify", unsure.path, doubtful, *asked)
     assert code == 0
     yes = (table_of(whole)["accepted"] == "yes").sum()
-    assert f" flagged, {yes} accepted; 1 not classified" in err
+    assert f" of them rejected, {yes} accepted; 1 not classified; " in err
     classified(unsure.path, doubtful, *asked, "-o", tmp_path / "out.tsv.gz")
     assert gzip.decompress((tmp_path / "out.tsv.gz").read_bytes()).decode() == whole
     assert sorted(path.name for path in tmp_path.iterdir()) == ["new.fasta", "out.tsv.gz"]

@@ -1,17 +1,23 @@
 """``kreinflow check``: all that the workflow checks before its first alignment."""
 
 import argparse
+import os
 import sys
-from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from kreinflow.plan import DatasetPlan
+    from kreinflow.run_costs import Query, RunCosts
     from kreinflow.sequences.dataset import Dataset
     from kreinflow.sequences.partition import Partition
 
 HELP = "check a configuration and its input, run nothing"
+NO_TEST = (
+    "unknown: nothing is tested, as there are no E-values: they are of local alignments. Leave "
+    "'unknown' out."
+)
 
 
 def add(parser: argparse.ArgumentParser) -> None:
@@ -60,28 +66,110 @@ def _check_one(config: Mapping[str, Any], name: str, data: Path) -> None:
     _tell(name, whole, dataset, partition, len(part["recipes"]))
     if config["unknown"] is not None:
         told = evidence_of(config["transforms"], scheme) is not None
-        print(f"{name}: unknown: {_cost_of_unknown(dataset, partition, told, part['levels'])}")
+        advice = (
+            _too_few(dataset, partition, config["unknown"]["false_alarms"]) if told else NO_TEST
+        )
+        if advice:
+            print(f"kreinflow: {name}: {advice}", file=sys.stderr)
+    for line in _cost_of_run(_run_costs(plan, dataset, partition, data), os.cpu_count() or 1):
+        print(f"{name}: {line}")
 
 
-def _cost_of_unknown(
-    dataset: "Dataset", partition: "Partition", told: bool, levels: Mapping[str, Any] | None
-) -> str:
-    """Return what telling unknown objects costs; nobody knows before how many landmarks there are.
+def _run_costs(
+    plan: "DatasetPlan", dataset: "Dataset", partition: "Partition", data: Path
+) -> "RunCosts":
+    from kreinflow.costs import kernel_seconds
+    from kreinflow.landmarks.stage import given_landmarks
+    from kreinflow.run_costs import RunCosts
+    from kreinflow.sequences.payload import Compared
 
-    The fold that tests most is told.
+    tested = {fold: float(partition.testing(fold).mean()) for fold in partition.names}
+    tables = {name: given_landmarks(dataset, own, data) for name, own in plan.selectors.items()}
+    given = {name: len(rows) for name, rows in tables.items() if rows is not None}
+    of_score = 0.0
+    if isinstance(dataset.payload, Compared):
+        kernel = dataset.payload.kernel_settings
+        of_score = kernel_seconds(
+            kernel, sum(map(len, dataset.payload.objects)) / len(dataset.rows)
+        )
+    return RunCosts(plan, dataset.statistics, tested, given, of_score)
+
+
+def _cost_of_run(run: "RunCosts", cores: int) -> list[str]:
+    """Return what a run and a new sequence are expected to take, a sentence each."""
+    from kreinflow.sequences.files import counted
+
+    aligned = f"{_in_short(run.pairs)} pairs to align, " if run.pairs else ""
+    said = [
+        f"about {aligned}{_time(run.minutes(cores))} on {counted(cores, 'core')}, "
+        f"{_size(run.memory_mb)} of memory for the largest job, {_size(run.disk_mb)} of disk"
+    ]
+    if queries := run.queries():
+        counts = _span([f"{query.alignments:,.0f}" for query in _ends(queries, "alignments")])
+        hours = _span([_in_short(query.hours) for query in _ends(queries, "hours")])
+        ranges = " to " in counts + hours
+        which = f" ({queries[0].recipe})" if len(queries) == 1 else ", by the recipe" * ranges
+        more = max(query.more for query in queries)
+        unsure = f", and up to {more:,.0f} more where a cascade is unsure" if more else ""
+        said.append(
+            f"a new sequence takes about {counts} alignments{which}{unsure}: {hours} core hours "
+            f"for a million of {run.length:.0f} residues"
+        )
+    return said
+
+
+def _ends(queries: "Sequence[Query]", figure: str) -> "list[Query]":
+    """Return the recipes with the smallest and with the largest figure."""
+    order = sorted(queries, key=lambda query: float(getattr(query, figure)))
+    return [order[0], order[-1]]
+
+
+def _span(figures: list[str]) -> str:
+    return " to ".join(dict.fromkeys(figures))
+
+
+def _in_short(value: float) -> str:
+    """Return a number with two digits.
+
+    Examples
+    --------
+    >>> [_in_short(value) for value in (0.0972, 3.04, 8240.0, 4_795_632.0, 1.6e10)]
+    ['0.097', '3', '8,200', '4.8 million', '16 billion']
     """
-    if not told:
-        return "nothing is tested, as there are no E-values: they are of local alignments"
-    from kreinflow.models.relating import STRANGERS
-    from kreinflow.relating_costs import calibration_pairs, rule_pairs
+    for unit, word in ((1e9, "billion"), (1e6, "million")):
+        if value >= unit:
+            return f"{_in_short(value / unit)} {word}"
+    rounded = float(f"{value:.2g}")
+    return f"{rounded:,.0f}" if rounded >= 10 else f"{rounded:g}"
 
-    n = len(dataset.ids)
-    tested = max((partition.testing(fold).sum() / n for fold in partition.names), default=0.0)
-    statistics = {"class_sizes": Counter(dataset.classes[code] for code in dataset.labels)}
-    pairs = calibration_pairs(statistics, tested, levels) + rule_pairs(0)
+
+def _time(minutes: float) -> str:
+    if minutes > 90:
+        return f"{_in_short(minutes / 60)} hours"
+    return "1 minute" if minutes < 1.5 else f"{minutes:.0f} minutes"
+
+
+def _size(megabytes: float) -> str:
+    large = megabytes >= 1000
+    return f"{_in_short(megabytes / 1000)} GB" if large else f"{_in_short(megabytes)} MB"
+
+
+def _too_few(dataset: "Dataset", partition: "Partition", false_alarms: float) -> str:
+    """Return what to say where so few false alarms cannot be kept, as records are few."""
+    from kreinflow.models.cascading import sample_size
+    from kreinflow.models.conformal import records_needed
+    from kreinflow.sequences.partition import ALL
+
+    needed, classes = records_needed(1 - false_alarms), len(dataset.classes)
+    sizes = [int(partition.training(fold).sum()) for fold in (*partition.names, ALL)]
+    fewest = sample_size(min(sizes), classes)
+    if fewest >= needed:
+        return ""
+    least = float(f"{1 / (fewest + 1) + 5e-4:.3f}")
     return (
-        f"at most {pairs:,.0f} more alignments for each recipe and fold, and {2 * STRANGERS} for "
-        "each landmark"
+        f"unknown.false_alarms: {false_alarms:g} takes {needed:,} training records, and the "
+        f"smallest training part has {fewest:,}. With fewer nothing is rejected as unknown. Write "
+        f"{least:g} or more, or have more records."
     )
 
 
@@ -96,6 +184,18 @@ def _asymmetry(share: float) -> str:
         f"the two directions of a pair differ by up to {100 * share:.3g} % of the largest entry. "
         "Each object (row) is compared with the landmarks (columns), and so is a new one."
     )
+
+
+def _conflicts(dropped: Mapping[str, Mapping[str, Any]]) -> list[str]:
+    """Return which records are dropped because identical ones have different labels."""
+    return [
+        f"{entry['count']} records are dropped as {reason}: "
+        f"{', '.join(entry['examples'][:5])}"
+        f"{f' and {more} more' if (more := entry['count'] - 5) > 0 else ''}. Correct the labels, "
+        "or leave the wrong ones out."
+        for reason, entry in dropped.items()
+        if "different labels" in reason
+    ]
 
 
 def _labels_per_record(dataset: "Dataset") -> str:
@@ -122,6 +222,8 @@ def _tell(
         print(f"kreinflow: {name}: {_asymmetry(dataset.statistics['asymmetry'])}", file=sys.stderr)
     if advice := strand_advice(dataset.statistics.get("other_strand")):
         print(f"kreinflow: {name}: {advice}", file=sys.stderr)
+    for conflict in _conflicts(dataset.statistics["dropped"]):
+        print(f"kreinflow: {name}: {conflict}", file=sys.stderr)
     drops = {reason: entry["count"] for reason, entry in dataset.statistics["dropped"].items()}
     why = ", ".join(f"{count} {reason}" for reason, count in drops.items())
     held, unlabelled = len(whole.ids) - len(dataset.ids), len(dataset.unlabelled)

@@ -144,7 +144,6 @@ def _classify(options: argparse.Namespace) -> None:
         )
     check_at_least_one("--threads", options.threads)
     check_read_once(options)
-    start = time.monotonic()
 
     def progress(done: int) -> None:
         if sys.stderr.isatty():
@@ -158,6 +157,7 @@ def _classify(options: argparse.Namespace) -> None:
         limited(options.threads),
     ):
         model = model_to_ask(options)
+        start, processors = time.monotonic(), time.process_time()
         tables = classify_batches(
             model,
             Path(options.input),
@@ -174,9 +174,25 @@ def _classify(options: argparse.Namespace) -> None:
             counts = write_tables(tables, write, progress)
         else:
             counts = write_tables(accepting(tables, options.errors, progress), write)
-    taken = "" if options.errors is None else f", {counts.accepted} accepted"
+        seconds, processors = time.monotonic() - start, time.process_time() - processors
+    accepted = "" if options.errors is None else f", {counts.accepted} accepted"
+    taken = f"{_milliseconds(seconds, counts.records)} ms a record"
+    if options.threads > 1:
+        taken += f" ({_milliseconds(processors, counts.records)} ms of processors)"
     print(
         f"kreinflow: {counted(counts.records, 'record')}: {counts.classified} classified, "
-        f"{counts.flagged} of them flagged{taken}; {counts.faults} not classified",
+        f"{counts.flagged} of them rejected{accepted}; {counts.faults} not classified; {taken}",
         file=sys.stderr,
     )
+
+
+def _milliseconds(seconds: float, records: int) -> str:
+    """Return the milliseconds of a record, with two digits.
+
+    Examples
+    --------
+    >>> _milliseconds(0.6432, 300), _milliseconds(71, 300)
+    ('2.1', '240')
+    """
+    each = float(f"{1000 * seconds / max(records, 1):.2g}")
+    return f"{each:,.0f}" if each >= 10 else f"{each:g}"
