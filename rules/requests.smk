@@ -506,7 +506,7 @@ def of_all_methods(ending):
     """The files of each kind of folds, method and fold, in this order."""
     return lambda wildcards: [
         f"{RESULTS}/{twin}/compare/{method}/{fold}.{ending}"
-        for twin in KINDS[wildcards.dataset]
+        for twin in compared(wildcards)
         for method in (OURS, *COMPETITORS)
         for fold in PLANS[twin].folds
         if fold != ALL
