@@ -58,7 +58,7 @@ class LandmarkClassifier:
         If there is one, the decision sees the kernel with its inducing points in place of k(x).
     temperature : float
     reject_threshold : float
-        A prediction whose probability is below it is flagged. Above 1: all are.
+        A prediction whose probability is below it is rejected. Above 1: all are.
     about : dict
         The recipe and the figures of its training, for people.
     inducing_rows, inducing_classes : ndarray of shape (p,) or None
