@@ -19,21 +19,6 @@ KINDS = {
 HOMOLOGY_TWINS = [f"{name}+{HOMOLOGY}" for name in TWINS if f"{name}+{HOMOLOGY}" in TWINS[name]]
 
 
-def not_random(wildcards):
-    """The data set and its twins whose folds may put records of one group together."""
-    return [name for name, kind in KINDS[wildcards.dataset].items() if kind != RANDOM]
-
-
-def compared(wildcards):
-    """The data set and those of its twins whose folds ask anything else."""
-    left_out = read_json(checkpoints.compare_kinds.get(dataset=wildcards.dataset).output[0])
-    return [name for name in KINDS[wildcards.dataset] if name not in left_out]
-
-
-def of_compared(file):
-    return lambda wildcards: [f"{RESULTS}/{name}/{file}" for name in compared(wildcards)]
-
-
 rule assign_homology_folds:
     input:
         unpack(dataset_files),
