@@ -24,7 +24,7 @@ os.environ.update(PYTHONPATH=os.pathsep.join([LIBRARY, *filter(None, _before)]))
 sys.path.insert(0, LIBRARY)
 os.environ.pop("KREINFLOW_JOB", None)  # that of the run which started this one
 
-from kreinflow.competitors.kinds import HOMOLOGY, kind_of_folds, twins_of
+from kreinflow.competitors.kinds import HOMOLOGY, RANDOM, kind_of_folds, twins_of
 from kreinflow.configuration import complete_configuration, read_configuration
 from kreinflow.errors import InputError
 from kreinflow.failures import Failures

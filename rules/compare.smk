@@ -1,9 +1,12 @@
 # What people run today, on the folds of the run: `snakemake --cores all compare`.
 # Each data set of sequences has both random and homology-aware folds here: for the kind that the
 # config does not have, the whole run is made once more, in RESULTS/DATASET+KIND.
+# Where no two records share a group, a kind of folds asks what random ones ask, and only one of them
+# is run. This is known when the groups are made, so a checkpoint tells.
 # needs: dataset, folds; for the row of ours the models, predictions and landmarks
 # makes: compare/METHOD/FOLD.tsv and FOLD.predictions.tsv.gz, compare/folds.tsv (fold by fold),
 #        compare/compare.tsv (means), compare/budgets.tsv (our selectors one by one),
+#        compare/kinds.json (which kinds of folds are not run, and which stand for them),
 #        RESULTS/compare.html
 
 from kreinflow.competitors.methods import OURS
@@ -42,6 +45,32 @@ rule assign_homology_folds:
 
 
 ruleorder: assign_homology_folds > assign_folds
+
+
+checkpoint compare_kinds:
+    input:
+        unpack(dataset_files),
+        folds=lambda wildcards: [f"{RESULTS}/{name}/folds.tsv" for name in not_random(wildcards)],
+    output:
+        f"{HERE}/compare/kinds.json",
+    log:
+        f"{HERE}/logs/compare_kinds.log",
+    benchmark:
+        f"{HERE}/times/compare_kinds.tsv"
+    wildcard_constraints:
+        dataset=one_of(KINDS),
+    conda:
+        "../envs/learning.yaml"
+    threads: 1
+    resources:
+        mem_mb=scale(BASE_MB, 30),
+        runtime=minutes("compare_kinds", seconds_a_mb(costs.EVALUATED_MB)),
+    params:
+        kinds=lambda wildcards: KINDS[wildcards.dataset],
+        read=not_random,
+        code=code("compare_kinds.py"),
+    script:
+        "../scripts/compare_kinds.py"
 
 
 rule run_competitor:
@@ -113,15 +142,9 @@ rule tabulate_comparison:
     input:
         methods=of_all_methods("tsv"),
         predictions=of_all_methods("predictions.tsv.gz"),
-        folds=lambda wildcards: expand(
-            f"{RESULTS}/{{twin}}/folds.tsv", twin=KINDS[wildcards.dataset]
-        ),
-        models=lambda wildcards: expand(
-            f"{RESULTS}/{{twin}}/evaluation/models.tsv", twin=KINDS[wildcards.dataset]
-        ),
-        metrics=lambda wildcards: expand(
-            f"{RESULTS}/{{twin}}/evaluation/metrics.tsv", twin=KINDS[wildcards.dataset]
-        ),
+        folds=of_compared("folds.tsv"),
+        models=of_compared("evaluation/models.tsv"),
+        metrics=of_compared("evaluation/metrics.tsv"),
     output:
         folds=f"{HERE}/compare/folds.tsv",
         summary=f"{HERE}/compare/compare.tsv",
@@ -150,6 +173,7 @@ rule write_comparison_page:
     input:
         summaries=[f"{RESULTS}/{dataset}/compare/compare.tsv" for dataset in KINDS],
         budgets=[f"{RESULTS}/{dataset}/compare/budgets.tsv" for dataset in KINDS],
+        left_out=[f"{RESULTS}/{dataset}/compare/kinds.json" for dataset in KINDS],
     output:
         f"{RESULTS}/compare.html",
     log:
@@ -164,6 +188,7 @@ rule write_comparison_page:
         runtime=minutes("write_comparison_page", seconds_a_mb(0)),
     params:
         threads=CONFIG["alignment"]["threads"],
+        kinds=KINDS,
         files=[file_sha256(f"{LIBRARY}/kreinflow/competitors/data/page.html.j2")],
         code=code("compare_page.py"),
     script:

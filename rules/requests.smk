@@ -46,22 +46,22 @@ def scale(base, per_mb):
     return lambda wildcards, input, attempt: int((base + per_mb * present_mb(input)) * attempt)
 
 
-def summary_of(input):
-    """The summary of a data set. In a dry run they are not there yet, or are damaged and will be
-    made again: Snakemake takes that, as FileNotFoundError with the name alone. Else a damaged file
-    ends the run with its message, and no traceback."""
-    Path(input.summary).stat()
+def json_of(path):
+    """What a file of a job holds. In a dry run it is not there yet, or is damaged and will be made
+    again: Snakemake takes that, as FileNotFoundError with the name alone. Else a damaged file ends
+    the run with its message, and no traceback."""
+    Path(path).stat()
     try:
-        return read_json(input.summary)
+        return read_json(path)
     except InputError as error:
         if workflow.dryrun:
-            raise FileNotFoundError(errno.ENOENT, str(error), input.summary) from error
+            raise FileNotFoundError(errno.ENOENT, str(error), path) from error
         print(error.line(), file=sys.stderr, flush=True)
         sys.exit(error.exit_code)
 
 
 def statistics_of(input):
-    return summary_of(input)["statistics"]
+    return json_of(input.summary)["statistics"]
 
 
 # What a queue allows: `--resources max_runtime=120`, or the same line in a profile. Snakemake's own
@@ -176,7 +176,7 @@ def alignment_seconds(pairs, blocks=len(BLOCKS)):
 
 def score_seconds(input):
     """Seconds of one score where a kernel computes it; 0 where scores are aligned or given."""
-    summary, folder = summary_of(input), Path(input.summary).parent
+    summary, folder = json_of(input.summary), Path(input.summary).parent
     if summary["kernel"] is None:
         return 0
     try:
@@ -475,7 +475,7 @@ def ours_seconds(wildcards, input):
 
 def classification_seconds(wildcards, input):
     """By the alignments of a query, of which the header of the model tells: all that is read."""
-    Path(input.model).stat()  # as in summary_of
+    Path(input.model).stat()  # as in json_of
     new = Path(input.new)
     mb = new.stat().st_size / 1e6 * (costs.UNPACKED if new.suffix == ".gz" else 1)
     try:
@@ -502,11 +502,26 @@ def classification_seconds(wildcards, input):
     return costs.classification_seconds(2 * mb if both else mb, *aligned, alone)
 
 
+def not_random(wildcards):
+    """The data set and its twins whose folds may put records of one group together."""
+    return [name for name, kind in KINDS[wildcards.dataset].items() if kind != RANDOM]
+
+
+def compared(wildcards):
+    """The data set and those of its twins whose folds ask anything else."""
+    left_out = json_of(checkpoints.compare_kinds.get(dataset=wildcards.dataset).output[0])
+    return [name for name in KINDS[wildcards.dataset] if name not in left_out]
+
+
+def of_compared(file):
+    return lambda wildcards: [f"{RESULTS}/{name}/{file}" for name in compared(wildcards)]
+
+
 def of_all_methods(ending):
     """The files of each kind of folds, method and fold, in this order."""
     return lambda wildcards: [
         f"{RESULTS}/{twin}/compare/{method}/{fold}.{ending}"
-        for twin in KINDS[wildcards.dataset]
+        for twin in compared(wildcards)
         for method in (OURS, *COMPETITORS)
         for fold in PLANS[twin].folds
         if fold != ALL

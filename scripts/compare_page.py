@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from kreinflow.artifacts import read_table, write_text
+from kreinflow.artifacts import read_json, read_table, write_text
 from kreinflow.competitors.page import render_page
 from kreinflow.competitors.tables import BUDGET_COLUMNS, COMPARE_COLUMNS
 from kreinflow.console import logged
@@ -16,5 +16,10 @@ with logged(snakemake.log[0]):
             (snakemake.input.budgets, BUDGET_COLUMNS),
         )
     )
-    page = render_page(tables, budgets, snakemake.params.threads)
+    left_out = {}
+    for path in snakemake.input.left_out:
+        name = Path(path).parents[1].name
+        kinds = snakemake.params.kinds[name]
+        left_out[name] = {kinds[out]: kinds[same] for out, same in read_json(path).items()}
+    page = render_page(tables, budgets, left_out, snakemake.params.threads)
     write_text(snakemake.output[0], page)

@@ -326,7 +326,7 @@ def test_a_kind_that_tests_nothing_is_on_the_page_with_its_reason():
     nothing = made_up_budgets("homology-aware", metrics=made_up_choices()[1].iloc[:0])
     assert nothing.empty
     budgets = pd.concat([made_up_budgets(), nothing], ignore_index=True)
-    page = render_page({"x": table}, {"x": budgets}, 1)
+    page = render_page({"x": table}, {"x": budgets}, {"x": {}}, 1)
     assert page.count(f"not run: {TESTS_NOTHING}") == 2
     assert "95.00 ± 7.07" in page
 
@@ -346,10 +346,13 @@ def test_the_figure_has_a_point_for_each_method_that_ran():
 
 def test_the_page_shows_each_row_and_escapes_what_it_prints():
     budgets = made_up_budgets().assign(selector="<i>few</i>")
-    page = render_page({"a & b": compared(made_up())}, {"a & b": budgets}, 1)
+    left_out = {"a & b": {"homology-aware": "grouped at 90% identity"}}
+    page = render_page({"a & b": compared(made_up())}, {"a & b": budgets}, left_out, 1)
     Page(page).checked()
     assert "a &amp; b" in page
     assert "95.00 ± 7.07" in page
+    assert "Not run: homology-aware folds. No two different records share a group" in page
+    assert "the folds “grouped at 90% identity”, so both" in page
     assert "not run: &lt;b&gt;missing&lt;/b&gt;" in page
     assert "<td>-35.00</td>" in page  # by an exact test of 14 records that differ
     assert "<td>&lt; 0.001</td>" in page

@@ -149,7 +149,7 @@ def test_classes_in_fewer_groups_than_folds(tmp_path):
     data = dataset([*sequences, *mutants], [*labels, "C", "C", "D", "D"])
     message = (
         r"2 of 4 classes have fewer groups .*identity 0\.9\) than k = 2 folds; 'D' has 0 .*\. "
-        r"Raise 'folds\.identity', or drop such"
+        r"Raise 'folds\.identity', or set 'min_class_size' to more than 2, which drops them"
     )
     with pytest.raises(InputError, match=message):
         folds_of(data, tmp_path, k=2, method="grouped")
@@ -217,7 +217,7 @@ def test_columns_that_make_no_folds(tmp_path):
     with pytest.raises(InputError, match=r"the records are in 2 groups, fewer than k = 3 folds"):
         folds_of(data, tmp_path, k=3, method="grouped", column="organism")
     data = with_species(data, ["x", "y", "z", "y"] * 10)
-    with pytest.raises(InputError, match=r"all of class 'B' is in one group, so it cannot be both"):
+    with pytest.raises(InputError, match=r"'B' is in one group, .* or set 'min_class_size' to"):
         folds_of(data, tmp_path, k=2, method="grouped", column="organism")
 
 
@@ -273,6 +273,13 @@ def test_the_users_table(tmp_path):
     assert table_folds(tmp_path, split) == ([-1, 0, -1, 0, 0, -1], [(0, 0)])
     long = replace(SIX, ids=("sp|P12345|A_B", *SIX.ids[1:]))
     assert table_folds(tmp_path, ["P12345 1", *LINES[1:]], long)[0] == [0, 1, 0, 1, 0, 0]
+
+
+def test_the_users_table_with_semicolons(tmp_path):
+    lines = ["id;fold", "s0;2", "s1;1", "s2;2", 's3;"1"', "s4;1", "s5;2"]
+    (tmp_path / "f.csv").write_text("\n".join(lines) + "\n")
+    part = settings(method="table", table="f.csv")
+    assert assign_folds(part, SIX, 1, tmp_path)["fold"].tolist() == [1, 0, 1, 0, 0, 1]
 
 
 @pytest.mark.parametrize(
@@ -407,7 +414,9 @@ def test_labels_that_too_few_records_have_or_lack_for_folds(tmp_path):
         folds_of(replace(data, memberships=few), tmp_path, k=5, method="grouped")
     alone = data.memberships.copy()
     alone[:, 5] = np.arange(60) > 0
-    message = r"folds: all records that lack the label 'f' are in one fold, so it cannot be both"
+    message = (
+        r"folds: all records that lack the label 'f' are .* Lower 'folds.k', or set 'min_class"
+    )
     with pytest.raises(InputError, match=message):
         folds_of(replace(data, memberships=alone), tmp_path, k=3)
 

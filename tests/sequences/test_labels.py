@@ -34,6 +34,10 @@ def write(tmp_path, text, name="l.tsv"):
         ("l.tsv", "id\tlabel\na\tNA\t\t\nb\t007\t \n"),
         ("l.tsv", "id\tlabel\t\t \na\tNA\nb\t007\t\n"),
         ("l.csv", 'id,"x, y",label\na,1,NA\nb,"2\n3",007\n'),
+        ("l.csv", "id;label\na;NA\nb;007\n"),
+        ("l.csv.gz", 'id;"x, y";label\r\na;1,5;NA\r\nb;"2;3";"007"\r\n'),
+        ("l.csv", '"id";"label";"x\n,y"\na;NA;\nb;007;3\n'),
+        ("l.csv", 'id,"x;y",label\na,1;2,NA\nb,;,007\n'),
     ],
 )
 def test_tables(tmp_path, name, text):
@@ -75,6 +79,10 @@ def test_tables(tmp_path, name, text):
         ("l.tsv", "ID\tlabel\na\tx\n", r"column 'id' is missing; did you mean 'ID'\?"),
         ("l.tsv", "id,label\na,x\n", r"it has id,label\. Are its fields separated by a tab\?"),
         ("l.csv", "id,label\na,x\nb,x, y\n", r"l.csv, line 3: has 3 fields, the header 2\. Put"),
+        ("l.csv", "id;label\na;x\nb;x; y\n", r"line 3: has 3 fields, .* holds a semicolon into"),
+        ("l.csv", "id;label\na,x\n", r"line 2: has 1 field, the header 2\. Put a semicolon for"),
+        ("l.csv", "id;label;x, y\na;x;1\n", r"'id' is .* read with commas\. If semicolons sep"),
+        ("l.tsv", "id;label\na;x\n", r"it has id;label\. Are its fields separated by a tab\?"),
         ("l.tsv", "id\tlabel\n1\ta\tx\n", r"l.tsv, line 2: has 3 fields, the header 2"),
         ("l.tsv", 'id\tlabel\na\t"x\nb\ty"\n', r"label 'x\\nb\\ty' has a control"),
         ("l.tsv", "id\tlabel\n", r"has no line below its header"),
@@ -193,6 +201,15 @@ def test_several_columns_are_the_parts_of_a_path(tmp_path):
     assert "b" not in read_pairs(path, "id", "family", skip_empty=True)
     with pytest.raises(InputError, match=r"l.tsv, line 2: 'globin' has 'l' in it, which separates"):
         read_pairs(path, "id", columns, separator="l")
+
+
+def test_several_labels_in_a_table_with_semicolons(tmp_path):
+    path = write(tmp_path, 'id;label\na;"x; y;"\nb;z\na;"w;x"\n', "l.csv")
+    assert read_several(path, "id", "label", ";") == {"a": "w;x;y", "b": "z"}
+    path = write(tmp_path, "id;label\na;x | y\n", "l.csv")
+    assert read_several(path, "id", "label", "|") == {"a": "x;y"}
+    path = write(tmp_path, "id,label\na,x; y\n", "l.csv")
+    assert read_several(path, "id", "label", ";") == {"a": "x;y"}
 
 
 def test_several_labels_of_an_id(tmp_path):

@@ -115,12 +115,37 @@ def test_blank_lines_are_harmless(tmp_path, line):
 
 @pytest.mark.parametrize(
     ("name", "text"),
-    [("x.csv", "a;b\n1;2\n3;4\n"), ("x.csv", "1 2\n3 4\n"), ("x.tsv", "1,2\n3,4\n")],
+    [("x.tsv", "a;b\n1;2\n3;4\n"), ("x.csv", "1 2\n3 4\n"), ("x.tsv", "1,2\n3,4\n")],
 )
 def test_fields_separated_by_something_else(tmp_path, name, text):
     (tmp_path / name).write_text(text)
     needed = "tabs" if name == "x.tsv" else "commas"
     with pytest.raises(InputError, match=f"Fields must be separated by {needed}"):
+        read_matrix(tmp_path / name, square=False)
+
+
+@pytest.mark.parametrize("header", ["id;a;b\n", '"";"a";"b"\n', "a;b\n", ""])
+def test_a_csv_with_semicolons(tmp_path, header):
+    (tmp_path / "x.csv").write_text(f'{header}a;1;2.5\n"b";"2.5";1\n')
+    for square in (True, False):
+        read = read_matrix(tmp_path / "x.csv", square=square)
+        assert read.values.tolist() == [[1, 2.5], [2.5, 1]]
+        assert read.ids == ("a", "b")
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("x.csv", "id;x;y\na;3,5;1\nb;1;2\n"),
+        ("x.csv", 'id,x,y\na,"3,5",1\nb,1,2\n'),
+        ("x.tsv", "a\t3,5\t1\nb\t1\t2\n"),
+        ("x.csv", "a;3,5;1,5\nb;1,5;2,5\n"),
+    ],
+)
+def test_decimal_commas_are_refused(tmp_path, name, text):
+    (tmp_path / name).write_text(text)
+    wrong = r"column \d: '(3,5|5;1)' is not a number\. .*write decimals with a point \(3\.5\)"
+    with pytest.raises(InputError, match=wrong):
         read_matrix(tmp_path / name, square=False)
 
 

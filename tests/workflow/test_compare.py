@@ -3,25 +3,45 @@
 import numpy as np
 import pytest
 
-from kreinflow.artifacts import read_table
+from kreinflow.artifacts import read_json, read_table
+from kreinflow.competitors.kinds import HOMOLOGY, RANDOM
 from kreinflow.competitors.methods import OURS
 from kreinflow.competitors.registry import COMPETITORS
 from kreinflow.competitors.run import TESTS_NOTHING
 from small_inputs import configuration, families, fasta_source, write_fasta, write_labels
 
+KINDS = (RANDOM, HOMOLOGY)
+
 
 def test_each_method_meets_both_kinds_of_folds(run, small_config):
+    """What is run of them is known when their groups are made: these jobs come first."""
     jobs = run.jobs("compare")
-    assert jobs["run_competitor"] == len(COMPETITORS) * 2 * 2  # kinds, folds
-    assert jobs["measure_ours"] == 2 * 2
     assert jobs["read_dataset"] == 2
-    assert jobs["assign_folds"] == jobs["assign_homology_folds"] == 1
-    assert jobs["write_comparison_page"] == jobs["tabulate_comparison"] == 1
+    assert jobs["assign_homology_folds"] == jobs["compare_kinds"] == 1
     small_config["datasets"]["small"]["folds"] |= {"method": "grouped", "identity": 0.4}
     run.configure(small_config)
     jobs = run.jobs("compare")
-    assert jobs["assign_folds"] == 2  # the run's own, and random ones
-    assert jobs["assign_homology_folds"] == 1
+    assert jobs["assign_folds"] == jobs["assign_homology_folds"] == 1
+    jobs = run.jobs("--", *(f"results/small+{kind}/compare/words/r0f1.tsv" for kind in KINDS))
+    assert jobs["run_competitor"] == 2
+    assert jobs["assign_folds"] == jobs["assign_homology_folds"] == 1
+
+
+def test_a_kind_of_folds_without_groups_is_not_run_apart(workflow):
+    """Of grouped, random and homology-aware folds; no two of the records are alike but copies."""
+    config = configuration(fasta_source(), data="data")
+    config["datasets"]["mine"]["folds"] |= {"method": "grouped", "identity": 0.9}
+    run = workflow(config)
+    records = families(2, each=6, changed=1.0)
+    records.append(("twin", *records[0][1:]))
+    write_fasta(run.folder / "data" / "x.fasta", records)
+    kinds = run.folder / "results" / "mine" / "compare" / "kinds.json"
+    run.run("--", str(kinds.relative_to(run.folder)))
+    assert read_json(kinds) == {"mine+random": "mine", "mine+homology-aware": "mine"}
+    jobs = run.jobs("compare")
+    assert jobs["run_competitor"] == len(COMPETITORS) * 2  # folds
+    assert jobs["evaluate"] == jobs["tabulate_comparison"] == jobs["write_comparison_page"] == 1
+    assert not {"assign_folds", "read_dataset"} & set(jobs)
 
 
 def test_a_kind_of_folds_that_tests_nothing_does_not_end_the_run(workflow):
@@ -32,7 +52,14 @@ def test_a_kind_of_folds_that_tests_nothing_does_not_end_the_run(workflow):
     write_labels(run.folder / "data" / "x.tsv", records)
     folder = run.folder / "results" / "mine+homology-aware"
     methods = (OURS, "kmer_svm")
-    run.run("--", *(f"{folder.relative_to(run.folder)}/compare/{m}/r0f1.tsv" for m in methods))
+    wanted = [*(folder / "compare" / method / "r0f1.tsv" for method in methods)]
+    wanted.append(run.folder / "results" / "mine" / "compare" / "kinds.json")
+    run.run("--", *(str(path.relative_to(run.folder)) for path in wanted))
+    assert read_json(wanted[-1]) == {}
+    jobs = run.jobs("compare")
+    assert jobs["run_competitor"] == len(COMPETITORS) * 2 * 2 - 1  # kinds, folds
+    assert jobs["measure_ours"] == 2 * 2 - 1
+    assert jobs["evaluate"] == jobs["tabulate_comparison"] == jobs["write_comparison_page"] == 1
     assert set(read_table(folder / "folds.tsv", ["fold"])["fold"]) == {-1}
     for method in methods:
         (row,) = read_table(folder / "compare" / method / "r0f1.tsv", ["reason"]).to_dict("records")

@@ -1,6 +1,6 @@
 """The kinds of folds of the comparison, and the data sets once more for those that lack."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 from kreinflow.errors import InputError
@@ -8,6 +8,7 @@ from kreinflow.sequences.sources.registry import make_source
 
 RANDOM = "random"
 HOMOLOGY = "homology-aware"
+OWN_TABLE = "own table"
 IDENTITY, COVERAGE = 0.4, 0.8
 """Sequences share a homology-aware fold where so many of the columns of their alignment are
 identical, and it covers so much of the shorter one."""
@@ -26,10 +27,33 @@ def kind_of_folds(folds: Mapping[str, Any]) -> str:
     if folds["method"] == HOMOLOGY:
         return HOMOLOGY
     if folds["method"] == "table":
-        return "own table"
+        return OWN_TABLE
     if folds["column"] is not None:
         return f"grouped by {folds['column']}"
     return f"grouped at {folds['identity']:.0%} identity"
+
+
+def same_folds(kinds: Mapping[str, str], grouped: Collection[str]) -> dict[str, str]:
+    """Return the twins that need no run, and for each the name of the one that stands for it.
+
+    Where no two different records share a group, folds put single records apart, as random ones do.
+    So of such runs the first is enough. A table of the user's own may have other reasons.
+
+    Parameters
+    ----------
+    kinds : mapping
+        How the folds are made: of the data set first, then of its twins, by their names.
+    grouped : collection of str
+        The names of those in whose folds different records share a group.
+
+    Examples
+    --------
+    >>> kinds = {"x": "grouped at 90% identity", "x+random": RANDOM, "x+homology-aware": HOMOLOGY}
+    >>> same_folds(kinds, ["x+homology-aware"])
+    {'x+random': 'x'}
+    """
+    single = [name for name, kind in kinds.items() if kind != OWN_TABLE and name not in grouped]
+    return dict.fromkeys(single[1:], single[0]) if single else {}
 
 
 def twins_of(datasets: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str, dict[str, Any]]]:

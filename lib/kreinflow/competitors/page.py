@@ -18,7 +18,10 @@ TEMPLATES = Path(__file__).parent / "data"
 
 
 def render_page(
-    tables: Mapping[str, pd.DataFrame], budgets: Mapping[str, pd.DataFrame], threads: int
+    tables: Mapping[str, pd.DataFrame],
+    budgets: Mapping[str, pd.DataFrame],
+    left_out: Mapping[str, Mapping[str, str]],
+    threads: int,
 ) -> str:
     """Return the page as HTML.
 
@@ -28,6 +31,8 @@ def render_page(
         For each data set the table of :func:`~kreinflow.competitors.tables.compare_table`.
     budgets : mapping of str to DataFrame
         For each that of :func:`~kreinflow.competitors.tables.budget_table`.
+    left_out : mapping
+        For each the kinds of folds that were not run, and the kind that stands for them.
     threads : int
         That each method had.
     """
@@ -41,6 +46,7 @@ def render_page(
                     _part(str(kind), part, budgets[name][budgets[name]["folds"] == kind])
                     for kind, part in table.groupby("folds", sort=False)
                 ],
+                "left_out": left_out[name],
             }
             for name, table in tables.items()
         ],

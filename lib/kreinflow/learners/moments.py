@@ -36,7 +36,7 @@ def class_counts(y: IntArray, n_classes: int) -> NDArray[np.intp]:
         empty = np.flatnonzero(counts == 0).tolist()
         raise InputError(
             f"classes {empty} of {n_classes} have no training rows (or there is one class only). "
-            "Drop small classes by the minimum class size, or use fewer folds."
+            "Drop small classes by a larger min_class_size, or use fewer folds."
         )
     return counts
 

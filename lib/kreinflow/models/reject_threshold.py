@@ -9,7 +9,7 @@ from scipy.special import bdtr
 from kreinflow.numerics import FloatArray, IntArray
 
 NOTHING_ACCEPTED = float(np.nextafter(1.0, 2.0))
-"""The threshold that flags all predictions, those that are rounded to 1 too."""
+"""The threshold that rejects all predictions, those that are rounded to 1 too."""
 
 GRID = 200
 """Numbers of rows at which the errors are bounded: shares of the whole in steps of 0.5 %."""
@@ -71,7 +71,7 @@ class RejectRule:
             f"{100 * self.confidence:g} % confidence, so all predictions are rejected. "
             f"It takes at least {least:,} records on the inner folds, and more if one of the "
             "surest is predicted wrong. Use more records, raise reject_error, or give "
-            "reject_coverage in its place, which promises nothing"
+            "reject_coverage in its place, which promises nothing about errors"
         )
 
 

@@ -10,6 +10,7 @@ import zlib
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import IO, TextIO
 
@@ -195,6 +196,10 @@ LONGEST_ROW = 1 << 25
 """Characters of a row of a table, which may have many columns."""
 
 
+DELIMITERS = {"\t": "tab", ",": "comma", ";": "semicolon"}
+"""What may separate the columns of a table, in words."""
+
+
 def bounded_lines(file: TextIO, place: str, longest: int = LONGEST_LINE) -> Iterator[str]:
     """Yield the lines of an open file, holding no more of one than may be.
 
@@ -225,10 +230,13 @@ def too_long(place: str, longest: int) -> InputError:
     )
 
 
-def table_rows(file: TextIO, place: str, delimiter: str) -> Iterator[tuple[int, list[str]]]:
-    """Yield the number of the (last) line and the fields of each row of a TSV or CSV file.
+def table_rows(
+    file: TextIO, place: str, delimiter: str
+) -> tuple[str, Iterator[tuple[int, list[str]]]]:
+    """Return the delimiter of a table, and an iterator over its rows.
 
-    A row has at most :data:`LONGEST_ROW` characters, in several lines if a field is quoted.
+    Each row is the number of its (last) line and its fields. It has at most :data:`LONGEST_ROW`
+    characters, in several lines if a field is quoted.
 
     Parameters
     ----------
@@ -236,6 +244,8 @@ def table_rows(file: TextIO, place: str, delimiter: str) -> Iterator[tuple[int, 
     place : str
         What messages call it.
     delimiter : str
+        That of the file's ending. A comma becomes a semicolon if the first line has semicolons and
+        no comma outside quotation marks: spreadsheets write such a CSV in many countries.
 
     Raises
     ------
@@ -252,16 +262,24 @@ def table_rows(file: TextIO, place: str, delimiter: str) -> Iterator[tuple[int, 
                 raise too_long(f"{place}, line {number}", LONGEST_ROW)
             yield line
 
-    reader = csv.reader(lines(), delimiter=delimiter, strict=True)
-    try:
-        for fields in reader:
-            held = 0
-            yield reader.line_num, fields
-    except csv.Error as error:
-        raise InputError(
-            f"{place}, line {reader.line_num}: not a table ({error}). Is a quotation mark "
-            "opened and not closed, or the file damaged?"
-        ) from error
+    def rows() -> Iterator[tuple[int, list[str]]]:
+        nonlocal held
+        try:
+            for fields in reader:
+                held = 0
+                yield reader.line_num, fields
+        except csv.Error as error:
+            raise InputError(
+                f"{place}, line {reader.line_num}: not a table ({error}). Is a quotation mark "
+                "opened and not closed, or the file damaged?"
+            ) from error
+
+    rest = lines()
+    head = next(rest, "")
+    if delimiter == "," and ";" in head and "," not in re.sub('"[^"]*("|$)', "", head):
+        delimiter = ";"
+    reader = csv.reader(chain([head] if head else [], rest), delimiter=delimiter, strict=True)
+    return delimiter, rows()
 
 
 def _binary(path: Path) -> io.BufferedReader:

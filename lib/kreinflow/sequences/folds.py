@@ -323,8 +323,24 @@ def _refuse_few_groups(
             f"folds: {len(few)} of {len(own)} classes have fewer groups of "
             f"sequences that must share a fold (identity {identity:g}) than k = {k} folds; "
             f"{dataset.classes[code]!r} has {own[code]} (a group counts for the class that {what})."
-            f" Raise 'folds.identity'{lower}, or drop such classes."
+            f" Raise 'folds.identity'{lower}, or "
+            f"{_to_drop(dataset, *(_records_of(dataset, code) for code in few.tolist()))}."
         )
+
+
+def _records_of(dataset: Dataset, code: int) -> NDArray[np.bool_]:
+    has = dataset.memberships
+    own: NDArray[np.bool_] = dataset.labels == code if has is None else has[:, code]
+    return own
+
+
+def _to_drop(dataset: Dataset, *classes: NDArray[np.bool_]) -> str:
+    """Return what to set so that the classes that have these records are dropped."""
+    most = max(len(np.unique(dataset.rows[records])) for records in classes)
+    return (
+        f"set 'min_class_size' to more than {most}, which drops "
+        f"{'them' if len(classes) > 1 else 'it'} and all other classes as small"
+    )
 
 
 def _hashed_folds(
@@ -341,7 +357,7 @@ def _hashed_folds(
         for label, size in zip(dataset.classes, has.sum(axis=0).tolist(), strict=True):
             _refuse_few(label, size, k)
         several = iterative_stratification(keys, has, k)[unit_of]
-        _refuse_unlearnable(dataset, several, "folds", "Lower 'folds.k', or drop such classes.")
+        _refuse_unlearnable(dataset, several, "folds", "Lower 'folds.k'")
         return several
     unit_label = _majority(unit_of, dataset.labels, len(units))
     unit_fold = np.empty(len(units), dtype=np.intp)
@@ -376,10 +392,12 @@ def _refuse_unlearnable(dataset: Dataset, folds: NDArray[np.intp], place: str, a
         has = trained.sum(axis=0)
         for which, found in (("have", has == 0), ("lack", has == len(trained))):
             if found.any():
+                code = int(found.argmax())
+                own = dataset.memberships[:, code] == (which == "have")
                 raise InputError(
-                    f"{place}: all records that {which} the label "
-                    f"{dataset.classes[int(found.argmax())]!r} are in one fold, so it cannot be "
-                    f"both learned and tested. {advice}"
+                    f"{place}: all records that {which} the label {dataset.classes[code]!r} are "
+                    f"in one fold, so it cannot be both learned and tested. {advice}, or "
+                    f"{_to_drop(dataset, own)}."
                 )
 
 
@@ -402,7 +420,8 @@ def _balanced_folds(
     if len(lonely):
         raise InputError(
             f"folds.column: all of class {dataset.classes[lonely[0]]!r} is in one group, so it "
-            "cannot be both learned and tested. Drop such classes, or take another column."
+            "cannot be both learned and tested. "
+            f"Take another column, or {_to_drop(dataset, _records_of(dataset, lonely[0]))}."
         )
     shares = counts / counts.sum(axis=0)
     digests = [dataset.digests[dataset.rows[record]] for record in first]
@@ -421,12 +440,11 @@ def _balanced_folds(
     if len(whole):
         raise InputError(
             f"folds.column: all of class {dataset.classes[whole[0, 1]]!r} would be in one fold, "
-            "so it could not be learned there. Drop such classes, or take another column."
+            "so it could not be learned there. "
+            f"Take another column, or {_to_drop(dataset, _records_of(dataset, whole[0, 1]))}."
         )
     folds: NDArray[np.intp] = unit_fold[unit_of]
-    _refuse_unlearnable(
-        dataset, folds, "folds.column", "Drop such classes, or take another column."
-    )
+    _refuse_unlearnable(dataset, folds, "folds.column", "Take another column")
     return folds
 
 
@@ -496,5 +514,5 @@ def _table_folds(
                 f"{path}: all of class {dataset.classes[absent[0]]!r} is in fold {name!r}, so it "
                 "cannot be learned there. Spread it over several folds."
             )
-    _refuse_unlearnable(dataset, folds, str(path), "Spread them over several folds.")
+    _refuse_unlearnable(dataset, folds, str(path), "Spread them over several folds")
     return folds

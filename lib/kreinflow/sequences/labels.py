@@ -8,6 +8,7 @@ from pathlib import Path
 
 from kreinflow.errors import InputError
 from kreinflow.sequences.files import (
+    DELIMITERS,
     bounded_lines,
     counted,
     first_few,
@@ -21,12 +22,13 @@ from kreinflow.sequences.files import (
 SEPARATOR = ";"
 """Between the labels of a record, where it may have several."""
 
-_DELIMITERS = {".tsv": "\t", ".tab": "\t", ".txt": "\t", ".csv": ","}
-_NAMES = {"\t": "tab", ",": "comma"}
+_ENDINGS = {".tsv": "\t", ".tab": "\t", ".txt": "\t", ".csv": ","}
 
 
 def table_delimiter(path: Path) -> str:
     """Return the delimiter that the ending of a table's name stands for.
+
+    In a CSV it may be a semicolon, see :func:`~kreinflow.sequences.files.table_rows`.
 
     Raises
     ------
@@ -34,12 +36,12 @@ def table_delimiter(path: Path) -> str:
         If the ending is not known.
     """
     _, ending = name_endings(path)
-    if ending not in _DELIMITERS:
+    if ending not in _ENDINGS:
         raise InputError(
             f"{path}: the ending {ending!r} is not one of a table. "
-            f"Name it {', '.join(_DELIMITERS)} (or these with .gz)."
+            f"Name it {', '.join(_ENDINGS)} (or these with .gz)."
         )
-    return _DELIMITERS[ending]
+    return _ENDINGS[ending]
 
 
 def read_columns(
@@ -59,11 +61,10 @@ def read_columns(
         header, more (empty ones at its end are harmless), an empty one, characters that are
         not shown, or a separator in a part of a path.
     """
-    delimiter = table_delimiter(path)
     with open_text(path) as file:
-        rows = table_rows(file, str(path), delimiter)
+        delimiter, rows = table_rows(file, str(path), table_delimiter(path))
         names = _names(next(rows, (1, []))[1])
-        places = [_find(path, names, column) for column in columns]
+        places = [_find(path, names, column, delimiter) for column in columns]
         for line, fields in rows:
             if not any(field.strip() for field in fields):
                 continue
@@ -71,15 +72,15 @@ def read_columns(
                 raise InputError(
                     f"{path}, line {line}: has {counted(len(fields), 'field')}, "
                     f"the header {len(names)}. "
-                    f"Put a {_NAMES[delimiter]} for each field that is empty, and check that none "
-                    "is lost."
+                    f"Put a {DELIMITERS[delimiter]} for each field that is empty, and check that "
+                    "none is lost."
                 )
             if any(field.strip() for field in fields[len(names) :]):
                 raise InputError(
                     f"{path}, line {line}: has {counted(len(fields), 'field')}, "
                     f"the header {len(names)}. "
-                    f"Put a text that holds a {_NAMES[delimiter]} into quotation marks, or name "
-                    "all columns."
+                    f"Put a text that holds a {DELIMITERS[delimiter]} into quotation marks, or "
+                    "name all columns."
                 )
             first, *parts = (fields[number].strip() for number in places)
             if skip_empty and not any(parts):
@@ -117,14 +118,14 @@ def check_columns(path: Path, *columns: str) -> None:
     ------
     InputError
     """
-    delimiter = table_delimiter(path)
     with open_text(path) as file:
-        names = _names(next(table_rows(file, str(path), delimiter), (1, []))[1])
+        delimiter, rows = table_rows(file, str(path), table_delimiter(path))
+        names = _names(next(rows, (1, []))[1])
     for column in columns:
-        _find(path, names, column)
+        _find(path, names, column, delimiter)
 
 
-def _find(path: Path, names: list[str], column: str) -> int:
+def _find(path: Path, names: list[str], column: str, delimiter: str) -> int:
     if names.count(column) == 1:
         return names.index(column)
     if column in names:
@@ -134,7 +135,12 @@ def _find(path: Path, names: list[str], column: str) -> int:
     shown = [" ".join(name.split()) for name in names]  # a quoted one may have a line end
     hint = f"did you mean {close[0]!r}?" if close else f"it has {first_few(shown)}."
     if len(names) == 1 and not close:
-        hint += f" Are its fields separated by a {_NAMES[table_delimiter(path)]}?"
+        hint += f" Are its fields separated by a {DELIMITERS[delimiter]}?"
+    elif delimiter == "," and any(";" in name for name in names):
+        hint += (
+            " The header has commas and semicolons, and was read with commas. If semicolons "
+            "separate the columns, put each name that has a comma into quotation marks."
+        )
     raise InputError(f"{path}: column {column!r} is missing; {hint}")
 
 

@@ -15,6 +15,7 @@ from kreinflow.artifacts import map_array
 from kreinflow.errors import InputError
 from kreinflow.numerics import FloatArray, tiles
 from kreinflow.sequences.files import (
+    DELIMITERS,
     check_file,
     counted,
     first_few,
@@ -222,11 +223,8 @@ def _is_number(field: str) -> bool:
 
 def _read_text(path: Path, delimiter: str, square: bool, most: int | None) -> ReadMatrix:
     with open_text(path) as file:
-        rows = (
-            row
-            for _, row in table_rows(file, str(path), delimiter)
-            if len(row) > 1 or "".join(row).strip()
-        )
+        delimiter, lines = table_rows(file, str(path), delimiter)
+        rows = (row for _, row in lines if len(row) > 1 or "".join(row).strip())
         return _parse(path, rows, square, delimiter, most)
 
 
@@ -246,7 +244,7 @@ def _parse(
     if has_header and len(head) == 1:
         raise InputError(f"{path}: has a header, but no rows.")
     has_ids = corner or not _is_number((second if has_header else first)[0])
-    separator = {",": "commas", "\t": "tabs"}[delimiter]
+    separator = f"{DELIMITERS[delimiter]}s"
     if len(second) == has_ids:
         raise InputError(
             f"{path}: its rows begin with {second[0]!r} and have no numbers behind that. Fields "
@@ -336,7 +334,9 @@ def _numbers(place: str, fields: list[str], separator: str) -> FloatArray:
             for j, field in enumerate(fields)
             if not _is_number(field) or not field.strip().isascii()
         )
-        why = f" Separate fields by {separator}, with decimal points." if ";" in field else ""
+        why = ""
+        if ";" in field or "," in field:
+            why = f" Separate fields by {separator}, and write decimals with a point (3.5)."
         if _is_number(field):
             why = " Write its digits as 0 to 9."
         raise InputError(

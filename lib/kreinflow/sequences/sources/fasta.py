@@ -58,7 +58,7 @@ class FastaSource(Source):
             "type": "object",
             "additionalProperties": False,
             "properties": {
-                "table": optional_text("TSV or CSV with the labels"),
+                "table": optional_text("TSV or CSV (commas or semicolons) with the labels"),
                 **LABEL_COLUMNS,
                 **SEVERAL_LABELS,
                 "pattern": optional_text(

@@ -1,0 +1,21 @@
+"""Tells which kinds of folds would ask what another kind asks already."""
+
+from pathlib import Path
+
+import numpy as np
+
+from kreinflow.artifacts import write_json
+from kreinflow.competitors.kinds import same_folds
+from kreinflow.console import logged
+from kreinflow.sequences.dataset import read_dataset
+from kreinflow.sequences.partition import read_groups
+
+with logged(snakemake.log[0]):
+    dataset = read_dataset(Path(snakemake.input.records).parent)
+    single = len(np.unique(dataset.first_alike[dataset.rows]))  # identical records are one
+    grouped = [
+        name
+        for name, path in zip(snakemake.params.read, snakemake.input.folds, strict=True)
+        if read_groups(path).nunique() < single
+    ]
+    write_json(snakemake.output[0], same_folds(snakemake.params.kinds, grouped))
