@@ -49,7 +49,9 @@ def pages():
         parts.append(dataset_report(tables, name, figures=figures, final_recipe=recipe))
     return {
         "report": render_report(parts, config(24, cascades=1), VERSIONS),
-        "compare": comparison_page({"demo": compared(made_up())}, {"demo": made_up_budgets()}, 1),
+        "compare": comparison_page(
+            {"demo": compared(made_up())}, {"demo": made_up_budgets()}, {"demo": {}}, 1
+        ),
         "papers": papers_page(
             compare(PUBLISHED, EXPERIMENTS, {"ball-200": lines("ball-200")}),
             *(EXPERIMENTS, {}, [], {}, {"python": "3.11"}),

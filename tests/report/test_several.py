@@ -15,7 +15,6 @@ from kreinflow.report.figures import probabilities
 from kreinflow.report.figures.dataset import dataset_figures
 from kreinflow.report.methods import cite, methods_text
 from kreinflow.report.reading import CAPTIONS, _thresholds, read_dataset_report, read_tables
-from kreinflow.report.tables import best_recipe
 from report.made_up import Page, config, dataset_report, report_page, settings
 from report.test_reading import write_results
 
