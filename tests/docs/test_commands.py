@@ -28,6 +28,7 @@ import yaml
 
 from kreinflow.artifacts import read_arrays
 from kreinflow.classify.classification import COLUMNS, LABELS_COLUMNS, LEVEL_COLUMNS, PROMISES
+from kreinflow.classify.evidence import EVIDENCE_COLUMNS
 from kreinflow.configuration import complete_configuration
 from kreinflow.schema import schema
 
@@ -206,7 +207,15 @@ def test_the_tables_name_the_columns(run_page):
     own = {*COLUMNS, *LABELS_COLUMNS, *LEVEL_COLUMNS, *PROMISES, "strand"}
     changes = pd.read_csv(folder / "changes.tsv", sep="\t")
     assert set(changes["added"]) == {"yes", "no"}
-    assert named == {*own, *contributions.columns, *lifted, *plain, *changes.columns}
+    of_members = {*EVIDENCE_COLUMNS, *contributions.columns, *lifted, *plain}
+    assert named == {*own, *of_members, *changes.columns}
+    evidence = pd.read_csv(folder / "evidence.tsv", sep="\t")
+    assert tuple(evidence.columns) == EVIDENCE_COLUMNS
+    assert (folder / "answers.tsv").read_text() == (folder / "predictions.tsv").read_text()
+    assert set(evidence["query"]) == set(predictions["id"])
+    assert set(evidence["kind"]) == {"landmark", "record"}
+    first = evidence[evidence["of"] == "predicted"].groupby("query")["label"].first()
+    assert first[predictions["id"]].tolist() == predictions["label"].tolist()
     assert (folder / "landmarks.fasta").read_text().startswith(">")
 
 
