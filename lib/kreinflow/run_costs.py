@@ -34,7 +34,7 @@ OF_BALL = 5
 """Landmarks that the ball of a class needs: 4 to 7 in the runs of docs/results.md."""
 
 NEW_OF_PART = 0.24
-"""Of the landmarks of a further training part, those that no other part has: .2 to .4."""
+"""Of the landmarks of a further training part, those that no other part has: .2 to .3."""
 
 RACED = 0.5
 """Of the recipes of an automatic comparison, by their time, those that go on behind the race."""
