@@ -20,8 +20,6 @@ def test_each_method_meets_both_kinds_of_folds(run, small_config):
     assert jobs["assign_homology_folds"] == jobs["compare_kinds"] == 1
     small_config["datasets"]["small"]["folds"] |= {"method": "grouped", "identity": 0.4}
     run.configure(small_config)
-    jobs = run.jobs("compare")
-    assert jobs["assign_folds"] == jobs["assign_homology_folds"] == 1
     jobs = run.jobs("--", *(f"results/small+{kind}/compare/words/r0f1.tsv" for kind in KINDS))
     assert jobs["run_competitor"] == 2
     assert jobs["assign_folds"] == jobs["assign_homology_folds"] == 1
