@@ -156,11 +156,11 @@ def _no_hit(data: DatasetReport, aligned: bool) -> str:
 
 def _cost(data: DatasetReport, final: Mapping[str, Any] | None, aligned: bool) -> tuple[str, str]:
     if final is None:
-        return "not known", "The table of models has no row of the final model."
+        return "not known", "because the table of models has no row of the final model."
     asked, distinct = float(final["alignments_per_query"]), data.statistics["distinct"]
-    beside = f"of {distinct:,} with all distinct records."
+    beside = f"instead of {distinct:,} with all distinct records."
     if saves_nothing(data, final):
-        beside = "Every training record is a landmark: nothing is saved."
+        beside = "with all training records: each is a landmark, so nothing is saved."
     if not aligned:
         return f"{asked:,.0f} scores", beside
     length = float(data.statistics["lengths"]["mean"])

@@ -116,7 +116,6 @@ def _final_model(
     """Return what the final model is, what it does on outer folds, and what to look at."""
     own = own_models(data, config)
     factors = own_factors(data.factors, own, config)
-    learned = measured(factors[factors["recipe"] == data.final_recipe])
     landmarks = own_landmarks(data.landmarks, own)
     recipe = recipe_called(data.final_recipe, config)
     rows = own[numbers(own["repeat"]) < 0].to_dict("records")
@@ -164,8 +163,8 @@ def _final_model(
         ),
         "landmarks": sections.landmarks(landmarks),
         "factored": not factors.empty,
-        "spectral": not learned.empty,
-        "factors": sections.factors(learned, data.landmark_map),
+        "learns": data.final_recipe in set(factors["recipe"]),
+        "factors": sections.factors(measured(data.factors), data.landmark_map),
         "cascade": in_a_column(asked) if asked else None,
     }
 

@@ -145,13 +145,13 @@ def landmarks(own: pd.DataFrame) -> Table:
 
 
 def factors(table: pd.DataFrame, landmark_map: Mapping[str, Any]) -> Table:
-    """Return signature and misfit of the factors of a model: means over the outer folds.
+    """Return signature and misfit of the final model's kernel: means over the outer folds.
 
-    Without any, of that of the landmark map.
+    If no recipe learns from a factor of this kernel, they are those of the landmark map.
     """
-    if table.empty:
-        names = {key: landmark_map[key] for key in ("selector", "transform", "rank_wanted")}
-        table = pd.DataFrame([{**names, **landmark_map["factor"]}])
+    kernel = {key: landmark_map[key] for key in ("selector", "transform", "rank_wanted")}
+    own = (table[list(kernel)].astype(str) == pd.Series(kernel).astype(str)).all(axis=1)
+    table = table[own] if own.any() else pd.DataFrame([{**kernel, **landmark_map["factor"]}])
     rows = []
     for key, part in table.groupby(["selector", "transform", "rank_wanted"], sort=False):
         misfit = numbers(part["misfit"])
