@@ -198,7 +198,7 @@ class Counted:
 WAYS = {"both": (), "cascade": ("relatives",), "relatives": ("cascade",)}
 
 
-@pytest.mark.parametrize("together", [1 << 19, 5])
+@pytest.mark.parametrize("together", [1 << 17, 5])
 @pytest.mark.parametrize("way", list(WAYS))
 def test_of_a_recipe_that_asks_it_is_the_best_of_those_asked(asking, way, together, monkeypatch):
     monkeypatch.setattr(hits, "_TOGETHER", together)

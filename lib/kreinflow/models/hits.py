@@ -19,7 +19,7 @@ matrix or vectors: the nearest one), ``hit_among`` the number of distinct traini
 compared, ``hit_of`` that of all. The three are empty for a record that was compared with landmarks
 alone, unless all training records are landmarks, and where records may have several labels."""
 
-_TOGETHER = 1 << 19  # pairs that are looked at at once
+_TOGETHER = 1 << 17  # pairs that are looked at at once
 
 
 class Hits:
