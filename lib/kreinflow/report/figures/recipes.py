@@ -58,12 +58,10 @@ def comparison_figure(comparison: pd.DataFrame, final: str) -> Figure:
     look.name_rows(axes, names)
     axes.set_xlabel("accuracy on the outer folds (mean, standard deviation)")
     figure.legend(loc="outside upper left", ncols=2)
-    roles = {"the best": best, "of the final model": recipe == final}
-    roles["chosen by inner folds"] = recipe == INNER_CHOICE
     told = [
-        f"{names[i]} ({role}) {look.percent(means[i])}"
-        for role, rows in roles.items()
-        for i in np.flatnonzero(rows)
+        f"{look.recipe_label(name, names[int(np.argmax(best))], final)} {look.percent(mean)}"
+        for name, mean, is_best in zip(names, means, best, strict=True)
+        if is_best or name in (final, INNER_CHOICE)
     ]
     figure.set_label(f"Accuracies of {len(names)} recipes: {', '.join(told)}.")
     return figure
