@@ -1,14 +1,18 @@
 """The pages in a real browser: any Chromium or Chrome that is installed, headless."""
 
+import io
 import re
 import shutil
 
+import numpy as np
 import pytest
+from PIL import Image
 
 from competitors.test_tables import compared, made_up, made_up_budgets
 from kreinflow.competitors.page import render_page as comparison_page
 from kreinflow.papers.page import render_page as papers_page
 from kreinflow.papers.tables import compare
+from kreinflow.report import figures as look
 from kreinflow.report.figures.dataset import dataset_figures
 from kreinflow.report.page import render_report
 from papers.test_page import EXPERIMENTS, PUBLISHED, lines
@@ -148,6 +152,28 @@ def test_nothing_is_cut_on_paper(page):
         assert pages >= (10 if page.title() == "kreinflow: report" else 1)
     finally:
         page.emulate_media(media="screen")
+
+
+def test_a_smaller_text_of_a_figure_looks_the_same(browser):
+    figure = look.canvas(3)
+    axes = figure.subplots()
+    axes.plot(np.linspace(0, 1, 50), np.linspace(0, 1, 50) ** 3, marker="o", label="a line")
+    axes.set_title("A title: 0.123456 (x, y)")
+    axes.set_ylabel("turned")
+    figure.legend(loc="outside lower center")
+    with look.drawing_style():
+        buffer = io.StringIO()
+        figure.savefig(buffer, format="svg", bbox_inches="tight", pad_inches=0.08)
+    tab, shots = browser.new_page(viewport={"width": 800, "height": 400}), []
+    for svg in (buffer.getvalue(), look.figure_svg(figure)):
+        tab.set_content(svg[svg.index("<svg") :])
+        shots.append(np.asarray(Image.open(io.BytesIO(tab.screenshot())).convert("L"), float))
+    tab.close()
+    assert len(look.figure_svg(figure)) < 0.75 * len(buffer.getvalue())
+    assert np.mean(shots[0] < 100) > 0.005  # something is drawn
+    different = np.abs(shots[0] - shots[1])
+    assert np.mean(different > 30) < 1e-4  # of letters a few pixels fall elsewhere
+    assert different.mean() < 0.05
 
 
 def test_no_page_is_large(pages):

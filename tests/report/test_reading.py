@@ -23,6 +23,7 @@ from kreinflow.report.reading import (
     read_dataset_report,
     read_folds,
     read_points,
+    read_spectra,
     read_tables,
     read_times,
     read_unlabelled,
@@ -70,6 +71,23 @@ def test_predictions_of_the_sequences_without_a_label_are_counted(tmp_path):
     assert read_unlabelled(tmp_path)["class"].tolist() == ["01"]
     write_table(path, table[:0])
     assert read_unlabelled(tmp_path).empty
+
+
+def test_the_spectrum_is_that_of_the_final_models_kernel(tmp_path):
+    for selector in ("meb", "kmeans"):
+        rows = [("log", "none", 1, 4.0), ("raw", "none", 1, 3.0), ("log", "flip", 1, 2.0)]
+        table = pd.DataFrame(rows, columns=["transform", "correction", "index", "eigenvalue"])
+        for fold in ("r0f0", "all"):
+            path = tmp_path / selector / f"{fold}.spectrum.tsv"
+            write_table(path, table.assign(rank_wanted="misfit"))
+    paths = sorted(tmp_path.glob("*/*.tsv"))
+    final = {"selector": "meb", "transform": "raw", "rank_wanted": "misfit", "spectrum": [9.0, -1]}
+    (row,) = read_spectra(paths, final).to_dict("records")
+    assert (row["selector"], row["transform"], row["fold"]) == ("meb", "raw", 0)
+    # Nothing learns from a factor of this kernel: the eigenvalues are those of the map.
+    for other in ({"transform": "evalue"}, {"rank_wanted": "5"}):
+        assert read_spectra(paths, final | other)["eigenvalue"].tolist() == [9.0, -1.0]
+    assert read_spectra([], final)["correction"].tolist() == ["none", "none"]
 
 
 def write_results(folder, tables, final_recipe):

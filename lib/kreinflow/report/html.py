@@ -16,7 +16,8 @@ SVG, XLINK = "http://www.w3.org/2000/svg", "http://www.w3.org/1999/xlink"
 def page_environment(*folders: Path) -> Environment:
     """Return where the templates of pages come from: these folders, then that of the report.
 
-    Templates have ``script``, which sorts tables, and ``policy``, which allows no other.
+    Templates have ``script``, which sorts tables and says which are wider than their place, and
+    ``policy``, which allows no other.
     """
     environment = Environment(
         loader=FileSystemLoader([*folders, Path(__file__).parent]),

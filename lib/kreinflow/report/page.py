@@ -38,7 +38,7 @@ def render_report(
 ) -> str:
     """Return the page as HTML: no network, the same bytes from the same input.
 
-    Its only script sorts tables; without it the page is complete.
+    Its only script sorts tables and says which are wide; without it the page is complete.
 
     Times and what else differs from run to run stand in elements ``<section class="times">`` and
     the config in ``<section class="config">``; all else depends on data, settings of results and

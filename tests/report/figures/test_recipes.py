@@ -72,7 +72,7 @@ def test_the_final_model_is_marked_in_the_comparison_and_among_the_costs(tables)
     middle = int(band.get_y() + band.get_height() / 2)
     assert comparison["recipe"].iloc[middle] == "pcvm-meb"
     figures = comparison.set_index("recipe")["accuracy_mean"]
-    for name, role in ((best, "the best"), ("pcvm-meb", "of the final model")):
+    for name, role in ((best, "best"), ("pcvm-meb", "final model")):
         assert f"{name} ({role}) {percent(figures[name])}" in figure.get_label()
     parts = [tables[name] for name in ("summary", "models", "curves")]
     figure = recipes.alignments_figure(*parts, best, "pcvm-meb", 140)

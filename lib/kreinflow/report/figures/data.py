@@ -54,8 +54,12 @@ def classes_figure(class_sizes: Mapping[str, int], lengths: Sequence[int]) -> Fi
         panels[1].set_ylabel("sequences")
         look.whole(panels[1].xaxis)
         look.whole(panels[1].yaxis)
-    text = f"{sum(sizes):,} records of {len(names)} classes; the largest, {names[0]}, has "
-    text += f"{sizes[0]:,}, the smallest, {names[-1]}, {sizes[-1]:,}."
+    text = f"{sum(sizes):,} records of {len(names)} classes, "
+    if sizes[0] > sizes[-1]:
+        text += f"{sizes[0]:,} of the largest, {names[0]}, {sizes[-1]:,} of the smallest, "
+        text += f"{names[-1]}."
+    else:
+        text += f"{sizes[0]:,} of each."
     if with_lengths:
         text += f" Lengths: {residues.min():,.0f} to {residues.max():,.0f} residues, "
         text += f"median {np.median(residues):,.0f}."

@@ -58,12 +58,10 @@ def comparison_figure(comparison: pd.DataFrame, final: str) -> Figure:
     look.name_rows(axes, names)
     axes.set_xlabel("accuracy on the outer folds (mean, standard deviation)")
     figure.legend(loc="outside upper left", ncols=2)
-    roles = {"the best": best, "of the final model": recipe == final}
-    roles["chosen by inner folds"] = recipe == INNER_CHOICE
     told = [
-        f"{names[i]} ({role}) {look.percent(means[i])}"
-        for role, rows in roles.items()
-        for i in np.flatnonzero(rows)
+        f"{look.recipe_label(name, names[int(np.argmax(best))], final)} {look.percent(mean)}"
+        for name, mean, is_best in zip(names, means, best, strict=True)
+        if is_best or name in (final, INNER_CHOICE)
     ]
     figure.set_label(f"Accuracies of {len(names)} recipes: {', '.join(told)}.")
     return figure
@@ -115,11 +113,11 @@ def confusion_figure(
     labels = [look.short_label(name) for name in classes]
     axes.set_xticks(np.arange(n), labels, rotation=90, fontsize=tick_size)
     axes.set_yticks(np.arange(n), labels, fontsize=tick_size)
-    axes.set_xticks(np.arange(n + 1) - 0.5, minor=True)
-    axes.set_yticks(np.arange(n + 1) - 0.5, minor=True)
     axes.grid(visible=False)
-    axes.grid(which="minor", color="#EBEBEB", linewidth=0.4)
-    axes.tick_params(which="both", length=0)
+    edges, ends = np.repeat(np.arange(n + 1) - 0.5, 3), [-0.5, n - 0.5, np.nan] * (n + 1)
+    for x, y in ((edges, ends), (ends, edges)):  # a line of pieces: one for each has much text
+        axes.plot(x, y, color="#EBEBEB", linewidth=0.4, scalex=False, scaley=False)
+    axes.tick_params(left=False, bottom=False)
     axes.set_xlabel("predicted" if support is None else "given (off the diagonal: wrongly)")
     axes.set_ylabel("true")
     figure.set_label(_told_of(counts, whole, classes))
