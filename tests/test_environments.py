@@ -4,6 +4,7 @@ import ast
 import re
 import sys
 import tomllib
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -60,12 +61,15 @@ def test_what_a_cluster_needs_has_one_version_wherever_it_is_named():
         assert f"pip install {plugin}\n" in (ROOT / name).read_text(), name
 
 
+@cache  # scripts share most modules
 def imported_packages(path):
+    found = set()
     for node in ast.walk(ast.parse(path.read_text())):
         if isinstance(node, ast.Import):
-            yield from (alias.name.split(".")[0] for alias in node.names)
+            found.update(alias.name.split(".")[0] for alias in node.names)
         elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
-            yield node.module.split(".")[0]
+            found.add(node.module.split(".")[0])
+    return found
 
 
 def test_environments_hold_what_their_scripts_import_and_no_more():

@@ -461,15 +461,15 @@ def test_whatever_is_drawn(seed):
 
 
 @pytest.mark.slow
-def test_100000_pairs_and_some_of_the_longest_proteins():
+def test_20000_pairs_and_some_of_the_longest_proteins():
     rng, scores = np.random.default_rng(16), []
-    for _ in range(26):
+    for _ in range(6):
         sequences = relatives(rng, 126, 2_000)
         scores.append(assert_identical(sequences, range(64), range(64, 126), scheme_of()))
     scores = np.concatenate(scores)
-    assert scores.size > 100_000
-    assert np.count_nonzero(scores > 255) > 3_000
-    for length in (12_000, 20_000, 35_000):
+    assert scores.size > 20_000
+    assert np.count_nonzero(scores > 255) > 600
+    for length in (12_000, 35_000):
         a = rng.choice(AMINO_ACIDS, length)
         b = np.concatenate([a[: length // 2], rng.choice(AMINO_ACIDS, 12_000)])
         triple = [a.tobytes(), b.tobytes(), rng.choice(a, 12_000).tobytes()]

@@ -29,7 +29,6 @@ OF_A_SQUARE_MATRIX = {
 @parametrize_with_checks(
     [
         KreinClassifier(),
-        KreinClassifier("gaussian"),
         KreinClassifier("multiquadric", correction="flip", learner="ny_ikfd"),
         KreinClassifier("gaussian", lift={"width": 1}),
         KreinNystroem(),

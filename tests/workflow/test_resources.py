@@ -383,27 +383,25 @@ def test_no_rule_asks_for_more_than_the_queue_allows(ask):
     }
     names = ask([])[0]
     assert len(names) > 20
-    for attempt in (1, 2, 3):
-        questions = [(name, "runtime", wildcards, "all", attempt) for name in names]
-        _, answers, _ = ask(questions, max_runtime=7)
-        assert {name: a for name, a in zip(names, answers, strict=True) if not 1 <= a <= 7} == {}
+    questions = [(name, "runtime", wildcards, "all", n) for name in names for n in (1, 2, 3)]
+    _, answers, _ = ask(questions, max_runtime=7)
+    assert [q for q, a in zip(questions, answers, strict=True) if not 1 <= a <= 7] == []
 
 
-@pytest.mark.parametrize("attempt", [1, 3])
-def test_no_group_asks_for_more_than_the_queue_allows(ask, attempt):
+def test_no_group_asks_for_more_than_the_queue_allows(ask):
     """Snakemake sums the run time of jobs in a group that wait for each other, or for a core."""
-    questions = [("train_models", "runtime", MEB, "table", attempt)]
-    sums = [
-        ([("make_factor", 8), ("train_models", 8)], MEB, "table", attempt),
-        ([("select_landmarks", 8), ("select_landmarks", 8)], MEB, "candidates", attempt),
-    ]
+    attempts = (1, 3)
+    questions = [("train_models", "runtime", MEB, "table", n) for n in attempts]
+    models, landmarks = ([("make_factor", 8), ("train_models", 8)], [("select_landmarks", 8)] * 2)
+    sums = [(models, MEB, "table", n) for n in attempts]
+    sums += [(landmarks, MEB, "candidates", n) for n in attempts]
     groups = {"groups": GROUPS, "components": COMPONENTS, "cores": PROFILE["cores"]}
-    _, (free,), (models, _) = ask(questions, sums, **groups)
-    assert models > 2 * free > 120
-    _, (bound,), (models, landmarks) = ask(questions, sums, max_runtime=120, **groups)
-    assert bound == 30  # factors and models, each twice four side by side
-    assert 60 < models <= 120
-    assert landmarks <= 120
+    _, free, (*models, _, _) = ask(questions, sums, **groups)
+    assert all(both > 2 * one > 120 for both, one in zip(models, free, strict=True))
+    _, bound, (*models, a, b) = ask(questions, sums, max_runtime=120, **groups)
+    assert bound == [30, 30]  # factors and models, each twice four side by side
+    assert all(60 < both <= 120 for both in models)
+    assert max(a, b) <= 120
 
 
 def test_a_group_that_cannot_keep_to_the_queue_is_refused(ask):

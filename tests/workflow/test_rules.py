@@ -150,9 +150,14 @@ def test_a_mistake_ends_with_code_two_before_any_job(workflow, text, said):
     assert not (run.folder / "results").exists()
 
 
-@pytest.mark.parametrize("target", ["all", "compare"])
 @pytest.mark.parametrize(
-    ("unknown", "unmatched"), [(False, False), (True, False), (False, True), (True, True)]
+    ("unknown", "unmatched", "target"),  # each pair of two values stands there
+    [
+        (False, False, "compare"),
+        (True, False, "all"),
+        (False, True, "all"),
+        (True, True, "compare"),
+    ],
 )
 def test_the_groups_of_the_profile_for_slurm_have_no_cycle(workflow, unknown, unmatched, target):
     """No group waits for a rule outside of it that waits for the group. No Slurm is needed."""
