@@ -148,7 +148,7 @@ def test_queries_are_those_of_the_final_recipe_or_of_all():
     assert [round(query.alignments) for query in queries] == [61, 121, 121, 501, 4001, 4001, 4001]
     assert [query.more for query in queries] == [200, 0, 200, 0, 0, 0, 0]
     assert queries[0].hours < queries[3].hours < queries[5].hours
-    assert queries[5].hours == query_costs.million_hours(4001, 380, 380)
+    assert queries[5].hours == query_costs.million_hours(query_costs.query_seconds(4001, 380, 380))
 
 
 def test_a_part_has_its_share_of_the_records_with_several_labels():

@@ -3,6 +3,7 @@
 Constants are as measured, in processor seconds of one thread (``python benchmarks/jobs.py``).
 """
 
+from collections.abc import Mapping
 from typing import Any
 
 from kreinflow.costs import PARASAIL_CELL, PARASAIL_RESIDUE
@@ -75,6 +76,42 @@ def query_seconds(
     )
 
 
-def million_hours(alignments: float, length: float, others: float, **more: Any) -> float:
-    """Return the core hours of a million new sequences; see :func:`query_seconds`."""
-    return 1e6 * query_seconds(alignments, length, others, **more) / 3600
+def recipe_seconds(
+    recipe: Mapping[str, Any],
+    alignments: float,
+    landmarks: float,
+    records: float,
+    length: float,
+    by_parasail: bool = False,
+) -> float:
+    """Return the :func:`query_seconds` of a model of a recipe.
+
+    Parameters
+    ----------
+    recipe : mapping
+        Its ``cascade`` and ``lift``, as in the config.
+    alignments : float
+        Of a new sequence, in the mean. Those beyond the landmarks, and the sequence with itself, a
+        cascade asks for; half of the sequences are taken to ask.
+    landmarks, records : float
+        Of the model: landmarks, and distinct training records.
+    length : float
+        Of all sequences, on the mean.
+    by_parasail : bool
+    """
+    lift = recipe.get("lift")
+    asked = max(0.0, alignments - landmarks - 1) if recipe.get("cascade") else 0.0
+    return query_seconds(
+        alignments,
+        length,
+        length,
+        asked=asked,
+        searched=records / 2 if asked else 0.0,
+        inducing=min(lift["inducing"], records) if lift else 0,
+        by_parasail=by_parasail,
+    )
+
+
+def million_hours(seconds: float) -> float:
+    """Return the core hours of a million new sequences that take so many seconds each."""
+    return 1e6 * seconds / 3600

@@ -21,7 +21,7 @@ from kreinflow.models.cascading import sample_size
 from kreinflow.models.relating import STRANGERS
 from kreinflow.models.relatives import NEAREST
 from kreinflow.plan import DatasetPlan, Settings
-from kreinflow.query_costs import million_hours
+from kreinflow.query_costs import million_hours, recipe_seconds
 from kreinflow.relating_costs import (
     calibration_pairs,
     relating_mb,
@@ -387,18 +387,9 @@ class RunCosts:
     def _query(self, recipe: Settings) -> Query:
         first, cascade = self.landmarks(recipe["selector"]) + 1.0, recipe["cascade"]
         mean = first if not cascade else max(first, cascade.get("alignments") or first)
-        points = min(recipe["lift"]["inducing"], self.n) if recipe["lift"] else 0
         more = min(NEAREST_AT_MOST, self.n) if cascade and "alignments" not in cascade else 0.0
-        hours = million_hours(
-            mean,
-            self.length,
-            self.length,
-            asked=mean - first,
-            searched=self.n / 2 if mean > first else 0.0,
-            inducing=points,
-            by_parasail=self._by_parasail,
-        )
-        return Query(recipe["name"], mean, more, hours)
+        seconds = recipe_seconds(recipe, mean, first - 1, self.n, self.length, self._by_parasail)
+        return Query(recipe["name"], mean, more, million_hours(seconds))
 
 
 def _pairs_with(chosen: float, objects: float) -> float:

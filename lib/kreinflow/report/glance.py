@@ -9,7 +9,7 @@ from kreinflow.evaluation.accepted import AS
 from kreinflow.evaluation.comparison import SIGNIFICANCE
 from kreinflow.evaluation.metrics import INNER_CHOICE
 from kreinflow.models.reject_threshold import NOTHING_ACCEPTED
-from kreinflow.query_costs import million_hours, query_seconds
+from kreinflow.query_costs import million_hours, recipe_seconds
 from kreinflow.report.own import Config
 from kreinflow.report.reading import DatasetReport
 from kreinflow.report.tables import flags, measured, numbers, pairs, span
@@ -44,7 +44,9 @@ class Step(NamedTuple):
     section: str = ""
 
 
-def cards(data: DatasetReport, final: Mapping[str, Any] | None) -> list[Card]:
+def cards(
+    data: DatasetReport, final: Mapping[str, Any] | None, recipe: Mapping[str, Any]
+) -> list[Card]:
     """Return the four questions and their answers.
 
     Parameters
@@ -52,6 +54,8 @@ def cards(data: DatasetReport, final: Mapping[str, Any] | None) -> list[Card]:
     data : DatasetReport
     final : mapping or None
         The row of the final model in the table of models, if it is there.
+    recipe : mapping
+        The final one.
     """
     aligned = make_source(data.settings["source"]).aligned
     asked = (
@@ -63,7 +67,7 @@ def cards(data: DatasetReport, final: Mapping[str, Any] | None) -> list[Card]:
             else "Is it better than the nearest neighbour here?",
             _best_hit(data, aligned),
         ),
-        ("What does a query cost?", _cost(data, final, aligned)),
+        ("What does a query cost?", _cost(data, final, recipe, aligned)),
     )
     return [Card(question, *answer) for question, answer in asked]
 
@@ -130,7 +134,7 @@ def _best_hit(data: DatasetReport, aligned: bool) -> tuple[str, str]:
         which = f"among {among:,.0f} of {of:,.0f} training records, those it was compared with"
     return figure, (
         f"than the {hit} {which}, which is right in {_percent(accuracy)}. 95 % interval: "
-        f"{100 * low:+.1f} to {100 * high:+.1f} points."
+        f"{100 * low:+.1f} to {100 * high:+.1f} points; exact test: p = {p:.2g}."
     )
 
 
@@ -154,7 +158,12 @@ def _no_hit(data: DatasetReport, aligned: bool) -> str:
     )
 
 
-def _cost(data: DatasetReport, final: Mapping[str, Any] | None, aligned: bool) -> tuple[str, str]:
+def _cost(
+    data: DatasetReport,
+    final: Mapping[str, Any] | None,
+    recipe: Mapping[str, Any],
+    aligned: bool,
+) -> tuple[str, str]:
     if final is None:
         return "not known", "because the table of models has no row of the final model."
     asked, distinct = float(final["alignments_per_query"]), data.statistics["distinct"]
@@ -164,10 +173,10 @@ def _cost(data: DatasetReport, final: Mapping[str, Any] | None, aligned: bool) -
     if not aligned:
         return f"{asked:,.0f} scores", beside
     length = float(data.statistics["lengths"]["mean"])
-    seconds, hours = (f(asked, length, length) for f in (query_seconds, million_hours))
+    seconds = recipe_seconds(recipe, asked, float(final["landmarks"]), distinct, length)
     return f"{asked:,.0f} alignments", (
-        f"{beside} About {1000 * seconds:.2g} ms on one core, {hours:.2g} core hours for a million "
-        f"queries: an estimate, for sequences of {length:,.0f} residues."
+        f"{beside} About {1000 * seconds:.2g} ms on one core, {million_hours(seconds):.2g} core "
+        f"hours for a million queries: an estimate, for sequences of {length:,.0f} residues."
     )
 
 

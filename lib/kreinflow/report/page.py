@@ -147,7 +147,7 @@ def _final_model(
             "rejects": _rejects(data, float(final["reject_threshold"])),
         },
         "threshold": several.THRESHOLDS if data.several else threshold_text(config),
-        "cards": glance.cards(data, final),
+        "cards": glance.cards(data, final, recipe),
         "quoted": glance.quoted(data, own),
         "data_line": glance.data_line(data, own, final),
         "next": glance.next_steps(data, config, final, cost, recipe),
