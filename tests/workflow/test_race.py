@@ -132,12 +132,14 @@ def test_recipes_that_are_named_do_not_race(tmp_path):
     assert jobs["make_factor"] == 3, "the nearest landmark needs none"
 
 
-def test_the_recipe_that_is_named_as_final_goes_on(tmp_path):
+def test_the_recipe_that_is_named_as_final_goes_on(tmp_path, raced):
     config = copy.deepcopy(AUTO)
-    config["datasets"]["small"]["final"] = "many-normalised-nearest"
+    config["datasets"]["small"]["final"] = "many-log-sf-lsm"
+    assert "many-log-sf-lsm" not in went_on(raced)[1], "it goes on anyway"
     run = Workflow(tmp_path, config)
+    run.start_from(raced)
     run.run("--", "results/small/model.safetensors")
-    assert "many-normalised-nearest" in went_on(run)[1]
+    assert "many-log-sf-lsm" in went_on(run)[1]
     log = (results(run) / "logs" / "final_model.log").read_text()
     assert "landmarks (as the config asks)" in log
     assert "prefer" not in log
