@@ -94,7 +94,8 @@ def test_whether_it_is_better_than_the_best_hit(tables, difference, p, verdict):
     assert figure == verdict
     assert line == (
         "than the best Smith-Waterman hit (what BLAST searches for) among all 107 training "
-        f"records, which is right in 85.0 %. 95 % interval: +1.0 to +9.0 points; exact test: p = {p}."
+        "records, which is right in 85.0 %. 95 % interval: +1.0 to +9.0 points; exact test: "
+        f"p = {p}."
     )
 
 
