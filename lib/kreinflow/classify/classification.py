@@ -238,10 +238,10 @@ def joined_labels(
 
 @dataclass
 class Counts:
-    """How many objects were read, rejected (``flagged``), accepted, and at fault."""
+    """How many objects were read, rejected, accepted, and at fault."""
 
     records: int = 0
-    flagged: int = 0
+    rejected: int = 0
     accepted: int = 0
     faults: int = 0
 
@@ -265,7 +265,7 @@ def write_tables(
         write(table_text(table, header=number == 0))
         counts.records += len(table)
         counts.faults += int((table["problem"] != "").sum())
-        counts.flagged += int((table["reject"] == "yes").sum())
+        counts.rejected += int((table["reject"] == "yes").sum())
         if "accepted" in table:
             counts.accepted += int((table["accepted"] == "yes").sum())
         if progress is not None:

@@ -181,7 +181,7 @@ def _classify(options: argparse.Namespace) -> None:
         taken += f" ({_milliseconds(processors, counts.records)} ms of processors)"
     print(
         f"kreinflow: {counted(counts.records, 'record')}: {counts.classified} classified, "
-        f"{counts.flagged} of them rejected{accepted}; {counts.faults} not classified; {taken}",
+        f"{counts.rejected} of them rejected{accepted}; {counts.faults} not classified; {taken}",
         file=sys.stderr,
     )
 
