@@ -81,11 +81,11 @@ def test_what_is_accepted_and_why_the_rest_is_rejected(tables):
 @pytest.mark.parametrize(
     ("difference", "p", "verdict"),
     [
-        (0.05, 0.02, "+5.0 points: better"),
-        (0.05, 0.05, "+5.0 points: better"),
-        (0.05, 0.06, "+5.0 points: not distinguishable"),
-        (-0.05, 0.06, "-5.0 points: not distinguishable"),
-        (-0.05, 0.02, "-5.0 points: worse"),
+        (0.05, 0.02, "+5.0 points, better"),
+        (0.05, 0.05, "+5.0 points, better"),
+        (0.05, 0.06, "+5.0 points, not significant"),
+        (-0.05, 0.06, "-5.0 points, not significant"),
+        (-0.05, 0.02, "-5.0 points, worse"),
     ],
 )
 def test_whether_it_is_better_than_the_best_hit(tables, difference, p, verdict):
@@ -93,7 +93,7 @@ def test_whether_it_is_better_than_the_best_hit(tables, difference, p, verdict):
     figure, line = answers(data)[2]
     assert figure == verdict
     assert line == (
-        "than the best Smith-Waterman hit (what BLAST searches for) among all 107 training "
+        "against the best Smith-Waterman hit (what BLAST searches for) among all 107 training "
         "records, which is right in 85.0 %. 95 % interval: +1.0 to +9.0 points; exact test: "
         f"p = {p}."
     )
@@ -117,7 +117,7 @@ def test_a_matrix_has_a_nearest_neighbour_and_no_seconds(tables):
     data = named(tables, best_hit=best_hit(tables), settings=own, statistics=statistics)
     assert cards(data, FINAL, PLAIN)[2].question == "Is it better than the nearest neighbour here?"
     _, (_, line), (cost, beside) = answers(data)[1:]
-    assert line.startswith("than the nearest neighbour among all 107 training records, which")
+    assert line.startswith("against the nearest neighbour among all 107 training records, which")
     assert (cost, beside) == ("33 scores", "instead of 140 with all distinct records.")
     nothing = named(tables, best_hit=best_hit(tables)[:0], settings=own, statistics=statistics)
     assert "“method: all”" in answers(nothing)[2][1]

@@ -127,13 +127,13 @@ def _best_hit(data: DatasetReport, aligned: bool) -> tuple[str, str]:
         for name in ("low", "high", "p", "difference", "hit_accuracy", "among", "of")
     )
     verdict = "better" if difference > 0 else "worse"
-    verdict = verdict if p <= SIGNIFICANCE else "not distinguishable"
-    figure = f"{100 * difference:+.1f} points: {verdict}"
+    verdict = verdict if p <= SIGNIFICANCE else "not significant"
+    figure = f"{100 * difference:+.1f} points, {verdict}"
     which = f"among all {of:,.0f} training records"
     if not whole_search(data):
         which = f"among {among:,.0f} of {of:,.0f} training records, those it was compared with"
     return figure, (
-        f"than the {hit} {which}, which is right in {_percent(accuracy)}. 95 % interval: "
+        f"against the {hit} {which}, which is right in {_percent(accuracy)}. 95 % interval: "
         f"{100 * low:+.1f} to {100 * high:+.1f} points; exact test: p = {p:.2g}."
     )
 

@@ -59,8 +59,8 @@ def reject_figure(
     if not math.isnan(share):
         told = _mark(axes, share, wrong, threshold)
         text += f" {told[0].upper()}{told[1:]}."
-    axes.xaxis.set_major_formatter(PercentFormatter(1.0, decimals=0))
-    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{100 * value:.3g}%"))
+    for axis in (axes.xaxis, axes.yaxis):
+        axis.set_major_formatter(FuncFormatter(lambda value, _: f"{100 * value:.3g}%"))
     given = "labels given and" if several else what
     axes.set_xlabel(f"{given} kept, the most certain first")
     axes.set_ylabel("errors among the kept")
