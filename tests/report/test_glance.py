@@ -95,7 +95,7 @@ def test_whether_it_is_better_than_the_best_hit(tables, difference, p, verdict):
     assert line == (
         "against the best Smith-Waterman hit (what BLAST searches for) among all 107 training "
         "records, which is right in 85.0 %. 95 % interval: +1.0 to +9.0 points; exact test: "
-        f"p = {p}."
+        f"p = {p:.3f}."
     )
 
 

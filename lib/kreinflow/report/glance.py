@@ -126,6 +126,7 @@ def _best_hit(data: DatasetReport, aligned: bool) -> tuple[str, str]:
         float(numbers(own[name])[0])
         for name in ("low", "high", "p", "difference", "hit_accuracy", "among", "of")
     )
+    told = "< 0.001" if p < 0.001 else f"= {p:.3f}"
     verdict = "better" if difference > 0 else "worse"
     verdict = verdict if p <= SIGNIFICANCE else "not significant"
     figure = f"{100 * difference:+.1f} points, {verdict}"
@@ -134,7 +135,7 @@ def _best_hit(data: DatasetReport, aligned: bool) -> tuple[str, str]:
         which = f"among {among:,.0f} of {of:,.0f} training records, those it was compared with"
     return figure, (
         f"against the {hit} {which}, which is right in {_percent(accuracy)}. 95 % interval: "
-        f"{100 * low:+.1f} to {100 * high:+.1f} points; exact test: p = {p:.2g}."
+        f"{100 * low:+.1f} to {100 * high:+.1f} points; exact test: p {told}."
     )
 
 
