@@ -16,8 +16,7 @@ from PIL import Image
 from playwright.sync_api import Page, sync_playwright
 
 WIDTH = 1200
-TOP = 750  # of the page: what is at a glance, and what to look at first
-SECTION = "section:has(> #data-1-map)"
+SECTION = "section:has(> #data-1-confusion)"
 WIDTHS = (1280, 1400)
 HEIGHT = 800  # of a first screen
 
@@ -32,18 +31,19 @@ def opened(report: Path) -> Iterator[Page]:
             args=["--no-sandbox", "--disable-gpu"],
             ignore_default_args=["--hide-scrollbars"],
         )
-        page = browser.new_page(viewport={"width": WIDTH, "height": TOP})
+        page = browser.new_page(viewport={"width": WIDTH, "height": HEIGHT})
         page.goto(report.resolve().as_uri())
         yield page
         browser.close()
 
 
 def shoot(page: Page) -> Image.Image:
-    """Return the top of a report above its landmark map."""
-    top = picture(page.screenshot())
+    """Return the four questions of a report, above the confusions."""
+    cards = page.locator("dl.facts").first.bounding_box() or {"y": 0, "height": HEIGHT}
+    top = picture(page.screenshot()).crop((0, 0, WIDTH, int(cards["y"] + cards["height"]) + 8))
     section = page.locator(SECTION)
-    below = picture(section.screenshot())
     left = int((section.bounding_box() or {"x": 0})["x"])
+    below = picture(section.screenshot())
     whole = Image.new("RGB", (WIDTH, top.height + below.height), "white")
     whole.paste(top, (0, 0))
     whole.paste(below, (left, top.height))
