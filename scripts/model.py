@@ -7,7 +7,12 @@ import pandas as pd
 
 from kreinflow.artifacts import write_table
 from kreinflow.console import logged
-from kreinflow.evaluation.metrics import PREDICTION_COLUMNS, PROBABILITY_PREFIX, REASON_COLUMNS
+from kreinflow.evaluation.metrics import (
+    COST_COLUMNS,
+    PREDICTION_COLUMNS,
+    PROBABILITY_PREFIX,
+    REASON_COLUMNS,
+)
 from kreinflow.landmarks.registry import make_selector
 from kreinflow.landmarks.stage import LandmarkStage
 from kreinflow.models.choice import FIGURES_COLUMNS
@@ -81,7 +86,7 @@ with logged(snakemake.log[0]) as console, limited(snakemake.threads, memory_mb):
     repeat, number = fold_numbers(fold)
     classifiers, held_out, figures = {}, {}, []
     probabilities = (f"{PROBABILITY_PREFIX}{label}" for label in run.dataset.classes)
-    head = [*PREDICTION_COLUMNS, *REASON_COLUMNS, *HIT_COLUMNS]
+    head = [*PREDICTION_COLUMNS, *REASON_COLUMNS, *COST_COLUMNS, *HIT_COLUMNS]
     columns = [*head, *probabilities, *SET_COLUMNS]
     nothing = pd.DataFrame(columns=columns)
     predictions, curves = [], [pd.DataFrame(columns=list(CURVE_COLUMNS))]

@@ -289,7 +289,7 @@ def test_the_columns_come_back_from_a_file(asking, tmp_path):
     classifier = replace(asking.classifier, classes=dataset.classes)
     climbed = climb_fold(run, asking.landmarks, FOLD, classifier, asked)
     table = predict_fold(run, asking.landmarks, FOLD, "it", classifier, climbed, asked)
-    assert list(table)[6:11] == ["reason", "unknown_p", *HIT_COLUMNS]
+    assert list(table)[6:12] == ["reason", "unknown_p", "alignments", *HIT_COLUMNS]
     write_table(tmp_path / "p.tsv.gz", table)
     found = read_table(tmp_path / "p.tsv.gz", PREDICTION_COLUMNS, PREDICTION_TEXT)
     assert found["hit"].tolist() == table["hit"].tolist()

@@ -11,10 +11,11 @@ from chimeras import model_of_several
 from kreinflow.alignment import asked as alignment_asked
 from kreinflow.alignment.asked import align_asked
 from kreinflow.alignment.backends import Agreement
+from kreinflow.alignment.transforms import make_transform
 from kreinflow.artifacts import write_array, write_table
 from kreinflow.classify.classification import classify_file
 from kreinflow.errors import InputError, KreinflowError
-from kreinflow.evaluation.metrics import REASON_COLUMNS
+from kreinflow.evaluation.metrics import COST_COLUMNS, REASON_COLUMNS
 from kreinflow.models import run as models_run
 from kreinflow.models.asked import of_records
 from kreinflow.models.conformal import SET_COLUMNS
@@ -28,10 +29,11 @@ from kreinflow.models.run import (
     predict_unknown,
 )
 from kreinflow.sequences.dataset import write_dataset
+from kreinflow.sequences.payload import Matrix
 from kreinflow.sequences.row_tables import write_rows
 from models.cascades import made_up_relatives
 from sequence_pairs import rectangle
-from small_inputs import configuration, lifted_model, trained_recipe, write_input
+from small_inputs import configuration, lifted_model, trained_recipe, write_fasta, write_input
 
 
 @pytest.fixture
@@ -287,8 +289,13 @@ def test_a_fold_answers_through_the_cascade(asks, monkeypatch):
     assert 0 < (expected.stage > 0).sum() < len(rows), "some ask, and others do not"
     probabilities = table[[f"p_{label}" for label in it.dataset.classes]].to_numpy()
     np.testing.assert_array_equal(probabilities, expected.probabilities)
+    base = len(it.rows) + 1  # with itself
+    np.testing.assert_array_equal(table["alignments"], base + expected.alignments)
     first = predict_fold(run, landmarks, fold, "one", it.classifier)
     assert not table.equals(first)
+    assert set(first["alignments"]) == {base}
+    raw = replace(it.classifier, transform=make_transform("raw"))
+    assert set(predict_fold(run, landmarks, fold, "one", raw)["alignments"]) == {base - 1}
     monkeypatch.setattr(models_run, "_ASKING_ROWS", 3)
     in_parts = climbed_by(it, run, "parasail", 2)
     for one, other in zip(climbed.said, in_parts.said, strict=True):
@@ -315,9 +322,37 @@ def test_a_fold_tells_reasons(asks, monkeypatch):
         table = predict_fold(*given, climbed_by(it, run), asked)
         assert table["reason"].tolist() == expected.reason.tolist()
         np.testing.assert_array_equal(table["unknown_p"], expected.p_value)
+        base = len(it.rows) + 1
+        np.testing.assert_array_equal(table["alignments"], base + expected.alignments)
+        assert table["alignments"].nunique() > 1
     first = predict_fold(run, landmarks, "r0f1", "one", it.classifier)
     assert set(first["reason"]) <= {"", "unsure"}
     assert first["unknown_p"].isna().all()
+
+
+def test_what_a_fold_counts_is_what_classify_counts(asks, tmp_path):
+    it, run, *_ = asks
+    classifier = replace(it.classifier, relatives=made_up_relatives(it.classifier, it.model.scheme))
+    tested = range(1, len(it.dataset.ids), 3)
+    records = [(it.dataset.ids[i], "a", it.dataset.sequences[it.dataset.rows[i]]) for i in tested]
+    path = write_fasta(tmp_path / "x.fasta", [(id, a, s.decode()) for id, a, s in records])
+    theirs = classify_file(replace(it.model, classifier=classifier), path)
+    landmarks, asked = run.landmarks(landmark_table(it)), run.asking(it.model.scheme, "auto", 1)
+    asked(np.arange(30), np.tile(np.arange(30), (30, 1)))  # another recipe of the job asked for all
+    own = predict_fold(run, landmarks, "r0f1", "one", classifier, None, asked)
+    assert own["alignments"].tolist() == theirs["alignments"].tolist()
+    assert own["alignments"].nunique() > 1
+
+
+def test_of_a_matrix_scores_are_counted(kept):
+    it, files, *_ = kept
+    run = open_run(files)
+    matrix = replace(
+        run, dataset=replace(run.dataset, payload=Matrix(np.eye(30), kind="similarity"))
+    )
+    landmarks = run.landmarks(landmark_table(it))
+    table = predict_fold(matrix, landmarks, "r0f1", "one", it.model.classifier)
+    assert set(table["alignments"]) == {len(it.rows)}
 
 
 def test_the_curve_of_a_fold_is_what_each_threshold_gives(asks):
@@ -392,6 +427,7 @@ def test_of_several_labels_a_fold_predicts_them_all(tmp_path):
         "true",
         "predicted",
         *REASON_COLUMNS,
+        *COST_COLUMNS,
         *HIT_COLUMNS,
         "p_a",
         "p_b",

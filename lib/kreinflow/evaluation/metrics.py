@@ -31,6 +31,10 @@ REASON_COLUMNS = ("reason", "unknown_p")
 :class:`~kreinflow.models.cascade.Answers`. A class may be called ``value``, so the p-value has
 another name here. Measures do without them."""
 
+COST_COLUMNS = ("alignments",)
+"""What stands behind these: the column of :data:`kreinflow.classify.classification.COLUMNS`, of
+objects that are not aligned the number of scores."""
+
 PROBABILITY_PREFIX = "p_"
 
 INNER_CHOICE = "inner choice"

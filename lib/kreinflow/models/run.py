@@ -333,8 +333,13 @@ def climb_fold(
     said = [
         Said(*map(np.concatenate, zip(*level, strict=True))) for level in zip(*parts, strict=True)
     ]
-    base = classifier.n_landmarks + int(classifier.transform.name != "raw")
-    return Climbed(cascade, said, base, hits)
+    return Climbed(cascade, said, _first_alignments(run, classifier), hits)
+
+
+def _first_alignments(run: Run, classifier: LandmarkClassifier) -> int:
+    """Return the alignments of an object before it asks any record."""
+    with_itself = run.dataset.kind == "sequences" and classifier.transform.name != "raw"
+    return classifier.n_landmarks + int(with_itself)
 
 
 def predict_fold(
@@ -380,12 +385,13 @@ def predict_fold(
             run.objects.take(part) if classifier.looks_at_objects else None,
         )
 
+    alignments: NDArray[Any] = np.full(len(rows), _first_alignments(run, classifier))
     if climbed is None:
         parts = tile_map(predict, len(rows))
         probabilities = np.concatenate([np.empty((0, len(run.dataset.classes))), *parts])
         reason = classifier.first_answers(probabilities).reason
     else:
-        probabilities, _ = climbed.at(climbed.cascade.threshold)
+        probabilities, alignments = climbed.at(climbed.cascade.threshold)
         top = probabilities.max(axis=1, initial=0.0)
         reason = unsure(top, climbed.cascade.reject_threshold)
     p_value, deepest = np.full(len(rows), np.nan), None
@@ -393,6 +399,7 @@ def predict_fold(
     if classifier.relatives is not None and asked is not None and len(rows):
         answers = _answers(run, landmarks, rows, classifier, asked, hits)
         probabilities, reason, p_value = answers.probabilities, answers.reason, answers.p_value
+        alignments = _first_alignments(run, classifier) + answers.alignments
         deepest = answers.deepest
     classes = np.array(run.dataset.classes, dtype=object)
     true, predicted = classes[run.dataset.labels[tested]], classes[probabilities.argmax(axis=1)]
@@ -410,6 +417,7 @@ def predict_fold(
             "predicted": predicted,
             "reason": reason,
             "unknown_p": p_value,
+            "alignments": alignments.astype(np.int64),
         }
     )
     table = pd.concat([table, hits.table()], axis=1)
