@@ -17,6 +17,7 @@ def made_up(seed=0, folds=3, repeats=2):
     table = made_up_predictions(["a", "b", "NA"], recipes, n=60, folds=folds, repeats=repeats)
     rng = np.random.default_rng(seed)
     table["reason"] = rng.choice(REASONS, len(table), p=[0.6, 0.2, 0.1, 0.1])
+    table["alignments"] = rng.integers(20, 90, len(table))
     all_of_it = (table["recipe"] == "one") & (table["fold"] == 1) & (table["repeat"] == 0)
     table.loc[all_of_it & (table["reason"] == ""), "reason"] = "unsure"
     return table
@@ -28,7 +29,8 @@ def test_it_is_what_a_loop_finds():
     assert tuple(table) == ACCEPTED_COLUMNS
     assert table["recipe"].tolist() == ["two", "one"]
     for row in table.to_dict("records"):
-        found = {name: [] for name in ("accepted", "wrong", *AS.values())}
+        found = {name: [] for name in ("accepted", "wrong", *AS.values(), "alignments")}
+        pooled = []
         own = predictions[predictions["recipe"] == row["recipe"]]
         for _, fold in own.groupby(["repeat", "fold"]):
             lines = fold.to_dict("records")
@@ -37,6 +39,8 @@ def test_it_is_what_a_loop_finds():
             if kept:
                 wrong = [line["true"] != line["predicted"] for line in kept]
                 found["wrong"].append(sum(wrong) / len(kept))
+                pooled += wrong
+            found["alignments"].append(np.mean([line["alignments"] for line in lines]))
             for reason, name in AS.items():
                 found[name].append(sum(line["reason"] == reason for line in lines) / len(lines))
         assert row["folds"] == 6
@@ -44,6 +48,7 @@ def test_it_is_what_a_loop_finds():
         for name, values in found.items():
             assert row[f"{name}_mean"] == pytest.approx(np.mean(values))
             assert row[f"{name}_sd"] == pytest.approx(np.std(values, ddof=1))
+        assert row["wrong_of_accepted"] == pytest.approx(np.mean(pooled))
         rejected = sum(row[f"{name}_mean"] for name in AS.values())
         assert row["accepted_mean"] + rejected == pytest.approx(1)
 
@@ -60,7 +65,18 @@ def test_by_hand():
     assert np.isnan([row["accepted_sd"], row["wrong_sd"]]).all(), "of one fold"
     none = accepted_table(table.assign(reason="unknown"))
     assert none["accepted_mean"].tolist() == [0]
-    assert none["wrong_mean"].isna().all()
+    assert none[["wrong_mean", "wrong_of_accepted"]].isna().all(axis=None)
+
+
+def test_a_fold_that_accepts_one_record_weighs_as_one():
+    """Of 100 accepted records one is wrong: the only one that the second fold accepts."""
+    table = pd.DataFrame({"id": range(200), "true": "a", "predicted": "a", "reason": ""})
+    table = table.assign(recipe="r", repeat=0, fold=[0] * 99 + [1] * 101)
+    table.loc[100:, "reason"] = "unsure"
+    table.loc[99, "predicted"] = "b"
+    (row,) = accepted_table(table).to_dict("records")
+    assert (row["wrong_mean"], row["wrong_of_accepted"]) == (0.5, 0.01)
+    assert np.isnan([row["alignments_mean"], row["alignments_sd"]]).all(), "nobody counted them"
 
 
 def test_of_several_labels_all_have_to_be_right():

@@ -1,5 +1,6 @@
-"""How many predictions a model accepts, and how many of these are wrong."""
+"""How many predictions a model accepts, how many of these are wrong, and what they cost."""
 
+import numpy as np
 import pandas as pd
 
 from kreinflow.models.cascade import REASONS
@@ -10,10 +11,14 @@ AS = {reason: f"as_{reason.replace(' ', '_')}" for reason in REASONS[1:]}
 ACCEPTED_COLUMNS = (
     *("recipe", "folds"),
     *(f"{what}_{part}" for what in ("accepted", "wrong", *AS.values()) for part in ("mean", "sd")),
+    "wrong_of_accepted",
+    *("alignments_mean", "alignments_sd"),
 )
 """Of each fold, ``accepted`` is the share of the records that are not rejected, ``wrong`` the share
-of wrong predictions among these, and the others are the shares of the records that are rejected
-for a reason. Folds where none is accepted have no ``wrong``, and are left out of its mean."""
+of wrong predictions among these, ``as_...`` are the shares of the records that are rejected for a
+reason, and ``alignments`` is the mean of this column. Folds where none is accepted have no
+``wrong``, and are left out of its mean. ``wrong_of_accepted`` is the share of wrong predictions
+among the accepted ones of all folds and repeats together: a fold that accepts few counts little."""
 
 
 def accepted_table(predictions: pd.DataFrame) -> pd.DataFrame:
@@ -22,8 +27,9 @@ def accepted_table(predictions: pd.DataFrame) -> pd.DataFrame:
     Parameters
     ----------
     predictions : DataFrame
-        See :mod:`kreinflow.evaluation.metrics`. Without the column ``reason`` there are no rows.
-        Of records with several labels a prediction is right if all of them are.
+        See :mod:`kreinflow.evaluation.metrics`. Without the column ``reason`` there are no rows,
+        without the column ``alignments`` no figures of it. Of records with several labels a
+        prediction is right if all of them are.
 
     Returns
     -------
@@ -36,9 +42,16 @@ def accepted_table(predictions: pd.DataFrame) -> pd.DataFrame:
             reason = part["reason"].fillna("").astype(str)
             kept = reason == ""
             wrong = part["true"].astype(str) != part["predicted"].astype(str)
-            flags = {"accepted": kept, "wrong": wrong.astype(float).where(kept)}
-            flags |= {name: reason == told for told, name in AS.items()}
-            folds = pd.DataFrame(flags).astype(float).groupby([part["repeat"], part["fold"]]).mean()
-            figures = [f for name in flags for f in (folds[name].mean(), folds[name].std(ddof=1))]
-            rows.append((recipe, len(folds), *figures))
+            of_kept = wrong.astype(float).where(kept)
+            told = {"accepted": kept, "wrong": of_kept}
+            told |= {name: reason == why for why, name in AS.items()}
+            told["alignments"] = part.get("alignments", np.nan)
+            folds = pd.DataFrame(told).astype(float).groupby([part["repeat"], part["fold"]]).mean()
+            figures = {
+                f"{name}_{kind}": figure
+                for name, values in folds.items()
+                for kind, figure in (("mean", values.mean()), ("sd", values.std(ddof=1)))
+            }
+            pooled = {"wrong_of_accepted": of_kept.mean()}
+            rows.append({"recipe": recipe, "folds": len(folds), **figures, **pooled})
     return pd.DataFrame(rows, columns=list(ACCEPTED_COLUMNS))
