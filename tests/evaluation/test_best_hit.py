@@ -8,7 +8,7 @@ from scipy import stats
 from evaluation.made_up import several_by_hand
 from kreinflow.artifacts import read_table, write_table
 from kreinflow.evaluation.best_hit import BEST_HIT_COLUMNS, best_hit_table
-from kreinflow.evaluation.metrics import PREDICTION_COLUMNS, PREDICTION_TEXT
+from kreinflow.evaluation.metrics import INNER_CHOICE, PREDICTION_COLUMNS, PREDICTION_TEXT
 from kreinflow.evaluation.paired import paired_difference
 
 CLASSES = np.array(["3.1", "3.10", "NA", "x"])
@@ -40,34 +40,32 @@ def made_up(seed=0, n=80, repeats=2, folds=4, each=2, **recipes):
     return table, pd.Series(np.arange(n) // each, index=ids)
 
 
-def of_a_loop(predictions, groups, recipe):
-    """Which predictions are right, which hits are, and the groups, record by record."""
-    told = {}
-    for line in predictions.to_dict("records"):
-        key = line["repeat"], line["id"]
-        if not pd.isna(line["hit_among"]) and line["hit_among"] > told.get(key, (0, ""))[0]:
-            told[key] = line["hit_among"], line["hit"]
-    own = predictions[predictions["recipe"] == recipe].to_dict("records")
+def of_a_loop(predictions, groups, recipe, teller):
+    """Which predictions are right, which hits of a recipe are, and the groups, one by one."""
+    lines = predictions.to_dict("records")
+    told = {(line["repeat"], line["id"]): line for line in lines if line["recipe"] == teller}
+    own = [line for line in lines if line["recipe"] == recipe]
+    hits = [told[line["repeat"], line["id"]] for line in own]
     right = np.array([line["predicted"] == line["true"] for line in own])
-    hits = np.array([told[line["repeat"], line["id"]][1] == line["true"] for line in own])
-    among = [told[line["repeat"], line["id"]][0] for line in own]
-    return right, hits, np.array([groups[line["id"]] for line in own]), np.mean(among)
+    of_hits = np.array([hit["hit"] == line["true"] for hit, line in zip(hits, own, strict=True)])
+    among = np.mean([hit["hit_among"] for hit in hits])
+    return right, of_hits, np.array([groups[line["id"]] for line in own]), among
 
 
 @pytest.mark.parametrize(("seed", "each"), [(0, 2), (0, 1), (1, 1)])
 def test_it_is_what_a_loop_finds(seed, each):
-    """The hits of another recipe stand beside all of them: it compared the most."""
+    """The hits of one recipe stand beside all of them: it compared the most, on the mean."""
     recipes = {"good": (0.9, 0, 0), "asks": (0.7, 0.5, 20), "all": (0.6, 0.8, 60)}
     predictions, groups = made_up(seed, each=each, **recipes)
-    fewer = predictions.index % 5 == 0  # here those of the other recipe are more
+    fewer = predictions.index % 5 == 0  # here the other recipe compared more
     predictions.loc[fewer & (predictions["recipe"] == "all"), "hit_among"] = 10
     table = best_hit_table(predictions, groups)
     assert tuple(table) == BEST_HIT_COLUMNS
     assert table["recipe"].tolist() == list(recipes)
     assert table["hit_accuracy"].nunique() == 1
     for row in table.itertuples():
-        right, hits, own_groups, among = of_a_loop(predictions, groups, row.recipe)
-        assert (row.records, row.of) == (160, 60)
+        right, hits, own_groups, among = of_a_loop(predictions, groups, row.recipe, "all")
+        assert (row.records, row.of, row.whole) == (160, 60, False)
         assert row.among == pytest.approx(among)
         assert row.accuracy == pytest.approx(right.mean())
         assert row.hit_accuracy == pytest.approx(hits.mean())
@@ -133,16 +131,38 @@ def test_a_record_without_a_hit_leaves_no_rows():
 
 
 def test_recipes_that_were_not_measured_on_all_folds_have_none():
-    """But a hit that one of them found counts."""
+    """Nor do their hits count: those of two recipes are not mixed."""
     predictions, groups = made_up(raced=(0.9, 1.0, 60), asks=(0.7, 0.5, 20))
-    first = predictions["fold"] == 0
-    table = best_hit_table(predictions[first | (predictions["recipe"] == "asks")], groups)
+    first, asks = predictions["fold"] == 0, predictions["recipe"] == "asks"
+    table = best_hit_table(predictions[first | asks], groups)
     assert table["recipe"].tolist() == ["asks"]
-    assert 20 < table["among"].item() < 60
-    asks = (predictions["recipe"] == "asks") & ~first
+    assert table["among"].item() == 20
     right = predictions["hit"] == predictions["true"]
-    found = (right[asks].sum() + first.sum() / 2) / 160
-    assert table["hit_accuracy"].item() == pytest.approx(found)
+    assert table["hit_accuracy"].item() == pytest.approx(right[asks].mean())
+
+
+def test_the_inner_choice_has_no_hits_of_its_own():
+    """Its hits are those of several recipes, and here among more records than those of any."""
+    predictions, groups = made_up(one=(0.9, 0.2, 20), two=(0.7, 0.5, 20), choice=(0.7, 1.0, 60))
+    chosen = predictions["recipe"] == "choice"
+    predictions.loc[chosen, "recipe"] = INNER_CHOICE
+    table = best_hit_table(predictions, groups)
+    assert table["recipe"].tolist() == ["one", "two", INNER_CHOICE]
+    assert set(table["among"]) == {20}
+    right = predictions["hit"] == predictions["true"]
+    first = right[predictions["recipe"] == "one"].mean()
+    assert table["hit_accuracy"].tolist() == pytest.approx([first] * 3), "the first of equals"
+    assert best_hit_table(predictions[chosen], groups).empty
+
+
+@pytest.mark.parametrize(("fewer", "whole"), [(0, True), (1, False)])
+def test_a_search_of_all_is_one_for_each_prediction(fewer, whole, tmp_path):
+    predictions, groups = made_up(all=(0.9, 0.8, 60), alone=(0.7, 0, 0))
+    predictions.loc[: fewer - 1, "hit_among"] = 59
+    table = best_hit_table(predictions, groups)
+    assert table["whole"].tolist() == [whole] * 2
+    write_table(tmp_path / "b.tsv", table)
+    assert read_table(tmp_path / "b.tsv", BEST_HIT_COLUMNS)["whole"].tolist() == [whole] * 2
 
 
 def test_a_table_of_a_file_says_the_same(tmp_path):

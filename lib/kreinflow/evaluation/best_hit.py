@@ -3,15 +3,17 @@
 import numpy as np
 import pandas as pd
 
+from kreinflow.evaluation.metrics import INNER_CHOICE
 from kreinflow.evaluation.paired import paired_difference
 from kreinflow.models.hits import HIT_COLUMNS
 
 BEST_HIT_COLUMNS = (
-    *("recipe", "records", "among", "of"),
+    *("recipe", "records", "among", "of", "whole"),
     *("accuracy", "hit_accuracy", "difference", "low", "high", "p"),
 )
 """``records`` is the number of predictions, each beside the best hit ``among`` so many training
-records on the mean, and ``of`` so many in all. ``difference`` is the ``accuracy`` of the recipe
+records on the mean, and ``of`` so many in all. ``whole`` is true if these are equal for each
+prediction: the hit is that of a search of all. ``difference`` is the ``accuracy`` of the recipe
 less ``hit_accuracy``; interval and test are those of
 :func:`~kreinflow.evaluation.paired.paired_difference`. The three are shares of all predictions,
 while accuracies of the summary are means over folds: if folds differ in size, these differ too."""
@@ -20,10 +22,11 @@ _RECORD = ["repeat", "id"]
 
 
 def best_hit_table(predictions: pd.DataFrame, groups: "pd.Series[int]") -> pd.DataFrame:
-    """Compare each recipe with the best hit that is known of each record.
+    """Compare each recipe with the best hit of each record.
 
-    Of the recipes, the one that compared a record with the most training records tells its hit, for
-    all of them.
+    The hits are those of one recipe, for all recipes: of those that have a hit of each record the
+    one that compared them with the most training records, on the mean. Of equal ones it is the
+    first.
 
     Parameters
     ----------
@@ -38,26 +41,36 @@ def best_hit_table(predictions: pd.DataFrame, groups: "pd.Series[int]") -> pd.Da
         Columns :data:`BEST_HIT_COLUMNS`. There are no rows if a record has no hit, and none of
         recipes that did not predict all records.
     """
-    rows = []
+    parts: dict[str, pd.DataFrame] = {}
     if set(HIT_COLUMNS) <= set(predictions.columns):
-        among = pd.to_numeric(predictions["hit_among"], errors="coerce")
-        told = predictions.assign(hit_among=among)[among > 0]
-        told = told.sort_values("hit_among", ascending=False, kind="stable")
-        known = told.drop_duplicates(_RECORD).set_index(_RECORD)[list(HIT_COLUMNS)]
         wanted = len(predictions[_RECORD].drop_duplicates())
-        for recipe, part in predictions.groupby("recipe", sort=False):
-            if not len(known) == len(part) == wanted:
-                continue
-            hits = known.loc[pd.MultiIndex.from_frame(part[_RECORD])]
-            true = part["true"].astype(str).to_numpy()
-            right = part["predicted"].astype(str).to_numpy() == true
-            hit = hits["hit"].astype(str).to_numpy() == true
-            found = paired_difference(
-                right,
-                hit,
-                np.asarray(groups.loc[part["id"]], dtype=np.int64),
-                part["repeat"].nunique(),
-            )
-            sizes = (float(pd.to_numeric(hits[name]).mean()) for name in HIT_COLUMNS[1:])
-            rows.append((recipe, len(part), *sizes, right.mean(), hit.mean(), *found))
+        every = predictions.groupby("recipe", sort=False)
+        parts = {str(recipe): part for recipe, part in every if len(part) == wanted}
+    compared = {recipe: _compared(part) for recipe, part in parts.items()}
+    if not any(compared.values()):
+        return pd.DataFrame(columns=list(BEST_HIT_COLUMNS))
+    teller = max(compared, key=lambda recipe: compared[recipe])
+    known = parts[teller].set_index(_RECORD)[list(HIT_COLUMNS)]
+    rows = []
+    for recipe, part in parts.items():
+        hits = known.loc[pd.MultiIndex.from_frame(part[_RECORD])]
+        true = part["true"].astype(str).to_numpy()
+        right = part["predicted"].astype(str).to_numpy() == true
+        hit = hits["hit"].astype(str).to_numpy() == true
+        found = paired_difference(
+            right,
+            hit,
+            np.asarray(groups.loc[part["id"]], dtype=np.int64),
+            part["repeat"].nunique(),
+        )
+        among, of = (hits[name].astype(float) for name in HIT_COLUMNS[1:])
+        sizes = among.mean(), of.mean(), bool((among == of).all())
+        rows.append((recipe, len(part), *sizes, right.mean(), hit.mean(), *found))
     return pd.DataFrame(rows, columns=list(BEST_HIT_COLUMNS))
+
+
+def _compared(part: pd.DataFrame) -> int:
+    """Return the training records that a recipe compared all records with; 0 without all hits."""
+    among = pd.to_numeric(part["hit_among"], errors="coerce").fillna(0)
+    mixed = (part["recipe"] == INNER_CHOICE).any()  # its hits are of several recipes
+    return 0 if mixed or not among.all() else int(among.sum())
