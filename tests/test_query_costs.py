@@ -103,3 +103,5 @@ def test_a_cascade_and_a_lift_of_a_recipe_are_counted():
     given = {"asked": 35, "searched": 420, "inducing": 840}
     assert recipe_seconds(both, 60, 24, 840, 87) == query_seconds(60, 87, 87, **given)
     assert recipe_seconds(plain | {"lift": {"inducing": 100}}, 25, 24, 840, 87) > one
+    relatives = query_seconds(45, 87, 87, asked=20, searched=420)
+    assert recipe_seconds(plain, 45, 24, 840, 87) == relatives, "those of relatives are asked too"

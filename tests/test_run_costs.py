@@ -147,8 +147,36 @@ def test_queries_are_those_of_the_final_recipe_or_of_all():
     queries = automatic(SIZES, 380).queries()
     assert [round(query.alignments) for query in queries] == [61, 121, 121, 501, 4001, 4001, 4001]
     assert [query.more for query in queries] == [200, 0, 200, 0, 0, 0, 0]
+    assert [query.relatives for query in queries] == [100] * 7
     assert queries[0].hours < queries[3].hours < queries[5].hours
     assert queries[5].hours == query_costs.million_hours(query_costs.query_seconds(4001, 380, 380))
+
+
+@pytest.mark.parametrize(
+    ("landmarks", "relatives"), [(30, 100), (150, 50), (200, 0)], ids=["few", "many", "all"]
+)
+def test_the_most_of_a_query_is_with_all_relatives(landmarks, relatives):
+    """Landmarks have been aligned; what is asked has to be searched for, in each record."""
+    given = {"method": "uniform", "budget": landmarks}, [100, 100]
+    (query,) = by_hand(*given, length=50).queries()
+    base = landmarks + 1
+    assert (query.alignments, query.more, query.relatives) == (base, 0, relatives)
+    assert query.hours == query_costs.million_hours(query_costs.query_seconds(base, 50, 50))
+    searched = 200 if relatives else 0
+    most = query_costs.query_seconds(base + relatives, 50, 50, asked=relatives, searched=searched)
+    assert query.most_hours == query_costs.million_hours(most)
+    run = by_hand(*given, length=50)
+    run.plan.settings["scoring"]["mode"] = "global"
+    (query,) = run.queries()
+    assert (query.relatives, query.most_hours) == (0, query.hours), "without E-values none"
+
+
+def test_the_most_of_a_cascade_is_with_what_it_asks():
+    query, *others = automatic(SIZES, 380).queries()
+    given = {"asked": query.more, "searched": 4999, "inducing": 4000}
+    of_most = query_costs.query_seconds(61 + query.more, 380, 380, **given)
+    assert query.most_hours == query_costs.million_hours(of_most)
+    assert all(query.most_hours > query.hours for query in others)
 
 
 def test_a_part_has_its_share_of_the_records_with_several_labels():

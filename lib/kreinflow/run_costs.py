@@ -19,7 +19,7 @@ from kreinflow.lift_costs import lifted_mb, lifted_seconds
 from kreinflow.models.cascade_choice import NEAREST_AT_MOST, Wanted
 from kreinflow.models.cascading import sample_size
 from kreinflow.models.relating import STRANGERS
-from kreinflow.models.relatives import NEAREST
+from kreinflow.models.relatives import MORE, NEAREST
 from kreinflow.plan import DatasetPlan, Settings
 from kreinflow.query_costs import million_hours, recipe_seconds
 from kreinflow.relating_costs import (
@@ -73,14 +73,19 @@ class Query(NamedTuple):
         With all landmarks and itself; of a cascade with a stated mean, that mean.
     more : float
         So many more at most where it is unsure, of a cascade with a stated loss.
-    hours : float
-        Core hours of a million of them, without these.
+    relatives : float
+        So many more at most where it may be unknown, of a model that looks for relatives. The
+        records that a cascade has asked are among them.
+    hours, most_hours : float
+        Core hours of a million of them: without any of these, and if each takes the most.
     """
 
     recipe: str
     alignments: float
     more: float
+    relatives: float
     hours: float
+    most_hours: float
 
 
 class RunCosts:
@@ -388,8 +393,17 @@ class RunCosts:
         first, cascade = self.landmarks(recipe["selector"]) + 1.0, recipe["cascade"]
         mean = first if not cascade else max(first, cascade.get("alignments") or first)
         more = min(NEAREST_AT_MOST, self.n) if cascade and "alignments" not in cascade else 0.0
-        seconds = recipe_seconds(recipe, mean, first - 1, self.n, self.length, self._by_parasail)
-        return Query(recipe["name"], mean, more, million_hours(seconds))
+        # Landmarks are known already.
+        relatives = min(float(MORE), max(0.0, self.n - first + 1)) if self._has_evalues else 0.0
+        least, most = (
+            recipe_seconds(
+                *(recipe, alignments, first - 1, self.n, self.length, self._by_parasail),
+                asking=share,
+            )
+            for alignments, share in ((mean, 0.5), (mean + max(more, relatives), 1.0))
+        )
+        hours = million_hours(least), million_hours(most)
+        return Query(recipe["name"], mean, more, relatives, *hours)
 
 
 def _pairs_with(chosen: float, objects: float) -> float:

@@ -106,11 +106,17 @@ def _cost_of_run(run: "RunCosts", cores: int) -> list[str]:
     ]
     if queries := run.queries():
         counts = _span([f"{query.alignments:,.0f}" for query in _ends(queries, "alignments")])
-        hours = _span([_in_short(query.hours) for query in _ends(queries, "hours")])
-        ranges = " to " in counts + hours
+        least, largest = (query.hours for query in _ends(queries, "hours"))
+        most = max(query.most_hours for query in queries)
+        hours = _span([_in_short(least), _in_short(most)])
+        ranges = " to " in counts or least != largest
         which = f" ({queries[0].recipe})" if len(queries) == 1 else ", by the recipe" * ranges
-        more = max(query.more for query in queries)
-        unsure = f", and up to {more:,.0f} more where a cascade is unsure" if more else ""
+        further = {
+            "a cascade is unsure": max(query.more for query in queries),
+            "it may be unknown": max(query.relatives for query in queries),
+        }
+        more = [f"up to {count:,.0f} more where {why}" for why, count in further.items() if count]
+        unsure = f", and {', '.join(more)}" if more else ""
         said.append(
             f"a new sequence takes about {counts} alignments{which}{unsure}: {hours} core hours "
             f"for a million of {run.length:.0f} residues"
