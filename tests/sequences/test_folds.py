@@ -132,14 +132,36 @@ def test_a_group_of_two_classes_counts_in_the_larger(tmp_path):
 
 
 def test_class_smaller_than_the_folds(tmp_path):
-    sequences, _ = random_data(24)
-    data = dataset(sequences + sequences[-4:], ["A"] * 20 + ["B"] * 8)
+    sequences, _ = random_data(34)
+    data = dataset(sequences + sequences[-4:], ["A"] * 20 + ["C"] * 10 + ["B"] * 8)
     message = (
-        r"class 'B' has 4 different records, fewer than k = 5 .*'folds.k' to 4 .*'min_class_size'"
+        r"class 'B' has 4 different records, fewer than k = 5 folds\. Set 'folds\.k' to 4 or less, "
+        r"or set 'min_class_size' to more than 4, which drops it and all other classes as small\.$"
     )
     with pytest.raises(InputError, match=message):
         folds_of(data, tmp_path)
     folds_of(data, tmp_path, k=4)
+
+
+DROPS = "set 'min_class_size' to more than {}, which drops it and all other classes as small"
+
+
+@pytest.mark.parametrize(
+    ("sizes", "advice"),
+    [
+        ({"A": 10, "B": 4, "C": 6}, DROPS.format(4)),
+        ({"A": 4, "B": 10, "C": 6}, "leave its records out"),  # B is in one group
+        ({"A": 10, "B": 4}, "give more records"),
+    ],
+)
+def test_nobody_is_told_to_drop_so_much_that_no_two_classes_are_left(tmp_path, sizes, advice):
+    labels = [label for label, size in sizes.items() for _ in range(size)]
+    sequences, _ = random_data(len(labels))
+    place = ["x" if label == "B" else "yz"[i % 2] for i, label in enumerate(labels)]
+    data = with_species(dataset(sequences, labels), place)
+    with pytest.raises(InputError) as told:
+        folds_of(data, tmp_path, k=2, method="grouped", column="organism")
+    assert str(told.value).endswith(f"Take another column, or {advice}.")
 
 
 def test_classes_in_fewer_groups_than_folds(tmp_path):
@@ -217,7 +239,7 @@ def test_columns_that_make_no_folds(tmp_path):
     with pytest.raises(InputError, match=r"the records are in 2 groups, fewer than k = 3 folds"):
         folds_of(data, tmp_path, k=3, method="grouped", column="organism")
     data = with_species(data, ["x", "y", "z", "y"] * 10)
-    with pytest.raises(InputError, match=r"'B' is in one group, .* or set 'min_class_size' to"):
+    with pytest.raises(InputError, match=r"'B' is in one group, .* or give more records\."):
         folds_of(data, tmp_path, k=2, method="grouped", column="organism")
 
 
@@ -419,6 +441,13 @@ def test_labels_that_too_few_records_have_or_lack_for_folds(tmp_path):
     )
     with pytest.raises(InputError, match=message):
         folds_of(replace(data, memberships=alone), tmp_path, k=3)
+    sequences, _ = random_data(6)
+    rare = np.arange(6)[:, None] != [6, 0, 1]  # one record lacks b, another one lacks c
+    rare[1:, 0] = False
+    data = replace(dataset(sequences, ["a", *"bbbcc"]), memberships=rare)
+    message = r"class 'a' has 1 different record, fewer than k = 2 folds\. Leave the label out\."
+    with pytest.raises(InputError, match=message):
+        folds_of(data, tmp_path, k=2)
 
 
 def test_the_users_table_of_records_with_several_labels(tmp_path):

@@ -335,12 +335,26 @@ def _records_of(dataset: Dataset, code: int) -> NDArray[np.bool_]:
 
 
 def _to_drop(dataset: Dataset, *classes: NDArray[np.bool_]) -> str:
-    """Return what to set so that the classes that have these records are dropped."""
+    """Return what to do so that the classes that have these records are dropped.
+
+    If that leaves fewer than two classes, there is no data set: then to have more records.
+    """
+    has, every = dataset.memberships, len(dataset.digests)
     most = max(len(np.unique(dataset.rows[records])) for records in classes)
-    return (
-        f"set 'min_class_size' to more than {most}, which drops "
-        f"{'them' if len(classes) > 1 else 'it'} and all other classes as small"
-    )
+    own = (_records_of(dataset, code) for code in range(len(dataset.classes)))
+    sizes = np.array([len(np.unique(dataset.rows[records])) for records in own])
+    if has is not None:  # a label that too few lack is removed too
+        sizes = np.minimum(sizes, every - sizes)
+    if np.count_nonzero(sizes > most) >= 2:
+        return (
+            f"set 'min_class_size' to more than {most}, which drops "
+            f"{'them' if len(classes) > 1 else 'it'} and all other classes as small"
+        )
+    if len(dataset.classes) - len(classes) < 2:
+        return "give more records"
+    if has is not None:
+        return "leave the label out"
+    return f"leave {'their' if len(classes) > 1 else 'its'} records out"
 
 
 def _hashed_folds(
@@ -355,7 +369,7 @@ def _hashed_folds(
     if dataset.memberships is not None:
         has = _labels_of(unit_of, dataset.memberships)
         for label, size in zip(dataset.classes, has.sum(axis=0).tolist(), strict=True):
-            _refuse_few(label, size, k)
+            _refuse_few(dataset, label, size, k)
         several = iterative_stratification(keys, has, k)[unit_of]
         _refuse_unlearnable(dataset, several, "folds", "Lower 'folds.k'")
         return several
@@ -363,20 +377,21 @@ def _hashed_folds(
     unit_fold = np.empty(len(units), dtype=np.intp)
     for code, label in enumerate(dataset.classes):
         members = np.flatnonzero(unit_label == code)
-        _refuse_few(label, len(members), k)
+        _refuse_few(dataset, label, len(members), k)
         offset = int(hash_keys(seed, _name("fold offset", repeat), [label])[0] % k)
         unit_fold[members] = spread(keys[members], k, offset)
     folds: NDArray[np.intp] = unit_fold[unit_of]
     return folds
 
 
-def _refuse_few(label: str, units: int, k: int) -> None:
+def _refuse_few(dataset: Dataset, label: str, units: int, k: int) -> None:
     if units < k:
+        advice = _to_drop(dataset, _records_of(dataset, dataset.classes.index(label)))
+        if units > 1:
+            advice = f"set 'folds.k' to {units} or less, or {advice}"
         raise InputError(
             f"folds: class {label!r} has {counted(units, 'different record')}, "
-            f"fewer than k = {k} folds. "
-            + (f"Set 'folds.k' to {units} or less, or " if units > 1 else "Set ")
-            + f"'min_class_size' to more than {units} to drop such classes."
+            f"fewer than k = {k} folds. {advice[0].upper()}{advice[1:]}."
         )
 
 
