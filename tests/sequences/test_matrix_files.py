@@ -1,4 +1,5 @@
 import gzip
+import re
 
 import numpy as np
 import pandas as pd
@@ -134,18 +135,25 @@ def test_a_csv_with_semicolons(tmp_path, header):
 
 
 @pytest.mark.parametrize(
-    ("name", "text"),
+    ("name", "text", "place", "separator"),
     [
-        ("x.csv", "id;x;y\na;3,5;1\nb;1;2\n"),
-        ("x.csv", 'id,x,y\na,"3,5",1\nb,1,2\n'),
-        ("x.tsv", "a\t3,5\t1\nb\t1\t2\n"),
-        ("x.csv", "a;3,5;1,5\nb;1,5;2,5\n"),
+        ("x.csv", "id;x;y\na;3,5;1\nb;1;2\n", "column 1: '3,5'", "semicolons"),
+        ("x.csv", 'id,x,y\na,"3,5",1\nb,1,2\n', "column 1: '3,5'", "commas"),
+        ("x.tsv", "a\t3,5\t1\nb\t1\t2\n", "column 1: '3,5'", "tabs"),
+        ("x.csv", "a;3,5;1,5\nb;1,5;2,5\n", "column 1: '5;1'", "semicolons"),
+        ("x.csv", "1,5;2,5\n3,5;4,5\n", "column 2: '5;2'", "semicolons"),
+        ("x.csv", "x;y\n1,5;2,5\n3;4,5\n", "column 1: '1,5'", "semicolons"),
+        ("x.tsv", "1,5\t2,5\n3,5\t4,5\n", "column 1: '1,5'", "tabs"),
+        ("x.tsv", "a\t3;5\t1\nb\t1\t2\n", "column 1: '3;5'", "tabs"),
     ],
 )
-def test_decimal_commas_are_refused(tmp_path, name, text):
+def test_decimal_commas_are_refused(tmp_path, name, text, place, separator):
     (tmp_path / name).write_text(text)
-    wrong = r"column \d: '(3,5|5;1)' is not a number\. .*write decimals with a point \(3\.5\)"
-    with pytest.raises(InputError, match=wrong):
+    message = (
+        f"row 1, {place} is not a number. Separate fields by {separator}, and write decimals with "
+        "a point (3.5)."
+    )
+    with pytest.raises(InputError, match=re.escape(message)):
         read_matrix(tmp_path / name, square=False)
 
 

@@ -221,6 +221,11 @@ def _is_number(field: str) -> bool:
     return "_" not in field  # Python reads 1_000 as 1000
 
 
+def _is_meant_as_number(field: str) -> bool:
+    """Return whether it is a number, if one writes decimals with a comma too."""
+    return _is_number(field) or _is_number(field.replace(",", ".", 1))
+
+
 def _read_text(path: Path, delimiter: str, square: bool, most: int | None) -> ReadMatrix:
     with open_text(path) as file:
         delimiter, lines = table_rows(file, str(path), delimiter)
@@ -240,10 +245,12 @@ def _parse(
         )
     first, second = head[0], head[-1]
     corner = first[0].strip().lower() in ("", "id")
-    has_header = corner or not any(map(_is_number, first[1:] or first))
+    # In rows of one field a comma may separate fields; else it can be that of decimals alone.
+    is_number = _is_number if len(second) == 1 else _is_meant_as_number
+    has_header = corner or not any(map(is_number, first[1:] or first))
     if has_header and len(head) == 1:
         raise InputError(f"{path}: has a header, but no rows.")
-    has_ids = corner or not _is_number((second if has_header else first)[0])
+    has_ids = corner or not is_number((second if has_header else first)[0])
     separator = f"{DELIMITERS[delimiter]}s"
     if len(second) == has_ids:
         raise InputError(
@@ -336,6 +343,8 @@ def _numbers(place: str, fields: list[str], separator: str) -> FloatArray:
         )
         why = ""
         if ";" in field or "," in field:
+            if ";" in field and separator == "commas":  # decimals made commas of semicolons
+                separator = "semicolons"
             why = f" Separate fields by {separator}, and write decimals with a point (3.5)."
         if _is_number(field):
             why = " Write its digits as 0 to 9."
