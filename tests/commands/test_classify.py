@@ -22,8 +22,10 @@ from kreinflow.classify.classification import (
     classify_batches,
     classify_file,
 )
+from kreinflow.classify.evidence import CANDIDATES
 from kreinflow.classify.model_file import Model
 from kreinflow.classify.new_objects import score_new
+from kreinflow.cli import main
 from kreinflow.commands.classify import BACKENDS
 from kreinflow.errors import KreinflowError
 from kreinflow.models.classifier import LandmarkClassifier
@@ -116,16 +118,40 @@ def test_of_many_bad_records_the_first_are_told(run, trained, tmp_path):
     assert "; 100 not classified; " in last
 
 
-@pytest.mark.parametrize("threads", [1, 2])
-def test_the_last_line_says_what_a_record_took(run, trained, threads):
-    code, _, err = run("classify", trained.path, trained.fasta, "--threads", threads)
-    assert code == 0
-    processors = r" \([\d.,]+ ms of processors\)" if threads > 1 else ""
-    assert re.fullmatch(
-        rf"kreinflow: 30 records: 30 classified, \d+ of them rejected; 0 not classified; "
-        rf"[\d.,]+ ms a record{processors}\n",
-        err,
+@pytest.mark.parametrize(
+    ("records", "threads", "evidence", "told"),
+    [
+        (99, 1, False, "6 s in all"),
+        (120, 1, False, "50 ms a record"),
+        (99, 2, False, "6 s in all (12 s of processors)"),
+        (120, 2, True, "50 ms a record (100 ms of processors), with evidence"),
+    ],
+)
+def test_the_last_line_says_what_a_record_took(
+    run, trained, tmp_path, monkeypatch, records, threads, evidence, told
+):
+    """Of few records the start is most of the time."""
+    clock = SimpleNamespace(
+        monotonic=iter([100.0, 106.0]).__next__, process_time=iter([3.0, 15.0]).__next__
     )
+    monkeypatch.setattr("kreinflow.commands.classify.time", clock)
+    own = trained.records * 4
+    new = write_fasta(tmp_path / "new.fasta", [(f"n{i}", *own[i][1:]) for i in range(records)])
+    more = ("--evidence", tmp_path / "e.tsv") if evidence else ()
+    code, _, err = run("classify", trained.path, new, "--threads", threads, *more)
+    assert code == 0
+    assert re.fullmatch(
+        rf"kreinflow: {records} records: {records} classified, \d+ of them rejected; "
+        rf"0 not classified; {re.escape(told)}",
+        err.splitlines()[-1],
+    )
+
+
+def test_the_help_says_what_evidence_costs(capsys):
+    with pytest.raises(SystemExit):
+        main(["classify", "--help"])
+    said = " ".join(capsys.readouterr().out.split())
+    assert f"costs {CANDIDATES} more alignments a record at most for each of these classes" in said
 
 
 @pytest.mark.parametrize("name", ["new.fa", "new.fa.gz"])

@@ -139,9 +139,9 @@ def classify_batches(
         :func:`~kreinflow.classify.acceptance.accepting` takes.
     on_evidence : callable, optional
         Called for each piece with the :data:`~kreinflow.classify.evidence.SHOWN` nearest members of
-        the predicted class and of the runner-up of each object, before the piece comes. Costs
-        :data:`~kreinflow.classify.evidence.CANDIDATES` alignments for each of the two at most. The
-        table stays as it is without.
+        the predicted class, or of all labels, and of the runner-up of each object, before the piece
+        comes. Costs :data:`~kreinflow.classify.evidence.CANDIDATES` alignments for each of these
+        classes at most. The table stays as it is without.
 
     Notes
     -----

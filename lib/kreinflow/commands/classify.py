@@ -25,6 +25,9 @@ HELP = "classify new objects with a model"
 BACKENDS = ("auto", "parasail")
 """Those of :mod:`kreinflow.alignment.backends`, which is slow to import; the default first."""
 
+FEW = 100
+"""Records of which the start is much of the time, so it is not told by the record."""
+
 
 def add(parser: argparse.ArgumentParser) -> None:
     """Add the arguments."""
@@ -67,9 +70,10 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--evidence",
         metavar="TSV",
-        help="write the nearest landmarks and training records of the predicted class and of the "
-        "runner-up of each object too, 5 each, with E-value, identity and the ends of the "
-        "alignment; costs 40 more alignments a record at most",
+        help="write the nearest landmarks and training records of the predicted class, or of all "
+        "labels, and of the runner-up of each object too, 5 each, with E-value, identity and the "
+        "ends of the alignment; costs 20 more alignments a record at most for each of these "
+        "classes",
     )
     parser.add_argument(
         "--strict", action="store_true", help="end at the first record that cannot be classified"
@@ -176,9 +180,12 @@ def _classify(options: argparse.Namespace) -> None:
             counts = write_tables(accepting(tables, options.errors, progress), write)
         seconds, processors = time.monotonic() - start, time.process_time() - processors
     accepted = "" if options.errors is None else f", {counts.accepted} accepted"
-    taken = f"{_milliseconds(seconds, counts.records)} ms a record"
+    taken = _taken(seconds, counts.records)
+    taken += " in all" if counts.records < FEW else " a record"
     if options.threads > 1:
-        taken += f" ({_milliseconds(processors, counts.records)} ms of processors)"
+        taken += f" ({_taken(processors, counts.records)} of processors)"
+    if options.evidence is not None:
+        taken += ", with evidence"
     print(
         f"kreinflow: {counted(counts.records, 'record')}: {counts.classified} classified, "
         f"{counts.rejected} of them rejected{accepted}; {counts.faults} not classified; {taken}",
@@ -186,13 +193,14 @@ def _classify(options: argparse.Namespace) -> None:
     )
 
 
-def _milliseconds(seconds: float, records: int) -> str:
-    """Return the milliseconds of a record, with two digits.
+def _taken(seconds: float, records: int) -> str:
+    """Return the milliseconds of a record, of fewer than :data:`FEW` the seconds of all.
 
     Examples
     --------
-    >>> _milliseconds(0.6432, 300), _milliseconds(71, 300)
-    ('2.1', '240')
+    >>> _taken(0.6432, 300), _taken(71, 300), _taken(0.584, 1)
+    ('2.1 ms', '240 ms', '0.58 s')
     """
-    each = float(f"{1000 * seconds / max(records, 1):.2g}")
-    return f"{each:,.0f}" if each >= 10 else f"{each:g}"
+    few = records < FEW
+    told = float(f"{seconds if few else 1000 * seconds / records:.2g}")
+    return (f"{told:,.0f}" if told >= 10 else f"{told:g}") + (" s" if few else " ms")
