@@ -202,9 +202,9 @@ def quoted(data: DatasetReport, own: pd.DataFrame) -> str:
     choice = f"{pairs(_row(data.summary, INNER_CHOICE), 'accuracy', factor=100)[0]} %"
     if data.measured != INNER_CHOICE:
         return (
-            "The config names this recipe. If you picked it after a look at these very folds, "
-            f"quote the accuracy of the inner choice instead, {choice}: there the recipe was "
-            "chosen without the records that measure it."
+            "The config names this recipe. If you picked it after a look at these very folds, its "
+            "figure is optimistic: the best of several looks better than it is. Choosing among all "
+            f"recipes by the inner folds gave {choice} (Comparison)."
         )
     tested = measured(own)
     same = int((tested["recipe"].astype(str) == data.final_recipe).sum())
