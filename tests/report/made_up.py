@@ -114,6 +114,8 @@ def run_tables(n_classes, n_folds, n, n_recipes=9, dropped=(), cascades=0, sever
         "landmarks": made_up_landmarks(places, models, classes, rng),
         "factors": factors,
         "final": None,
+        "recipes": [name for name, *_ in recipes],
+        "prefer": "accuracy",
         "spectrum": spectrum[
             (spectrum["transform"] == transform) & (spectrum["selector"] == selector)
         ],
