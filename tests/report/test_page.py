@@ -24,6 +24,8 @@ from report.made_up import (
     settings,
 )
 
+TOLD = {"false_alarms": 0.01, "would_be_found": 0.8, "left_out": 300}
+
 
 @pytest.fixture(scope="module")
 def html(tables):
@@ -223,6 +225,18 @@ def test_it_tells_what_aligned_and_how_many_pairs_agreed_with_parasail(tables):
     assert "agreed" not in text
     scheme = tables["alignments"]["scheme"] | {"mode": "semiglobal"}
     assert "agreed" not in text_of(tables, alignments=tables["alignments"] | {"scheme": scheme})
+
+
+def test_pairs_by_which_unknown_objects_are_told_are_not_among_those_of_the_run(tables):
+    left_out = "Pairs by which unknown objects are told are not counted."
+    assert left_out in text_of(tables, strangers={"calibrating": 900, **TOLD})
+    assert left_out not in text_of(tables)
+
+
+def test_the_cascade_of_the_final_recipe_is_told_apart_from_the_inner_choice():
+    tables = run_tables(n_classes=3, n_folds=2, n=60, cascades=1)
+    text = report_page(tables, config(cascades=1), final_recipe="ikfd-meb")[1].all_text
+    assert "The cascade of the final recipe on the outer folds: accuracy in %" in text
 
 
 def test_jobs_of_more_than_one_kind_of_processor_are_told(tables, html):
