@@ -20,12 +20,15 @@ from kreinflow.report.glance import (
 )
 from kreinflow.report.in_words import in_words
 from kreinflow.report.own import own_factors, own_landmarks, own_models
+from kreinflow.sequences.sources.registry import make_source
 from report.made_up import config, dataset_report, settings
 
 FINAL = {"landmarks": 32, "alignments_per_query": 33.0, "reject_threshold": 0.4}
 NAMED = settings() | {"final": "svc-meb"}
 PLAIN = {"cascade": None, "lift": None}
 MATRIX = {"source": {"type": "matrix", "kind": "dissimilarity"}}
+STRINGS = {"source": {"type": "vectors", "vectors": "a.txt", "kernel": {"name": "edit_distance"}}}
+FASTA = make_source(settings()["source"])
 
 
 def named(tables, **changes):
@@ -187,6 +190,12 @@ def test_commands_have_the_path_of_the_model_and_what_it_needs(tables):
     found = steps(named(tables), views={"vectors": True}, cascade={"records": "apart"})
     beside = "new.fasta --vectors new.tsv --records training.fasta"
     assert all(beside in step.command for step in found[:2])
+    vectors = {"source": {"type": "vectors", "vectors": "a.csv", "kernel": {"name": "gaussian"}}}
+    for source, ending in ((STRINGS, "txt"), (vectors, "csv")):
+        found = steps(named(tables, settings=NAMED | source))
+        assert [step.command.split()[3] for step in found if step.command] == [
+            *(f"new.{ending}", f"new.{ending}", f"more.{ending}")
+        ]
     by_column = NAMED | {"folds": NAMED["folds"] | {"method": "grouped", "column": "genus"}}
     found = steps(named(tables, settings=by_column))
     assert not any("update" in step.command for step in found)
@@ -272,7 +281,7 @@ def test_models_that_look_at_scores_alone_or_at_a_lift_have_no_factor(tables):
 def test_a_recipe_in_plain_words():
     whole = config()
     recipe = whole["recipes"][0]
-    said = " ".join(in_words(recipe, whole, "24", True))
+    said = " ".join(in_words(recipe, whole, "24", FASTA))
     assert said == (
         "A query is aligned with 24 landmarks (meb: the support of the minimum enclosing ball of "
         "each class with epsilon = 0.01). The model looks at the logarithm of the normalised score "
@@ -281,7 +290,7 @@ def test_a_recipe_in_plain_words():
     )
     lifted = recipe | {"lift": {"kernel": "gaussian"}, "learner": "svc", "correction": "flip"}
     lifted |= {"views": {"words": [1, 2, 3], "vectors": True}, "cascade": {"loss": 0.01}}
-    said = " ".join(in_words(lifted, whole, "", True))
+    said = " ".join(in_words(lifted, whole, "", FASTA))
     assert "aligned with landmarks (meb" in said
     assert (
         "the logarithm of the normalised score (transform log), the words of 1 to 3 residues and "
@@ -289,11 +298,13 @@ def test_a_recipe_in_plain_words():
     )
     assert "It decides by a linear support vector classifier (learner svc)." in said
     assert "it aligns the query with its nearest training records too (cascade)" in said
-    flipped = " ".join(in_words(whole["recipes"][3], whole, "9", False))
+    flipped = " ".join(in_words(whole["recipes"][3], whole, "9", make_source(MATRIX["source"])))
     assert "compared with 9 landmarks" in flipped
     assert "the scores as they were given, as an indefinite kernel with the correction flip" in (
         flipped
     )
+    computed = " ".join(in_words(whole["recipes"][3], whole, "9", make_source(STRINGS["source"])))
+    assert "The model looks at the values of the kernel edit_distance, as an indef" in computed
 
 
 def test_all_learners_and_transforms_have_words():
@@ -301,4 +312,4 @@ def test_all_learners_and_transforms_have_words():
         for method in LEARNERS:
             whole = config() | {"learners": {"it": {"method": method}}}
             recipe = whole["recipes"][0] | {"learner": "it", "transform": transform}
-            assert f"(transform {transform})" in " ".join(in_words(recipe, whole, "9", True))
+            assert f"(transform {transform})" in " ".join(in_words(recipe, whole, "9", FASTA))

@@ -14,6 +14,8 @@ from kreinflow.report.own import Config
 from kreinflow.report.reading import DatasetReport
 from kreinflow.report.tables import flags, measured, numbers, pairs, span
 from kreinflow.sequences.sources.registry import make_source
+from kreinflow.sequences.sources.source import Source
+from kreinflow.sequences.sources.vectors import ComparedSource
 
 MUCH_REJECTED = 0.2
 """If more of the test records are rejected, the page says what to do."""
@@ -251,7 +253,7 @@ def next_steps(
     """
     source = make_source(data.settings["source"])
     model = f"{config.get('results', 'results')}/{data.name}/model.safetensors"
-    new = "new.fasta" if source.aligned else "new.csv"
+    new = f"new.{_ending(source)}"
     beside = " --vectors new.tsv" if (recipe.get("views") or {}).get("vectors") else ""
     if (recipe.get("cascade") or {}).get("records") == "apart":
         beside += " --records training.fasta"
@@ -299,6 +301,13 @@ def next_steps(
             )
         )
     return steps
+
+
+def _ending(source: Source) -> str:
+    """Return what the name of a file of new objects may end in."""
+    if source.aligned:
+        return "fasta"
+    return "txt" if isinstance(source, ComparedSource) and source.kernel.strings else "csv"
 
 
 def _of_much_rejected(

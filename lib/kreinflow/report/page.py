@@ -121,7 +121,6 @@ def _final_model(
     rows = own[numbers(own["repeat"]) < 0].to_dict("records")
     final = {str(name): value for name, value in rows[0].items()} if rows else None
     count = f"{int(final['landmarks']):,}" if final else ""
-    aligned = make_source(data.settings["source"]).aligned
     own_curves = data.curves[data.curves["recipe"].astype(str) == data.final_recipe]
     # Records of a group tend to be right or wrong together.
     grouped = data.settings["folds"]["method"] == "grouped"
@@ -136,7 +135,7 @@ def _final_model(
     )
     return {
         "final_recipe": data.final_recipe,
-        "in_words": in_words(recipe, config, count, aligned),
+        "in_words": in_words(recipe, config, count, make_source(data.settings["source"])),
         "chosen_by": chosen_by(data.settings, config),
         "final_asked": bool(data.settings.get("final")),
         "final_lifted": bool(recipe.get("lift")),
