@@ -89,10 +89,11 @@ def recipe_seconds(
     Parameters
     ----------
     recipe : mapping
-        Its ``cascade`` and ``lift``, as in the config.
+        Its ``lift``, as in the config.
     alignments : float
-        Of a new sequence, in the mean. Those beyond the landmarks, and the sequence with itself, a
-        cascade asks for; half of the sequences are taken to ask.
+        Of a new sequence, in the mean. Those beyond the landmarks, and the sequence with itself,
+        are asked for by a cascade, or to tell unknown objects; half of the sequences are taken to
+        ask.
     landmarks, records : float
         Of the model: landmarks, and distinct training records.
     length : float
@@ -100,7 +101,7 @@ def recipe_seconds(
     by_parasail : bool
     """
     lift = recipe.get("lift")
-    asked = max(0.0, alignments - landmarks - 1) if recipe.get("cascade") else 0.0
+    asked = max(0.0, alignments - landmarks - 1)
     return query_seconds(
         alignments,
         length,

@@ -37,8 +37,9 @@ def named(tables, **changes):
     return dataset_report(tables, **changes)
 
 
-def answers(data, final=FINAL, recipe=PLAIN):
-    return [(card.figure, card.line) for card in cards(data, final, recipe)]
+def answers(data, final=FINAL, recipe=PLAIN, whole=None):
+    found = cards(data, whole or config(), final, recipe)
+    return [(card.figure, card.line) for card in found]
 
 
 def best_hit(tables, **values):
@@ -118,7 +119,10 @@ def test_a_matrix_has_a_nearest_neighbour_and_no_seconds(tables):
     statistics = tables["statistics"] | {"lengths": {}}
     own = NAMED | MATRIX
     data = named(tables, best_hit=best_hit(tables), settings=own, statistics=statistics)
-    assert cards(data, FINAL, PLAIN)[2].question == "Is it better than the nearest neighbour here?"
+    assert (
+        cards(data, config(), FINAL, PLAIN)[2].question
+        == "Is it better than the nearest neighbour here?"
+    )
     _, (_, line), (cost, beside) = answers(data)[1:]
     assert line.startswith("against the nearest neighbour among all 107 training records, which")
     assert (cost, beside) == ("33 scores", "instead of 140 with all distinct records.")
@@ -142,6 +146,36 @@ def test_the_cost_is_an_estimate_of_the_mean_length(tables):
     assert answers(named(tables), every)[3][1].startswith(
         "with all training records: each is a landmark, so nothing is saved."
     )
+
+
+def test_the_cost_is_that_on_outer_folds_with_the_landmarks_of_the_final_model(
+    tables,
+):
+    models, accepted = tables["models"].copy(), tables["accepted"].copy()
+    svc = models["recipe"] == "svc-meb"
+    for fold, landmarks in ((0, 27), (1, 28), (2, 32), (-1, 32)):
+        models.loc[svc & (models["fold"] == fold), "landmarks"] = landmarks
+    # 29 landmarks on the mean, the sequence itself, and 20.4 training records
+    accepted["alignments_mean"] = np.where(accepted["recipe"] == "svc-meb", 50.4, 900.0)
+    figure, line = answers(named(tables, models=models, accepted=accepted))[3]
+    assert figure == "53 alignments"
+    assert line.startswith("on the mean, instead of 140 with all distinct records. About ")
+    seconds = query_seconds(53.4, 270, 270, asked=20.4, searched=70)
+    assert f" {1000 * seconds:.2g} ms on one core, {million_hours(seconds):.2g} core" in line
+    # Figures of choosing may be those of dearer recipes; the cost is that of the model one has.
+    chosen = dataset_report(tables, models=models, accepted=accepted, final_recipe="svc-meb")
+    assert answers(chosen)[3] == (figure, line)
+    for unknown in (accepted.assign(alignments_mean=""), tables["accepted"]):
+        assert answers(named(tables, models=models, accepted=unknown))[3][0] == "33 alignments"
+
+
+def test_the_cost_is_that_of_the_backend_and_mode(tables):
+    slow = f"{million_hours(query_seconds(33, 270, 270, by_parasail=True)):.2g} core hours"
+    assert slow not in answers(named(tables))[3][1]
+    alone = config() | {"alignment": {"backend": "parasail"}}
+    assert slow in answers(named(tables), whole=alone)[3][1]
+    along = NAMED | {"scoring": NAMED["scoring"] | {"mode": "global"}}
+    assert slow in answers(named(tables, settings=along))[3][1]
 
 
 def test_whose_figures_are_told(tables):
@@ -287,6 +321,9 @@ def test_a_recipe_in_plain_words():
         "each class with epsilon = 0.01). The model looks at the logarithm of the normalised score "
         "(transform log), as an indefinite kernel whose eigenvalues stay as they are (correction "
         "none). It decides by a Fisher discriminant on the Krein factor, Ny-iKFD (learner ikfd)."
+    )
+    assert " ".join(in_words(recipe, whole, "24", FASTA, True)) == (
+        f"{said} A sequence that may be unknown is aligned with its nearest training records too."
     )
     lifted = recipe | {"lift": {"kernel": "gaussian"}, "learner": "svc", "correction": "flip"}
     lifted |= {"views": {"words": [1, 2, 3], "vectors": True}, "cascade": {"loss": 0.01}}

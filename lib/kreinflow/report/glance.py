@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
+from kreinflow.alignment.scoring import by_parasail
 from kreinflow.evaluation.accepted import AS
 from kreinflow.evaluation.comparison import SIGNIFICANCE
 from kreinflow.evaluation.metrics import INNER_CHOICE
@@ -47,13 +48,17 @@ class Step(NamedTuple):
 
 
 def cards(
-    data: DatasetReport, final: Mapping[str, Any] | None, recipe: Mapping[str, Any]
+    data: DatasetReport,
+    config: Config,
+    final: Mapping[str, Any] | None,
+    recipe: Mapping[str, Any],
 ) -> list[Card]:
     """Return the four questions and their answers.
 
     Parameters
     ----------
     data : DatasetReport
+    config : mapping
     final : mapping or None
         The row of the final model in the table of models, if it is there.
     recipe : mapping
@@ -69,7 +74,7 @@ def cards(
             else "Is it better than the nearest neighbour here?",
             _best_hit(data, aligned),
         ),
-        ("What does a query cost?", _cost(data, final, recipe, aligned)),
+        ("What does a query cost?", _cost(data, config, final, recipe, aligned)),
     )
     return [Card(question, *answer) for question, answer in asked]
 
@@ -161,22 +166,40 @@ def _no_hit(data: DatasetReport, aligned: bool) -> str:
     )
 
 
+def asked_on_outer_folds(data: DatasetReport, final: Mapping[str, Any]) -> float | None:
+    """Return the alignments of a query by the final model, on the mean; None if not measured.
+
+    They are those of test records by the fits of its recipe, with all that a cascade and the test
+    for unknown objects ask, and the landmarks that the final model has more.
+    """
+    own, fits = (_row(table, data.final_recipe) for table in (data.accepted, data.models))
+    if own.empty or "alignments_mean" not in own:
+        return None
+    more = float(final["landmarks"]) - numbers(measured(fits)["landmarks"]).mean()
+    asked = _mean(own, "alignments") + more
+    return asked if asked == asked else None
+
+
 def _cost(
     data: DatasetReport,
+    config: Config,
     final: Mapping[str, Any] | None,
     recipe: Mapping[str, Any],
     aligned: bool,
 ) -> tuple[str, str]:
     if final is None:
         return "not known", "because the table of models has no row of the final model."
-    asked, distinct = float(final["alignments_per_query"]), data.statistics["distinct"]
+    found, distinct = asked_on_outer_folds(data, final), data.statistics["distinct"]
+    asked = float(final["alignments_per_query"]) if found is None else found
     beside = f"instead of {distinct:,} with all distinct records."
     if saves_nothing(data, final):
         beside = "with all training records: each is a landmark, so nothing is saved."
+    beside = beside if found is None else f"on the mean, {beside}"
     if not aligned:
         return f"{asked:,.0f} scores", beside
     length = float(data.statistics["lengths"]["mean"])
-    seconds = recipe_seconds(recipe, asked, float(final["landmarks"]), distinct, length)
+    slow = by_parasail(config["alignment"]["backend"], data.settings["scoring"]["mode"])
+    seconds = recipe_seconds(recipe, asked, float(final["landmarks"]), distinct, length, slow)
     return f"{asked:,.0f} alignments", (
         f"{beside} About {1000 * seconds:.2g} ms on one core, {million_hours(seconds):.2g} core "
         f"hours for a million queries: an estimate, for sequences of {length:,.0f} residues."

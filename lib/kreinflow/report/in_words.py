@@ -29,8 +29,15 @@ _LEARNERS = {
 """Of the learners that most recipes have; of others, the head of what they say of themselves."""
 
 
+RELATIVES = "A sequence that may be unknown is aligned with its nearest training records too."
+
+
 def in_words(
-    recipe: Mapping[str, Any], config: Config, landmarks: str, source: Source
+    recipe: Mapping[str, Any],
+    config: Config,
+    landmarks: str,
+    source: Source,
+    relatives: bool = False,
 ) -> list[str]:
     """Return what a recipe does, as sentences: landmarks, what is looked at, learner, cascade.
 
@@ -42,6 +49,8 @@ def in_words(
         Their number in the final model, or an empty text.
     source : Source
         Of the data.
+    relatives : bool
+        Whether the final model looks for relatives of what may be unknown.
     """
     aligned = source.aligned
     selector = make_selector(config["selectors"][recipe["selector"]])
@@ -76,7 +85,7 @@ def in_words(
         found.append(
             "If it is unsure, it aligns the query with its nearest training records too (cascade)."
         )
-    return found
+    return [*found, RELATIVES] if relatives else found
 
 
 def joined(parts: Sequence[str], last: str = "and") -> str:

@@ -13,7 +13,7 @@ from kreinflow.report import glance, sections, several
 from kreinflow.report.advice import warnings_of
 from kreinflow.report.cascades import asks, broken_losses, cascades, costs_of, in_a_column
 from kreinflow.report.html import drawing, image, page_environment
-from kreinflow.report.in_words import in_words
+from kreinflow.report.in_words import RELATIVES, in_words
 from kreinflow.report.levels import levels_section
 from kreinflow.report.methods import chosen_by, methods_text, others_text, threshold_text
 from kreinflow.report.own import own_factors, own_landmarks, own_models, recipe_called
@@ -29,7 +29,7 @@ from kreinflow.report.tables import (
     percent,
     shares,
 )
-from kreinflow.report.unknown import unknown
+from kreinflow.report.unknown import asks_relatives, unknown
 from kreinflow.sequences.sources.registry import make_source
 
 
@@ -130,23 +130,28 @@ def _final_model(
         config["recipes"],
     )
     lost = broken_losses(own_curves, config["recipes"], data.statistics["distinct"])
+    relatives = asks_relatives(data.strangers or {})
     reject = RejectRule(
         config["reject_error"], config.get("reject_coverage"), config["reject_confidence"]
     )
     return {
         "final_recipe": data.final_recipe,
-        "in_words": in_words(recipe, config, count, make_source(data.settings["source"])),
+        "in_words": in_words(
+            recipe, config, count, make_source(data.settings["source"]), relatives
+        ),
         "chosen_by": chosen_by(data.settings, config),
+        "relatives": RELATIVES if relatives else "",
         "final_asked": bool(data.settings.get("final")),
         "final_lifted": bool(recipe.get("lift")),
         "final": final
         and {
             "asks": asks(count, data.cascade) if data.cascade else "",
+            "asked_on_outer_folds": glance.asked_on_outer_folds(data, final) is not None,
             "inner_accuracy": percent(float(final["inner_accuracy"])),
             "rejects": _rejects(data, float(final["reject_threshold"])),
         },
         "threshold": several.THRESHOLDS if data.several else threshold_text(config),
-        "cards": glance.cards(data, final, recipe),
+        "cards": glance.cards(data, config, final, recipe),
         "quoted": glance.quoted(data, own),
         "data_line": glance.data_line(data, own, final),
         "next": glance.next_steps(data, config, final, cost, recipe),
