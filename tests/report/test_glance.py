@@ -20,6 +20,8 @@ from kreinflow.report.glance import (
 )
 from kreinflow.report.in_words import in_words
 from kreinflow.report.own import own_factors, own_landmarks, own_models
+from kreinflow.report.rejecting import SURENESS
+from kreinflow.report.tables import best_recipe
 from kreinflow.sequences.sources.registry import make_source
 from report.made_up import config, dataset_report, settings
 
@@ -66,20 +68,41 @@ def test_a_recipe_without_figures_is_told_as_not_measured(tables):
 
 
 def test_what_is_accepted_and_why_the_rest_is_rejected(tables):
-    own = {"recipe": "svc-meb", "folds": 3, "accepted_mean": 0.54, "wrong_mean": 0.004}
+    own = {"recipe": "svc-meb", "folds": 3, "accepted_mean": 0.54, "wrong_mean": 0.3}
+    own |= {"wrong_of_accepted": 0.004}  # a fold that accepted one record weighs as one record
     own |= {"as_unsure_mean": 0.41, "as_unknown_mean": 0.05, "as_no_relative_mean": 0.0}
-    figure, line = answers(named(tables, accepted=pd.DataFrame([own])))[1]
+    accepted = pd.DataFrame([own])
+    figure, line = answers(named(tables, accepted=accepted))[1]
     assert figure == "54.0 %"
     assert line == (
         "of new records of known classes; 0.4 % of these are wrong. Rejected: unsure 41.0 %, "
         "unknown 5.0 %. Threshold of the final model: 0.4."
     )
-    nothing = pd.DataFrame([own | {"accepted_mean": 0.0, "wrong_mean": np.nan}])
+    hits = named(tables, accepted=accepted, strangers={SURENESS: 0.25})
+    assert answers(hits)[1][1].endswith("final model: 0.5, or an overwhelming hit.")
+    for untold in (
+        accepted.drop(columns="wrong_of_accepted"),
+        accepted.assign(wrong_of_accepted=""),
+    ):
+        line = answers(named(tables, accepted=untold))[1][1]
+        assert line.startswith("of new records of known classes. Rejected: unsure")
+
+
+def test_a_model_that_accepts_nothing_is_told_so_whatever_the_folds_accepted(tables):
+    own = {"recipe": "svc-meb", "folds": 3, "accepted_mean": 0.969, "wrong_of_accepted": 0.024}
+    own |= {"as_unsure_mean": 0.031, "as_unknown_mean": 0.0, "as_no_relative_mean": 0.0}
     never = FINAL | {"reject_threshold": NOTHING_ACCEPTED}
-    figure, line = answers(named(tables, accepted=nothing), never)[1]
-    assert figure == "0.0 %"
-    assert "wrong" not in line
-    assert line.endswith("The final model accepts nothing: no threshold keeps what was asked for.")
+    data = named(tables, accepted=pd.DataFrame([own]))
+    assert answers(data, never)[1] == (
+        "nothing",
+        "The final model rejects all: no threshold keeps what was asked for. The models of the "
+        "outer folds accept 96.9 % of the records of known classes; 2.4 % of these are wrong.",
+    )
+    advice = "All new records will be rejected. Use more records, raise reject_error, or give"
+    assert any(step.text.startswith(advice) for step in steps(data, never))
+    assert not any("rejected" in step.text for step in steps(data))
+    hits = named(tables, accepted=pd.DataFrame([own]), strangers={SURENESS: 0.75})
+    assert answers(hits, never)[1][0] == "96.9 %"
 
 
 @pytest.mark.parametrize(
@@ -253,6 +276,14 @@ def test_much_that_is_rejected_is_told_with_what_to_do(tables, reason, said):
     assert said in text
     kept = accepted.assign(accepted_mean=0.81)
     assert not any("will be rejected" in s.text for s in steps(named(tables, accepted=kept)))
+    if reason == "unsure":
+        assert text.endswith("(Classes) or take a more accurate recipe (Comparison).")
+        best = best_recipe(tables["comparison"])
+        found = accepted.assign(recipe=best)
+        right = tables["per_class"].assign(recall=1.0)
+        own = {"settings": settings() | {"final": best}, "final_recipe": best}
+        data = named(tables, accepted=found, per_class=right, **own)
+        assert any(s.text.endswith("To accept more, raise reject_error.") for s in steps(data))
     more = steps(named(tables, accepted=accepted.assign(accepted_mean=0.25)))
     assert any(s.text.startswith("About 75 % of new records") for s in more)
 

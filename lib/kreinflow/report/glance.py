@@ -9,11 +9,21 @@ from kreinflow.alignment.scoring import by_parasail
 from kreinflow.evaluation.accepted import AS
 from kreinflow.evaluation.comparison import SIGNIFICANCE
 from kreinflow.evaluation.metrics import INNER_CHOICE
-from kreinflow.models.reject_threshold import NOTHING_ACCEPTED
+from kreinflow.models.reject_threshold import UNKEPT_ADVICE
 from kreinflow.query_costs import million_hours, recipe_seconds
+from kreinflow.report.in_words import joined
 from kreinflow.report.own import Config
 from kreinflow.report.reading import DatasetReport
-from kreinflow.report.tables import flags, measured, numbers, pairs, span
+from kreinflow.report.rejecting import Threshold
+from kreinflow.report.tables import (
+    best_recipe,
+    flags,
+    measured,
+    numbers,
+    pairs,
+    span,
+    wrong_of_accepted,
+)
 from kreinflow.sequences.sources.registry import make_source
 from kreinflow.sequences.sources.source import Source
 from kreinflow.sequences.sources.vectors import ComparedSource
@@ -105,23 +115,25 @@ def _accepted(data: DatasetReport, final: Mapping[str, Any] | None) -> tuple[str
     own = _row(data.accepted, data.measured)
     if own.empty:
         return "not known", "The predictions have no reasons: run the workflow again."
-    figure, wrong = _percent(_mean(own, "accepted")), _mean(own, "wrong")
-    text = "of new records" if data.several else "of new records of known classes"
-    text += f"; {_percent(wrong)} of these are wrong." if wrong == wrong else "."
+    figure, wrong = _percent(_mean(own, "accepted")), wrong_of_accepted(own)
+    of_these = f"; {_percent(wrong)} of these are wrong." if wrong == wrong else "."
     if data.several:
         return figure, (
-            f"{text} The others get no label and are rejected. Each label has its own threshold."
+            f"of new records{of_these} The others get no label and are rejected. Each label has "
+            "its own threshold."
+        )
+    threshold = None if final is None else Threshold(final, data.strangers)
+    if threshold is not None and threshold.nothing:
+        return "nothing", (
+            "The final model rejects all: no threshold keeps what was asked for. The models of the "
+            f"outer folds accept {figure} of the records of known classes{of_these}"
         )
     reasons = [
         f"{told} {_percent(share)}" for told, name in AS.items() if (share := _mean(own, name)) > 0
     ]
+    text = f"of new records of known classes{of_these}"
     text += f" Rejected: {', '.join(reasons)}." if reasons else " None was rejected."
-    if final is None:
-        return figure, text
-    threshold = float(final["reject_threshold"])
-    if threshold < NOTHING_ACCEPTED:
-        return figure, f"{text} Threshold of the final model: {threshold:.4g}."
-    return figure, f"{text} The final model accepts nothing: no threshold keeps what was asked for."
+    return figure, text if threshold is None else f"{text} {threshold.told()}"
 
 
 def _best_hit(data: DatasetReport, aligned: bool) -> tuple[str, str]:
@@ -291,7 +303,9 @@ def next_steps(
         ),
     ]
     accepted = _row(data.accepted, data.measured)
-    if not accepted.empty and (rejected := 1 - _mean(accepted, "accepted")) > MUCH_REJECTED:
+    if final is not None and not data.several and Threshold(final, data.strangers).nothing:
+        steps.append(Step(f"All new records will be rejected. {UNKEPT_ADVICE}."))
+    elif not accepted.empty and (rejected := 1 - _mean(accepted, "accepted")) > MUCH_REJECTED:
         steps.append(Step(_of_much_rejected(data, config, accepted, rejected)))
     if final is not None and saves_nothing(data, final):
         steps.append(
@@ -346,11 +360,14 @@ def _of_much_rejected(
         return text + "To accept more, ask for a smaller share of false alarms (unknown)."
     if main == "no relative":
         return text + "They have no relative among the training records: add more of their kind."
-    asked = "reject_coverage" if config.get("reject_coverage") is not None else "reject_error"
-    return text + (
-        f"To accept more, raise {asked}, add records of the classes with a low recall (Classes), "
-        "or take a more accurate recipe (Comparison)."
-    )
+    ways = [
+        "raise " + ("reject_error" if config.get("reject_coverage") is None else "reject_coverage")
+    ]
+    if (numbers(_row(data.per_class, data.measured)["recall"]) < 1).any():
+        ways.append("add records of the classes with a low recall (Classes)")
+    if best_recipe(data.comparison) != data.final_recipe:
+        ways.append("take a more accurate recipe (Comparison)")
+    return f"{text}To accept more, {joined(ways, 'or')}."
 
 
 def cheaper_alike(comparison: pd.DataFrame, costs: Mapping[str, float], final: str) -> bool:

@@ -7,7 +7,7 @@ import numpy as np
 import yaml
 
 from kreinflow.evaluation.metrics import INNER_CHOICE
-from kreinflow.models.reject_threshold import NOTHING_ACCEPTED, RejectRule
+from kreinflow.models.reject_threshold import RejectRule
 from kreinflow.references import REFERENCES
 from kreinflow.report import glance, sections, several
 from kreinflow.report.advice import warnings_of
@@ -18,6 +18,7 @@ from kreinflow.report.levels import levels_section
 from kreinflow.report.methods import chosen_by, methods_text, others_text, threshold_text
 from kreinflow.report.own import own_factors, own_landmarks, own_models, recipe_called
 from kreinflow.report.reading import CAPTIONS, DatasetReport
+from kreinflow.report.rejecting import Threshold
 from kreinflow.report.sets import sets
 from kreinflow.report.tables import (
     Table,
@@ -148,7 +149,10 @@ def _final_model(
             "asks": asks(count, data.cascade) if data.cascade else "",
             "asked_on_outer_folds": glance.asked_on_outer_folds(data, final) is not None,
             "inner_accuracy": percent(float(final["inner_accuracy"])),
-            "rejects": _rejects(data, float(final["reject_threshold"])),
+            "rejects": several.REJECTS
+            if data.several
+            else Threshold(final, data.strangers).rejects(),
+            "hits": not data.several and Threshold(final, data.strangers).hits,
         },
         "threshold": several.THRESHOLDS if data.several else threshold_text(config),
         "cards": glance.cards(data, config, final, recipe),
@@ -171,15 +175,6 @@ def _final_model(
         "factors": sections.factors(measured(data.factors), data.landmark_map),
         "cascade": in_a_column(asked) if asked else None,
     }
-
-
-def _rejects(data: DatasetReport, threshold: float) -> str:
-    """Return which predictions the final model rejects by its threshold."""
-    if data.several:
-        return "records none of whose labels reaches its threshold"
-    if threshold < NOTHING_ACCEPTED:
-        return f"predictions with a probability below {threshold:.4g}"
-    return "all predictions"
 
 
 def _comparison(
