@@ -46,7 +46,7 @@ def answers(data, final=FINAL, recipe=PLAIN, whole=None):
 
 def best_hit(tables, **values):
     row = {"recipe": "svc-meb", "records": 160, "among": 106.7, "of": 106.7}
-    row |= {"accuracy": 0.9, "hit_accuracy": 0.85, "difference": 0.05}
+    row |= {"whole": "True", "accuracy": 0.9, "hit_accuracy": 0.85, "difference": 0.05}
     return pd.DataFrame([row | {"low": 0.01, "high": 0.09, "p": 0.02} | values])
 
 
@@ -127,15 +127,29 @@ def test_whether_it_is_better_than_the_best_hit(tables, difference, p, verdict):
 
 
 def test_a_hit_of_some_records_is_told_as_such_and_compare_is_advised(tables):
-    data = named(tables, best_hit=best_hit(tables, among=40))
-    assert "among 40 of 107 training records, those it was compared with" in answers(data)[2][1]
+    data = named(tables, best_hit=best_hit(tables, among=40, whole="False"))
+    some = "among 40 of 107 training records, those that were aligned in this run, which is right"
+    assert some in answers(data)[2][1]
     assert not whole_search(data)
+    # One record of many was compared with fewer: rounded, the means are equal.
+    nearly = named(tables, best_hit=best_hit(tables, among=106.6, whole="False"))
+    assert not whole_search(nearly)
+    assert "among all" not in answers(nearly)[2][1]
+    assert not whole_search(named(tables, best_hit=best_hit(tables).drop(columns="whole")))
     assert whole_search(named(tables, best_hit=best_hit(tables)))
     compare = "snakemake compare --cores all --configfile CONFIG.yaml"
     nothing = named(tables, best_hit=best_hit(tables)[:0])
     assert "“snakemake compare” runs BLAST" in answers(nothing)[2][1]
     for found, advised in ((data, True), (nothing, True), (named(tables), False)):
         assert (compare in [step.command for step in steps(found)]) == advised
+
+
+def test_a_difference_that_could_not_be_tested_has_no_interval(tables):
+    untold = best_hit(tables, low=np.nan, high="", p=np.nan)
+    figure, line = answers(named(tables, best_hit=untold))[2]
+    assert figure == "+5.0 points, not tested"
+    assert line.endswith("training records, which is right in 85.0 %.")
+    assert "nan" not in line
 
 
 def test_a_matrix_has_a_nearest_neighbour_and_no_seconds(tables):
@@ -149,6 +163,9 @@ def test_a_matrix_has_a_nearest_neighbour_and_no_seconds(tables):
     _, (_, line), (cost, beside) = answers(data)[1:]
     assert line.startswith("against the nearest neighbour among all 107 training records, which")
     assert (cost, beside) == ("33 scores", "instead of 140 with all distinct records.")
+    some = best_hit(tables, among=40, whole=False)
+    line = answers(named(tables, best_hit=some, settings=own, statistics=statistics))[2][1]
+    assert "40 of 107 training records, those that were compared in this run, which" in line
     nothing = named(tables, best_hit=best_hit(tables)[:0], settings=own, statistics=statistics)
     assert "“method: all”" in answers(nothing)[2][1]
     said = [step.command or step.text for step in steps(data)]

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
+import numpy as np
 import pandas as pd
 
 from kreinflow.alignment.scoring import by_parasail
@@ -145,23 +146,28 @@ def _best_hit(data: DatasetReport, aligned: bool) -> tuple[str, str]:
         float(numbers(own[name])[0])
         for name in ("low", "high", "p", "difference", "hit_accuracy", "among", "of")
     )
+    figure = f"{100 * difference:+.1f} points"
+    which = f"among all {of:,.0f} training records"
+    if not whole_search(data):
+        done = "aligned" if aligned else "compared"
+        which = (
+            f"among {among:,.0f} of {of:,.0f} training records, those that were {done} in this run"
+        )
+    line = f"against the {hit} {which}, which is right in {_percent(accuracy)}."
+    if np.isnan([low, high, p]).any():
+        return f"{figure}, not tested", line
     told = "< 0.001" if p < 0.001 else f"= {p:.3f}"
     verdict = "better" if difference > 0 else "worse"
     verdict = verdict if p <= SIGNIFICANCE else "not significant"
-    figure = f"{100 * difference:+.1f} points, {verdict}"
-    which = f"among all {of:,.0f} training records"
-    if not whole_search(data):
-        which = f"among {among:,.0f} of {of:,.0f} training records, those it was compared with"
-    return figure, (
-        f"against the {hit} {which}, which is right in {_percent(accuracy)}. 95 % interval: "
-        f"{100 * low:+.1f} to {100 * high:+.1f} points; exact test: p {told}."
+    return f"{figure}, {verdict}", (
+        f"{line} 95 % interval: {100 * low:+.1f} to {100 * high:+.1f} points; exact test: p {told}."
     )
 
 
 def whole_search(data: DatasetReport) -> bool:
-    """Whether the best hit is known, and of all training records."""
+    """Whether the best hit is known, and of each record among all training records."""
     own = _row(data.best_hit, data.measured)
-    return not own.empty and bool(numbers(own["among"])[0] > numbers(own["of"])[0] - 0.5)
+    return not own.empty and "whole" in own and bool(flags(own["whole"]).iloc[0])
 
 
 def _no_hit(data: DatasetReport, aligned: bool) -> str:
