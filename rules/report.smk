@@ -104,6 +104,8 @@ rule draw_figures:
         runtime=minutes("draw_figures", seconds_a_mb(costs.SHOWN_MB), jobs=len(DATASETS)),
     params:
         final=setting("final"),
+        recipes=setting("recipes"),
+        prefer=CONFIG["prefer"],
         code=code("figures.py"),
     script:
         "../scripts/figures.py"

@@ -24,6 +24,8 @@ with logged(snakemake.log[0]):
         "statistics": dataset.statistics,
         "lengths": dataset.lengths.tolist(),
         "final": snakemake.params.final,
+        "recipes": snakemake.params.recipes,
+        "prefer": snakemake.params.prefer,
         "alignments": read_json(files.alignments),
         "curves": read_curves(files.curves),
         "landmarks": read_folds(files.landmarks, LANDMARK_COLUMNS),

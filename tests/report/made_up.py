@@ -92,6 +92,12 @@ def run_tables(n_classes, n_folds, n, n_recipes=9, dropped=(), cascades=0, sever
     asking = [name for name, *_ in recipes[:cascades]]
     models.loc[models["recipe"].isin(asking), ["cascade", "cascade_pairs"]] = [LEVELS, 1500]
     factors, spectrum = made_up_factors(places, models, n, rng)
+    evaluated = evaluation_tables(
+        pd.concat([predictions, chosen], ignore_index=True), groups, several
+    )
+    wrong = {"wrong_of_accepted": evaluated["accepted"]["wrong_mean"]}
+    evaluated["accepted"] = evaluated["accepted"].assign(**wrong)
+    evaluated["best_hit"] = evaluated["best_hit"].assign(whole=True)
     final, transform, selector, *_ = next(r for r in recipes if r[0] not in dropped)
     lengths = rng.gamma(4, 60, n).astype(int) + 30
     points = made_up_points(true, classes, budget["meb"], rng)
@@ -114,13 +120,15 @@ def run_tables(n_classes, n_folds, n, n_recipes=9, dropped=(), cascades=0, sever
         "landmarks": made_up_landmarks(places, models, classes, rng),
         "factors": factors,
         "final": None,
+        "recipes": [name for name, *_ in recipes],
+        "prefer": "accuracy",
         "spectrum": spectrum[
             (spectrum["transform"] == transform) & (spectrum["selector"] == selector)
         ],
         "models": models,
         "curves": made_up_curves(predictions[predictions["recipe"].isin(asking)], models),
         "cascade": FINAL_CASCADE if cascades else None,
-        **evaluation_tables(pd.concat([predictions, chosen], ignore_index=True), groups, several),
+        **evaluated,
         "times": made_up_times(n_folds, rng),
         "points": points,
         "landmark_map": {

@@ -20,12 +20,17 @@ from kreinflow.report.glance import (
 )
 from kreinflow.report.in_words import in_words
 from kreinflow.report.own import own_factors, own_landmarks, own_models
+from kreinflow.report.rejecting import SURENESS
+from kreinflow.report.tables import best_recipe
+from kreinflow.sequences.sources.registry import make_source
 from report.made_up import config, dataset_report, settings
 
 FINAL = {"landmarks": 32, "alignments_per_query": 33.0, "reject_threshold": 0.4}
 NAMED = settings() | {"final": "svc-meb"}
 PLAIN = {"cascade": None, "lift": None}
 MATRIX = {"source": {"type": "matrix", "kind": "dissimilarity"}}
+STRINGS = {"source": {"type": "vectors", "vectors": "a.txt", "kernel": {"name": "edit_distance"}}}
+FASTA = make_source(settings()["source"])
 
 
 def named(tables, **changes):
@@ -34,13 +39,14 @@ def named(tables, **changes):
     return dataset_report(tables, **changes)
 
 
-def answers(data, final=FINAL, recipe=PLAIN):
-    return [(card.figure, card.line) for card in cards(data, final, recipe)]
+def answers(data, final=FINAL, recipe=PLAIN, whole=None):
+    found = cards(data, whole or config(), final, recipe)
+    return [(card.figure, card.line) for card in found]
 
 
 def best_hit(tables, **values):
     row = {"recipe": "svc-meb", "records": 160, "among": 106.7, "of": 106.7}
-    row |= {"accuracy": 0.9, "hit_accuracy": 0.85, "difference": 0.05}
+    row |= {"whole": "True", "accuracy": 0.9, "hit_accuracy": 0.85, "difference": 0.05}
     return pd.DataFrame([row | {"low": 0.01, "high": 0.09, "p": 0.02} | values])
 
 
@@ -62,20 +68,41 @@ def test_a_recipe_without_figures_is_told_as_not_measured(tables):
 
 
 def test_what_is_accepted_and_why_the_rest_is_rejected(tables):
-    own = {"recipe": "svc-meb", "folds": 3, "accepted_mean": 0.54, "wrong_mean": 0.004}
+    own = {"recipe": "svc-meb", "folds": 3, "accepted_mean": 0.54, "wrong_mean": 0.3}
+    own |= {"wrong_of_accepted": 0.004}  # a fold that accepted one record weighs as one record
     own |= {"as_unsure_mean": 0.41, "as_unknown_mean": 0.05, "as_no_relative_mean": 0.0}
-    figure, line = answers(named(tables, accepted=pd.DataFrame([own])))[1]
+    accepted = pd.DataFrame([own])
+    figure, line = answers(named(tables, accepted=accepted))[1]
     assert figure == "54.0 %"
     assert line == (
         "of new records of known classes; 0.4 % of these are wrong. Rejected: unsure 41.0 %, "
         "unknown 5.0 %. Threshold of the final model: 0.4."
     )
-    nothing = pd.DataFrame([own | {"accepted_mean": 0.0, "wrong_mean": np.nan}])
+    hits = named(tables, accepted=accepted, strangers={SURENESS: 0.25})
+    assert answers(hits)[1][1].endswith("final model: 0.5, or an overwhelming hit.")
+    for untold in (
+        accepted.drop(columns="wrong_of_accepted"),
+        accepted.assign(wrong_of_accepted=""),
+    ):
+        line = answers(named(tables, accepted=untold))[1][1]
+        assert line.startswith("of new records of known classes. Rejected: unsure")
+
+
+def test_a_model_that_accepts_nothing_is_told_so_whatever_the_folds_accepted(tables):
+    own = {"recipe": "svc-meb", "folds": 3, "accepted_mean": 0.969, "wrong_of_accepted": 0.024}
+    own |= {"as_unsure_mean": 0.031, "as_unknown_mean": 0.0, "as_no_relative_mean": 0.0}
     never = FINAL | {"reject_threshold": NOTHING_ACCEPTED}
-    figure, line = answers(named(tables, accepted=nothing), never)[1]
-    assert figure == "0.0 %"
-    assert "wrong" not in line
-    assert line.endswith("The final model accepts nothing: no threshold keeps what was asked for.")
+    data = named(tables, accepted=pd.DataFrame([own]))
+    assert answers(data, never)[1] == (
+        "nothing",
+        "The final model rejects all: no threshold keeps what was asked for. The models of the "
+        "outer folds accept 96.9 % of the records of known classes; 2.4 % of these are wrong.",
+    )
+    advice = "All new records will be rejected. Use more records, raise reject_error, or give"
+    assert any(step.text.startswith(advice) for step in steps(data, never))
+    assert not any("rejected" in step.text for step in steps(data))
+    hits = named(tables, accepted=pd.DataFrame([own]), strangers={SURENESS: 0.75})
+    assert answers(hits, never)[1][0] == "96.9 %"
 
 
 @pytest.mark.parametrize(
@@ -100,9 +127,15 @@ def test_whether_it_is_better_than_the_best_hit(tables, difference, p, verdict):
 
 
 def test_a_hit_of_some_records_is_told_as_such_and_compare_is_advised(tables):
-    data = named(tables, best_hit=best_hit(tables, among=40))
-    assert "among 40 of 107 training records, those it was compared with" in answers(data)[2][1]
+    data = named(tables, best_hit=best_hit(tables, among=40, whole="False"))
+    some = "among 40 of 107 training records, those that were aligned in this run, which is right"
+    assert some in answers(data)[2][1]
     assert not whole_search(data)
+    # One record of many was compared with fewer: rounded, the means are equal.
+    nearly = named(tables, best_hit=best_hit(tables, among=106.6, whole="False"))
+    assert not whole_search(nearly)
+    assert "among all" not in answers(nearly)[2][1]
+    assert not whole_search(named(tables, best_hit=best_hit(tables).drop(columns="whole")))
     assert whole_search(named(tables, best_hit=best_hit(tables)))
     compare = "snakemake compare --cores all --configfile CONFIG.yaml"
     nothing = named(tables, best_hit=best_hit(tables)[:0])
@@ -111,14 +144,28 @@ def test_a_hit_of_some_records_is_told_as_such_and_compare_is_advised(tables):
         assert (compare in [step.command for step in steps(found)]) == advised
 
 
+def test_a_difference_that_could_not_be_tested_has_no_interval(tables):
+    untold = best_hit(tables, low=np.nan, high="", p=np.nan)
+    figure, line = answers(named(tables, best_hit=untold))[2]
+    assert figure == "+5.0 points, not tested"
+    assert line.endswith("training records, which is right in 85.0 %.")
+    assert "nan" not in line
+
+
 def test_a_matrix_has_a_nearest_neighbour_and_no_seconds(tables):
     statistics = tables["statistics"] | {"lengths": {}}
     own = NAMED | MATRIX
     data = named(tables, best_hit=best_hit(tables), settings=own, statistics=statistics)
-    assert cards(data, FINAL, PLAIN)[2].question == "Is it better than the nearest neighbour here?"
+    assert (
+        cards(data, config(), FINAL, PLAIN)[2].question
+        == "Is it better than the nearest neighbour here?"
+    )
     _, (_, line), (cost, beside) = answers(data)[1:]
     assert line.startswith("against the nearest neighbour among all 107 training records, which")
     assert (cost, beside) == ("33 scores", "instead of 140 with all distinct records.")
+    some = best_hit(tables, among=40, whole=False)
+    line = answers(named(tables, best_hit=some, settings=own, statistics=statistics))[2][1]
+    assert "40 of 107 training records, those that were compared in this run, which" in line
     nothing = named(tables, best_hit=best_hit(tables)[:0], settings=own, statistics=statistics)
     assert "“method: all”" in answers(nothing)[2][1]
     said = [step.command or step.text for step in steps(data)]
@@ -141,12 +188,47 @@ def test_the_cost_is_an_estimate_of_the_mean_length(tables):
     )
 
 
+def test_the_cost_is_that_on_outer_folds_with_the_landmarks_of_the_final_model(
+    tables,
+):
+    models, accepted = tables["models"].copy(), tables["accepted"].copy()
+    svc = models["recipe"] == "svc-meb"
+    for fold, landmarks in ((0, 27), (1, 28), (2, 32), (-1, 32)):
+        models.loc[svc & (models["fold"] == fold), "landmarks"] = landmarks
+    # 29 landmarks on the mean, the sequence itself, and 20.4 training records
+    accepted["alignments_mean"] = np.where(accepted["recipe"] == "svc-meb", 50.4, 900.0)
+    figure, line = answers(named(tables, models=models, accepted=accepted))[3]
+    assert figure == "53 alignments"
+    assert line.startswith("on the mean, instead of 140 with all distinct records. About ")
+    seconds = query_seconds(53.4, 270, 270, asked=20.4, searched=70)
+    assert f" {1000 * seconds:.2g} ms on one core, {million_hours(seconds):.2g} core" in line
+    # Figures of choosing may be those of dearer recipes; the cost is that of the model one has.
+    chosen = dataset_report(tables, models=models, accepted=accepted, final_recipe="svc-meb")
+    assert answers(chosen)[3] == (figure, line)
+    for unknown in (accepted.assign(alignments_mean=""), tables["accepted"]):
+        assert answers(named(tables, models=models, accepted=unknown))[3][0] == "33 alignments"
+
+
+def test_the_cost_is_that_of_the_backend_and_mode(tables):
+    slow = f"{million_hours(query_seconds(33, 270, 270, by_parasail=True)):.2g} core hours"
+    assert slow not in answers(named(tables))[3][1]
+    alone = config() | {"alignment": {"backend": "parasail"}}
+    assert slow in answers(named(tables), whole=alone)[3][1]
+    along = NAMED | {"scoring": NAMED["scoring"] | {"mode": "global"}}
+    assert slow in answers(named(tables, settings=along))[3][1]
+
+
 def test_whose_figures_are_told(tables):
     whole = config()
     data = named(tables)
     text = quoted(data, own_models(data, whole))
     inner = tables["summary"].set_index("recipe").loc[INNER_CHOICE]
-    assert f"inner choice instead, {100 * inner['accuracy_mean']:.2f} ±" in text
+    assert text == (
+        "The config names this recipe. If you picked it after a look at these very folds, its "
+        "figure is optimistic: the best of several looks better than it is. Choosing among all "
+        f"recipes by the inner folds gave {100 * inner['accuracy_mean']:.2f} ± "
+        f"{100 * inner['accuracy_sd']:.2f} % (Comparison)."
+    )
     data = dataset_report(tables)
     assert "in 3 of 3 folds that of the final model" in quoted(data, own_models(data, whole))
     alone = tables["summary"][tables["summary"]["recipe"] == "svc-meb"]
@@ -182,6 +264,12 @@ def test_commands_have_the_path_of_the_model_and_what_it_needs(tables):
     found = steps(named(tables), views={"vectors": True}, cascade={"records": "apart"})
     beside = "new.fasta --vectors new.tsv --records training.fasta"
     assert all(beside in step.command for step in found[:2])
+    vectors = {"source": {"type": "vectors", "vectors": "a.csv", "kernel": {"name": "gaussian"}}}
+    for source, ending in ((STRINGS, "txt"), (vectors, "csv")):
+        found = steps(named(tables, settings=NAMED | source))
+        assert [step.command.split()[3] for step in found if step.command] == [
+            *(f"new.{ending}", f"new.{ending}", f"more.{ending}")
+        ]
     by_column = NAMED | {"folds": NAMED["folds"] | {"method": "grouped", "column": "genus"}}
     found = steps(named(tables, settings=by_column))
     assert not any("update" in step.command for step in found)
@@ -205,6 +293,14 @@ def test_much_that_is_rejected_is_told_with_what_to_do(tables, reason, said):
     assert said in text
     kept = accepted.assign(accepted_mean=0.81)
     assert not any("will be rejected" in s.text for s in steps(named(tables, accepted=kept)))
+    if reason == "unsure":
+        assert text.endswith("(Classes) or take a more accurate recipe (Comparison).")
+        best = best_recipe(tables["comparison"])
+        found = accepted.assign(recipe=best)
+        right = tables["per_class"].assign(recall=1.0)
+        own = {"settings": settings() | {"final": best}, "final_recipe": best}
+        data = named(tables, accepted=found, per_class=right, **own)
+        assert any(s.text.endswith("To accept more, raise reject_error.") for s in steps(data))
     more = steps(named(tables, accepted=accepted.assign(accepted_mean=0.25)))
     assert any(s.text.startswith("About 75 % of new records") for s in more)
 
@@ -267,16 +363,19 @@ def test_models_that_look_at_scores_alone_or_at_a_lift_have_no_factor(tables):
 def test_a_recipe_in_plain_words():
     whole = config()
     recipe = whole["recipes"][0]
-    said = " ".join(in_words(recipe, whole, "24", True))
+    said = " ".join(in_words(recipe, whole, "24", FASTA))
     assert said == (
         "A query is aligned with 24 landmarks (meb: the support of the minimum enclosing ball of "
         "each class with epsilon = 0.01). The model looks at the logarithm of the normalised score "
         "(transform log), as an indefinite kernel whose eigenvalues stay as they are (correction "
         "none). It decides by a Fisher discriminant on the Krein factor, Ny-iKFD (learner ikfd)."
     )
+    assert " ".join(in_words(recipe, whole, "24", FASTA, True)) == (
+        f"{said} A sequence that may be unknown is aligned with its nearest training records too."
+    )
     lifted = recipe | {"lift": {"kernel": "gaussian"}, "learner": "svc", "correction": "flip"}
     lifted |= {"views": {"words": [1, 2, 3], "vectors": True}, "cascade": {"loss": 0.01}}
-    said = " ".join(in_words(lifted, whole, "", True))
+    said = " ".join(in_words(lifted, whole, "", FASTA))
     assert "aligned with landmarks (meb" in said
     assert (
         "the logarithm of the normalised score (transform log), the words of 1 to 3 residues and "
@@ -284,11 +383,13 @@ def test_a_recipe_in_plain_words():
     )
     assert "It decides by a linear support vector classifier (learner svc)." in said
     assert "it aligns the query with its nearest training records too (cascade)" in said
-    flipped = " ".join(in_words(whole["recipes"][3], whole, "9", False))
+    flipped = " ".join(in_words(whole["recipes"][3], whole, "9", make_source(MATRIX["source"])))
     assert "compared with 9 landmarks" in flipped
     assert "the scores as they were given, as an indefinite kernel with the correction flip" in (
         flipped
     )
+    computed = " ".join(in_words(whole["recipes"][3], whole, "9", make_source(STRINGS["source"])))
+    assert "The model looks at the values of the kernel edit_distance, as an indef" in computed
 
 
 def test_all_learners_and_transforms_have_words():
@@ -296,4 +397,4 @@ def test_all_learners_and_transforms_have_words():
         for method in LEARNERS:
             whole = config() | {"learners": {"it": {"method": method}}}
             recipe = whole["recipes"][0] | {"learner": "it", "transform": transform}
-            assert f"(transform {transform})" in " ".join(in_words(recipe, whole, "9", True))
+            assert f"(transform {transform})" in " ".join(in_words(recipe, whole, "9", FASTA))

@@ -14,6 +14,7 @@ from kreinflow.report.page import render_report
 from kreinflow.report.reading import CAPTIONS
 from kreinflow.report.tables import best_recipe
 from report.made_up import (
+    FINAL_CASCADE,
     RECIPES,
     VERSIONS,
     Page,
@@ -23,6 +24,10 @@ from report.made_up import (
     run_tables,
     settings,
 )
+
+RULE = {"off": False, "tried": 200, "known_rejected": 0.01, "shuffled": 200}
+RULE |= {"shuffled_accepted": 0.0}
+TOLD = {"false_alarms": 0.01, "would_be_found": 0.8, "left_out": 300}
 
 
 @pytest.fixture(scope="module")
@@ -170,6 +175,34 @@ def test_the_cost_at_a_glance_is_that_of_the_final_model(tables, html):
     assert f"{1000 * seconds:.2g} ms on one core" in glance
 
 
+@pytest.mark.parametrize("cascade", [None, FINAL_CASCADE])
+def test_the_nearest_training_records_are_told_where_unknown_objects_are(tables, cascade):
+    nearest = "A sequence that may be unknown is aligned with its nearest training records too."
+    off = {"no_relative": RULE | {"off": True}}
+    for told, asks in (
+        ({"calibrating": 900, **TOLD}, True),
+        ({"no_relative": RULE}, True),
+        (off, False),
+        ({}, False),
+    ):
+        _, page = report_page(tables, strangers=told, cascade=cascade)
+        for name in ("glance", "alignments", "landmarks"):
+            assert (nearest in page.sections()[f"data-1-{name}"]) == asks, (name, told)
+        landmarks = page.sections()["data-1-landmarks"]
+        assert ("compared with the landmarks only." in landmarks) == (not asks)
+        left_out = "without those by which unknown objects are told"
+        assert (left_out in page.sections()["data-1-comparison"]) == asks
+
+
+def test_where_the_number_of_alignments_comes_from(tables):
+    page = report_page(tables, cascade=FINAL_CASCADE)[1].sections()
+    assert "The number of alignments is the mean on the inner folds." in page["data-1-alignments"]
+    accepted = tables["accepted"].assign(alignments_mean=60.0)
+    page = report_page(tables, cascade=FINAL_CASCADE, accepted=accepted)[1].sections()
+    assert "is the mean of the test records on the outer folds" in page["data-1-alignments"]
+    assert "inner folds" not in page["data-1-alignments"]
+
+
 def test_numbers_of_the_tables_are_there(tables, html):
     text = Page(html).all_text
     for part in ("700,000 pairs, for all", "illegal residues", "U -> C", "ab" * 32, "BLOSUM62"):
@@ -223,6 +256,18 @@ def test_it_tells_what_aligned_and_how_many_pairs_agreed_with_parasail(tables):
     assert "agreed" not in text
     scheme = tables["alignments"]["scheme"] | {"mode": "semiglobal"}
     assert "agreed" not in text_of(tables, alignments=tables["alignments"] | {"scheme": scheme})
+
+
+def test_pairs_by_which_unknown_objects_are_told_are_not_among_those_of_the_run(tables):
+    left_out = "Pairs by which unknown objects are told are not counted."
+    assert left_out in text_of(tables, strangers={"calibrating": 900, **TOLD})
+    assert left_out not in text_of(tables)
+
+
+def test_the_cascade_of_the_final_recipe_is_told_apart_from_the_inner_choice():
+    tables = run_tables(n_classes=3, n_folds=2, n=60, cascades=1)
+    text = report_page(tables, config(cascades=1), final_recipe="ikfd-meb")[1].all_text
+    assert "The cascade of the final recipe on the outer folds: accuracy in %" in text
 
 
 def test_jobs_of_more_than_one_kind_of_processor_are_told(tables, html):

@@ -2,10 +2,13 @@
 
 import numpy as np
 import pandas as pd
+import pytest
 
 from kreinflow.evaluation.metrics import INNER_CHOICE
+from kreinflow.models.cascade import unsure
 from kreinflow.models.reject_threshold import NOTHING_ACCEPTED
 from kreinflow.report import sections
+from kreinflow.report.rejecting import SURENESS, Threshold
 from kreinflow.report.tables import best_recipe
 from report.made_up import config, report_page, settings
 
@@ -100,10 +103,52 @@ def test_a_model_that_promises_nothing_rejects_all(tables):
     assert "The final model rejects all predictions (asked for: at most 1 % errors" in text
     assert "In 3 folds" in text
     assert " and the final model, no threshold can promise" in text
-    assert "The final model accepts nothing" in text
+    assert "What will be accepted? nothing The final model rejects all" in text
     models = tables["models"].assign(reject_threshold=0.99951)  # 1.000 would read as all
     text = report_page(tables, models=models)[1].all_text
     assert "rejects predictions with a probability below 0.9995 (" in text
+    assert "overwhelming" not in text
+
+
+def test_a_model_that_knows_overwhelming_hits_rejects_by_them():
+    def of(sureness, probability=0.4):
+        about = {} if sureness is None else {SURENESS: sureness}
+        return Threshold({"reject_threshold": probability}, about)
+
+    below = "predictions with a probability below"
+    assert of(None).rejects() == f"{below} 0.4"
+    assert of(None).told() == "Threshold of the final model: 0.4."
+    assert of(0.25).rejects() == f"{below} 0.5, unless an overwhelming hit speaks for them"
+    assert of(0.25).told() == "Threshold of the final model: 0.5, or an overwhelming hit."
+    assert of(0.75).rejects() == (
+        "predictions that no overwhelming hit speaks for, and others with a probability below 0.5"
+    )
+    assert of(0.75).told() == "The final model asks for an overwhelming hit."
+    # The probability alone may accept nothing where hits are accepted.
+    for probability, sureness, nothing in (
+        (NOTHING_ACCEPTED, None, True),
+        (NOTHING_ACCEPTED, 0.75, False),
+        (NOTHING_ACCEPTED, NOTHING_ACCEPTED, True),
+    ):
+        assert of(sureness, probability).nothing == nothing
+    assert of(NOTHING_ACCEPTED, NOTHING_ACCEPTED).rejects() == "all predictions"
+
+
+@pytest.mark.parametrize("sureness", [0.3, 0.7])
+def test_what_is_said_of_the_threshold_is_what_the_model_does(sureness):
+    told = Threshold({"reject_threshold": 0.4}, {SURENESS: sureness})
+    for probability in (0.1, 0.39, 0.41, 0.59, 0.61, 0.99):
+        for hit in (0, 1):
+            rejected = bool(unsure(np.array([(hit + probability) / 2]), sureness)[0])
+            needed = told.probability - hit
+            assert rejected == (probability < needed)
+
+
+def test_the_page_tells_overwhelming_hits(tables):
+    strangers = {"calibrating": 900, "false_alarms": 0.01, "would_be_found": 0.8, "left_out": 300}
+    text = report_page(tables, strangers=strangers | {SURENESS: 0.25})[1].all_text
+    assert "below 0.5, unless an overwhelming hit speaks for them (asked for: at most 1 %" in text
+    assert "docs/classify.md says what an overwhelming hit is" in text
 
 
 def test_verdicts_come_from_the_test_of_records(tables):
@@ -168,6 +213,8 @@ def test_what_is_accepted_has_a_table(tables):
     accepted = tables["accepted"].set_index("recipe").loc["svc-meb"]
     rows = dict(sections.rejecting(tables["accepted"], "svc-meb").rows)
     assert rows["accepted"].startswith(f"{100 * accepted['accepted_mean']:.2f} ± ")
+    wrong = rows["wrong among the accepted of all folds"]
+    assert wrong == f"{100 * accepted['wrong_of_accepted']:.2f} %"
     told = [name for name in rows if name.startswith("rejected: ")]
     assert told == ["rejected: unsure", "rejected: unknown", "rejected: no relative"]
     whole = sum(float(rows[name].split(" ")[0]) for name in ["accepted", *told])

@@ -14,6 +14,12 @@ NOTHING_ACCEPTED = float(np.nextafter(1.0, 2.0))
 GRID = 200
 """Numbers of rows at which the errors are bounded: shares of the whole in steps of 0.5 %."""
 
+UNKEPT_ADVICE = (
+    "Use more records, raise reject_error, or give reject_coverage in its place, which promises "
+    "nothing about errors"
+)
+"""What to do where nothing is accepted."""
+
 _ROUNDING = 1.0 + 1e-9  # of probabilities that are compared
 
 
@@ -70,8 +76,7 @@ class RejectRule:
             f"no threshold can promise at most {100 * self.error:g} % errors with "
             f"{100 * self.confidence:g} % confidence, so all predictions are rejected. "
             f"It takes at least {least:,} records on the inner folds, and more if one of the "
-            "surest is predicted wrong. Use more records, raise reject_error, or give "
-            "reject_coverage in its place, which promises nothing about errors"
+            f"surest is predicted wrong. {UNKEPT_ADVICE}"
         )
 
 

@@ -3,17 +3,31 @@
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
+import numpy as np
 import pandas as pd
 
+from kreinflow.alignment.scoring import by_parasail
 from kreinflow.evaluation.accepted import AS
 from kreinflow.evaluation.comparison import SIGNIFICANCE
 from kreinflow.evaluation.metrics import INNER_CHOICE
-from kreinflow.models.reject_threshold import NOTHING_ACCEPTED
+from kreinflow.models.reject_threshold import UNKEPT_ADVICE
 from kreinflow.query_costs import million_hours, recipe_seconds
+from kreinflow.report.in_words import joined
 from kreinflow.report.own import Config
 from kreinflow.report.reading import DatasetReport
-from kreinflow.report.tables import flags, measured, numbers, pairs, span
+from kreinflow.report.rejecting import Threshold
+from kreinflow.report.tables import (
+    best_recipe,
+    flags,
+    measured,
+    numbers,
+    pairs,
+    span,
+    wrong_of_accepted,
+)
 from kreinflow.sequences.sources.registry import make_source
+from kreinflow.sequences.sources.source import Source
+from kreinflow.sequences.sources.vectors import ComparedSource
 
 MUCH_REJECTED = 0.2
 """If more of the test records are rejected, the page says what to do."""
@@ -45,13 +59,17 @@ class Step(NamedTuple):
 
 
 def cards(
-    data: DatasetReport, final: Mapping[str, Any] | None, recipe: Mapping[str, Any]
+    data: DatasetReport,
+    config: Config,
+    final: Mapping[str, Any] | None,
+    recipe: Mapping[str, Any],
 ) -> list[Card]:
     """Return the four questions and their answers.
 
     Parameters
     ----------
     data : DatasetReport
+    config : mapping
     final : mapping or None
         The row of the final model in the table of models, if it is there.
     recipe : mapping
@@ -67,7 +85,7 @@ def cards(
             else "Is it better than the nearest neighbour here?",
             _best_hit(data, aligned),
         ),
-        ("What does a query cost?", _cost(data, final, recipe, aligned)),
+        ("What does a query cost?", _cost(data, config, final, recipe, aligned)),
     )
     return [Card(question, *answer) for question, answer in asked]
 
@@ -98,23 +116,25 @@ def _accepted(data: DatasetReport, final: Mapping[str, Any] | None) -> tuple[str
     own = _row(data.accepted, data.measured)
     if own.empty:
         return "not known", "The predictions have no reasons: run the workflow again."
-    figure, wrong = _percent(_mean(own, "accepted")), _mean(own, "wrong")
-    text = "of new records" if data.several else "of new records of known classes"
-    text += f"; {_percent(wrong)} of these are wrong." if wrong == wrong else "."
+    figure, wrong = _percent(_mean(own, "accepted")), wrong_of_accepted(own)
+    of_these = f"; {_percent(wrong)} of these are wrong." if wrong == wrong else "."
     if data.several:
         return figure, (
-            f"{text} The others get no label and are rejected. Each label has its own threshold."
+            f"of new records{of_these} The others get no label and are rejected. Each label has "
+            "its own threshold."
+        )
+    threshold = None if final is None else Threshold(final, data.strangers)
+    if threshold is not None and threshold.nothing:
+        return "nothing", (
+            "The final model rejects all: no threshold keeps what was asked for. The models of the "
+            f"outer folds accept {figure} of the records of known classes{of_these}"
         )
     reasons = [
         f"{told} {_percent(share)}" for told, name in AS.items() if (share := _mean(own, name)) > 0
     ]
+    text = f"of new records of known classes{of_these}"
     text += f" Rejected: {', '.join(reasons)}." if reasons else " None was rejected."
-    if final is None:
-        return figure, text
-    threshold = float(final["reject_threshold"])
-    if threshold < NOTHING_ACCEPTED:
-        return figure, f"{text} Threshold of the final model: {threshold:.4g}."
-    return figure, f"{text} The final model accepts nothing: no threshold keeps what was asked for."
+    return figure, text if threshold is None else f"{text} {threshold.told()}"
 
 
 def _best_hit(data: DatasetReport, aligned: bool) -> tuple[str, str]:
@@ -126,23 +146,28 @@ def _best_hit(data: DatasetReport, aligned: bool) -> tuple[str, str]:
         float(numbers(own[name])[0])
         for name in ("low", "high", "p", "difference", "hit_accuracy", "among", "of")
     )
+    figure = f"{100 * difference:+.1f} points"
+    which = f"among all {of:,.0f} training records"
+    if not whole_search(data):
+        done = "aligned" if aligned else "compared"
+        which = (
+            f"among {among:,.0f} of {of:,.0f} training records, those that were {done} in this run"
+        )
+    line = f"against the {hit} {which}, which is right in {_percent(accuracy)}."
+    if np.isnan([low, high, p]).any():
+        return f"{figure}, not tested", line
     told = "< 0.001" if p < 0.001 else f"= {p:.3f}"
     verdict = "better" if difference > 0 else "worse"
     verdict = verdict if p <= SIGNIFICANCE else "not significant"
-    figure = f"{100 * difference:+.1f} points, {verdict}"
-    which = f"among all {of:,.0f} training records"
-    if not whole_search(data):
-        which = f"among {among:,.0f} of {of:,.0f} training records, those it was compared with"
-    return figure, (
-        f"against the {hit} {which}, which is right in {_percent(accuracy)}. 95 % interval: "
-        f"{100 * low:+.1f} to {100 * high:+.1f} points; exact test: p {told}."
+    return f"{figure}, {verdict}", (
+        f"{line} 95 % interval: {100 * low:+.1f} to {100 * high:+.1f} points; exact test: p {told}."
     )
 
 
 def whole_search(data: DatasetReport) -> bool:
-    """Whether the best hit is known, and of all training records."""
+    """Whether the best hit is known, and of each record among all training records."""
     own = _row(data.best_hit, data.measured)
-    return not own.empty and bool(numbers(own["among"])[0] > numbers(own["of"])[0] - 0.5)
+    return not own.empty and "whole" in own and bool(flags(own["whole"]).iloc[0])
 
 
 def _no_hit(data: DatasetReport, aligned: bool) -> str:
@@ -159,22 +184,40 @@ def _no_hit(data: DatasetReport, aligned: bool) -> str:
     )
 
 
+def asked_on_outer_folds(data: DatasetReport, final: Mapping[str, Any]) -> float | None:
+    """Return the alignments of a query by the final model, on the mean; None if not measured.
+
+    They are those of test records by the fits of its recipe, with all that a cascade and the test
+    for unknown objects ask, and the landmarks that the final model has more.
+    """
+    own, fits = (_row(table, data.final_recipe) for table in (data.accepted, data.models))
+    if own.empty or "alignments_mean" not in own:
+        return None
+    more = float(final["landmarks"]) - numbers(measured(fits)["landmarks"]).mean()
+    asked = _mean(own, "alignments") + more
+    return asked if asked == asked else None
+
+
 def _cost(
     data: DatasetReport,
+    config: Config,
     final: Mapping[str, Any] | None,
     recipe: Mapping[str, Any],
     aligned: bool,
 ) -> tuple[str, str]:
     if final is None:
         return "not known", "because the table of models has no row of the final model."
-    asked, distinct = float(final["alignments_per_query"]), data.statistics["distinct"]
+    found, distinct = asked_on_outer_folds(data, final), data.statistics["distinct"]
+    asked = float(final["alignments_per_query"]) if found is None else found
     beside = f"instead of {distinct:,} with all distinct records."
     if saves_nothing(data, final):
         beside = "with all training records: each is a landmark, so nothing is saved."
+    beside = beside if found is None else f"on the mean, {beside}"
     if not aligned:
         return f"{asked:,.0f} scores", beside
     length = float(data.statistics["lengths"]["mean"])
-    seconds = recipe_seconds(recipe, asked, float(final["landmarks"]), distinct, length)
+    slow = by_parasail(config["alignment"]["backend"], data.settings["scoring"]["mode"])
+    seconds = recipe_seconds(recipe, asked, float(final["landmarks"]), distinct, length, slow)
     return f"{asked:,.0f} alignments", (
         f"{beside} About {1000 * seconds:.2g} ms on one core, {million_hours(seconds):.2g} core "
         f"hours for a million queries: an estimate, for sequences of {length:,.0f} residues."
@@ -202,9 +245,9 @@ def quoted(data: DatasetReport, own: pd.DataFrame) -> str:
     choice = f"{pairs(_row(data.summary, INNER_CHOICE), 'accuracy', factor=100)[0]} %"
     if data.measured != INNER_CHOICE:
         return (
-            "The config names this recipe. If you picked it after a look at these very folds, "
-            f"quote the accuracy of the inner choice instead, {choice}: there the recipe was "
-            "chosen without the records that measure it."
+            "The config names this recipe. If you picked it after a look at these very folds, its "
+            "figure is optimistic: the best of several looks better than it is. Choosing among all "
+            f"recipes by the inner folds gave {choice} (Comparison)."
         )
     tested = measured(own)
     same = int((tested["recipe"].astype(str) == data.final_recipe).sum())
@@ -251,7 +294,7 @@ def next_steps(
     """
     source = make_source(data.settings["source"])
     model = f"{config.get('results', 'results')}/{data.name}/model.safetensors"
-    new = "new.fasta" if source.aligned else "new.csv"
+    new = f"new.{_ending(source)}"
     beside = " --vectors new.tsv" if (recipe.get("views") or {}).get("vectors") else ""
     if (recipe.get("cascade") or {}).get("records") == "apart":
         beside += " --records training.fasta"
@@ -266,7 +309,9 @@ def next_steps(
         ),
     ]
     accepted = _row(data.accepted, data.measured)
-    if not accepted.empty and (rejected := 1 - _mean(accepted, "accepted")) > MUCH_REJECTED:
+    if final is not None and not data.several and Threshold(final, data.strangers).nothing:
+        steps.append(Step(f"All new records will be rejected. {UNKEPT_ADVICE}."))
+    elif not accepted.empty and (rejected := 1 - _mean(accepted, "accepted")) > MUCH_REJECTED:
         steps.append(Step(_of_much_rejected(data, config, accepted, rejected)))
     if final is not None and saves_nothing(data, final):
         steps.append(
@@ -301,6 +346,13 @@ def next_steps(
     return steps
 
 
+def _ending(source: Source) -> str:
+    """Return what the name of a file of new objects may end in."""
+    if source.aligned:
+        return "fasta"
+    return "txt" if isinstance(source, ComparedSource) and source.kernel.strings else "csv"
+
+
 def _of_much_rejected(
     data: DatasetReport, config: Config, accepted: pd.DataFrame, rejected: float
 ) -> str:
@@ -314,11 +366,14 @@ def _of_much_rejected(
         return text + "To accept more, ask for a smaller share of false alarms (unknown)."
     if main == "no relative":
         return text + "They have no relative among the training records: add more of their kind."
-    asked = "reject_coverage" if config.get("reject_coverage") is not None else "reject_error"
-    return text + (
-        f"To accept more, raise {asked}, add records of the classes with a low recall (Classes), "
-        "or take a more accurate recipe (Comparison)."
-    )
+    ways = [
+        "raise " + ("reject_error" if config.get("reject_coverage") is None else "reject_coverage")
+    ]
+    if (numbers(_row(data.per_class, data.measured)["recall"]) < 1).any():
+        ways.append("add records of the classes with a low recall (Classes)")
+    if best_recipe(data.comparison) != data.final_recipe:
+        ways.append("take a more accurate recipe (Comparison)")
+    return f"{text}To accept more, {joined(ways, 'or')}."
 
 
 def cheaper_alike(comparison: pd.DataFrame, costs: Mapping[str, float], final: str) -> bool:

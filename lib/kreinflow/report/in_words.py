@@ -6,6 +6,8 @@ from typing import Any
 from kreinflow.landmarks.registry import make_selector
 from kreinflow.learners.registry import factored, make_learner
 from kreinflow.report.own import Config
+from kreinflow.sequences.sources.source import Source
+from kreinflow.sequences.sources.vectors import ComparedSource
 
 _TRANSFORMS = {
     "raw": "the score as it is",
@@ -27,7 +29,16 @@ _LEARNERS = {
 """Of the learners that most recipes have; of others, the head of what they say of themselves."""
 
 
-def in_words(recipe: Mapping[str, Any], config: Config, landmarks: str, aligned: bool) -> list[str]:
+RELATIVES = "A sequence that may be unknown is aligned with its nearest training records too."
+
+
+def in_words(
+    recipe: Mapping[str, Any],
+    config: Config,
+    landmarks: str,
+    source: Source,
+    relatives: bool = False,
+) -> list[str]:
     """Return what a recipe does, as sentences: landmarks, what is looked at, learner, cascade.
 
     Parameters
@@ -36,9 +47,12 @@ def in_words(recipe: Mapping[str, Any], config: Config, landmarks: str, aligned:
     config : mapping
     landmarks : str
         Their number in the final model, or an empty text.
-    aligned : bool
-        Whether scores are those of alignments.
+    source : Source
+        Of the data.
+    relatives : bool
+        Whether the final model looks for relatives of what may be unknown.
     """
+    aligned = source.aligned
     selector = make_selector(config["selectors"][recipe["selector"]])
     head = selector.describe("alignments" if aligned else "scores").split(",")[0]
     how = "aligned" if aligned else "compared"
@@ -46,7 +60,9 @@ def in_words(recipe: Mapping[str, Any], config: Config, landmarks: str, aligned:
     found = [f"A query is {how} with {number} ({recipe['selector']}: {head})."]
     views = recipe.get("views") or {}
     looks = [f"{_TRANSFORMS[recipe['transform']]} (transform {recipe['transform']})"]
-    if not aligned:
+    if isinstance(source, ComparedSource):
+        looks = [f"the values of the kernel {source.kernel.name}"]
+    elif not aligned:
         looks = ["the scores as they were given"]
     if words := views.get("words"):
         looks.append(f"the words of {_range(words)} residues")
@@ -69,7 +85,7 @@ def in_words(recipe: Mapping[str, Any], config: Config, landmarks: str, aligned:
         found.append(
             "If it is unsure, it aligns the query with its nearest training records too (cascade)."
         )
-    return found
+    return [*found, RELATIVES] if relatives else found
 
 
 def joined(parts: Sequence[str], last: str = "and") -> str:

@@ -4,7 +4,7 @@ Where the inner folds chose the recipe, the figures on the outer folds are those
 the recipes that were chosen there belong to it.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pandas as pd
@@ -32,11 +32,29 @@ def recipe_called(name: str, config: Config) -> Mapping[str, Any]:
 
 def own_models(data: DatasetReport, config: Config) -> pd.DataFrame:
     """Return the rows of the final model, and of the fits whose figures are told as its own."""
-    models, recipes = data.models, data.models["recipe"].astype(str)
-    own = recipes == data.final_recipe
-    if data.measured == INNER_CHOICE:
-        order = [recipe["name"] for recipe in recipes_of(data.settings, config)]
-        chosen = chosen_recipes(models, order, config["prefer"])
+    order = [recipe["name"] for recipe in recipes_of(data.settings, config)]
+    return models_of(data.models, data.measured, data.final_recipe, order, config["prefer"])
+
+
+def models_of(
+    models: pd.DataFrame, measured: str, final: str, order: Sequence[str], prefer: str
+) -> pd.DataFrame:
+    """Return :func:`own_models`.
+
+    Parameters
+    ----------
+    models : DataFrame
+    measured : str
+        See :func:`~kreinflow.report.tables.measured_recipe`.
+    final : str
+        The recipe of the final model.
+    order, prefer
+        See :func:`~kreinflow.evaluation.inner_choice.chosen_recipes`.
+    """
+    recipes = models["recipe"].astype(str)
+    own = recipes == final
+    if measured == INNER_CHOICE:
+        chosen = chosen_recipes(models, order, prefer)
         places = zip(models["repeat"].astype(int), models["fold"].astype(int), strict=True)
         in_fold = pd.Series([chosen.get(place) for place in places], models.index)
         own = own.where(numbers(models["repeat"]) < 0, recipes == in_fold)

@@ -7,17 +7,18 @@ import numpy as np
 import yaml
 
 from kreinflow.evaluation.metrics import INNER_CHOICE
-from kreinflow.models.reject_threshold import NOTHING_ACCEPTED, RejectRule
+from kreinflow.models.reject_threshold import RejectRule
 from kreinflow.references import REFERENCES
 from kreinflow.report import glance, sections, several
 from kreinflow.report.advice import warnings_of
 from kreinflow.report.cascades import asks, broken_losses, cascades, costs_of, in_a_column
 from kreinflow.report.html import drawing, image, page_environment
-from kreinflow.report.in_words import in_words
+from kreinflow.report.in_words import RELATIVES, in_words
 from kreinflow.report.levels import levels_section
 from kreinflow.report.methods import chosen_by, methods_text, others_text, threshold_text
 from kreinflow.report.own import own_factors, own_landmarks, own_models, recipe_called
 from kreinflow.report.reading import CAPTIONS, DatasetReport
+from kreinflow.report.rejecting import Threshold
 from kreinflow.report.sets import sets
 from kreinflow.report.tables import (
     Table,
@@ -29,7 +30,7 @@ from kreinflow.report.tables import (
     percent,
     shares,
 )
-from kreinflow.report.unknown import unknown
+from kreinflow.report.unknown import asks_relatives, unknown
 from kreinflow.sequences.sources.registry import make_source
 
 
@@ -121,7 +122,6 @@ def _final_model(
     rows = own[numbers(own["repeat"]) < 0].to_dict("records")
     final = {str(name): value for name, value in rows[0].items()} if rows else None
     count = f"{int(final['landmarks']):,}" if final else ""
-    aligned = make_source(data.settings["source"]).aligned
     own_curves = data.curves[data.curves["recipe"].astype(str) == data.final_recipe]
     # Records of a group tend to be right or wrong together.
     grouped = data.settings["folds"]["method"] == "grouped"
@@ -131,23 +131,31 @@ def _final_model(
         config["recipes"],
     )
     lost = broken_losses(own_curves, config["recipes"], data.statistics["distinct"])
+    relatives = asks_relatives(data.strangers or {})
     reject = RejectRule(
         config["reject_error"], config.get("reject_coverage"), config["reject_confidence"]
     )
     return {
         "final_recipe": data.final_recipe,
-        "in_words": in_words(recipe, config, count, aligned),
+        "in_words": in_words(
+            recipe, config, count, make_source(data.settings["source"]), relatives
+        ),
         "chosen_by": chosen_by(data.settings, config),
+        "relatives": RELATIVES if relatives else "",
         "final_asked": bool(data.settings.get("final")),
         "final_lifted": bool(recipe.get("lift")),
         "final": final
         and {
             "asks": asks(count, data.cascade) if data.cascade else "",
+            "asked_on_outer_folds": glance.asked_on_outer_folds(data, final) is not None,
             "inner_accuracy": percent(float(final["inner_accuracy"])),
-            "rejects": _rejects(data, float(final["reject_threshold"])),
+            "rejects": several.REJECTS
+            if data.several
+            else Threshold(final, data.strangers).rejects(),
+            "hits": not data.several and Threshold(final, data.strangers).hits,
         },
         "threshold": several.THRESHOLDS if data.several else threshold_text(config),
-        "cards": glance.cards(data, final, recipe),
+        "cards": glance.cards(data, config, final, recipe),
         "quoted": glance.quoted(data, own),
         "data_line": glance.data_line(data, own, final),
         "next": glance.next_steps(data, config, final, cost, recipe),
@@ -167,15 +175,6 @@ def _final_model(
         "factors": sections.factors(measured(data.factors), data.landmark_map),
         "cascade": in_a_column(asked) if asked else None,
     }
-
-
-def _rejects(data: DatasetReport, threshold: float) -> str:
-    """Return which predictions the final model rejects by its threshold."""
-    if data.several:
-        return "records none of whose labels reaches its threshold"
-    if threshold < NOTHING_ACCEPTED:
-        return f"predictions with a probability below {threshold:.4g}"
-    return "all predictions"
 
 
 def _comparison(

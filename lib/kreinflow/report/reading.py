@@ -23,6 +23,7 @@ from kreinflow.models.choice import FIGURES_COLUMNS, TEXT_COLUMNS
 from kreinflow.models.climbed import CURVE_COLUMNS
 from kreinflow.models.factor_file import FACTOR_COLUMNS, SPECTRUM_COLUMNS
 from kreinflow.report.cascades import EVERYTHING, FIRST
+from kreinflow.report.rejecting import SURENESS
 from kreinflow.report.tables import measured, measured_recipe, numbers
 from kreinflow.report.times import COLUMNS, MACHINE
 from kreinflow.sequences.partition import ALL, fold_name, fold_numbers
@@ -137,7 +138,8 @@ class DatasetReport:
     unlabelled : DataFrame, optional
         From :func:`read_unlabelled`, if it was asked for.
     strangers : mapping, optional
-        What the final model tells of unknown objects.
+        What the final model tells of unknown objects; with its threshold of sureness
+        (:mod:`kreinflow.report.rejecting`), if overwhelming hits count.
     levels : mapping of str to DataFrame, optional
         From :func:`kreinflow.evaluation.levels.level_tables`, of classes that are paths.
     thresholds : mapping of str to float, optional
@@ -348,7 +350,7 @@ def read_dataset_report(
             if name not in absent
         },
         unknown=unknown,
-        strangers=model.classifier.about.get("unknown"),
+        strangers=_strangers(model),
         levels=levels,
         unlabelled=read_unlabelled(folder)
         if settings["source"].get("unmatched") == "classify"
@@ -365,6 +367,13 @@ def _cascade(model: Model) -> dict[str, Any] | None:
         "likeliest": cascade.likeliest if cascade.machines is not None else None,
         "threshold": cascade.threshold,
     }
+
+
+def _strangers(model: Model) -> dict[str, Any] | None:
+    relatives, about = model.classifier.relatives, model.classifier.about.get("unknown")
+    if about is None or relatives is None or relatives.sure_threshold is None:
+        return about
+    return {**about, SURENESS: relatives.sure_threshold}
 
 
 def _thresholds(model: Model) -> dict[str, float] | None:

@@ -29,6 +29,7 @@ from kreinflow.report.tables import (
     shares,
     span,
     table_of,
+    wrong_of_accepted,
 )
 from kreinflow.report.times import MACHINE, times_by, times_by_stage
 
@@ -337,10 +338,11 @@ def rejecting(accepted: pd.DataFrame, recipe: str) -> Table | None:
     own = accepted[accepted["recipe"].astype(str) == recipe]
     if own.empty:
         return None
-    told = {"accepted": "accepted", "wrong among the accepted": "wrong"}
-    told |= {f"rejected: {reason}": name for reason, name in AS.items()}
-    columns = {what: shares(own, name) for what, name in told.items()}
-    return Table(["records", "share"], [(what, text) for what, (text,) in columns.items()], {0})
+    rows = [("accepted", shares(own, "accepted")[0])]
+    if (wrong := wrong_of_accepted(own)) == wrong:
+        rows.append(("wrong among the accepted of all folds", percent(wrong)))
+    rows += [(f"rejected: {reason}", shares(own, name)[0]) for reason, name in AS.items()]
+    return Table(["records", "share"], rows, {0})
 
 
 def per_class(table: pd.DataFrame, recipe: str) -> Table:

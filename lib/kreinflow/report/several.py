@@ -27,6 +27,9 @@ CAPTIONS = {
 THRESHOLDS = "the largest F1 of each label"
 """What the thresholds of labels are chosen for."""
 
+REJECTS = "records none of whose labels reaches its threshold"
+"""What the final model rejects."""
+
 
 def measures_of_several(figures: pd.DataFrame) -> dict[str, list[str]]:
     """Return the measures that a row of the comparison has beside accuracy, by their headings.

@@ -84,6 +84,15 @@ def mean_by(table: pd.DataFrame, key: str, column: str) -> dict[str, float]:
     return {str(name): float(v) for name, v in values.groupby(level=0).mean().items()}
 
 
+def wrong_of_accepted(own: pd.DataFrame) -> float:
+    """Return the share of wrong ones among what a recipe accepts, of all folds together.
+
+    NaN if nothing is accepted or the table, from an older run, does not tell.
+    """
+    name = "wrong_of_accepted"
+    return float(numbers(own[name])[0]) if name in own else np.nan
+
+
 def number(value: float, form: str = ".3f") -> str:
     """Return the text of a number, none of NaN."""
     return "" if np.isnan(value) else format(value, form)

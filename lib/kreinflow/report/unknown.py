@@ -45,6 +45,12 @@ def unknown(
     }
 
 
+def asks_relatives(about: Mapping[str, Any]) -> bool:
+    """Return whether a model that tells this compares objects with their nearest records."""
+    rule = about.get("no_relative")
+    return "calibrating" in about or (rule is not None and not rule["off"])
+
+
 def _rule(told: Mapping[str, Any] | None) -> dict[str, Any] | None:
     """Return what becomes of objects without a relative."""
     if told is None:

@@ -9,6 +9,7 @@ import pytest
 
 from kreinflow.evaluation.metrics import INNER_CHOICE
 from kreinflow.report import figures as f
+from kreinflow.report.figures import data
 from kreinflow.report.figures.dataset import dataset_figures
 from kreinflow.report.tables import measured_recipe
 from report.made_up import RECIPES, run_tables
@@ -38,8 +39,9 @@ def test_figures_from_tables_that_were_written_and_read(tables, svgs):
         else table
         for name, table in tables.items()
     }
-    for name in ("repeat", "fold"):
-        read["landmarks"][name] = read["landmarks"][name].astype(int)
+    for name in ("landmarks", "models"):
+        whole = tables[name].select_dtypes(["number"]).dropna(axis=1)
+        read[name] = read[name].assign(**whole)
     written = dataset_figures(read)
     for name in ("comparison", "alignments", "landmarks", "reject", "map"):
         assert written[name] == svgs[name], name
@@ -72,6 +74,18 @@ def test_figures_are_of_the_final_model(tables, svgs):
     landmarks = tables["landmarks"]
     tables = tables | {"landmarks": landmarks[landmarks["selector"] == "meb"]}
     assert dataset_figures(tables) == svgs
+
+
+def test_landmarks_of_folds_are_those_of_the_recipe_that_was_chosen_there(tables, monkeypatch):
+    models, drawn = tables["models"].copy(), []
+    ahead = (models["fold"] == 1) & (models["recipe"] == "pcvm-uniform")
+    models.loc[ahead, "inner_accuracy"] = 0.99
+    monkeypatch.setattr(data, "landmarks_figure", lambda own: drawn.append(own) or f.canvas(2))
+    dataset_figures(tables | {"models": models})
+    dataset_figures(tables | {"models": models, "final": "ikfd-meb"})
+    chosen, named = (own.groupby("fold")["selector"].unique().map(list).to_dict() for own in drawn)
+    assert chosen == {-1: ["meb"], 0: ["meb"], 1: ["uniform"], 2: ["meb"]}
+    assert named == chosen | {1: ["meb"]}
 
 
 def test_the_model_is_measured_by_the_choice_if_the_inner_folds_made_one():

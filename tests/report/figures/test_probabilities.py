@@ -11,7 +11,7 @@ from kreinflow.report.figures import probabilities as p
 from report.made_up import unknown_tables
 
 ACCEPTED = pd.DataFrame(
-    [("a", 0.54, 0.004), ("b", 0.8, 0.02)], columns=["recipe", "accepted_mean", "wrong_mean"]
+    [("a", 0.54, 0.004), ("b", 0.8, 0.02)], columns=["recipe", "accepted_mean", "wrong_of_accepted"]
 )
 CURVE = pd.DataFrame(
     [(recipe, c, e * c) for recipe, e in (("a", 0.02), ("b", 0.3)) for c in (0.5, 0.75, 1.0)],
@@ -36,7 +36,7 @@ def test_what_a_model_accepts_is_marked_on_its_line_with_its_threshold():
 
 
 def test_a_model_that_accepts_nothing_is_marked_so():
-    accepted = ACCEPTED.assign(accepted_mean=0.0, wrong_mean="")
+    accepted = ACCEPTED.assign(accepted_mean=0.0, wrong_of_accepted="")
     figure = p.reject_figure(CURVE, "b", accepted, NOTHING_ACCEPTED)
     assert figure.axes[0].texts[0].get_text() == "accepted 0 %"
     assert figure.axes[0].get_xlim() == (0, 1)

@@ -74,8 +74,8 @@ def landmarks_figure(landmarks: pd.DataFrame) -> Figure:
     Parameters
     ----------
     landmarks : DataFrame
-        With columns repeat, fold, class; one row a landmark of a fold, or of the final model
-        (repeat -1), of one selector.
+        With columns repeat, fold, class; one row a landmark of the model of a fold, or of the final
+        model (repeat -1).
     """
     label = landmarks["class"].astype(str)
     names = sorted(set(label))

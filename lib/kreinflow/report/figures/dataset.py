@@ -5,6 +5,7 @@ from typing import Any
 
 from kreinflow.report.figures import data, figure_svg, probabilities, recipes, sets
 from kreinflow.report.figures.landmark_map import map_svg
+from kreinflow.report.own import models_of, own_landmarks
 from kreinflow.report.tables import best_recipe, measured_recipe, numbers
 
 
@@ -18,11 +19,11 @@ def dataset_figures(tables: Mapping[str, Any]) -> dict[str, str]:
     tables : mapping
         ``statistics`` and ``alignments``, see :class:`kreinflow.report.reading.DatasetReport`;
         ``lengths`` of the distinct sequences; ``final``, the recipe that the config asks for, or
-        None; the DataFrames ``landmarks``, ``spectrum``, ``models``, ``curves``, ``summary``,
+        None; ``recipes`` and ``prefer``, the names in the order of the config and what it prefers;
+        the DataFrames ``landmarks``, ``spectrum``, ``models``, ``curves``, ``summary``,
         ``comparison``, ``per_class``, ``confusion``, ``reject_curve``, ``calibration``,
         ``coverage``, ``accepted``, ``times``; and ``points`` and ``landmark_map``, see
-        :func:`~kreinflow.report.figures.landmark_map.map_svg`, with the recipe and the selector of
-        the final model.
+        :func:`~kreinflow.report.figures.landmark_map.map_svg`, with the recipe of the final model.
     """
     comparison, landmark_map = tables["comparison"], tables["landmark_map"]
     final = str(landmark_map["recipe"])
@@ -30,13 +31,12 @@ def dataset_figures(tables: Mapping[str, Any]) -> dict[str, str]:
     several = bool(tables["statistics"].get("several"))
     labels = tables["per_class"][tables["per_class"]["recipe"].astype(str) == recipe]
     support = dict(zip(labels["class"], numbers(labels["support"]), strict=True))
-    landmarks, models = tables["landmarks"], tables["models"]
+    models = tables["models"]
     model = (numbers(models["repeat"]) < 0) & (models["recipe"].astype(str) == final)
+    own = models_of(models, recipe, final, tables["recipes"], tables["prefer"])
     drawn = {
         "classes": data.classes_figure(tables["statistics"]["class_sizes"], tables["lengths"]),
-        "landmarks": data.landmarks_figure(
-            landmarks[landmarks["selector"].astype(str) == str(landmark_map["selector"])]
-        ),
+        "landmarks": data.landmarks_figure(own_landmarks(tables["landmarks"], own)),
         "spectrum": data.spectrum_figure(tables["spectrum"]),
         "comparison": recipes.comparison_figure(comparison, final),
         "confusion": recipes.confusion_figure(

@@ -12,7 +12,7 @@ from kreinflow.evaluation.accepted import AS
 from kreinflow.evaluation.metrics import CALIBRATION_BINS
 from kreinflow.models.reject_threshold import NOTHING_ACCEPTED
 from kreinflow.report import figures as look
-from kreinflow.report.tables import numbers
+from kreinflow.report.tables import numbers, wrong_of_accepted
 
 _CLASSES = 12  # held out as unknown that are drawn
 
@@ -51,7 +51,7 @@ def reject_figure(
     own = accepted[accepted["recipe"].astype(str) == recipe]
     share = wrong = math.nan
     if len(own) and not several:
-        share, wrong = (float(numbers(own[f"{name}_mean"])[0]) for name in ("accepted", "wrong"))
+        share, wrong = float(numbers(own["accepted_mean"])[0]), wrong_of_accepted(own)
         left, top = min(left, share), max(top, np.nan_to_num(wrong))
     first = min(math.floor(10 * left + 1e-9), 9) / 10
     axes.set_xlim(first, 1)
@@ -74,7 +74,7 @@ def _mark(axes: Axes, share: float, wrong: float, threshold: float) -> str:
     axes.plot(share, wrong, color=look.VERMILION, marker="D", markersize=7, clip_on=False)
     told = [f"threshold {threshold:.3f}"] if threshold < NOTHING_ACCEPTED else []
     told += [f"accepted {look.percent(share)}"]
-    told += [f"of these wrong {look.percent(wrong)}"] if share else []
+    told += [f"of these wrong {look.percent(wrong)}"] if wrong == wrong else []
     on_the_left = share > sum(axes.get_xlim()) / 2
     axes.annotate(
         "\n".join(told),
