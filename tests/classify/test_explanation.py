@@ -287,7 +287,8 @@ def test_it_says_why_an_object_is_rejected(tmp_path, cascade):
         "": "",
         "unsure": "it is unsure between classes; ",
         "unknown": "it is stranger than the true members of the classes; ",
-        "no relative": "it has no relative among the training records; ",
+        "no relative": "its best alignments are no better than those of a sequence read "
+        "backwards; ",
     }
     seen = set()
     for id, row in table.iterrows():

@@ -262,6 +262,20 @@ def test_it_tells_what_is_known_of_unknown_objects(tmp_path):
         "what has no relative is rejected; 1.5 % of the training records have none",
         "2 of 200 shuffled training records are accepted",
     ]
+    thresholds = {"near": np.log(1e4), "far": np.log(1e5)}
+    about["no_relative"] |= thresholds
+    classifier = replace(classifier, about={**classifier.about, "unknown": about})
+    found = describe_model(replace(model, classifier=classifier))
+    assert (
+        "shuffled_accepted 0.01, geometric_mean_of_3_best_evalues_at_least "
+        "(with_20_nearest_records 0.0001, with_100_nearest_records 1e-05)"
+    ) in description_text(found)
+    rule = found["unknown"]["no_relative"]
+    assert rule.pop("geometric_mean_of_3_best_evalues_at_least") == pytest.approx(
+        {"with_20_nearest_records": 1e-4, "with_100_nearest_records": 1e-5}
+    )
+    assert rule == {k: v for k, v in about["no_relative"].items() if k not in thresholds}
+    assert classifier.about["unknown"]["no_relative"]["far"] == np.log(1e5)
     few = told_of_unknown({**about, "false_alarms": 0.01})
     assert few[0].startswith("nothing is rejected as unknown: 1 % false alarms take at least 99 ")
     assert told_of_unknown({}) == []

@@ -54,13 +54,6 @@ def folded(dataset, scores, folds=3, union=None):
     return Run(dataset, partition, scores[:, union], union, np.diag(scores).astype(float))
 
 
-def all_of(run, fold):
-    """All rows that a fold trains on, as its landmarks."""
-    rows = np.unique(run.dataset.rows[run.partition.training(fold)])
-    labels = [run.dataset.row_labels[row] for row in rows]
-    return run.landmarks(pd.DataFrame({"row": rows, "class": labels}))
-
-
 @pytest.fixture(scope="module")
 def alike(tmp_path_factory):
     """Short sequences of few letters, so that many scores are equal, and these scores."""
@@ -76,7 +69,7 @@ def test_of_all_records_it_is_the_best_of_a_dense_matrix(alike):
     run, own = folded(dataset, scores), np.diag(scores)
     tied = unlike = 0
     for fold in run.partition.names:
-        table = run.hits(all_of(run, fold), fold).table()
+        table = run.hits(fold).table()
         assert tuple(table) == HIT_COLUMNS
         training = np.unique(dataset.rows[run.partition.training(fold)])
         assert set(table["hit_among"]) == set(table["hit_of"]) == {len(training)}
@@ -102,8 +95,8 @@ def test_the_order_of_the_records_changes_no_hit(alike):
     run, other = folded(dataset, scores), folded(turned, scores[np.ix_(order, order)])
     other = replace(other, partition=run.partition)
     for fold in run.partition.names:
-        table = run.hits(all_of(run, fold), fold).table()
-        pd.testing.assert_frame_equal(table, other.hits(all_of(other, fold), fold).table())
+        table = run.hits(fold).table()
+        pd.testing.assert_frame_equal(table, other.hits(fold).table())
 
 
 @pytest.mark.parametrize("kind", ["similarity", "asymmetric", "squared_dissimilarity"])
@@ -117,7 +110,7 @@ def test_of_a_matrix_it_is_the_nearest(kind):
     own, near = np.diag(values), -values if "dis" in kind else values
     for fold in run.partition.names:
         training = np.flatnonzero(run.partition.training(fold))
-        table = run.hits(all_of(run, fold), fold).table()
+        table = run.hits(fold).table()
         labels, digests = run.dataset.row_labels, run.dataset.digests
         expected = [
             best(near, own, row, training, digests, labels)
@@ -135,21 +128,41 @@ def test_the_same_object_in_two_classes_is_a_hit_and_one_record():
     dataset = replace(dataset, digests=("7",) * 3 + dataset.digests[3:])
     partition = Partition(np.arange(6), np.array([[0, 1, 1, 1, 1, 1]]))
     run = replace(folded(dataset, values), partition=partition)
-    table = run.hits(all_of(run, "r0f0"), "r0f0").table()
+    table = run.hits("r0f0").table()
     assert table.to_numpy().tolist() == [["x", 4, 4]], "five training records, two of them alike"
+    without = replace(run, partition=Partition(np.arange(6), np.array([[0, 1, 0, 1, 1, 1]])))
+    table = without.hits("r0f0").table()
+    assert table["hit"].tolist() == ["y", "y"], "what is tested tells no label of its own"
 
 
-def test_of_landmarks_alone_there_is_none(alike):
+def test_of_some_columns_alone_there_is_none(alike):
     dataset, scores = alike
-    run = folded(dataset, scores)
-    landmarks = all_of(run, FOLD)
-    for dropped in (1, len(landmarks.rows) - 2):
-        some = landmarks.some(np.arange(len(landmarks.rows)) >= dropped)
-        table = run.hits(some, FOLD).table()
+    training = folded(dataset, scores).training_part(FOLD).rows
+    for dropped in (1, len(training) - 2):
+        union = np.setdiff1d(np.arange(len(scores)), training[:dropped])
+        run = folded(dataset, scores, union=union)
+        table = run.hits(FOLD).table()
         assert len(table) == run.partition.testing(FOLD).sum()
         assert (table["hit"] == "").all()
         assert table[["hit_among", "hit_of"]].isna().all(axis=None)
-    assert run.hits(landmarks, "all").table().empty
+        assert run.hits("all").table().empty
+
+
+def test_no_record_that_is_tested_is_a_hit(alike):
+    """All rows are columns, landmarks of other folds: those that are tested would be the best."""
+    dataset, scores = alike
+    run = folded(dataset, scores)
+    tested, training = (run.partition.testing(FOLD), run.partition.training(FOLD))
+    rows, own = dataset.rows[tested], np.diag(scores)
+    high = scores.copy()
+    high[np.ix_(rows, rows)] += 1000
+    run = replace(folded(dataset, high), self_scores=run.self_scores)
+    others = np.unique(dataset.rows[training])
+    digests, labels = dataset.digests, dataset.row_labels
+    found = run.hits(FOLD).table()["hit"].tolist()
+    assert found == [best(scores, own, row, others, digests, labels) for row in rows]
+    leaked = [best(high, own, row, np.unique(dataset.rows), digests, labels) for row in rows]
+    assert found != leaked
 
 
 @pytest.fixture(scope="module")
@@ -178,6 +191,9 @@ def asking(tmp_path_factory):
     assert trained.classifier.cascade.steps
     assert trained.classifier.relatives is not None
     assert np.isin(it.landmarks.rows, dataset.rows[36:]).any(), "a landmark stands there twice"
+    others = [np.flatnonzero(part)[:5] for part in (training, ~training)]  # of other folds
+    union = np.union1d(it.landmarks.rows, dataset.rows[np.concatenate(others)])
+    run = folded(dataset, scores, union=union)
     return SimpleNamespace(
         run=run, landmarks=it.landmarks, classifier=trained.classifier, scores=scores, scheme=scheme
     )
@@ -219,15 +235,16 @@ def test_of_a_recipe_that_asks_it_is_the_best_of_those_asked(asking, way, togeth
     table = predict_fold(run, asking.landmarks, FOLD, "it", classifier, climbed, counted)
     rows, training = dataset.rows[run.partition.testing(FOLD)], run.training_part(FOLD).rows
     asked, own = [], np.diag(scores)
+    columns = set(run.union.tolist()) & set(training.tolist())
+    assert set(run.union.tolist()) > columns > set(asking.landmarks.rows.tolist())
     for row, told in zip(rows.tolist(), table.to_dict("records"), strict=True):
         others = {other for one, other in counted.pairs if one == row}
-        others -= set(asking.landmarks.rows.tolist())
         asked.append(len(others))
         if not others:
             assert told["hit"] == ""
             assert pd.isna(told["hit_among"])
             continue
-        others |= set(asking.landmarks.rows.tolist())
+        others |= columns
         assert others <= set(training.tolist())
         expected = best(scores, own, row, sorted(others), dataset.digests, dataset.row_labels)
         assert told["hit"] == expected
@@ -255,6 +272,30 @@ def test_of_a_cascade_that_asks_all_records_it_is_the_best_of_all(asking):
     table = climbed.hits.table()
     assert table["hit"].tolist() == expected
     assert set(table["hit_among"]) == set(table["hit_of"]) == {len(training)}
+
+
+def test_all_recipes_share_one_look_at_the_columns(asking, monkeypatch):
+    """With all rows among the columns, a recipe of few landmarks has the best hit of all."""
+    run, scores, dataset = asking.run, asking.scores, asking.run.dataset
+    run = folded(dataset, scores)
+    looked = []
+
+    def counting(self, best, places, rows, classes, given):
+        looked.extend(places.tolist())
+        return meet(self, best, places, rows, classes, given)
+
+    meet = hits.Searched.meet
+    monkeypatch.setattr(hits.Searched, "meet", counting)
+    training, own = np.unique(run.training_part(FOLD).rows), np.diag(scores)
+    for name in ("one", "other"):
+        classifier = replace(asking.classifier, cascade=None, relatives=None)
+        table = predict_fold(run, asking.landmarks, FOLD, name, classifier)
+        assert table["hit"].tolist() == [
+            best(scores, own, row, training, dataset.digests, dataset.row_labels)
+            for row in dataset.rows[run.partition.testing(FOLD)]
+        ]
+        assert set(table["hit_among"]) == set(table["hit_of"]) == {len(training)}
+        assert looked == list(range(len(table)))
 
 
 def test_no_hit_takes_an_alignment(asking):

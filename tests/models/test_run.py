@@ -133,6 +133,22 @@ def test_a_fold_predicts_what_it_tests(kept):
     assert list(nothing.columns) == list(table.columns)
 
 
+def test_the_best_hit_is_that_of_all_columns_whatever_landmarks_a_recipe_has(kept):
+    it, files, scores, _ = kept
+    run, testing = open_run(files), np.arange(len(it.dataset.ids)) % 3 == 1
+    rows, training = it.dataset.rows[testing], np.unique(it.dataset.rows[~testing])
+    landmarks = run.landmarks(landmark_table(it))
+    table = predict_fold(run, landmarks, "r0f1", "one", it.model.classifier)
+    assert (table["hit"] == "").all(), "the columns are not all training records"
+    run = replace(run, scores=scores, union=np.arange(len(scores)))
+    table = predict_fold(run, landmarks, "r0f1", "one", it.model.classifier)
+    near = scores[np.ix_(rows, training)]
+    assert ((near == near.max(axis=1, keepdims=True)).sum(axis=1) == 1).all(), "none are equal"
+    best = training[near.argmax(axis=1)]
+    assert table["hit"].tolist() == [it.dataset.row_labels[row] for row in best]
+    assert set(table["hit_among"]) == set(table["hit_of"]) == {len(training)}
+
+
 def test_records_held_out_as_unknown_are_predicted_from_columns_of_their_own(kept):
     it, _, scores, union = kept
     rows = np.array([11, 2, 11, 25])

@@ -89,6 +89,18 @@ def test_recipes_of_the_first_part_alone_are_neither_tested_nor_the_best(raced):
     assert f"those that were not behind there ({len(kept)}) in 2 more" in " ".join(page.split())
 
 
+def test_the_best_hit_is_known_whatever_recipe_goes_on(raced):
+    """Landmarks of `many` are all training records, so the run has their scores in all folds."""
+    every, kept = went_on(raced)
+    predictions = read(results(raced) / "evaluation" / "predictions.tsv.gz")
+    for _, part in predictions.groupby(["recipe", "fold"]):
+        assert (part["hit"] != "").all()
+        assert (part["hit_among"] == part["hit_of"]).all()
+    table = read(results(raced) / "evaluation" / "best_hit.tsv")
+    assert {*table["recipe"]} == {*kept, "inner choice"} < {*every, "inner choice"}
+    assert (table["among"] == table["of"]).all()
+
+
 def test_no_factor_is_made_for_recipes_of_auto(raced):
     assert not (results(raced) / "factors").exists()
     summary = json.loads((results(raced) / "map.json").read_text())

@@ -252,7 +252,7 @@ def _node(model: Model, answer: Answers) -> tuple[str, int, float] | None:
 _WHY = {
     "unsure": "it is unsure between classes",
     "unknown": "it is stranger than the true members of the classes",
-    "no relative": "it has no relative among the training records",
+    "no relative": "its best alignments are no better than those of a sequence read backwards",
 }
 
 

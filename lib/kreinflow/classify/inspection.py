@@ -17,6 +17,8 @@ from kreinflow.models.cascade import FIRST, NEAREST, STAGES
 from kreinflow.models.choice import PREFERENCES
 from kreinflow.models.classifier import LandmarkClassifier
 from kreinflow.models.reject_threshold import NOTHING_ACCEPTED
+from kreinflow.models.relatives import MORE
+from kreinflow.models.relatives import NEAREST as FEW
 from kreinflow.sequences.files import counted, name_endings
 from kreinflow.views.lift import Lift
 
@@ -161,11 +163,21 @@ def _describe_cascade(model: Model) -> dict[str, Any] | None:
     }
 
 
+_MEAN = "geometric_mean_of_3_best_evalues_at_least"
+"""What has no relative has such a mean, with the landmarks and the nearest records."""
+
+
 def _describe_unknown(classifier: LandmarkClassifier) -> dict[str, Any] | None:
     """Return what is known of the rejection of unknown objects; None if nothing is."""
     about = dict(classifier.about.get("unknown") or {})
     if not about:
         return None
+    if {"near", "far"} <= set(rule := dict(about.get("no_relative") or {})):
+        about["no_relative"] = rule
+        rule[_MEAN] = {
+            f"with_{count}_nearest_records": math.exp(-rule.pop(name))
+            for name, count in (("near", FEW), ("far", MORE))
+        }
     relatives = classifier.relatives
     records = 0 if relatives is None else len(relatives.records)
     if relatives is not None and relatives.sure_threshold is not None:

@@ -1,8 +1,12 @@
 """The best hit of each record that a fold tests, as a search by BLAST would rank it.
 
-A search gives a query the label of the training record with the best score. A recipe that compares
-a query with more than its landmarks has such scores too, so the hit costs no further alignment.
+A search gives a query the label of the training record with the best score. The columns of a run
+hold the scores of all records with the landmarks of all folds and recipes. Those that are training
+records of a fold are looked at, and what a recipe asks for besides: the hit costs no alignment.
 """
+
+from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import pandas as pd
@@ -16,14 +20,16 @@ from kreinflow.numerics import FloatArray, IntArray
 HIT_COLUMNS = ("hit", "hit_among", "hit_of")
 """Of a predictions table. ``hit`` is the label of the training record with the best score (of a
 matrix or vectors: the nearest one), ``hit_among`` the number of distinct training records that were
-compared, ``hit_of`` that of all. The three are empty for a record that was compared with landmarks
-alone, unless all training records are landmarks, and where records may have several labels."""
+compared, ``hit_of`` that of all. Compared are those that are a landmark of any fold and recipe of
+the run, and those that this recipe asked for. The three are empty for a record that nobody was
+asked for, unless the former are all training records, and where records may have several labels."""
 
 _TOGETHER = 1 << 17  # pairs that are looked at at once
 
 
-class Hits:
-    r"""The best hits among what the records that a fold tests are compared with.
+@dataclass(frozen=True, eq=False)
+class Searched:
+    r"""The best hits of the records that a fold tests, among the columns of the run.
 
     The best is the one of the highest raw score s_ij, of squared dissimilarities the lowest. Of
     equal scores it is the one of the highest :math:`s_{ij} / \sqrt{s_{ii} s_{jj}}`, or 0 where
@@ -31,8 +37,8 @@ class Hits:
 
     Parameters
     ----------
-    landmarks : Landmarks
-        Training records, those of the recipe.
+    columns : Landmarks
+        All columns of the run that are training records of the fold.
     part : TrainingPart
     rows : ndarray of shape (n,)
         The distinct rows of the records that are tested.
@@ -40,12 +46,76 @@ class Hits:
         The place of the digest of each distinct row among all digests.
     """
 
-    def __init__(
-        self, landmarks: Landmarks, part: TrainingPart, rows: IntArray, ranks: IntArray
+    columns: Landmarks
+    part: TrainingPart
+    rows: IntArray
+    ranks: IntArray
+
+    @cached_property
+    def best(self) -> FloatArray:
+        """What the best hit of each is ordered by, of shape (4, n), as :meth:`meet` writes it."""
+        best, columns = np.full((4, len(self.rows)), -np.inf), self.columns
+        step = max(1, _TOGETHER // max(1, len(columns.rows)))
+        for start in range(0, len(self.rows), step):
+            own = np.arange(start, min(start + step, len(self.rows)))
+            shape = len(own), len(columns.rows)
+            self.meet(
+                best,
+                own,
+                np.broadcast_to(columns.rows, shape),
+                np.broadcast_to(columns.classes, shape),
+                np.asarray(columns.scores[self.rows[own]]),
+            )
+        return best
+
+    def meet(
+        self,
+        best: FloatArray,
+        places: IntArray,
+        rows: IntArray,
+        classes: IntArray,
+        scores: NDArray[np.number],
     ) -> None:
-        self._landmarks, self._part, self._rows, self._ranks = landmarks, part, rows, ranks
-        # What hits are ordered by, of shape (4, n); the last is the class, with a minus.
-        self._best = np.full((4, len(rows)), -np.inf)
+        """Compare tested records with training records, of shape (k, q), -1 for none.
+
+        ``best`` has what the best so far is ordered by, of shape (4, n), and is written to. The
+        last of the four is the class, with a minus.
+        """
+        step = max(1, _TOGETHER // max(1, rows.shape[1]))
+        for part in (slice(start, start + step) for start in range(0, len(places), step)):
+            own, others, there = places[part], rows[part], rows[part] >= 0
+            near = scores[part].astype(np.float64)
+            alone = self.columns.self_scores
+            product = alone[self.rows[own], None] * alone[others]
+            normalised = np.zeros(near.shape)
+            np.divide(near, np.sqrt(np.maximum(product, 0.0)), out=normalised, where=product > 0)
+            if self.columns.kind == "squared_dissimilarity":
+                near = -near
+            keys = np.stack([near, normalised, -self.ranks[others], -classes[part]])
+            keys[:, ~there] = -np.inf
+            best[:, own] = _first(np.concatenate([best[:, own, None], keys], axis=2))
+
+
+def _first(keys: FloatArray) -> FloatArray:
+    """Return of each record the largest keys, the first one deciding; (4, k, q) to (4, k)."""
+    best = np.ones(keys.shape[1:], dtype=bool)
+    for key in keys:
+        best &= key == np.where(best, key, -np.inf).max(axis=1, keepdims=True)
+    return np.asarray(keys[:, np.arange(len(best)), best.argmax(axis=1)])
+
+
+class Hits:
+    """The best hits among the columns of a run and what a recipe asks for.
+
+    Parameters
+    ----------
+    searched : Searched
+        Of the fold; all recipes share it.
+    """
+
+    def __init__(self, searched: Searched) -> None:
+        self._searched = searched
+        self._best = np.full((4, len(searched.rows)), -np.inf)  # of those that were asked
         self._pairs: list[IntArray] = []  # place * n_distinct + row, of all that were asked
 
     def heard(self, ask: Ask, places: IntArray, records: Records) -> Ask:
@@ -59,14 +129,15 @@ class Hits:
         records : Records
             Those that it asks.
         """
-        if self._part.memberships is not None:
+        searched = self._searched
+        if searched.part.memberships is not None:
             return ask
 
         def noting(queries: IntArray, others: IntArray) -> FloatArray:
             scores, own = ask(queries, others), places[queries]
             asked = np.where(others >= 0, records.rows[others], NOBODY)
-            self._meet(own, asked, records.classes[others], scores)
-            keys = own[:, None].astype(np.int64) * len(self._ranks) + asked
+            searched.meet(self._best, own, asked, records.classes[others], scores)
+            keys = own[:, None].astype(np.int64) * len(searched.ranks) + asked
             self._pairs.append(keys[others >= 0])
             return scores
 
@@ -74,66 +145,36 @@ class Hits:
 
     def table(self) -> pd.DataFrame:
         """Return the :data:`HIT_COLUMNS` of all records, after everything was asked."""
-        landmarks, part, n = self._landmarks, self._part, len(self._rows)
-        fresh = self._beyond_landmarks()
-        known = fresh > 0
+        searched, part, n = self._searched, self._searched.part, len(self._searched.rows)
+        columns, training = searched.columns.rows, np.unique(part.rows)
+        known, fresh = self._asked()
         if part.memberships is None:
-            known |= np.isin(part.rows, landmarks.rows).all()
-        found = np.flatnonzero(known)
-        step = max(1, _TOGETHER // len(landmarks.rows))
-        for own in (found[start : start + step] for start in range(0, len(found), step)):
-            shape = len(own), len(landmarks.rows)
-            self._meet(
-                own,
-                np.broadcast_to(landmarks.rows, shape),
-                np.broadcast_to(landmarks.classes, shape),
-                np.asarray(landmarks.scores[self._rows[own]]),
-            )
-        hit = np.full(n, "", dtype=object)
-        hit[found] = np.array(part.classes, dtype=object)[-self._best[3, found].astype(np.int64)]
-        among = fresh + len(np.unique(landmarks.rows))
+            known |= np.isin(training, columns).all()
+        hit, found = np.full(n, "", dtype=object), np.flatnonzero(known)
+        if len(found):
+            both = np.stack([self._best[:, found], searched.best[:, found]], axis=2)
+            hit[found] = np.array(part.classes, dtype=object)[-_first(both)[3].astype(np.int64)]
+        among = fresh + len(np.unique(columns))
         return pd.DataFrame(
             {
                 "hit": hit,
                 "hit_among": pd.array(np.where(known, among, np.nan), dtype="Int64"),
-                "hit_of": pd.array(
-                    np.where(known, len(np.unique(part.rows)), np.nan), dtype="Int64"
-                ),
+                "hit_of": pd.array(np.where(known, len(training), np.nan), dtype="Int64"),
             }
         )
 
-    def _beyond_landmarks(self) -> IntArray:
-        """Return how many distinct training records were asked, of each tested record."""
-        rows, fresh = len(self._ranks), np.zeros(len(self._rows), dtype=np.int64)
+    def _asked(self) -> tuple[NDArray[np.bool_], IntArray]:
+        """Return for whom anyone was asked, and how many training records but the columns."""
+        n, rows = len(self._searched.rows), len(self._searched.ranks)
+        asked, fresh = np.zeros(n, dtype=bool), np.zeros(n, dtype=np.int64)
         keys = np.concatenate([np.empty(0, np.int64), *self._pairs])
         self._pairs = [keys]  # the parts need not stay in memory beside the whole
         keys.sort()
-        of_landmark = np.zeros(rows, dtype=bool)
-        of_landmark[self._landmarks.rows] = True
+        of_column = np.zeros(rows, dtype=bool)
+        of_column[self._searched.columns.rows] = True
         for start in range(0, len(keys), _TOGETHER):
             own = keys[start : start + _TOGETHER]
             own = own[np.diff(own, prepend=keys[start - 1] if start else -1) > 0]
-            fresh += np.bincount(own[~of_landmark[own % rows]] // rows, minlength=len(fresh))
-        return fresh
-
-    def _meet(
-        self, places: IntArray, rows: IntArray, classes: IntArray, scores: NDArray[np.number]
-    ) -> None:
-        """Compare tested records with training records, of shape (k, q), -1 for none."""
-        step = max(1, _TOGETHER // max(1, rows.shape[1]))
-        for part in (slice(start, start + step) for start in range(0, len(places), step)):
-            own, others, there = places[part], rows[part], rows[part] >= 0
-            near = scores[part].astype(np.float64)
-            alone = self._landmarks.self_scores
-            product = alone[self._rows[own], None] * alone[others]
-            normalised = np.zeros(near.shape)
-            np.divide(near, np.sqrt(np.maximum(product, 0.0)), out=normalised, where=product > 0)
-            if self._landmarks.kind == "squared_dissimilarity":
-                near = -near
-            keys = np.stack([near, normalised, -self._ranks[others], -classes[part]])
-            keys[:, ~there] = -np.inf
-            keys = np.concatenate([self._best[:, own, None], keys], axis=2)
-            best = np.ones(keys.shape[1:], dtype=bool)
-            for key in keys:
-                best &= key == np.where(best, key, -np.inf).max(axis=1, keepdims=True)
-            self._best[:, own] = keys[:, np.arange(len(own)), best.argmax(axis=1)]
+            asked[own // rows] = True
+            fresh += np.bincount(own[~of_column[own % rows]] // rows, minlength=n)
+        return asked, fresh

@@ -26,7 +26,7 @@ from kreinflow.models.classifier import LandmarkClassifier
 from kreinflow.models.climbed import Climbed
 from kreinflow.models.conformal import outcomes
 from kreinflow.models.facing import Facing
-from kreinflow.models.hits import Hits
+from kreinflow.models.hits import Hits, Searched
 from kreinflow.models.inner_folds import ChooseAgain
 from kreinflow.models.lifting import Lifting
 from kreinflow.models.relating import Strangers, made_strange
@@ -143,10 +143,27 @@ class Run:
 
         return chosen
 
-    def hits(self, landmarks: Landmarks, fold: str) -> Hits:
-        """Return what finds the best hits of the records that a fold tests."""
-        rows = self.dataset.rows[self.partition.testing(fold)]
-        return Hits(landmarks, self.training_part(fold), rows, self._digest_ranks)
+    def hits(self, fold: str) -> Hits:
+        """Return what finds the best hits of the records that a fold tests.
+
+        Of the columns only rows that the fold trains on are looked at. Others are landmarks of
+        other folds, and may be what is tested. Those that were are searched once for all recipes.
+        """
+        if fold not in self._searched:
+            training = self.dataset.rows[self.partition.training(fold)]
+            rows = np.intersect1d(self.union, training)
+            labels = [self.dataset.row_labels[row] for row in rows]
+            self._searched[fold] = Searched(
+                self.landmarks(pd.DataFrame({"row": rows, "class": labels})),
+                self.training_part(fold),
+                self.dataset.rows[self.partition.testing(fold)],
+                self._digest_ranks,
+            )
+        return Hits(self._searched[fold])
+
+    @cached_property
+    def _searched(self) -> dict[str, Searched]:
+        return {}
 
     @cached_property
     def _digest_ranks(self) -> IntArray:
@@ -316,7 +333,7 @@ def climb_fold(
     cascade, rows = classifier.cascade, run.dataset.rows[run.partition.testing(fold)]
     assert cascade is not None, "a model that asks nobody"
     parts: list[list[Said]] = []
-    hits = run.hits(landmarks, fold)
+    hits = run.hits(fold)
     with single_threaded():
         for start in range(0, len(rows), _ASKING_ROWS):
             own = rows[start : start + _ASKING_ROWS]
@@ -395,7 +412,7 @@ def predict_fold(
         top = probabilities.max(axis=1, initial=0.0)
         reason = unsure(top, climbed.cascade.reject_threshold)
     p_value, deepest = np.full(len(rows), np.nan), None
-    hits = run.hits(landmarks, fold) if climbed is None else climbed.hits
+    hits = run.hits(fold) if climbed is None else climbed.hits
     if classifier.relatives is not None and asked is not None and len(rows):
         answers = _answers(run, landmarks, rows, classifier, asked, hits)
         probabilities, reason, p_value = answers.probabilities, answers.reason, answers.p_value
