@@ -22,6 +22,7 @@ rule evaluate:
         coverage=f"{HERE}/evaluation/coverage.tsv",
         errors=f"{HERE}/evaluation/errors.tsv",
         accepted=f"{HERE}/evaluation/accepted.tsv",
+        rejected=f"{HERE}/evaluation/rejected.tsv",
         best_hit=f"{HERE}/evaluation/best_hit.tsv",
     log:
         f"{HERE}/logs/evaluation.log",

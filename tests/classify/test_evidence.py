@@ -1,6 +1,7 @@
-"""Evidence: the nearest members of two classes, as a dense search over all of them finds them."""
+"""Evidence: the nearest members of classes, as a dense search over all of them finds them."""
 
 from dataclasses import replace
+from itertools import product
 
 import numpy as np
 import pandas as pd
@@ -12,6 +13,7 @@ from kreinflow.artifacts import table_text
 from kreinflow.classify import evidence, new_objects
 from kreinflow.classify.classification import classify_batches, classify_file
 from kreinflow.classify.evidence import EVIDENCE_COLUMNS
+from kreinflow.classify.explanation import alignments, explain, explanation_text
 from kreinflow.classify.model_file import Model
 from kreinflow.models.relatives import Relatives
 from kreinflow.sequences.payload import digest
@@ -74,12 +76,20 @@ def test_it_is_what_a_search_over_all_members_finds(asked):
     landmarks = set(model.landmark_ids)
     rows = iter(table.to_dict("records"))
     constants = model.classifier.relatives.evidence.constants
-    cost = 0
+    cost = others = 0
     for (id, _, residues), said in zip(NEW, predictions.to_dict("records"), strict=True):
         everyone = dense(model, dataset, residues)
-        for of, label in (("predicted", said["label"]), ("runner-up", said["runner_up"])):
+        asked_about = [("predicted", said["label"]), ("runner-up", said["runner_up"])]
+        if said["record_label"] not in {"", said["label"], said["runner_up"]}:
+            asked_about.append(("other", said["record_label"]))
+            others += 1
+        for of, label in asked_about:
             own = [member for member in everyone if member[0] == label]
-            cost += len({name for _, name, *_ in own} - landmarks)
+            if of == "other":
+                own = [member for member in own if member[1] == said["nearest_record"]]
+                assert own[0][2] == pytest.approx(said["record_evalue"], rel=1e-12)
+            else:
+                cost += len({name for _, name, *_ in own} - landmarks)
             for _, name, evalue, score, other in own[: evidence.SHOWN]:
                 row = next(rows)
                 assert (row["query"], row["label"], row["of"]) == (id, label, of)
@@ -100,6 +110,23 @@ def test_it_is_what_a_search_over_all_members_finds(asked):
                     assert row["identity"] == equal / row["columns"]
     assert next(rows, None) is None
     assert alignments == cost
+    assert others == 3
+
+
+def test_explain_shows_a_member_of_another_class_that_it_names(asked):
+    model, _, new = asked
+    found = explain(model, new, "b2")
+    assert found.why.endswith("its best alignment is with c1, E-value 0.046")
+    assert found.labels == ("a", "b")
+    assert found.evidence["of"].unique().tolist() == ["predicted", "runner-up", "other"]
+    lines = explanation_text(found, 3).splitlines()
+    begin = lines.index("nearest member of another class, c (other)")
+    assert lines[begin + 2].split()[:3] == ["c1", "landmark", "0.046"]
+    assert lines.index("nearest members of b (runner-up)") < begin
+    first = found.evidence.groupby("of", sort=False)["member"].first()
+    shown = alignments(model, found, 3)
+    assert [name for name, _ in shown] == ["c1", first["predicted"], first["runner-up"]]
+    assert shown[0][1].score == found.evidence["score"].iloc[-1]
 
 
 def test_the_predictions_are_those_without_it(asked):
@@ -272,6 +299,28 @@ def test_of_a_matrix_the_nearest_landmarks_speak(tmp_path, kind):
             assert sorted(own["member"]) == sorted(values.index)
 
 
+@pytest.mark.parametrize("kind", ["similarity", "squared_dissimilarity"])
+def test_of_a_matrix_the_nearest_landmark_may_be_of_a_third_class(tmp_path, kind):
+    model, *_ = model_of(tmp_path, objects=kind)
+    K = pd.read_csv(tmp_path / "k.csv", index_col=0)[list(model.landmark_ids)]
+    rows = {}
+    for one, other, landmark in product(K.index[::5], K.index[::5], K.columns):
+        row = (K.loc[one] + K.loc[other]) / 2
+        row[landmark] = 0.99 * row.min() if "dis" in kind else 1.01 * row.max()
+        rows[f"{one}+{other}:{landmark}"] = row
+    pd.DataFrame(rows).T.to_csv(tmp_path / "new.csv")
+    table, _, predictions = found_by(model, tmp_path / "new.csv")
+    apart = predictions["landmark_label"] != predictions["label"]
+    named = predictions[apart & (predictions["landmark_label"] != predictions["runner_up"])]
+    own = table[table["of"] == "other"]
+    assert 0 < len(named) < len(predictions)
+    for one, other in (("query", "id"), ("label", "landmark_label"), ("score", "landmark_score")):
+        assert own[one].tolist() == named[other].tolist()
+    assert own["member"].tolist() == named["nearest_landmark"].tolist()
+    last = table.groupby("query", sort=False)["of"].last()
+    assert (last[named["id"]] == "other").all()
+
+
 def test_vectors_and_strings_have_their_landmarks_too(tmp_path):
     for number, kernel in enumerate(({"name": "gaussian"}, {"name": "edit_distance"})):
         (folder := tmp_path / str(number)).mkdir()
@@ -289,7 +338,8 @@ def test_all_labels_of_an_object_are_asked_about(tmp_path):
     table, _, predictions = found_by(it.model, tmp_path / "x.fasta")
     seen = set()
     for said, p in zip(predictions.itertuples(), it.probabilities, strict=True):
-        own = table[table["query"] == said.id].drop_duplicates("label")
+        own = table[(table["query"] == said.id) & (table["of"] != "other")]
+        own = own.drop_duplicates("label")
         labels = said.labels.split(";") if said.labels else []
         others = ["abc"[c] for c in np.argsort(-p, kind="stable") if "abc"[c] not in labels]
         wanted = [(label, "predicted") for label in labels]

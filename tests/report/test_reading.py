@@ -94,7 +94,7 @@ def write_results(folder, tables, final_recipe):
     """Write what the page reads of a data set, and return what the jobs that align wrote."""
     for name in (
         *("models", "summary", "comparison", "per_class"),
-        *("coverage", "errors", "accepted", "best_hit"),
+        *("coverage", "errors", "accepted", "rejected", "best_hit"),
     ):
         write_table(folder / "evaluation" / f"{name}.tsv", tables[name])
     for name in ("landmarks", "factors"):
@@ -148,7 +148,7 @@ def test_what_the_page_says_is_read_from_the_files_of_the_run(tables, tmp_path, 
         assert getattr(found, name) == getattr(expected, name)
     evaluated = (
         *("models", "summary", "comparison", "per_class"),
-        *("coverage", "errors", "accepted", "best_hit"),
+        *("coverage", "errors", "accepted", "rejected", "best_hit"),
     )
     for name in (*evaluated, "times", "landmarks", "factors"):
         one, other = getattr(found, name), getattr(expected, name)

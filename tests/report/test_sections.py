@@ -222,6 +222,22 @@ def test_what_is_accepted_has_a_table(tables):
     assert sections.rejecting(tables["accepted"][:0], "svc-meb") is None
 
 
+def test_classes_tell_what_is_rejected_of_them(tables):
+    one = tables["rejected"]
+    one = one[one["recipe"] == "svc-meb"].set_index("class")["rejected"]
+    made = tables["per_class"]
+    shown = sections.per_class(made, "svc-meb", tables["rejected"])
+    place = shown.head.index("rejected, %")
+    assert {row[0]: row[place] for row in shown.rows} == {
+        label: f"{100 * share:.2f}" for label, share in one.items()
+    }
+    assert one.nunique() > 1
+    without = sections.per_class(made, "svc-meb", tables["rejected"][:0])
+    assert without.head == [name for name in shown.head if name != "rejected, %"]
+    text = report_page(tables, settings=settings() | {"final": "svc-meb"})[1].all_text
+    assert " ".join(shown.rows[0]) in text
+
+
 def test_the_page_counts_the_labels_of_records_that_may_have_several():
     several = {
         "several": True,

@@ -72,16 +72,22 @@ def test_the_page_tells_measures_of_labels(tables_of_several, page):
 def test_each_label_has_a_row_with_chance_and_its_threshold(tables_of_several, page):
     own = tables_of_several["per_class"]
     own = own[own["recipe"] == INNER_CHOICE]
+    rejected = tables_of_several["rejected"]
+    rejected = rejected[rejected["recipe"] == INNER_CHOICE].set_index("class")["rejected"]
+    assert rejected.nunique() > 1
     for row in own.itertuples():
         label = row._2  # the column is called class
         measures = (row.precision, row.recall, row.f1, row.average_precision, row.support / 160)
         cells = " ".join(f"{100 * value:.2f}" for value in measures)
         error = f"{row.calibration_error:.3f} ({row.calibration_error_perfect:.3f})"
-        assert f"{label} {cells} {error} {row.support:.0f} 0.375" in page[1].all_text
+        share = f"{100 * rejected[label]:.2f}"
+        assert f"{label} {cells} {error} {share} {row.support:.0f} 0.375" in page[1].all_text
 
 
 def test_a_model_without_thresholds_has_empty_cells(tables_of_several):
-    table = several.per_label(tables_of_several["per_class"], "ikfd-meb", 160, None)
+    made, nothing = (tables_of_several[name] for name in ("per_class", "rejected"))
+    table = several.per_label(made, "ikfd-meb", 160, None, nothing[:0])
+    assert "rejected, %" not in table.head
     assert {row[-1] for row in table.rows} == {""}
     assert len(table.rows) == 4
 
@@ -174,6 +180,9 @@ def test_thresholds_are_those_of_the_final_model():
 def test_a_label_without_records_has_no_average_precision(tables_of_several):
     table = tables_of_several["per_class"].copy()
     table.loc[table["class"] == "NA", ["average_precision", "support"]] = [np.nan, 0]
-    rows = several.per_label(table, "ikfd-meb", 160, None).rows
-    (row,) = (row for row in rows if row[0] == "NA")
+    rejected = tables_of_several["rejected"]
+    rejected = rejected[rejected["class"] != "NA"]
+    found = several.per_label(table, "ikfd-meb", 160, None, rejected)
+    (row,) = (row for row in found.rows if row[0] == "NA")
     assert row[4:6] == ("", "0.00")
+    assert row[found.head.index("rejected, %")] == ""

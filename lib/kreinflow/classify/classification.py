@@ -14,12 +14,18 @@ from kreinflow.alignment.backends import Backend
 from kreinflow.alignment.engine import in_threads
 from kreinflow.artifacts import table_text
 from kreinflow.classify.acceptance import accepting
-from kreinflow.classify.evidence import SHOWN, Evidence, Witnesses, likeliest_two, traced
+from kreinflow.classify.evidence import (
+    SHOWN,
+    Evidence,
+    Witnesses,
+    likeliest_two,
+    nearest_landmarks,
+    traced,
+)
 from kreinflow.classify.model_file import Model
 from kreinflow.classify.new_objects import (
     Batch,
     asking,
-    normalised_scores,
     score_new,
 )
 from kreinflow.errors import InputError
@@ -27,7 +33,6 @@ from kreinflow.models.cascade import STAGES, Answers
 from kreinflow.models.conformal import Calibration
 from kreinflow.numerics import FloatArray
 from kreinflow.sequences.labels import SEPARATOR
-from kreinflow.sequences.matrix_files import DISSIMILARITIES
 
 COLUMNS = (
     "id",
@@ -54,12 +59,13 @@ COLUMNS = (
 :data:`~kreinflow.models.cascade.REASONS`; ``p_value`` is the share of true members that are as
 strange, of a model with such a test;
 ``margin`` is what the runner-up lacks to it, ``landmark_score`` is that of
-:func:`nearest_landmarks`, ``stage`` is what answered, ``alignments`` are those with landmarks, with
-itself and with training records, and the four that follow tell of the training record of the label
-that is nearest among those aligned; see :func:`nearest_records`. Of a record with a ``problem`` all
-others but the id are empty. With both strands aligned, ``strand`` stands before it. Before that
-stand the :data:`PROMISES` that were asked for, :data:`LABELS_COLUMNS` of objects that may have
-several labels, and :data:`LEVEL_COLUMNS` of a model with levels."""
+:func:`~kreinflow.classify.evidence.nearest_landmarks`, ``stage`` is what answered, ``alignments``
+are those with landmarks, with itself and with training records, and the four that follow tell of
+the training record of the label that is nearest among those aligned; see :func:`nearest_records`.
+Of a record with a ``problem`` all others but the id are empty. With both strands aligned,
+``strand`` stands before it. Before that stand the :data:`PROMISES` that were asked for,
+:data:`LABELS_COLUMNS` of objects that may have several labels, and :data:`LEVEL_COLUMNS` of a model
+with levels."""
 
 LEVEL_COLUMNS = ("node", "level", "node_probability")
 """The deepest node that the model is sure enough of: its path, which is empty for the root, its
@@ -139,9 +145,10 @@ def classify_batches(
         :func:`~kreinflow.classify.acceptance.accepting` takes.
     on_evidence : callable, optional
         Called for each piece with the :data:`~kreinflow.classify.evidence.SHOWN` nearest members of
-        the predicted class, or of all labels, and of the runner-up of each object, before the piece
-        comes. Costs :data:`~kreinflow.classify.evidence.CANDIDATES` alignments for each of these
-        classes at most. The table stays as it is without.
+        the predicted class, or of all labels, and of the runner-up of each object, and the member
+        of another class that its answer names, before the piece comes. Costs
+        :data:`~kreinflow.classify.evidence.CANDIDATES` alignments for each of these classes at
+        most. The table stays as it is without.
 
     Notes
     -----
@@ -294,32 +301,6 @@ def first_faults(show: Callable[[str], None], most: int = 20) -> Callable[[str],
             show("kreinflow: more are not classified: see the column 'problem'.")
 
     return tell
-
-
-def nearest_landmarks(model: Model, batch: Batch) -> tuple[NDArray[np.int64], FloatArray]:
-    r"""Return the nearest landmark of each object that is scored, and its score.
-
-    For sequences the score is :math:`s_{xl} / \sqrt{s_{xx} s_{ll}}`, whatever transform the model
-    uses: 1 for a landmark itself, and NaN if x does not score above 0 with itself. For others it is
-    what the input or the kernel says: the largest similarity, or the smallest dissimilarity
-    (squared if the model's is). The first of equals is taken.
-
-    Returns
-    -------
-    ndarray of shape (n_scored,)
-        Numbers of landmarks.
-    ndarray of shape (n_scored,)
-    """
-    values, kind = batch.scores, model.measured_kind
-    if model.scheme is not None:
-        values = normalised_scores(model, batch.scores, batch.self_scores)
-    dissimilar = kind in DISSIMILARITIES
-    rows = np.arange(len(values))
-    nearest = (values.argmin if dissimilar else values.argmax)(axis=1)
-    unsure = np.flatnonzero(np.isnan(values[rows, nearest]))  # NaN counts as the largest
-    nearest[unsure] = np.nan_to_num(values[unsure], nan=-np.inf).argmax(axis=1)
-    score = values[rows, nearest]
-    return nearest, np.sqrt(score) if kind == "dissimilarity" else score
 
 
 def nearest_records(

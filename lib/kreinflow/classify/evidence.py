@@ -6,6 +6,8 @@ the object in the space of the first stage, and the one that the answer names. O
 at, however well they would align. If the records are apart and not given, or the model has none,
 the landmarks speak alone.
 
+The member that the answer names may be of another class. It speaks too, without its class.
+
 The members of a class stand in the order of their E-values :math:`K n m\, e^{-\lambda s}`, of the
 score s and the lengths n and m; without E-values in that of their scores.
 """
@@ -24,7 +26,7 @@ from kreinflow.alignment.scoring import ScoringScheme
 from kreinflow.alignment.traceback import Alignment, trace
 from kreinflow.alignment.transforms import ScoreTransform
 from kreinflow.classify.model_file import Model
-from kreinflow.classify.new_objects import Batch
+from kreinflow.classify.new_objects import Batch, normalised_scores
 from kreinflow.models.asked import NOBODY, Ask
 from kreinflow.models.cascade import Answers
 from kreinflow.numerics import FloatArray, IntArray
@@ -39,7 +41,7 @@ SHOWN = 5
 LARGEST_TRACE = 100_000_000
 """Cells of an alignment that is traced back: it takes a byte and more for each."""
 
-PREDICTED, RUNNER_UP = "predicted", "runner-up"
+PREDICTED, RUNNER_UP, OTHER = "predicted", "runner-up", "other"
 
 EVIDENCE_COLUMNS = (
     "query",
@@ -57,8 +59,9 @@ EVIDENCE_COLUMNS = (
     "member_start",
     "member_end",
 )
-"""``label`` is the class, and ``of`` says whether it is :data:`PREDICTED` or the
-:data:`RUNNER_UP`; ``kind`` is ``landmark`` or ``record``; ``score`` is as aligned or measured;
+"""``label`` is the class, and ``of`` says whether it is :data:`PREDICTED`, the :data:`RUNNER_UP`,
+or :data:`OTHER`: neither, but of the record that the answer names, or of its nearest landmark if it
+names no record; ``kind`` is ``landmark`` or ``record``; ``score`` is as aligned or measured;
 ``bits`` is :math:`(\\lambda s - \\ln K) / \\ln 2`; ``identity`` is the share of equal residues in
 the ``columns`` of the alignment; positions count from 1, and the last one is part of the alignment.
 Without E-values ``evalue`` and ``bits`` are empty; without an alignment, or of one with more than
@@ -74,7 +77,8 @@ class Evidence:
     ----------
     table : DataFrame
         :data:`EVIDENCE_COLUMNS`, a row for each member: in the order of the objects, predicted
-        labels before the runner-up, the member with the smallest E-value first.
+        labels before the runner-up, the member with the smallest E-value first, then the one of
+        another class, if the answer names one.
     alignments : int
         With training records, beyond those with the landmarks.
     """
@@ -85,14 +89,14 @@ class Evidence:
 
 @dataclass(frozen=True, eq=False)
 class _Questions:
-    """Which classes are asked about, one an element: the row of the object, and the class."""
+    """Which classes are asked about: the row of the object, the class, and what it is to it."""
 
     rows: IntArray
     classes: IntArray
-    predicted: NDArray[np.bool_]
+    of: NDArray[Any]
 
     def take(self, some: IntArray) -> "_Questions":
-        return _Questions(self.rows[some], self.classes[some], self.predicted[some])
+        return _Questions(self.rows[some], self.classes[some], self.of[some])
 
 
 @dataclass(frozen=True, eq=False)
@@ -193,7 +197,8 @@ class Witnesses:
             scores = np.asarray(ask(asked.rows, near), dtype=np.float64)
         who, scores = self._first(batch, answers, asked, near, scores, shown)
         told = np.nonzero(who >= 0)
-        table = self._table(batch, asked.take(told[0]), who[told], scores[told], threads)
+        parts = (asked.take(told[0]), who[told], scores[told]), self._other(batch, answers, asked)
+        table = self._table(batch, parts, threads)
         return Evidence(table, int((near >= 0).sum()))
 
     def _questions(self, answers: Answers) -> _Questions:
@@ -206,15 +211,16 @@ class Witnesses:
         if several is None:
             first, second = likeliest_two(p[rows])
             classes = np.stack([first, second], axis=1).ravel()
-            return _Questions(np.repeat(rows, 2), classes, np.tile([True, False], len(rows)))
-        found: list[tuple[int, int, bool]] = []
+            of = np.tile(np.array([PREDICTED, RUNNER_UP], dtype=object), len(rows))
+            return _Questions(np.repeat(rows, 2), classes, of)
+        found: list[tuple[int, int, str]] = []
         for row in rows.tolist():
             own = [] if answers.rejected[row] else several.ranked(p[row])
-            found += [(row, code, True) for code in own]
+            found += [(row, code, PREDICTED) for code in own]
             order = np.argsort(-p[row], kind="stable").tolist()
-            found += [(row, code, False) for code in order if code not in own][:1]
-        table = np.array(found, dtype=np.int64).reshape(-1, 3)
-        return _Questions(table[:, 0], table[:, 1], table[:, 2] == 1)
+            found += [(row, code, RUNNER_UP) for code in order if code not in own][:1]
+        table = np.array(found, dtype=object).reshape(-1, 3)
+        return _Questions(table[:, 0].astype(int), table[:, 1].astype(int), table[:, 2])
 
     def _nearest(self, batch: Batch, asked: _Questions, q: int) -> IntArray:
         """Return the nearest records of each class; -1 for none, and for those that are landmarks.
@@ -284,6 +290,25 @@ class Witnesses:
             own_scores[places, : order.shape[1]] = np.take_along_axis(said, order, axis=1)
         return best, own_scores
 
+    def _other(
+        self, batch: Batch, answers: Answers, asked: _Questions
+    ) -> tuple[_Questions, IntArray, FloatArray]:
+        """Return the member that each answer names, and its score, if no class asked about has it.
+
+        It is a record, or the nearest landmark where the answer names none.
+        """
+        members, rows = self._members, np.unique(asked.rows)
+        known = np.flatnonzero(members.landmarks >= 0)
+        nearest = nearest_landmarks(self.model, batch)[0][rows]
+        landmarks = known[np.argsort(members.landmarks[known])][nearest]
+        named = answers.nearest[rows]
+        who = np.where(named >= 0, named, landmarks)
+        scores = np.where(named >= 0, answers.nearest_score[rows], batch.scores[rows, nearest])
+        classes, n = members.classes[who], len(self.model.classifier.classes)
+        apart = ~np.isin(rows * n + classes, asked.rows * n + asked.classes)
+        of = np.full(int(apart.sum()), OTHER, dtype=object)
+        return _Questions(rows[apart], classes[apart], of), who[apart], scores[apart]
+
     def _order(
         self, batch: Batch, objects: IntArray, who: IntArray, scores: FloatArray
     ) -> IntArray:
@@ -297,13 +322,17 @@ class Witnesses:
     def _table(
         self,
         batch: Batch,
-        asked: _Questions,
-        who: IntArray,
-        scores: FloatArray,
+        parts: Sequence[tuple[_Questions, IntArray, FloatArray]],
         threads: int,
     ) -> pd.DataFrame:
-        """Return the table of members, one for each question."""
-        members, rows, kind = self._members, asked.rows, self.model.measured_kind
+        """Return the table of members and their scores, one for each question, by the objects."""
+        rows, codes, of, who, scores = (
+            np.concatenate(column)
+            for column in zip(*((q.rows, q.classes, q.of, *m) for q, *m in parts), strict=True)
+        )
+        order = np.argsort(rows, kind="stable")
+        rows, codes, of, who, scores = (column[order] for column in (rows, codes, of, who, scores))
+        members, kind = self._members, self.model.measured_kind
         evalues, bits = np.full((2, len(who)), np.nan)
         if self._weighing is not None:
             n, m = batch.lengths[rows], members.lengths[who]
@@ -316,8 +345,8 @@ class Witnesses:
         ids = np.array(batch.ids, dtype=object)[batch.scored]
         columns: dict[str, NDArray[Any]] = {
             "query": ids[rows],
-            "label": np.array(self.model.classifier.classes, dtype=object)[asked.classes],
-            "of": np.where(asked.predicted, PREDICTED, RUNNER_UP).astype(object),
+            "label": np.array(self.model.classifier.classes, dtype=object)[codes],
+            "of": of,
             "member": np.array(members.ids, dtype=object)[who],
             "kind": np.where(members.landmarks[who] >= 0, "landmark", "record").astype(object),
             "evalue": evalues,
@@ -356,6 +385,32 @@ def traced(first: bytes, second: bytes, scheme: ScoringScheme) -> Alignment | No
     """Return the alignment of two sequences; None if it has too many cells to trace back."""
     too_large = len(first) * len(second) > LARGEST_TRACE
     return None if too_large else trace(first, second, scheme)
+
+
+def nearest_landmarks(model: Model, batch: Batch) -> tuple[NDArray[np.int64], FloatArray]:
+    r"""Return the nearest landmark of each object that is scored, and its score.
+
+    For sequences the score is :math:`s_{xl} / \sqrt{s_{xx} s_{ll}}`, whatever transform the model
+    uses: 1 for a landmark itself, and NaN if x does not score above 0 with itself. For others it is
+    what the input or the kernel says: the largest similarity, or the smallest dissimilarity
+    (squared if the model's is). The first of equals is taken.
+
+    Returns
+    -------
+    ndarray of shape (n_scored,)
+        Numbers of landmarks.
+    ndarray of shape (n_scored,)
+    """
+    values, kind = batch.scores, model.measured_kind
+    if model.scheme is not None:
+        values = normalised_scores(model, batch.scores, batch.self_scores)
+    dissimilar = kind in DISSIMILARITIES
+    rows = np.arange(len(values))
+    nearest = (values.argmin if dissimilar else values.argmax)(axis=1)
+    unsure = np.flatnonzero(np.isnan(values[rows, nearest]))  # NaN counts as the largest
+    nearest[unsure] = np.nan_to_num(values[unsure], nan=-np.inf).argmax(axis=1)
+    score = values[rows, nearest]
+    return nearest, np.sqrt(score) if kind == "dissimilarity" else score
 
 
 def likeliest_two(probabilities: FloatArray) -> tuple[IntArray, IntArray]:

@@ -21,7 +21,7 @@ from kreinflow.classify.classification import (
     first_alignments,
     nearest_records,
 )
-from kreinflow.classify.evidence import Witnesses
+from kreinflow.classify.evidence import OTHER, Witnesses
 from kreinflow.classify.model_file import Model
 from kreinflow.classify.new_objects import Batch, asking, normalised_scores, score_new
 from kreinflow.errors import InputError
@@ -55,8 +55,8 @@ class Explanation:
         If they are sums over the landmarks, before the temperatures of the forks of a tree.
     rejected : bool
     evidence : DataFrame
-        The nearest members of both classes: the table of
-        :class:`~kreinflow.classify.evidence.Evidence`.
+        The nearest members of both classes, and the one of another class that the answer names:
+        the table of :class:`~kreinflow.classify.evidence.Evidence`.
     kind : str
         The kind of decision, by its name in files.
     table : DataFrame
@@ -399,14 +399,15 @@ def _digits(value: float) -> str:
 
 
 def _evidence_lines(found: Explanation) -> list[str]:
-    """Return a table of the nearest members for each class, predicted ones before the runner-up."""
+    """Return a table of the nearest members for each class, in the order of the evidence."""
     out, told = [], set()
     for (of, label), rows in found.evidence.groupby(["of", "label"], sort=False):
         told.add(label)
         own = rows.drop(columns=["query", "label", "of", "strand"], errors="ignore")
         own = own.replace("", np.nan).dropna(axis="columns", how="all")
         shown = own.to_string(index=False, formatters=_FORMATS, float_format=_digits, na_rep="")
-        out += ["", f"nearest members of {label} ({of})", shown]
+        members = "member of another class," if of == OTHER else "members of"
+        out += ["", f"nearest {members} {label} ({of})", shown]
     for label in found.labels if found.several is None else found.several:
         if label not in told:
             out += ["", f"{label} has no landmark, and no training record that may be asked"]
@@ -419,7 +420,8 @@ _FORMATS = {"evalue": "{:.2g}".format, "bits": "{:.1f}".format, "identity": "{:.
 def alignments(model: Model, found: Explanation, shown: int) -> list[tuple[str, Alignment]]:
     """Return the alignments of an object with the nearest members of its classes.
 
-    The nearest member of each class comes first, then the second of each; ``shown`` at most.
+    If the answer names a member of another class, it comes first. Then comes the nearest member of
+    each class, then the second of each; ``shown`` at most.
 
     Raises
     ------
@@ -432,5 +434,6 @@ def alignments(model: Model, found: Explanation, shown: int) -> list[tuple[str, 
     if model.record_residues is not None:
         sequences |= dict(zip(model.record_ids, model.record_residues, strict=True))
     rank = found.evidence.groupby(["of", "label"], sort=False).cumcount()
+    rank = rank.mask(found.evidence["of"] == OTHER, -1)
     wanted = found.evidence["member"].loc[rank.sort_values(kind="stable").index][:shown]
     return [(id, trace(found.sequence, sequences[id], model.scheme)) for id in wanted]

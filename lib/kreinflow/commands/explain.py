@@ -31,8 +31,8 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--alignment",
         action="store_true",
-        help="show N alignments too: with the nearest members of the predicted class and of the "
-        "runner-up in turn",
+        help="show N alignments too: with the member of another class that the answer names, if it "
+        "does, then with the nearest members of the predicted class and of the runner-up in turn",
     )
     parser.add_argument(
         "-o",

@@ -8,6 +8,7 @@ from kreinflow.evaluation.accepted import ACCEPTED_COLUMNS, accepted_table
 from kreinflow.evaluation.best_hit import BEST_HIT_COLUMNS, best_hit_table
 from kreinflow.evaluation.comparison import COMPARISON_COLUMNS, compare_recipes
 from kreinflow.evaluation.one_label import OneLabel
+from kreinflow.evaluation.rejected import REJECTED_COLUMNS, rejected_by_class
 from kreinflow.evaluation.several import SeveralLabels
 
 
@@ -23,6 +24,7 @@ def _columns(kind: m.Kind) -> dict[str, tuple[str, ...]]:
         "coverage": sets.COVERAGE_COLUMNS,
         "errors": sets.ERRORS_COLUMNS,
         "accepted": ACCEPTED_COLUMNS,
+        "rejected": REJECTED_COLUMNS,
         "best_hit": BEST_HIT_COLUMNS,
     }
 
@@ -67,5 +69,6 @@ def evaluation_tables(
         "coverage": sets.coverage(predictions),
         "errors": sets.errors(predictions),
         "accepted": accepted_table(predictions),
+        "rejected": rejected_by_class(predictions, several),
         "best_hit": best_hit_table(predictions, groups),
     }

@@ -82,10 +82,11 @@ def _view(number: int, data: DatasetReport, config: Mapping[str, Any]) -> dict[s
         **_input(data, config),
         **_comparison(data, config, cost, "alignments" if aligned else "scores"),
         "per_class": several.per_label(
-            data.per_class, data.measured, data.statistics["records_kept"], data.thresholds
+            *(data.per_class, data.measured, data.statistics["records_kept"], data.thresholds),
+            data.rejected,
         )
         if data.several
-        else sections.per_class(data.per_class, data.measured),
+        else sections.per_class(data.per_class, data.measured, data.rejected),
         "rejecting": sections.rejecting(data.accepted, data.measured),
         "calibration_error": dict(
             zip(data.summary["recipe"].astype(str), beside_perfect(data.summary), strict=True)

@@ -117,7 +117,7 @@ class DatasetReport:
         basis_used, iterations, converged, unlearned_classes, singular_classes, unlearned_names,
         singular_names, hyper_parameters, views, temperature, reject_threshold, inner_accuracy,
         inner_log_loss, alignments_per_query. Rows of the final model have a negative repeat.
-    summary, comparison, per_class, coverage, errors, accepted, best_hit : DataFrame
+    summary, comparison, per_class, coverage, errors, accepted, rejected, best_hit : DataFrame
         Of :mod:`kreinflow.evaluation`.
     times : DataFrame
         With the columns of :mod:`kreinflow.report.times`.
@@ -160,6 +160,7 @@ class DatasetReport:
     coverage: pd.DataFrame
     errors: pd.DataFrame
     accepted: pd.DataFrame
+    rejected: pd.DataFrame
     best_hit: pd.DataFrame
     times: pd.DataFrame
     curves: pd.DataFrame
@@ -312,7 +313,7 @@ def read_dataset_report(
     """
     names = (
         *("models", "summary", "comparison", "per_class", "coverage", "errors"),
-        *("accepted", "best_hit"),
+        *("accepted", "rejected", "best_hit"),
     )
     statistics = read_json(folder / "dataset" / "summary.json")["statistics"]
     evaluation = read_tables(

@@ -26,6 +26,7 @@ from kreinflow.report.tables import (
     numbers,
     p_values,
     percent,
+    rejected_cells,
     shares,
     span,
     table_of,
@@ -345,8 +346,8 @@ def rejecting(accepted: pd.DataFrame, recipe: str) -> Table | None:
     return Table(["records", "share"], rows, {0})
 
 
-def per_class(table: pd.DataFrame, recipe: str) -> Table:
-    """Return the figures of each class by one recipe."""
+def per_class(table: pd.DataFrame, recipe: str, rejected: pd.DataFrame) -> Table:
+    """Return the figures of each class by one recipe, and what it rejects if that is known."""
     own = table[table["recipe"].astype(str) == recipe]
     return table_of(
         {
@@ -354,6 +355,7 @@ def per_class(table: pd.DataFrame, recipe: str) -> Table:
             "precision, %": cells(own["precision"], ".2f", 100),
             "recall, %": cells(own["recall"], ".2f", 100),
             "F1, %": cells(own["f1"], ".2f", 100),
+            **rejected_cells(own["class"], rejected, recipe),
             "support": cells(own["support"], ",.0f"),
         }
     )

@@ -5,7 +5,15 @@ from collections.abc import Mapping
 import numpy as np
 import pandas as pd
 
-from kreinflow.report.tables import Table, beside_perfect, cells, number, shares, table_of
+from kreinflow.report.tables import (
+    Table,
+    beside_perfect,
+    cells,
+    number,
+    rejected_cells,
+    shares,
+    table_of,
+)
 
 CAPTIONS = {
     "map": "Objects and landmarks (black edges) of the final model in two dimensions of the Krein "
@@ -50,7 +58,11 @@ def measures_of_several(figures: pd.DataFrame) -> dict[str, list[str]]:
 
 
 def per_label(
-    table: pd.DataFrame, recipe: str, records: int, thresholds: Mapping[str, float] | None
+    table: pd.DataFrame,
+    recipe: str,
+    records: int,
+    thresholds: Mapping[str, float] | None,
+    rejected: pd.DataFrame,
 ) -> Table:
     """Return the figures of each label by one recipe, where records may have several.
 
@@ -63,6 +75,8 @@ def per_label(
         Of the data set: chance has the share of them with the label for average precision.
     thresholds : mapping of str to float or None
         Those of the final model.
+    rejected : DataFrame
+        From :func:`~kreinflow.evaluation.rejected.rejected_by_class`.
     """
     own = table[table["recipe"].astype(str) == recipe]
     given = {} if thresholds is None else thresholds
@@ -75,6 +89,7 @@ def per_label(
             "average precision, %": cells(own["average_precision"], ".2f", 100),
             "by chance, %": cells(own["support"], ".2f", 100 / records),
             "calibration error (if perfect)": beside_perfect(own),
+            **rejected_cells(own["class"], rejected, recipe),
             "support": cells(own["support"], ",.0f"),
             "threshold of the final model": [
                 number(given.get(label, np.nan)) for label in own["class"].astype(str)

@@ -121,6 +121,24 @@ def beside_perfect(table: pd.DataFrame) -> list[str]:
     return [f"{error} ({perfect})" for error, perfect in zip(*found, strict=True)]
 
 
+def rejected_cells(
+    classes: "pd.Series[Any]", rejected: pd.DataFrame, recipe: str
+) -> dict[str, list[str]]:
+    """Return a column of the share of each class that a recipe rejects; none if nothing is known.
+
+    Parameters
+    ----------
+    classes : Series
+        Those of the rows. Of one without records there is no text.
+    rejected : DataFrame
+        From :func:`~kreinflow.evaluation.rejected.rejected_by_class`.
+    recipe : str
+    """
+    own = rejected[rejected["recipe"].astype(str) == recipe]
+    shares_of = own.set_axis(own["class"].astype(str))["rejected"].reindex(classes.astype(str))
+    return {"rejected, %": cells(shares_of, ".2f", 100)} if len(own) else {}
+
+
 def percent(share: float) -> str:
     """Return a share in percent."""
     return f"{number(100 * share, '.2f')} %"
