@@ -17,7 +17,7 @@ PAIR, CELL = 3e-8, 2.8e-11
 with AVX-512, a fifth fewer with AVX2 (benchmarks/results.md)."""
 
 ASKED, ASKED_CELL = 7e-6, 8e-11
-"""Of a pair that a cascade asks for, beside its alignment: it is chosen, and traced back
+"""Of a pair that is asked for, beside its alignment: it is chosen, and traced back
 (``--cascade 100 --lengths 150 350``)."""
 
 SEARCHED = 4.5e-8
@@ -40,7 +40,7 @@ def query_seconds(
 ) -> float:
     r"""Return the processor seconds of a new sequence.
 
-    With A alignments of a sequence of l residues with others of o, of which a cascade asks for K,
+    With A alignments of a sequence of l residues with others of o, of which K are asked for,
     R records searched, and p points of a lift:
 
     .. math::
@@ -53,7 +53,7 @@ def query_seconds(
     length, others : float
         Its residues, and those of the sequences that it is aligned with, on the mean.
     asked : float
-        Those of the alignments that a cascade asks for.
+        Those of the alignments that a cascade or the search for relatives asks for.
     searched : float
         Records that are searched for the nearest: all training records, times the share of the
         sequences that ask.
@@ -83,6 +83,7 @@ def recipe_seconds(
     records: float,
     length: float,
     by_parasail: bool = False,
+    asking: float = 0.5,
 ) -> float:
     """Return the :func:`query_seconds` of a model of a recipe.
 
@@ -91,14 +92,15 @@ def recipe_seconds(
     recipe : mapping
         Its ``lift``, as in the config.
     alignments : float
-        Of a new sequence, in the mean. Those beyond the landmarks, and the sequence with itself,
-        are asked for by a cascade, or to tell unknown objects; half of the sequences are taken to
-        ask.
+        Of a new sequence, in the mean. Those beyond the landmarks, and the sequence with itself, a
+        cascade or the search for relatives asks for.
     landmarks, records : float
         Of the model: landmarks, and distinct training records.
     length : float
         Of all sequences, on the mean.
     by_parasail : bool
+    asking : float
+        Share of the sequences that ask, if any does.
     """
     lift = recipe.get("lift")
     asked = max(0.0, alignments - landmarks - 1)
@@ -107,7 +109,7 @@ def recipe_seconds(
         length,
         length,
         asked=asked,
-        searched=records / 2 if asked else 0.0,
+        searched=asking * records if asked else 0.0,
         inducing=min(lift["inducing"], records) if lift else 0,
         by_parasail=by_parasail,
     )
