@@ -92,9 +92,8 @@ def recipe_seconds(
     recipe : mapping
         Its ``lift``, as in the config.
     alignments : float
-        Of a new sequence, in the mean. Those beyond the landmarks, and the sequence with itself,
-        are asked for by a cascade, or to tell unknown objects; half of the sequences are taken to
-        ask.
+        Of a new sequence, in the mean. Those beyond the landmarks, and the sequence with itself, a
+        cascade or the search for relatives asks for.
     landmarks, records : float
         Of the model: landmarks, and distinct training records.
     length : float
