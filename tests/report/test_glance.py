@@ -88,6 +88,24 @@ def test_what_is_accepted_and_why_the_rest_is_rejected(tables):
         assert line.startswith("of new records of known classes. Rejected: unsure")
 
 
+def test_what_the_final_model_alone_rejects_is_told(tables):
+    """Without p-values the models of outer folds have no rule for what has no relative."""
+    own = {"recipe": "svc-meb", "folds": 3, "accepted_mean": 1.0, "wrong_of_accepted": 0.002}
+    own |= {"as_unsure_mean": 0.0, "as_unknown_mean": 0.0, "as_no_relative_mean": 0.0}
+    rule = {"off": False, "known_rejected": 0.01, "tried": 200}
+    accepted = pd.DataFrame([own])
+    data = named(tables, accepted=accepted, strangers={"no_relative": rule})
+    figure, line = answers(data)[1]
+    assert figure == "99.0 %"
+    assert "Rejected: no relative 1.0 % (of 200 training records)." in line
+    assert "and more where it may have no relative" in answers(data)[3][1]
+    for about in ({"no_relative": rule | {"off": True}}, {"no_relative": rule, "calibrating": 90}):
+        told = answers(named(tables, accepted=accepted, strangers=about))
+        assert told[1][0] == "100.0 %"
+        assert "None was rejected." in told[1][1]
+        assert "and more where" not in told[3][1]
+
+
 def test_a_model_that_accepts_nothing_is_told_so_whatever_the_folds_accepted(tables):
     own = {"recipe": "svc-meb", "folds": 3, "accepted_mean": 0.969, "wrong_of_accepted": 0.024}
     own |= {"as_unsure_mean": 0.031, "as_unknown_mean": 0.0, "as_no_relative_mean": 0.0}

@@ -25,6 +25,7 @@ from kreinflow.report.tables import (
     span,
     wrong_of_accepted,
 )
+from kreinflow.report.unknown import rule_of_final_model
 from kreinflow.sequences.sources.registry import make_source
 from kreinflow.sequences.sources.source import Source
 from kreinflow.sequences.sources.vectors import ComparedSource
@@ -116,7 +117,9 @@ def _accepted(data: DatasetReport, final: Mapping[str, Any] | None) -> tuple[str
     own = _row(data.accepted, data.measured)
     if own.empty:
         return "not known", "The predictions have no reasons: run the workflow again."
-    figure, wrong = _percent(_mean(own, "accepted")), wrong_of_accepted(own)
+    rule = rule_of_final_model(data.strangers or {})
+    relatives = 1.0 if rule is None else 1 - float(rule["known_rejected"])
+    figure, wrong = _percent(relatives * _mean(own, "accepted")), wrong_of_accepted(own)
     of_these = f"; {_percent(wrong)} of these are wrong." if wrong == wrong else "."
     if data.several:
         return figure, (
@@ -132,6 +135,9 @@ def _accepted(data: DatasetReport, final: Mapping[str, Any] | None) -> tuple[str
     reasons = [
         f"{told} {_percent(share)}" for told, name in AS.items() if (share := _mean(own, name)) > 0
     ]
+    if rule is not None:
+        tried = f"(of {int(rule['tried']):,} training records)"
+        reasons.append(f"no relative {_percent(1 - relatives)} {tried}")
     text = f"of new records of known classes{of_these}"
     text += f" Rejected: {', '.join(reasons)}." if reasons else " None was rejected."
     return figure, text if threshold is None else f"{text} {threshold.told()}"
@@ -213,6 +219,8 @@ def _cost(
     if saves_nothing(data, final):
         beside = "with all training records: each is a landmark, so nothing is saved."
     beside = beside if found is None else f"on the mean, {beside}"
+    if rule_of_final_model(data.strangers or {}) is not None:
+        beside = f"{beside.removesuffix('.')}, and more where it may have no relative."
     if not aligned:
         return f"{asked:,.0f} scores", beside
     length = float(data.statistics["lengths"]["mean"])
@@ -308,6 +316,13 @@ def next_steps(
             f"kreinflow explain {model} {new}{beside} --id ID",
         ),
     ]
+    if source.aligned and not data.several and config.get("unknown") is None:
+        steps.append(
+            Step(
+                "If new sequences may be of classes that are not here, set “unknown: "
+                "{false_alarms: 0.01}” and run again: each then has a p-value"
+            )
+        )
     accepted = _row(data.accepted, data.measured)
     if final is not None and not data.several and Threshold(final, data.strangers).nothing:
         steps.append(Step(f"All new records will be rejected. {UNKEPT_ADVICE}."))

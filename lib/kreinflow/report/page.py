@@ -30,7 +30,7 @@ from kreinflow.report.tables import (
     percent,
     shares,
 )
-from kreinflow.report.unknown import asks_relatives, unknown
+from kreinflow.report.unknown import asks_relatives, rule_of_final_model, unknown
 from kreinflow.sequences.sources.registry import make_source
 
 
@@ -87,7 +87,9 @@ def _view(number: int, data: DatasetReport, config: Mapping[str, Any]) -> dict[s
         )
         if data.several
         else sections.per_class(data.per_class, data.measured, data.rejected),
-        "rejecting": sections.rejecting(data.accepted, data.measured),
+        "rejecting": sections.rejecting(
+            data.accepted, data.measured, rule_of_final_model(data.strangers or {})
+        ),
         "calibration_error": dict(
             zip(data.summary["recipe"].astype(str), beside_perfect(data.summary), strict=True)
         ).get(data.measured),
@@ -172,6 +174,7 @@ def _final_model(
         ),
         "landmarks": sections.landmarks(landmarks),
         "factored": not factors.empty,
+        "balls": bool(np.isfinite(numbers(landmarks["radius"])).any()),
         "learns": data.final_recipe in set(factors["recipe"]),
         "factors": sections.factors(measured(data.factors), data.landmark_map),
         "cascade": in_a_column(asked) if asked else None,

@@ -334,15 +334,24 @@ def automatic(
     }
 
 
-def rejecting(accepted: pd.DataFrame, recipe: str) -> Table | None:
-    """Return what a recipe accepts and rejects; None if nothing is known of it."""
+def rejecting(
+    accepted: pd.DataFrame, recipe: str, rule: Mapping[str, Any] | None = None
+) -> Table | None:
+    """Return what a recipe accepts and rejects; None if nothing is known of it.
+
+    ``rule`` is that of :func:`~kreinflow.report.unknown.rule_of_final_model`.
+    """
     own = accepted[accepted["recipe"].astype(str) == recipe]
     if own.empty:
         return None
     rows = [("accepted", shares(own, "accepted")[0])]
     if (wrong := wrong_of_accepted(own)) == wrong:
         rows.append(("wrong among the accepted of all folds", percent(wrong)))
-    rows += [(f"rejected: {reason}", shares(own, name)[0]) for reason, name in AS.items()]
+    tested = AS if rule is None else {"unsure": AS["unsure"]}
+    rows += [(f"rejected: {reason}", shares(own, name)[0]) for reason, name in tested.items()]
+    if rule is not None:
+        alone = "rejected by the final model besides: no relative, of its training records"
+        rows.append((alone, percent(float(rule["known_rejected"]))))
     return Table(["records", "share"], rows, {0})
 
 

@@ -51,6 +51,15 @@ def asks_relatives(about: Mapping[str, Any]) -> bool:
     return "calibrating" in about or (rule is not None and not rule["off"])
 
 
+def rule_of_final_model(about: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    """Return what a final model tells of “no relative”, if those of outer folds have no such rule.
+
+    They have it if p-values were asked for.
+    """
+    rule: Mapping[str, Any] | None = about.get("no_relative")
+    return None if rule is None or rule["off"] or "calibrating" in about else rule
+
+
 def _rule(told: Mapping[str, Any] | None) -> dict[str, Any] | None:
     """Return what becomes of objects without a relative."""
     if told is None:
