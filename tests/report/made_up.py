@@ -95,9 +95,6 @@ def run_tables(n_classes, n_folds, n, n_recipes=9, dropped=(), cascades=0, sever
     evaluated = evaluation_tables(
         pd.concat([predictions, chosen], ignore_index=True), groups, several
     )
-    wrong = {"wrong_of_accepted": evaluated["accepted"]["wrong_mean"]}
-    evaluated["accepted"] = evaluated["accepted"].assign(**wrong)
-    evaluated["best_hit"] = evaluated["best_hit"].assign(whole=True)
     final, transform, selector, *_ = next(r for r in recipes if r[0] not in dropped)
     lengths = rng.gamma(4, 60, n).astype(int) + 30
     points = made_up_points(true, classes, budget["meb"], rng)
