@@ -166,7 +166,7 @@ def test_a_report_with_the_choice_and_a_model_that_classifies(run_page):
     folder = run_page("own-fasta.md")
     page = (folder / "results-mine" / "report.html").read_text()
     start = page.index('id="data-1-automatic"')
-    section = page[start : page.index('id="data-1-input"', start)]
+    section = page[start : page.index("</table>", start)]
     names = re.findall(r'<th scope="row">(.*?)</th>', section)
     models = pd.read_csv(folder / "results-mine/mine/evaluation/models.tsv", sep="\t")
     final = models[models["repeat"] < 0].set_index("recipe")
