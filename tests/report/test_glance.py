@@ -116,6 +116,9 @@ def test_a_model_that_accepts_nothing_is_told_so_whatever_the_folds_accepted(tab
         "The final model rejects all: no threshold keeps what was asked for. The models of the "
         "outer folds accept 96.9 % of the records of known classes; 2.4 % of these are wrong.",
     )
+    rule = {"off": False, "known_rejected": 0.5, "tried": 200}  # of the final model alone
+    ruled = named(tables, accepted=pd.DataFrame([own]), strangers={"no_relative": rule})
+    assert answers(ruled, never)[1] == answers(data, never)[1]
     advice = "All new records will be rejected. Use more records, raise reject_error, or give"
     assert any(step.text.startswith(advice) for step in steps(data, never))
     assert not any("rejected" in step.text for step in steps(data))
@@ -269,6 +272,20 @@ def test_landmarks_of_folds_and_of_the_final_model_are_told_apart(tables):
 def steps(data, final=FINAL, whole=None, **recipe):
     costs = costs_of(data.models, data.curves)
     return next_steps(data, whole or config(), final, costs, recipe)
+
+
+def test_p_values_are_advised_where_there_can_be_any(tables):
+    def advised(data, **changes):
+        return any("false_alarms" in step.text for step in steps(data, whole=config() | changes))
+
+    def told(mode):
+        scoring = NAMED["scoring"] | {"mode": mode}
+        return named(tables, settings=NAMED | {"scoring": scoring})
+
+    assert advised(told("local"))
+    assert not advised(told("global"))
+    assert not advised(told("local"), unknown={"false_alarms": 0.01})
+    assert not advised(named(tables, settings=NAMED | MATRIX))
 
 
 def test_commands_have_the_path_of_the_model_and_what_it_needs(tables):

@@ -117,9 +117,10 @@ def _accepted(data: DatasetReport, final: Mapping[str, Any] | None) -> tuple[str
     own = _row(data.accepted, data.measured)
     if own.empty:
         return "not known", "The predictions have no reasons: run the workflow again."
+    on_folds, wrong = _mean(own, "accepted"), wrong_of_accepted(own)
     rule = rule_of_final_model(data.strangers or {})
     relatives = 1.0 if rule is None else 1 - float(rule["known_rejected"])
-    figure, wrong = _percent(relatives * _mean(own, "accepted")), wrong_of_accepted(own)
+    figure = _percent(relatives * on_folds)
     of_these = f"; {_percent(wrong)} of these are wrong." if wrong == wrong else "."
     if data.several:
         return figure, (
@@ -130,7 +131,7 @@ def _accepted(data: DatasetReport, final: Mapping[str, Any] | None) -> tuple[str
     if threshold is not None and threshold.nothing:
         return "nothing", (
             "The final model rejects all: no threshold keeps what was asked for. The models of the "
-            f"outer folds accept {figure} of the records of known classes{of_these}"
+            f"outer folds accept {_percent(on_folds)} of the records of known classes{of_these}"
         )
     reasons = [
         f"{told} {_percent(share)}" for told, name in AS.items() if (share := _mean(own, name)) > 0
@@ -316,7 +317,8 @@ def next_steps(
             f"kreinflow explain {model} {new}{beside} --id ID",
         ),
     ]
-    if source.aligned and not data.several and config.get("unknown") is None:
+    local = source.aligned and data.settings["scoring"]["mode"] == "local"  # else no E-values
+    if local and not data.several and config.get("unknown") is None:
         steps.append(
             Step(
                 "If new sequences may be of classes that are not here, set “unknown: "
