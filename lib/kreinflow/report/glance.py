@@ -174,7 +174,7 @@ def _best_hit(data: DatasetReport, aligned: bool) -> tuple[str, str]:
 def whole_search(data: DatasetReport) -> bool:
     """Whether the best hit is known, and of each record among all training records."""
     own = _row(data.best_hit, data.measured)
-    return not own.empty and "whole" in own and bool(flags(own["whole"]).iloc[0])
+    return not own.empty and bool(flags(own["whole"]).iloc[0])
 
 
 def _no_hit(data: DatasetReport, aligned: bool) -> str:
@@ -198,7 +198,7 @@ def asked_on_outer_folds(data: DatasetReport, final: Mapping[str, Any]) -> float
     for unknown objects ask, and the landmarks that the final model has more.
     """
     own, fits = (_row(table, data.final_recipe) for table in (data.accepted, data.models))
-    if own.empty or "alignments_mean" not in own:
+    if own.empty:
         return None
     more = float(final["landmarks"]) - numbers(measured(fits)["landmarks"]).mean()
     asked = _mean(own, "alignments") + more

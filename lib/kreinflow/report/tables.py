@@ -87,10 +87,9 @@ def mean_by(table: pd.DataFrame, key: str, column: str) -> dict[str, float]:
 def wrong_of_accepted(own: pd.DataFrame) -> float:
     """Return the share of wrong ones among what a recipe accepts, of all folds together.
 
-    NaN if nothing is accepted or the table, from an older run, does not tell.
+    NaN if nothing is accepted.
     """
-    name = "wrong_of_accepted"
-    return float(numbers(own[name])[0]) if name in own else np.nan
+    return float(numbers(own["wrong_of_accepted"])[0])
 
 
 def number(value: float, form: str = ".3f") -> str:
