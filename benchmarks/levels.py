@@ -47,7 +47,7 @@ from kreinflow.sequences.partition import ALL, Partition, partition_of
 from kreinflow.sequences.simulation import SUPERFAMILY, simulate_families
 
 ROOT = Path(__file__).resolve().parents[1]
-DATA = ROOT / "lib" / "kreinflow" / "data"
+DATA = ROOT / "examples" / "pfam_kin"
 BACK_OFFS = (0.8, 0.95)
 FALSE_ALARMS = 0.01
 FAMILIES, SEQUENCES = 12, 480

@@ -79,7 +79,7 @@ SETS = {
 EACH = (2, 6)
 """Landmarks for each class."""
 BACK_OFF = 0.95
-DATA = Path(__file__).parents[1] / "lib" / "kreinflow" / "data"
+DATA = Path(__file__).parents[1] / "examples" / "pfam_kin"
 
 
 def configured(classes: int, recipes: Sequence[str]) -> dict[str, Any]:

@@ -47,7 +47,7 @@ from promises import calibration_error, perfect_error
 PARTS = (0.3, 0.6, 0.85)
 """Of the stated alignments, for the landmarks of a first stage."""
 REMOTE = (280, 330, 430, 0.5)
-DATA = Path(__file__).parents[1] / "lib" / "kreinflow" / "data"
+DATA = Path(__file__).parents[1] / "examples" / "pfam_kin"
 
 
 def pfam_kin() -> Labelled:

@@ -50,7 +50,7 @@ from kreinflow.sequences.folds import assign_folds
 from kreinflow.sequences.partition import partition_of
 from kreinflow.sequences.simulation import simulate_families
 
-DATA = Path(__file__).resolve().parents[1] / "lib" / "kreinflow" / "data"
+DATA = Path(__file__).resolve().parents[1] / "examples" / "pfam_kin"
 LETTERS = list("ACDEFGHIKLMNPQRSTVWY")
 PFAM30 = ["PF00009", "PF00048", "PF00084", "PF01355", "PF07679", "PF14604"]
 SHARE = 0.27

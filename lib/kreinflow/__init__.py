@@ -3,7 +3,8 @@
 The packages stand in the order of the data. Each imports from those before it, or from others on
 its own line. ``docs/architecture.md`` shows the way of a landmark column through them:
 
-* ``errors, settings, randomness, numerics, tall, compiled, references``: what all share.
+* ``errors, settings, randomness, numerics, tall, compiled, references, workflow_folder``: what all
+  share.
 * ``checksums, artifacts, provenance``: files, and what they came from.
 * ``console``: what a job says, and how it ends.
 * ``failures``: why jobs failed, and which are tried again.
@@ -39,7 +40,7 @@ import signal
 from importlib import import_module
 from typing import Any
 
-__version__ = "0.9.0"
+__version__ = "0.10.0"
 
 if "KREINFLOW_JOB" in os.environ and signal.getsignal(signal.SIGINT) is signal.default_int_handler:
     # A process that rules/common.smk starts: Ctrl-C during the imports ends it as it ends any

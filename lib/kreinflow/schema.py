@@ -7,7 +7,6 @@ import math
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -20,6 +19,7 @@ from kreinflow.landmarks.registry import SELECTORS
 from kreinflow.learners.registry import LEARNERS
 from kreinflow.sequences.sources.registry import SOURCES
 from kreinflow.settings import Configured, strict_validator
+from kreinflow.workflow_folder import WORKFLOW_FOLDER
 
 _REGISTRIES: Mapping[str, Mapping[str, type[Configured]]] = {
     "source": SOURCES,
@@ -30,20 +30,15 @@ _REGISTRIES: Mapping[str, Mapping[str, type[Configured]]] = {
 }
 """What the schema leaves open, to be filled in."""
 
-_FOLDERS = (Path(__file__).parent / "schemas", Path(__file__).parents[2] / "schemas")
-
 
 @cache
 def schema() -> dict[str, Any]:
     """Return the JSON schema of the configuration, the settings of all registered methods in it."""
-    for folder in _FOLDERS:
-        path = folder / "config.schema.json"
-        if path.is_file():
-            content: dict[str, Any] = json.loads(path.read_text())
-            for key, known in _REGISTRIES.items():
-                content["$defs"][key] = _variants(known)
-            return content
-    raise FileNotFoundError("config.schema.json: not installed with kreinflow")
+    path = WORKFLOW_FOLDER / "schemas" / "config.schema.json"
+    content: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    for key, known in _REGISTRIES.items():
+        content["$defs"][key] = _variants(known)
+    return content
 
 
 def _variants(known: Mapping[str, type[Configured]]) -> dict[str, Any]:

@@ -4,8 +4,6 @@ import gzip
 import re
 import subprocess
 import sys
-import zipfile
-from importlib.resources import files
 
 import numpy as np
 import pandas as pd
@@ -14,7 +12,7 @@ import yaml
 
 from workflow.conftest import ROOT, read
 
-DATA = files("kreinflow") / "data"
+DATA = ROOT / "examples" / "pfam_kin"
 CONFIG = yaml.safe_load((ROOT / "config.yaml").read_text())
 
 
@@ -59,21 +57,11 @@ def test_domains_to_classify_are_new(known, table):
         assert len(residues) == last - first + 1, name
 
 
-def test_the_wheel_has_data_and_schema(tmp_path):
-    build = "from hatchling.build import build_wheel; import sys; build_wheel(sys.argv[1])"
-    subprocess.run([sys.executable, "-c", build, str(tmp_path)], cwd=ROOT, check=True)
-    (wheel,) = tmp_path.glob("*.whl")
-    with zipfile.ZipFile(wheel) as packed:
-        for file in (ROOT / "lib" / "kreinflow" / "data").iterdir():
-            assert packed.read(f"kreinflow/data/{file.name}") == file.read_bytes()
-        assert "kreinflow/schemas/config.schema.json" in packed.namelist()
-
-
 def test_from_another_folder_it_says_which_file_is_missing(tmp_path):
     command = [sys.executable, "-m", "snakemake", "--snakefile", str(ROOT / "Snakefile"), "--cores"]
     done = subprocess.run([*command, "1", "-n"], cwd=tmp_path, capture_output=True, text=True)
     assert done.returncode == 2
-    assert "lib/kreinflow/data/pfam_kin.fasta.gz" in done.stderr
+    assert "examples/pfam_kin/pfam_kin.fasta.gz" in done.stderr
     command += ["1", "-n", "--config", f"data={ROOT}"]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr

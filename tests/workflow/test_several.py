@@ -20,8 +20,8 @@ FAMILIES = ("C1-set", "CSD", "Copper-bind", "HMG_box")
 def write_proteins(folder, n=96):
     """Write proteins of one to three domains; those of `noise` have the labels of others."""
     rng = random.Random(1)
-    families = read(ROOT / "lib/kreinflow/data/pfam_kin.tsv").set_index("id")["family"]
-    with gzip.open(ROOT / "lib/kreinflow/data/pfam_kin.fasta.gz", "rt") as file:
+    families = read(ROOT / "examples/pfam_kin/pfam_kin.tsv").set_index("id")["family"]
+    with gzip.open(ROOT / "examples/pfam_kin/pfam_kin.fasta.gz", "rt") as file:
         entries = [entry.split("\n", 1) for entry in file.read().split(">")[1:]]
     domains = {name: [] for name in FAMILIES}
     for head, residues in entries:
