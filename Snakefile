@@ -11,7 +11,7 @@ min_version("9.27")
 # demonstration would run too.
 if not workflow.configfiles:
 
-    configfile: f"{workflow.basedir}/config.yaml"
+    configfile: f"{workflow.current_basedir}/config.yaml"
 
 
 include: "rules/common.smk"

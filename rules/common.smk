@@ -3,6 +3,7 @@
 # needs: config          makes: nothing
 import fcntl
 import os
+import shlex
 import shutil
 import signal
 import sys
@@ -17,12 +18,35 @@ READING = (
 if READING:
     signal.signal(signal.SIGINT, signal.SIG_DFL)
 
-LIBRARY = str(Path(workflow.basedir) / "lib")
-# Scripts import the very tree whose digest is in their params, whatever pip or conda installed.
-_before = [dict(os.environ)["PYTHONPATH"]] if "PYTHONPATH" in os.environ else []
-os.environ.update(PYTHONPATH=os.pathsep.join([LIBRARY, *filter(None, _before)]))
-sys.path.insert(0, LIBRARY)
+
+def refuse(error):
+    """End with exit code 2 and one message: the user's fault, found before any job."""
+    sys.stdout.flush()
+    print(f"kreinflow input error: {error}", file=sys.stderr, flush=True)
+    os._exit(2)
+
+
+VERSION = "0.10.0"  # of these rules and scripts, which go with a library of the same version
+
+# The library of a clone is beside its rules. An installed workflow, or one from a server, has none:
+# there it is the installed one, which the scripts find too. Snakemake puts its own site-packages
+# behind those of the script's environment.
+_clone = os.path.abspath(f"{workflow.current_basedir}/../lib")
+if os.path.isdir(f"{_clone}/kreinflow"):
+    sys.path.insert(0, _clone)
 os.environ.pop("KREINFLOW_JOB", None)  # that of the run which started this one
+
+try:
+    import kreinflow
+
+    _installed = kreinflow.__version__
+except ModuleNotFoundError:
+    _installed = "none"
+if _installed != VERSION:
+    refuse(
+        f"this workflow is of kreinflow {VERSION}, and the Python of Snakemake ({sys.executable}) has "
+        f"{_installed}. Run: {sys.executable} -m pip install kreinflow=={VERSION}"
+    )
 
 from kreinflow.competitors.kinds import HOMOLOGY, RANDOM, kind_of_folds, twins_of
 from kreinflow.configuration import complete_configuration, read_configuration
@@ -34,13 +58,14 @@ from kreinflow.provenance import code_digest, file_sha256
 from kreinflow.sequences.partition import ALL
 
 os.environ.update(KREINFLOW_JOB="yes")  # for scripts: see lib/kreinflow/__init__.py
+LIBRARY = str(Path(kreinflow.__file__).parents[1])
+if LIBRARY == _clone:
+    # Scripts import the very tree whose digest is in their params, whatever pip or conda installed.
+    _before = dict(os.environ).get("PYTHONPATH", "")
+    os.environ.update(PYTHONPATH=os.pathsep.join(filter(None, [LIBRARY, _before])))
 
-
-def refuse(error):
-    """End with exit code 2 and one message: the user's fault, found before any job."""
-    sys.stdout.flush()
-    print(f"kreinflow input error: {error}", file=sys.stderr, flush=True)
-    os._exit(2)
+if os.path.isfile(sys.executable):  # Snakemake writes it into commands as it is
+    sys.executable = shlex.quote(sys.executable)
 
 
 try:
@@ -91,7 +116,7 @@ wildcard_constraints:
 def code(script):
     """The digest of a script and of the library modules it imports, as a param: changed content
     reruns a rule, a new time stamp does not."""
-    return code_digest(str(Path(workflow.basedir) / "scripts" / script))
+    return code_digest(workflow.source_path(f"../scripts/{script}"))
 
 
 def plan(wildcards):
