@@ -11,7 +11,7 @@ min_version("9.27")
 # demonstration would run too.
 if not workflow.configfiles:
 
-    configfile: f"{workflow.basedir}/config.yaml"
+    configfile: f"{workflow.current_basedir}/config.yaml"
 
 
 include: "rules/common.smk"
@@ -37,24 +37,7 @@ if READING:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
-localrules:
-    all,
-    dataset,
-    folds,
-    alignment,
-    landmarks,
-    factor,
-    correction,
-    model,
-    evaluation,
-    final_model,
-    classify,
-    paper,
-    compare,
-
-
 rule all:
-    default_target: True
     input:
         f"{RESULTS}/report.html",
         of_datasets("model.safetensors"),

@@ -3,6 +3,7 @@
 # needs: config          makes: nothing
 import fcntl
 import os
+import shlex
 import shutil
 import signal
 import sys
@@ -17,24 +18,6 @@ READING = (
 if READING:
     signal.signal(signal.SIGINT, signal.SIG_DFL)
 
-LIBRARY = str(Path(workflow.basedir) / "lib")
-# Scripts import the very tree whose digest is in their params, whatever pip or conda installed.
-_before = [dict(os.environ)["PYTHONPATH"]] if "PYTHONPATH" in os.environ else []
-os.environ.update(PYTHONPATH=os.pathsep.join([LIBRARY, *filter(None, _before)]))
-sys.path.insert(0, LIBRARY)
-os.environ.pop("KREINFLOW_JOB", None)  # that of the run which started this one
-
-from kreinflow.competitors.kinds import HOMOLOGY, RANDOM, kind_of_folds, twins_of
-from kreinflow.configuration import complete_configuration, read_configuration
-from kreinflow.errors import InputError
-from kreinflow.failures import Failures
-from kreinflow.plan import UNLABELLED, DatasetPlan
-from kreinflow.preflight import check_files
-from kreinflow.provenance import code_digest, file_sha256
-from kreinflow.sequences.partition import ALL
-
-os.environ.update(KREINFLOW_JOB="yes")  # for scripts: see lib/kreinflow/__init__.py
-
 
 def refuse(error):
     """End with exit code 2 and one message: the user's fault, found before any job."""
@@ -43,34 +26,94 @@ def refuse(error):
     os._exit(2)
 
 
+VERSION = "0.10.0"  # of these rules and scripts, which go with a library of the same version
+
+# The library of a clone is beside its rules. An installed workflow, or one from a server, has none:
+# there it is the installed one, which the scripts find too. Snakemake puts its own site-packages
+# behind those of the script's environment.
+_RULES = str(workflow.current_basedir)
+_clone = os.path.abspath(f"{_RULES}/../lib")
+if os.path.isdir(f"{_clone}/kreinflow"):
+    sys.path.insert(0, _clone)
+os.environ.pop("KREINFLOW_JOB", None)  # that of the run which started this one
+
 try:
-    for _path in workflow.configfiles:
+    import kreinflow
+
+    _installed = kreinflow.__version__
+except ModuleNotFoundError:
+    _installed = "none"
+if _installed != VERSION:
+    refuse(
+        f"this workflow is of kreinflow {VERSION}, and the Python of Snakemake ({sys.executable}) has "
+        f"{_installed}. Run: {sys.executable} -m pip install kreinflow=={VERSION}"
+    )
+
+from kreinflow.competitors.kinds import HOMOLOGY, RANDOM, kind_of_folds, twins_of
+from kreinflow.configuration import complete_configuration, read_configuration
+from kreinflow.errors import InputError
+from kreinflow.failures import FAILURES
+from kreinflow.plan import UNLABELLED, DatasetPlan
+from kreinflow.preflight import check_files
+from kreinflow.provenance import code_digest, file_sha256
+from kreinflow.sequences.partition import ALL
+
+os.environ.update(KREINFLOW_JOB="yes")  # for scripts: see lib/kreinflow/__init__.py
+LIBRARY = str(Path(kreinflow.__file__).parents[1])
+if LIBRARY == _clone:
+    # Scripts import the very tree whose digest is in their params, whatever pip or conda installed.
+    _before = dict(os.environ).get("PYTHONPATH", "")
+    os.environ.update(PYTHONPATH=os.pathsep.join(filter(None, [LIBRARY, _before])))
+
+if os.path.isfile(sys.executable):  # Snakemake writes it into commands as it is
+    sys.executable = shlex.quote(sys.executable)
+
+
+# Used as a module: see docs/module.md.
+MODULE = None if workflow.modifier.is_main_snakefile() else workflow.modifier.namespace
+
+
+def on_disk(folder):
+    """Where Snakemake has a folder that rules name: below the prefix of a module, if it has one."""
+    return workflow.modifier.path_modifier.replace_prefix(f"{folder}/").rstrip("/")
+
+
+try:
+    for _path in [] if MODULE else workflow.configfiles:
         read_configuration(_path)  # refuses keys that stand twice; Snakemake keeps the last one
-    CONFIG = complete_configuration(config, ", ".join(map(str, workflow.configfiles)))
-    DATA = Path(CONFIG["data"])
+    CONFIG = complete_configuration(
+        config, f"module {MODULE}" if MODULE else ", ".join(map(str, workflow.configfiles))
+    )
     ASKED = dict(CONFIG)  # as the user has it: nothing of the target `compare`
+    RESULTS = CONFIG["results"].rstrip("/")
+    WRITTEN = on_disk(RESULTS)
+    if on_disk(CONFIG["data"]) != CONFIG["data"].rstrip("/"):
+        # The prefix of a module is for what it writes: Snakemake leaves absolute paths alone.
+        CONFIG["data"] = os.path.abspath(CONFIG["data"])
+    DATA = Path(CONFIG["data"])
     TWINS = twins_of(CONFIG["datasets"])
     CONFIG["datasets"] = CONFIG["datasets"] | {
         twin: part for twins in TWINS.values() for twin, part in twins.items()
     }
-    check_files(CONFIG, DATA)
+    PLANS = {name: DatasetPlan(CONFIG, name) for name in CONFIG["datasets"]}
+    # A file that is not there may be made by another rule of the workflow that has this module.
+    if not MODULE or all(path.exists() for p in PLANS.values() for path in p.source.files()):
+        check_files(CONFIG | {"results": WRITTEN}, DATA)
     for _dataset in CONFIG["datasets"].values():
         # The content of a user's substitution matrix is a parameter of all rules that score.
         _file = DATA / _dataset["scoring"]["matrix"]
         if _file.is_file():
             _dataset["scoring"]["matrix_sha256"] = file_sha256(_file)
-    PLANS = {name: DatasetPlan(CONFIG, name) for name in CONFIG["datasets"]}
     for _plan in PLANS.values():
         _plan.folds  # reads the user's table of folds, if there is one
 except InputError as error:
     refuse(error)
 
-RESULTS = CONFIG["results"].rstrip("/")
 HERE = f"{RESULTS}/{{dataset}}"  # the folder of a rule's data set
 DATASETS = list(ASKED["datasets"])
 BLOCKS = range(CONFIG["alignment"]["blocks"])
-DOWNLOADS = {
-    str(file): download
+DOWNLOADS = {  # by what follows the root of an absolute data folder
+    str(file).removeprefix(DATA.anchor): download
     for plan in PLANS.values()
     for file, download in plan.source.downloads().items()
 }
@@ -91,7 +134,10 @@ wildcard_constraints:
 def code(script):
     """The digest of a script and of the library modules it imports, as a param: changed content
     reruns a rule, a new time stamp does not."""
-    return code_digest(str(Path(workflow.basedir) / "scripts" / script))
+    path = f"{_RULES}/../scripts/{script}"
+    return code_digest(
+        path if os.path.isfile(path) else workflow.source_path(f"../scripts/{script}")
+    )
 
 
 def plan(wildcards):
@@ -166,17 +212,14 @@ def _hold_lock():
     so nothing has to be unlocked after a kill."""
     global _LOCK
     try:
-        Path(RESULTS).mkdir(parents=True, exist_ok=True)
-        _LOCK = open(f"{RESULTS}/.lock", "w")
+        Path(WRITTEN).mkdir(parents=True, exist_ok=True)
+        _LOCK = open(f"{WRITTEN}/.lock", "w")
     except OSError as error:
-        refuse(f"results: {RESULTS}: cannot be written ({error.strerror}). Set other 'results'.")
+        refuse(f"results: {WRITTEN}: cannot be written ({error.strerror}). Set other 'results'.")
     try:
         fcntl.flock(_LOCK, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
-        refuse(f"{RESULTS}: another run is writing there. Wait for it, or set other 'results'.")
-
-
-FAILURES = Failures()
+        refuse(f"{WRITTEN}: another run is writing there. Wait for it, or set other 'results'.")
 
 
 def _listen():
@@ -195,7 +238,7 @@ onstart:
 def _name_full_disk():
     """Say it where a disk has no room: Snakemake writes files of its own behind each job, and the
     error of these names no file."""
-    for folder in (RESULTS, os.getcwd()):
+    for folder in (WRITTEN, os.getcwd()):
         free = shutil.disk_usage(folder).free
         if free < 1_000_000:
             print(

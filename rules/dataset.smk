@@ -18,7 +18,7 @@ for _dataset, _plan in PLANS.items():
 # of code is a parameter: a changed module is no reason to download again.
 rule download:
     output:
-        "{file}",
+        f"{DATA.anchor}{{file}}",
     log:
         f"{RESULTS}/logs/download/{{file}}.log",
     wildcard_constraints:

@@ -13,7 +13,7 @@ IN_TARGET = [
     name
     for name, experiment in EXPERIMENTS.items()
     if experiment.can_run(DATA)
-    and (not experiment.hours or Path(f"{PAPER}/experiments/{name}.tsv").is_file())
+    and (not experiment.hours or Path(f"{on_disk(PAPER)}/experiments/{name}.tsv").is_file())
 ]
 PAPER_DATA = Path(LIBRARY) / "kreinflow" / "papers" / "data"
 

@@ -31,8 +31,6 @@ rule collect_times:
         mem_mb=scale(BASE_MB, 0),
         runtime=minutes("collect_times", seconds_a_mb(0), jobs=len(DATASETS)),
     params:
-        times=lambda wildcards: f"{plan(wildcards).folder}/times",
-        logs=lambda wildcards: f"{plan(wildcards).folder}/logs",
         jobs=lambda wildcards: plan(wildcards).timed_jobs(),
         code=code("times.py"),
     script:

@@ -113,6 +113,7 @@ def check_groups():
 def minutes(name, seconds, jobs=1):
     """Run time of a rule. `seconds` estimates what a job takes, by its wildcards and inputs; see
     in_line for `jobs`."""
+    name = workflow.modifier.modify_rulename(name)  # as the user of a module has it
     JOBS[name] = jobs
 
     def asked(wildcards, input, attempt, threads):

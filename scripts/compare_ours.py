@@ -44,7 +44,8 @@ with logged(snakemake.log[0]) as console, limited(snakemake.threads):
     own = table[
         (table["recipe"] == recipe) & (table["repeat"] == repeat) & (table["fold"] == number)
     ]
-    times = [Path(params.times) / f"{s}.{selector}.{fold}.tsv" for s in params.stages]
+    benchmarks = Path(files.folds).parent / "times"
+    times = [benchmarks / f"{s}.{selector}.{fold}.tsv" for s in params.stages]
     seconds = sum(float(read_table(p, ["s"])["s"].iloc[0]) for p in times if p.is_file())
     vectors = None
     if dataset.vectors is not None:

@@ -7,7 +7,6 @@ from kreinflow.console import logged
 from kreinflow.report.times import collect_times
 
 with logged(snakemake.log[0]):
-    params = snakemake.params
-    write_table(
-        snakemake.output[0], collect_times(Path(params.times), Path(params.logs), params.jobs)
-    )
+    folder = Path(snakemake.output[0]).parent
+    times = collect_times(folder / "times", folder / "logs", snakemake.params.jobs)
+    write_table(snakemake.output[0], times)

@@ -36,9 +36,13 @@ class Failures:
         self._stamps: dict[str, int | None] = {}
         self._tries: Counter[Any] = Counter()
         self._final: list[str] = []
+        self._heard: list[Any] = []
 
     def listen(self, executor: Any) -> None:
         """Listen to the jobs that an executor begins, and to those that fail."""
+        if executor in self._heard:
+            return
+        self._heard.append(executor)
         begin, fail = executor.printjob, executor.report_job_error
 
         def printjob(job: Any) -> None:
@@ -53,9 +57,10 @@ class Failures:
         executor.printjob, executor.report_job_error = printjob, report_job_error
 
     def show(self) -> None:
-        """Print the jobs that failed and were not tried again, each with its reason."""
+        """Print the jobs that failed and were not tried again, each with its reason, once."""
         if self._final:
             _print("\n".join(["kreinflow: jobs that failed, and why:", *self._final]))
+        self._final.clear()
 
     def _begin(self, job: Any) -> None:
         for log in _logs(job):
@@ -91,6 +96,10 @@ class Failures:
             again = f"It is tried again with {'more' if more else 'the same'} memory and time."
         if said is not None:  # without an executor's words the job has said it on the terminal
             _print(f"kreinflow: a job failed. {again}\n{text}")
+
+
+FAILURES = Failures()
+"""The listener of this process, which all modules of a workflow share."""
 
 
 def _always(listen: Callable[[], None]) -> None:
