@@ -68,6 +68,10 @@ if os.path.isfile(sys.executable):  # Snakemake writes it into commands as it is
     sys.executable = shlex.quote(sys.executable)
 
 
+# The image of all rules, also where this is a module of another workflow; docs/environments.md.
+container: f"docker://kreinflow/kreinflow:{VERSION}"
+
+
 try:
     for _path in workflow.configfiles:
         read_configuration(_path)  # refuses keys that stand twice; Snakemake keeps the last one
