@@ -9,12 +9,18 @@ from pathlib import Path
 
 import pytest
 import yaml
+from jinja2 import StrictUndefined, Template
 from packaging.requirements import Requirement
 
-from kreinflow import provenance
+from kreinflow import __version__, provenance
 
 ROOT = Path(__file__).parents[1]
-CONDA_NAMES = {"parasail-python": "parasail", "matplotlib-base": "matplotlib"}
+PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
+CONDA_NAMES = {
+    "parasail-python": "parasail",
+    "matplotlib-base": "matplotlib",
+    "snakemake-minimal": "snakemake",
+}
 ENVIRONMENTS = sorted((ROOT / "envs").glob("*.yaml"))
 
 
@@ -38,7 +44,7 @@ def test_environments_pin_what_the_lock_pins(path):
 
 
 def test_the_lock_meets_the_ranges_and_has_hashes():
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    project = PYPROJECT["project"]
     lock = locked()
     for text in [*project["dependencies"], *project["optional-dependencies"]["build"]]:
         requirement = Requirement(text)
@@ -55,7 +61,7 @@ def test_the_lock_meets_the_ranges_and_has_hashes():
 
 
 def test_what_a_cluster_needs_has_one_version_wherever_it_is_named():
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    project = PYPROJECT["project"]
     (plugin,) = project["optional-dependencies"]["cluster"]
     for name in ("profiles/slurm/config.yaml", "docs/cluster.md"):
         assert f"pip install {plugin}\n" in (ROOT / name).read_text(), name
@@ -103,13 +109,61 @@ def test_environments_hold_what_their_scripts_import_and_no_more():
 def test_the_container_has_the_python_of_the_environments_and_the_packages_of_the_lock():
     lines = (ROOT / "Containerfile").read_text().replace("\\\n", " ").splitlines()
     steps = [line.split(None, 1) for line in lines if line and not line.startswith("#")]
-    (image,) = [rest for step, rest in steps if step == "FROM"]
+    image, *later = [rest for step, rest in steps if step == "FROM"]
     for path in ENVIRONMENTS:
         python = packages(path)["python"].removeprefix("=")
-        assert re.fullmatch(rf"docker\.io/library/python:{python}\.\d+-slim-bookworm", image)
-    lock, package = (rest for step, rest in steps if step == "RUN")
-    assert lock == "pip install --require-hashes -r requirements.lock"
-    # Nothing beside the lock: neither for the package nor for its building.
-    assert package == "pip install --no-deps --no-build-isolation -e ."
-    copied = [rest for step, rest in steps if step == "COPY"]
-    assert copied == ["requirements.lock .", ". ."]
+        base = rf"docker\.io/library/python:{python}\.\d+-slim-bookworm AS packages"
+        assert re.fullmatch(base, image)
+    assert later == ["packages AS wheel", "packages"]
+    assert [rest for step, rest in steps if step in ("RUN", "COPY")] == [
+        "requirements.lock .",
+        "pip install --require-hashes -r requirements.lock",
+        ". /source",
+        # Nothing beside the lock: neither for the package nor for its building.
+        "pip wheel --no-deps --no-build-isolation --wheel-dir /wheel /source",
+        "--from=wheel /wheel /wheel",
+        "pip install --no-deps /wheel/*.whl",
+    ]
+
+
+def test_the_recipe_for_bioconda_is_the_package_of_this_version():
+    text = (ROOT / "recipe" / "meta.yaml").read_text()
+    rendered = Template(text, undefined=StrictUndefined).render(
+        PYTHON="python",
+        environ={"KREINFLOW_SHA256": 64 * "0"},
+        pin_subpackage=lambda name, **_: name,
+    )
+    recipe = yaml.safe_load(rendered)
+
+    def asked(part):
+        """What a part of the requirements asks for, with the names of PyPI."""
+        entries = (entry.partition(" ") for entry in recipe["requirements"][part])
+        return {CONDA_NAMES.get(name, name): version for name, _, version in entries}
+
+    def ranges(texts):
+        found = [Requirement(text) for text in texts]
+        return {requirement.name: str(requirement.specifier) for requirement in found}
+
+    project = PYPROJECT["project"]
+    python = {"python": project["requires-python"]}
+    assert asked("run") == ranges(project["dependencies"]) | python
+    assert asked("host") == ranges(PYPROJECT["build-system"]["requires"]) | python | {"pip": ""}
+    assert recipe["package"] == {"name": project["name"], "version": project["version"]}
+    assert recipe["source"]["url"].endswith(f"/kreinflow-{project['version']}.tar.gz")
+    (entry,) = recipe["build"]["entry_points"]
+    assert dict([entry.split(" = ")]) == project["scripts"]
+    assert recipe["about"]["summary"] == project["description"]
+    assert recipe["about"]["license"] == project["license"]
+
+
+def test_the_version_is_the_same_wherever_it_is_written():
+    names = ("Containerfile", "CITATION.cff", "rules/common.smk")
+    container, citation, rules = ((ROOT / name).read_text() for name in names)
+    written = [
+        *re.findall(r"kreinflow:(\S+)", container),
+        *re.findall(r'image\.version="(.+?)"', container),
+        *re.findall(r"(?m)^version: (.+)", citation),
+        *re.findall(r'(?m)^VERSION = "(.+?)"', rules),
+        PYPROJECT["project"]["version"],
+    ]
+    assert written == 5 * [__version__]

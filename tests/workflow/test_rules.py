@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from kreinflow import __version__
 from kreinflow.cli import main
 from small_inputs import configuration, families, fasta_source, write_fasta, write_labels
 from workflow.conftest import ROOT
@@ -47,6 +48,7 @@ with SnakemakeApi(OutputSettings()) as api:
             "log": [str(log) for log in rule.log],
             "benchmark": rule.benchmark and str(rule.benchmark),
             "conda": rule.conda_env and str(rule.conda_env),
+            "container": rule.container_img,
             "resources": list(rule.resources),
             "code": "code" in rule.params.keys(),
         }
@@ -74,11 +76,43 @@ def test_every_rule_with_a_script_has_all_that_it_should(tmp_path):
         assert {"mem_mb", "runtime"} <= set(rule["resources"]), f"{name} asks for no resources"
         assert rule["log"], f"{name} has no log"
         assert rule["conda"], f"{name} has no environment"
+        assert rule["container"] == f"docker://kreinflow/kreinflow:{__version__}"
         # A download is checked by its checksum; new code is no reason to download again.
         assert rule["code"] == (name != "download"), f"{name} has no digest of its code"
         # These two run after the times are collected.
         timed = name not in ("collect_times", "write_report", "download")
         assert bool(rule["benchmark"]) == timed, f"{name} has no benchmark"
+
+
+APPTAINER = f"""#!{sys.executable}
+import subprocess, sys
+if sys.argv[1] == "--version":
+    sys.exit(print("apptainer version 1.4.0"))
+call = [word for word in sys.argv[1:] if word not in ("--quiet", "--silent")]
+with open("calls.txt", "a") as calls:
+    print(call[0], call[-1], file=calls)
+if call[0] == "pull":
+    sys.exit(open(call[2], "w").close())
+sys.exit(subprocess.run(call[-3:]).returncode)
+"""
+"""Runs on this machine what it should run in the image."""
+
+
+def test_jobs_run_in_the_container(run, tmp_path, monkeypatch):
+    program = tmp_path / "bin" / "apptainer"
+    program.parent.mkdir()
+    program.write_text(APPTAINER)
+    program.chmod(0o755)
+    path = [program.parent, Path(sys.executable).parent, os.environ["PATH"]]
+    monkeypatch.setenv("PATH", os.pathsep.join(map(str, path)))
+    run.run("--software-deployment-method", "apptainer", "--", "folds")
+    (pulled,) = run.folder.glob(".snakemake/**/calls.txt")
+    assert pulled.read_text() == f"pull docker://kreinflow/kreinflow:{__version__}\n"
+    calls = (run.folder / "calls.txt").read_text().splitlines()
+    assert [re.search(r" python \S+\.(\w+\.py)$", call)[1] for call in calls] == [
+        "dataset.py",
+        "folds.py",
+    ]
 
 
 @pytest.fixture
