@@ -23,6 +23,7 @@ its own line. ``docs/architecture.md`` shows the way of a landmark column throug
 * ``automatic, schema, cross_references, paths, configuration``: the configuration, checked and
   complete; what stands in for recipes that it does not name.
 * ``preflight``: all checks before a run.
+* ``proposing``: a config from what is found in data.
 * ``classify``: the model file, and what is done with it.
 * ``evaluation``: metrics, comparisons, cross-validation in memory.
 * ``estimators``: the same for scikit-learn.

@@ -8,7 +8,7 @@ import traceback
 from collections.abc import Sequence
 
 from kreinflow import __version__
-from kreinflow.commands import check, classify, explain, export, inspect, schema, update
+from kreinflow.commands import check, classify, explain, export, init, inspect, schema, update
 from kreinflow.errors import (
     KreinflowError,
     ending_tidily,
@@ -18,6 +18,7 @@ from kreinflow.errors import (
 )
 
 COMMANDS = {
+    "init": init,
     "check": check,
     "classify": classify,
     "inspect": inspect,

@@ -4,10 +4,13 @@ import argparse
 import os
 import sys
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from kreinflow.plan import DatasetPlan
     from kreinflow.run_costs import Query, RunCosts
     from kreinflow.sequences.dataset import Dataset
@@ -41,38 +44,132 @@ def run(options: argparse.Namespace) -> None:
 
 
 def _check_one(config: Mapping[str, Any], name: str, data: Path) -> None:
+    one = checked(config, name, data)
+    for advice in one.advice():
+        print(f"kreinflow: {name}: {advice}", file=sys.stderr)
+    print(f"{name}: {one.ready()}")
+    for line in one.costs(os.cpu_count() or 1):
+        print(f"{name}: {line}")
+
+
+@dataclass(frozen=True, eq=False)
+class Checked:
+    """A data set that passed all checks.
+
+    Parameters
+    ----------
+    plan : DatasetPlan
+    whole, dataset : Dataset
+        With what is held out as unknown, and without.
+    partition : Partition
+    data : Path
+        Where relative paths start.
+    has_evidence : bool
+        Whether its scores have E-values.
+    """
+
+    plan: "DatasetPlan"
+    whole: "Dataset"
+    dataset: "Dataset"
+    partition: "Partition"
+    data: Path
+    has_evidence: bool
+
+    def ready(self) -> str:
+        """Return what the data set has, in one line."""
+        from kreinflow.sequences.files import counted
+
+        whole, dataset = self.whole, self.dataset
+        drops = {reason: entry["count"] for reason, entry in dataset.statistics["dropped"].items()}
+        why = ", ".join(f"{count} {reason}" for reason, count in drops.items())
+        held, unlabelled = len(whole.ids) - len(dataset.ids), len(dataset.unlabelled)
+        return (
+            f"{len(dataset.ids)} records ({sum(drops.values())} dropped"
+            f"{f': {why}' if why else ''}"
+            f"{f', {held} held out as unknown' if held else ''}"
+            f"{f', {unlabelled} to be classified' if unlabelled else ''}), "
+            f"{len(dataset.digests)} distinct, {len(dataset.classes)} classes, "
+            f"{_labels_per_record(dataset)}{counted(len(self.partition.names), 'fold')}, "
+            f"{counted(len(self.plan.settings['recipes']), 'recipe')}: ready to run"
+        )
+
+    def advice(self) -> list[str]:
+        """Return what looks like a mistake, a sentence or two each."""
+        from kreinflow.sequences.labels import differ_in_case
+        from kreinflow.sequences.record_vectors import shared_vectors
+        from kreinflow.sequences.strands import strand_advice
+
+        whole, dataset = self.whole, self.dataset
+        said = [] if whole.vectors is None else [f"{shared_vectors(whole)}."]
+        said += [
+            f"the classes {first!r} and {second!r} differ in upper and lower case only. Correct "
+            "the labels if they are the same."
+            for first, second in differ_in_case(whole.classes)
+        ]
+        if dataset.kind == "asymmetric":
+            said.append(_asymmetry(dataset.statistics["asymmetry"]))
+        said.append(strand_advice(dataset.statistics.get("other_strand")))
+        said += _conflicts(dataset.statistics["dropped"])
+        if (unknown := self.plan.config["unknown"]) is not None:
+            few = _too_few(dataset, self.partition, unknown["false_alarms"])
+            said.append(few if self.has_evidence else NO_TEST)
+        return [advice for advice in said if advice]
+
+    def costs(self, cores: int) -> list[str]:
+        """Return what a run on so many cores is expected to take, and a new sequence."""
+        return _cost_of_run(_run_costs(self.plan, self.dataset, self.partition, self.data), cores)
+
+
+def checked(
+    config: Mapping[str, Any],
+    name: str,
+    data: Path,
+    whole: "Dataset | None" = None,
+    folds: "pd.DataFrame | None" = None,
+) -> Checked:
+    """Do all checks of a data set.
+
+    Parameters
+    ----------
+    config : mapping
+        Complete.
+    name : str
+        Of the data set.
+    data : Path
+        Where relative paths start.
+    whole : Dataset, optional
+        The data set that its source loads, without vectors, if it is there already.
+    folds : DataFrame, optional
+        Those that the config asks for, if they are there already.
+
+    Raises
+    ------
+    InputError
+    """
     from kreinflow.plan import DatasetPlan
     from kreinflow.preflight import check_dataset
     from kreinflow.scores import evidence_of, read_scheme, transforms_of
     from kreinflow.sequences.folds import assign_folds
     from kreinflow.sequences.partition import partition_of
-    from kreinflow.sequences.record_vectors import shared_vectors, with_vectors
+    from kreinflow.sequences.record_vectors import with_vectors
     from kreinflow.sequences.sources.registry import make_source
     from kreinflow.sequences.unknown import without_unknown
 
     plan, part = DatasetPlan(config, name), config["datasets"][name]
-    source = make_source(part["source"], data, plan.separator)
-    whole = source.load(source.alphabet(part["scoring"]), config["seed"], part["unknown"])
+    if whole is None:
+        source = make_source(part["source"], data, plan.separator)
+        whole = source.load(source.alphabet(part["scoring"]), config["seed"], part["unknown"])
     if part["vectors"] is not None:
         whole = with_vectors(whole, data / part["vectors"])
-        print(f"kreinflow: {name}: {shared_vectors(whole)}.", file=sys.stderr)
     dataset = without_unknown(whole, part["unknown"])
-    partition = partition_of(
-        assign_folds(part["folds"], dataset, config["seed"], data, part["source"]), dataset
-    )
+    if folds is None:
+        folds = assign_folds(part["folds"], dataset, config["seed"], data, part["source"])
+    partition = partition_of(folds, dataset)
     scheme = read_scheme(dataset, part["scoring"], data)
     transforms = transforms_of(plan.transforms, config["transforms"], scheme)
     check_dataset(dataset, partition, plan.selectors, scheme, transforms, data, whole)
-    _tell(name, whole, dataset, partition, len(part["recipes"]))
-    if config["unknown"] is not None:
-        told = evidence_of(config["transforms"], scheme) is not None
-        advice = (
-            _too_few(dataset, partition, config["unknown"]["false_alarms"]) if told else NO_TEST
-        )
-        if advice:
-            print(f"kreinflow: {name}: {advice}", file=sys.stderr)
-    for line in _cost_of_run(_run_costs(plan, dataset, partition, data), os.cpu_count() or 1):
-        print(f"{name}: {line}")
+    told = evidence_of(config["transforms"], scheme) is not None
+    return Checked(plan, whole, dataset, partition, data, told)
 
 
 def _run_costs(
@@ -208,37 +305,3 @@ def _labels_per_record(dataset: "Dataset") -> str:
     if dataset.memberships is None:
         return ""
     return f"{dataset.memberships.sum(axis=1).mean():.2f} labels a record, "
-
-
-def _tell(
-    name: str, whole: "Dataset", dataset: "Dataset", partition: "Partition", recipes: int
-) -> None:
-    """Print what looks like a mistake, and that the data set is ready."""
-    from kreinflow.sequences.files import counted
-    from kreinflow.sequences.labels import differ_in_case
-    from kreinflow.sequences.strands import strand_advice
-
-    for first, second in differ_in_case(whole.classes):
-        print(
-            f"kreinflow: {name}: the classes {first!r} and {second!r} differ in upper and "
-            "lower case only. Correct the labels if they are the same.",
-            file=sys.stderr,
-        )
-    if dataset.kind == "asymmetric":
-        print(f"kreinflow: {name}: {_asymmetry(dataset.statistics['asymmetry'])}", file=sys.stderr)
-    if advice := strand_advice(dataset.statistics.get("other_strand")):
-        print(f"kreinflow: {name}: {advice}", file=sys.stderr)
-    for conflict in _conflicts(dataset.statistics["dropped"]):
-        print(f"kreinflow: {name}: {conflict}", file=sys.stderr)
-    drops = {reason: entry["count"] for reason, entry in dataset.statistics["dropped"].items()}
-    why = ", ".join(f"{count} {reason}" for reason, count in drops.items())
-    held, unlabelled = len(whole.ids) - len(dataset.ids), len(dataset.unlabelled)
-    print(
-        f"{name}: {len(dataset.ids)} records ({sum(drops.values())} dropped"
-        f"{f': {why}' if why else ''}"
-        f"{f', {held} held out as unknown' if held else ''}"
-        f"{f', {unlabelled} to be classified' if unlabelled else ''}), "
-        f"{len(dataset.digests)} distinct, {len(dataset.classes)} classes, "
-        f"{_labels_per_record(dataset)}"
-        f"{counted(len(partition.names), 'fold')}, {counted(recipes, 'recipe')}: ready to run"
-    )

@@ -114,15 +114,34 @@ def assign_folds(
     else:
         groups = own_groups(settings, dataset)
     if settings["method"] == "table":
-        folds = [_table_folds(settings, dataset, data_folder)]
-    else:
-        assign = _balanced_folds if by_column else _hashed_folds
-        if settings["method"] == "grouped" and not by_column:
-            _refuse_few_groups(dataset, groups, settings["k"], settings["identity"])
-        folds = [
-            assign(dataset, groups, settings["k"], seed, repeat)
-            for repeat in range(settings["repeats"])
-        ]
+        return _table_of_folds(dataset, groups, [_table_folds(settings, dataset, data_folder)])
+    return folds_of_groups(settings, dataset, groups, seed)
+
+
+def folds_of_groups(
+    settings: Mapping[str, Any], dataset: Dataset, groups: NDArray[np.int64], seed: int
+) -> pd.DataFrame:
+    """Return the folds of :func:`assign_folds`, which are no table of the user's, of known groups.
+
+    Parameters
+    ----------
+    settings, dataset, seed
+    groups : ndarray of shape (n_records,)
+    """
+    by_column = settings["method"] == "grouped" and settings["column"] is not None
+    if settings["method"] == "grouped" and not by_column:
+        _refuse_few_groups(dataset, groups, settings["k"], settings["identity"])
+    assign = _balanced_folds if by_column else _hashed_folds
+    folds = [
+        assign(dataset, groups, settings["k"], seed, repeat)
+        for repeat in range(settings["repeats"])
+    ]
+    return _table_of_folds(dataset, groups, folds)
+
+
+def _table_of_folds(
+    dataset: Dataset, groups: NDArray[np.int64], folds: Sequence[NDArray[np.intp]]
+) -> pd.DataFrame:
     return pd.concat(
         [
             pd.DataFrame({"id": dataset.ids, "group": groups, "repeat": repeat, "fold": fold})
@@ -305,16 +324,35 @@ def _read_alike(path: Path, id_column: str, column: str) -> dict[str, str]:
     return values
 
 
+def groups_of_classes(dataset: Dataset, groups: NDArray[np.int64]) -> NDArray[np.intp]:
+    """Return how many groups each class has: those that most records of it, or any, make it have.
+
+    Parameters
+    ----------
+    dataset : Dataset
+        If its records may have several labels, a group has those of each of its records.
+    groups : ndarray of shape (n_records,)
+
+    Returns
+    -------
+    ndarray of shape (n_classes,)
+    """
+    units, unit_of = np.unique(groups, return_inverse=True)
+    own: NDArray[np.intp]
+    if dataset.memberships is None:
+        labels = _majority(unit_of, dataset.labels, len(units))
+        own = np.bincount(labels, minlength=len(dataset.classes))
+    else:
+        own = _labels_of(unit_of, dataset.memberships).sum(axis=0)
+    return own
+
+
 def _refuse_few_groups(
     dataset: Dataset, groups: NDArray[np.int64], k: int, identity: float
 ) -> None:
     """Refuse a class whose near-identical sequences are in too few groups for the folds."""
-    units, unit_of = np.unique(groups, return_inverse=True)
-    if dataset.memberships is None:
-        labels, what = _majority(unit_of, dataset.labels, len(units)), "most of it is of"
-        own = np.bincount(labels, minlength=len(dataset.classes))
-    else:
-        own, what = _labels_of(unit_of, dataset.memberships).sum(axis=0), "any of it has"
+    own = groups_of_classes(dataset, groups)
+    what = "most of it is of" if dataset.memberships is None else "any of it has"
     few = np.flatnonzero(own < k)
     if len(few):
         code = int(own.argmin())

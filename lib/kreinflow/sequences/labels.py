@@ -3,6 +3,7 @@
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from difflib import get_close_matches
 from pathlib import Path
 
@@ -61,27 +62,9 @@ def read_columns(
         header, more (empty ones at its end are harmless), an empty one, characters that are
         not shown, or a separator in a part of a path.
     """
-    with open_text(path) as file:
-        delimiter, rows = table_rows(file, str(path), table_delimiter(path))
-        names = _names(next(rows, (1, []))[1])
+    with _table(path) as (delimiter, names, rows):
         places = [_find(path, names, column, delimiter) for column in columns]
         for line, fields in rows:
-            if not any(field.strip() for field in fields):
-                continue
-            if len(fields) < len(names):
-                raise InputError(
-                    f"{path}, line {line}: has {counted(len(fields), 'field')}, "
-                    f"the header {len(names)}. "
-                    f"Put a {DELIMITERS[delimiter]} for each field that is empty, and check that "
-                    "none is lost."
-                )
-            if any(field.strip() for field in fields[len(names) :]):
-                raise InputError(
-                    f"{path}, line {line}: has {counted(len(fields), 'field')}, "
-                    f"the header {len(names)}. "
-                    f"Put a text that holds a {DELIMITERS[delimiter]} into quotation marks, or "
-                    "name all columns."
-                )
             first, *parts = (fields[number].strip() for number in places)
             if skip_empty and not any(parts):
                 continue
@@ -103,6 +86,51 @@ def read_columns(
             yield line, first, separator.join(parts)
 
 
+def read_table(path: Path) -> tuple[list[str], list[tuple[str, ...]]]:
+    """Return the names of all columns of a TSV or CSV file, and its rows, as the texts they are.
+
+    Raises
+    ------
+    InputError
+        If the file cannot be read, or a line has fewer or more fields than the header.
+    """
+    with _table(path) as (_, names, rows):
+        width = len(names)
+        return names, [tuple(map(str.strip, fields[:width])) for _, fields in rows]
+
+
+@contextmanager
+def _table(path: Path) -> Iterator[tuple[str, list[str], Iterator[tuple[int, list[str]]]]]:
+    """Open a table: its delimiter, its names, and an iterator over line numbers and fields."""
+    with open_text(path) as file:
+        delimiter, rows = table_rows(file, str(path), table_delimiter(path))
+        names = _names(next(rows, (1, []))[1])
+        yield delimiter, names, _whole_rows(path, rows, len(names), DELIMITERS[delimiter])
+
+
+def _whole_rows(
+    path: Path, rows: Iterable[tuple[int, list[str]]], width: int, delimiter: str
+) -> Iterator[tuple[int, list[str]]]:
+    """Yield the rows that are not empty, and refuse one that has not as many fields as there are.
+
+    Empty ones at its end are harmless.
+    """
+    for line, fields in rows:
+        if not any(field.strip() for field in fields):
+            continue
+        if len(fields) < width:
+            advice = f"Put a {delimiter} for each field that is empty, and check that none is lost."
+        elif any(field.strip() for field in fields[width:]):
+            advice = (
+                f"Put a text that holds a {delimiter} into quotation marks, or name all columns."
+            )
+        else:
+            yield line, fields
+            continue
+        has = counted(len(fields), "field")
+        raise InputError(f"{path}, line {line}: has {has}, the header {width}. {advice}")
+
+
 def _names(header: list[str]) -> list[str]:
     """Return the names of columns; empty ones at the end are none."""
     names = [name.strip() for name in header]
@@ -118,9 +146,8 @@ def check_columns(path: Path, *columns: str) -> None:
     ------
     InputError
     """
-    with open_text(path) as file:
-        delimiter, rows = table_rows(file, str(path), table_delimiter(path))
-        names = _names(next(rows, (1, []))[1])
+    with _table(path) as (delimiter, names, _):
+        pass
     for column in columns:
         _find(path, names, column, delimiter)
 

@@ -98,7 +98,7 @@ class FastaSource(Source):
 
     def check(self) -> None:
         """See :meth:`Source.check`."""
-        for path in self._fasta_files():
+        for path in self.fasta_files():
             check_begin(path)
         if pattern := self.settings["labels"].get("pattern"):
             HeaderPattern(pattern)
@@ -114,7 +114,7 @@ class FastaSource(Source):
         if not to_classify:
             clean.drops.add("no label", (id for id, _ in unlabelled))
         clean.drops.add("label without sequence", (id for id in labels if id not in clean.places))
-        records = clean.labelled(labels, [*self._fasta_files(), *self._label_files.values()])
+        records = clean.labelled(labels, [*self.fasta_files(), *self._label_files.values()])
         self._refuse_nucleotides(records.payload.contents(records.ids), set(alphabet or ""))
         dataset = self._collapse(records, unknown)
         dataset = replace(dataset, organisms=clean.organism_columns(dataset, unknown))
@@ -128,7 +128,7 @@ class FastaSource(Source):
             unlabelled=unlabelled,
         )
 
-    def _fasta_files(self) -> list[Path]:
+    def fasta_files(self) -> list[Path]:
         """Return the FASTA files: one, several, or all of a folder in order of name.
 
         Raises
@@ -185,13 +185,13 @@ class FastaSource(Source):
         if table:
             labels = known_by(clean.places, labels, str(table))
         if unmatched == "refuse":
-            files = first_few([str(path) for path in self._fasta_files()], 1)
+            files = first_few([str(path) for path in self.fasta_files()], 1)
             where = f"{table}" if table else f"{files}: labels.pattern {way.get('pattern')!r}"
             check_matched(clean.places, labels, where)
         return labels
 
     def _records(self) -> Iterator[tuple[Path, FastaRecord]]:
-        for path in self._fasta_files():
+        for path in self.fasta_files():
             for record in read_fasta(path, self.settings["max_length"]):
                 yield path, record
 
@@ -202,7 +202,7 @@ class FastaSource(Source):
         if sum(map(len, sequences)) < 1000 or any(set(s) - set(b"ACGTUN") for s in sequences):
             return
         raise InputError(
-            f"{self._fasta_files()[0]}: all residues are A, C, G, T or N, but the molecule is "
+            f"{self.fasta_files()[0]}: all residues are A, C, G, T or N, but the molecule is "
             "protein. Set 'source.molecule' to nucleotide."
         )
 

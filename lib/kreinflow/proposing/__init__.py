@@ -1,0 +1,1 @@
+"""A config proposed by looking at data: for ``kreinflow init``."""

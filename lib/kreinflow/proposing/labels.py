@@ -1,0 +1,186 @@
+"""What texts could be labels, and how labels are written: one a record, several, or paths."""
+
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from kreinflow.sequences.files import counted
+
+Texts = Mapping[str, Sequence[str]]
+"""Of each record that has any: its texts, one for each line of a table."""
+
+_LABELS = (
+    *("label", "class", "target", "categor", "superfamil", "famil", "clan", "ec", "enzyme"),
+    *("domain", "function", "pfam", "interpro", "prosite", "scop", "cath", "keyword"),
+    *("subtype", "type", "annotation", "group"),
+)
+"""How words begin that name a column of labels, the most telling first."""
+
+_OTHERS = (
+    *("species", "organism", "taxon", "taxid", "os", "ox", "genus", "strain", "host", "source"),
+    *("cluster", "split", "set", "fold", "partition", "length", "len", "mass", "weight", "date"),
+    *("description", "name", "accession", "version", "pe", "sv", "gn", "score"),
+)
+"""How words begin that name something else."""
+
+_GROUPS = ("species", "organism", "taxon", "taxid", "genus", "strain", "host", "patient", "cluster")
+_SPLITS = ("split", "fold", "partition", "set")
+_MISSING = {"", "-", "?", "na", "n/a", "nan", "none", "null", "unknown", "unclassified"}
+_EC = re.compile(r"\d+(\.(\d+|-|n\d+)){1,3}")
+_MOST_NUMBERS = 30
+_RECURRING = 0.8
+_OF_RECORDS = 0.05
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """Texts of the records that could be their labels.
+
+    Parameters
+    ----------
+    name : str
+        What messages call it.
+    texts : mapping of str to sequence of str
+        Of each record that has any.
+    settings : mapping
+        What the config says to have them as labels.
+    """
+
+    name: str
+    texts: Texts
+    settings: Mapping[str, str]
+
+    @cached_property
+    def sizes(self) -> Counter[str]:
+        """How many records each text has."""
+        return Counter(text for texts in self.texts.values() for text in set(texts))
+
+    @property
+    def classes(self) -> int:
+        """How many texts have two records or more."""
+        return sum(size > 1 for size in self.sizes.values())
+
+    @property
+    def described(self) -> str:
+        """Its name and how many classes it would make."""
+        return f"{self.name} ({counted(self.classes, 'class', 'classes')})"
+
+    def usable(self) -> bool:
+        """Return whether it makes two classes or more, of most of the records that have a text."""
+        in_classes = sum(size for size in self.sizes.values() if size > 1)
+        return self.classes > 1 and in_classes > len(self.texts) / 2
+
+    def rank(self) -> tuple[int, int, float]:
+        """Return what candidates are sorted by: the most plausible labels first."""
+        place = _place(self.name, _LABELS)
+        named = place if place < len(_LABELS) else len(_LABELS) + self._is_of_others()
+        numbers = sum(map(_is_number, self.sizes)) == len(self.sizes)
+        many = numbers and (len(self.sizes) > _MOST_NUMBERS or any("." in n for n in self.sizes))
+        measured = many and not all(map(_EC.fullmatch, self.sizes))
+        in_classes = sum(size for size in self.sizes.values() if size > 1)
+        return int(measured), named, -in_classes / max(sum(self.sizes.values()), 1)
+
+    def _is_of_others(self) -> bool:
+        return _place(self.name, _OTHERS) < len(_OTHERS)
+
+    def is_of_groups(self) -> bool:
+        """Return whether its name says that records of one text belong together in a fold."""
+        return _place(self.name, _GROUPS) < len(_GROUPS)
+
+    def is_of_folds(self) -> bool:
+        """Return whether it looks like folds of the user's own."""
+        return _place(self.name, _SPLITS) < len(_SPLITS) and all(
+            text.isdecimal() or text.casefold() in ("train", "test", "valid", "validation", "val")
+            for text in self.sizes
+        )
+
+    def missing(self) -> list[str]:
+        """Return the texts that mostly say that there is no label."""
+        return sorted(text for text in self.sizes if text.casefold() in _MISSING)
+
+
+def _place(name: str, beginnings: Sequence[str]) -> int:
+    """Return the place of the first beginning that a word of a name has; short words are whole."""
+    words = re.findall(r"[a-z]+", re.sub("([a-z])([A-Z])", r"\1 \2", name).casefold())
+    for place, beginning in enumerate(beginnings):
+        if any(w.startswith(beginning) if len(beginning) > 3 else w == beginning for w in words):
+            return place
+    return len(beginnings)
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+def separator_of_several(texts: Texts) -> str | None:
+    """Return what stands between the labels of records that have several, None if none have.
+
+    The parts of a text must be labels of other records too. Where an id has several lines, the
+    texts of a line are taken as they are if they have no separator.
+
+    Examples
+    --------
+    >>> one = {"a": ["kinase; membrane"], "b": ["kinase"], "c": ["membrane"], "d": ["kinase"]}
+    >>> separator_of_several(one)
+    ';'
+    >>> separator_of_several({"a": ["kinase, cytosolic"], "b": ["lipase"], "c": ["lipase"]}) is None
+    True
+    """
+    cells = [text for own in texts.values() for text in own]
+    for separator in (";", ",", "|"):
+        of_cells = [{part.strip() for part in cell.split(separator)} - {""} for cell in cells]
+        wide = [parts for parts in of_cells if len(parts) > 1]
+        if len(wide) <= _OF_RECORDS * len(cells):
+            continue
+        kinds = Counter(
+            part for parts in {frozenset(parts) for parts in of_cells} for part in parts
+        )
+        recurring = [kinds[part] > 1 for parts in wide for part in parts]
+        if sum(recurring) >= _RECURRING * len(recurring) and len(kinds) < len(set(cells)) + len(
+            wide
+        ):
+            return separator
+    if any(len(set(own)) > 1 for own in texts.values()):
+        return ";"
+    return None
+
+
+def separator_of_levels(labels: Sequence[str]) -> str | None:
+    """Return what stands between the levels of labels that are paths, None if they are none.
+
+    EC numbers are, and so are labels that all have a separator, where what follows it has one
+    beginning alone, or, if it is a number, where beginnings are shared.
+
+    Examples
+    --------
+    >>> separator_of_levels(["3.6.5.3", "3.6.5.-", "1.1.1.1"])
+    '.'
+    >>> separator_of_levels(["Bacteria;Firmicutes", "Bacteria;Bacteroidota", "Archaea;Asgard"])
+    ';'
+    >>> separator_of_levels(["PF00001.21", "PF00002.3", "PF00003.4"]) is None
+    True
+    """
+    kinds = sorted(set(labels))
+    for separator in (".", "/", ";", "|", ">", "::", ":"):
+        paths = [[part.strip() for part in label.split(separator)] for label in kinds]
+        if not all(len(path) > 1 and all(path) for path in paths):
+            continue
+        roots = Counter(path[0] for path in paths)
+        if len(roots) < 2 or max(roots.values()) < 2:
+            continue
+        above: dict[tuple[int, str], set[str]] = {}
+        for path in paths:
+            for depth, part in enumerate(path[1:], 1):
+                if part != "-" and not part.isdecimal():
+                    above.setdefault((depth, part), set()).add(path[depth - 1])
+        ordered = all(len(parents) == 1 for parents in above.values())
+        shared = sum(size for size in roots.values() if size > 1) >= len(kinds) / 2
+        if ordered and shared:
+            return separator
+    return None
