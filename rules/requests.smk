@@ -78,13 +78,14 @@ def in_line(name, threads, jobs):
     groups = workflow.group_settings.overwrite_groups
     if name not in groups:
         return 1
-    rules_in_it = sum(group == groups[name] for group in groups.values())
+    stages_in_it = {STAGES.get(rule, rule) for rule, group in groups.items() if group == groups[name]}
     parts = workflow.group_settings.group_components.get(groups[name], 1)
     side_by_side = max(1, (workflow.resource_settings.cores or 1) // threads)
-    return rules_in_it * -(-parts * jobs // side_by_side)
+    return len(stages_in_it) * -(-parts * jobs // side_by_side)
 
 
 JOBS = {}  # of in_line, by the rule
+STAGES = {}  # rules of one stage do not wait for each other
 
 
 def most_minutes(name, threads):
@@ -110,11 +111,11 @@ def check_groups():
             most_minutes(job.rule.name, job.threads)
 
 
-def minutes(name, seconds, jobs=1):
+def minutes(name, seconds, jobs=1, stage=None):
     """Run time of a rule. `seconds` estimates what a job takes, by its wildcards and inputs; see
     in_line for `jobs`."""
     name = workflow.modifier.modify_rulename(name)  # as the user of a module has it
-    JOBS[name] = jobs
+    JOBS[name], STAGES[name] = jobs, stage or name
 
     def asked(wildcards, input, attempt, threads):
         most = most_minutes(name, threads)
@@ -267,13 +268,13 @@ def learning_mb(wildcards, input):
     return costs.learning_mb(statistics_of(input), landmarks_of(input), most)
 
 
-def factor_seconds(wildcards, input):
-    statistics = statistics_of(input)
+def factors_seconds(wildcards, input):
     factors = {
         (r["transform"], str(r["rank"])) for r in plan(wildcards).factored(wildcards.selector)
     }
-    one = costs.factor_seconds(costs.records(statistics), landmarks_of(input))
-    return costs.dataset_seconds(statistics) + len(factors) * one
+    return len(factors) * costs.factor_seconds(
+        costs.records(statistics_of(input)), landmarks_of(input)
+    )
 
 
 def asking(wildcards, input, recipe):
@@ -396,7 +397,8 @@ def training_seconds(wildcards, input):
         for recipe in plan(wildcards).lifted(wildcards.selector)
     ]
     asked = cascades_seconds(wildcards, input) + relatives_seconds(wildcards, input)
-    return sum(lifted, asked) + costs.training_seconds(
+    factors = factors_seconds(wildcards, input)
+    return sum(lifted, asked + factors) + costs.training_seconds(
         statistics_of(input),
         landmarks_of(input),
         plan(wildcards).learners(wildcards.selector),

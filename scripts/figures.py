@@ -1,10 +1,12 @@
-"""Draws the figures of a data set."""
+"""Collects the benchmarks of a data set's jobs, and draws its figures, that of times among them."""
 
 from pathlib import Path
 
-from kreinflow.artifacts import read_json, write_text
+from kreinflow.artifacts import read_json, write_table, write_text
 from kreinflow.console import logged
+from kreinflow.report.figures import figure_svg
 from kreinflow.report.figures.dataset import dataset_figures
+from kreinflow.report.figures.probabilities import unknown_figure
 from kreinflow.report.reading import (
     LANDMARK_COLUMNS,
     read_curves,
@@ -14,26 +16,34 @@ from kreinflow.report.reading import (
     read_tables,
     read_times,
 )
+from kreinflow.report.tables import measured_recipe
+from kreinflow.report.times import collect_times
 from kreinflow.sequences.dataset import read_dataset
 
 with logged(snakemake.log[0]):
-    files = snakemake.input
+    files, output, params = snakemake.input, snakemake.output, snakemake.params
+    folder = Path(output.times).parent
+    write_table(output.times, collect_times(folder / "times", folder / "logs", params.jobs))
     dataset = read_dataset(Path(files.records).parent)
     several = dataset.statistics.get("several", False)
     tables = read_tables(files.evaluation, dataset.classes, several) | {
         "statistics": dataset.statistics,
         "lengths": dataset.lengths.tolist(),
-        "final": snakemake.params.final,
-        "recipes": snakemake.params.recipes,
-        "prefer": snakemake.params.prefer,
+        "final": params.final,
+        "recipes": params.recipes,
+        "prefer": params.prefer,
         "alignments": read_json(files.alignments),
         "curves": read_curves(files.curves),
         "landmarks": read_folds(files.landmarks, LANDMARK_COLUMNS),
         "spectrum": read_spectra(files.spectra, read_json(files.map)),
         "points": read_points(files.points, dataset.classes),
         "landmark_map": read_json(files.map),
-        "times": read_times(files.times),
+        "times": read_times(output.times),
     }
     svgs = dataset_figures(tables)
-    for path in snakemake.output:
+    if unknown := read_tables(files.unknown):
+        recipe = measured_recipe(params.final, unknown["summary"]["recipe"])
+        shown = (unknown[name] for name in ("curve", "summary", "families"))
+        svgs["unknown"] = figure_svg(unknown_figure(*shown, recipe))
+    for path in output.figures:
         write_text(path, svgs[Path(path).stem])

@@ -1,4 +1,7 @@
-"""Trains all recipes of one selector on the training part of a fold, and predicts the rest."""
+"""Trains all recipes of one selector on the training part of a fold, and predicts the rest.
+
+Before that it makes the Krein factors that they learn from, and their corrections.
+"""
 
 from functools import partial
 from pathlib import Path
@@ -15,10 +18,17 @@ from kreinflow.evaluation.metrics import (
 )
 from kreinflow.landmarks.registry import make_selector
 from kreinflow.landmarks.stage import LandmarkStage
+from kreinflow.learners.registry import factored
 from kreinflow.models.choice import FIGURES_COLUMNS
 from kreinflow.models.climbed import CURVE_COLUMNS
 from kreinflow.models.conformal import SET_COLUMNS
-from kreinflow.models.factor_file import load_embedding
+from kreinflow.models.factor_file import (
+    factor_table,
+    load_embedding,
+    save_factors,
+    spectrum_table,
+)
+from kreinflow.models.factors import make_factors
 from kreinflow.models.fold_models import save_fold_models
 from kreinflow.models.hits import HIT_COLUMNS
 from kreinflow.models.inner_folds import InnerFits, inner_partition
@@ -40,6 +50,15 @@ with logged(snakemake.log[0]) as console, limited(snakemake.threads, memory_mb):
     scheme = read_scheme(run.dataset, params.scoring, params.data)
     landmarks = run.landmarks(read_landmark_table(files.landmarks, run.dataset))
     part = run.training_part(fold)
+    transforms = transforms_of([r["transform"] for r in fitted], params.transforms, scheme)
+    factors = snakemake.output.get("factors")
+    if factors is not None:
+        entries = make_factors(landmarks, part, transforms, factored(fitted, params.learners))
+        save_factors(factors, entries)
+        table = factor_table(entries)
+        write_table(snakemake.output.factor_table, table)
+        write_table(snakemake.output.spectrum, spectrum_table(entries))
+        console.say("\n" + table.to_string())
     selector = make_selector(params.selector)
     stage = LandmarkStage.of_fold(
         Path(files.records).parent.parent,
@@ -80,8 +99,8 @@ with logged(snakemake.log[0]) as console, limited(snakemake.threads, memory_mb):
     recipes = training.train_recipes(
         fitted,
         params.learners,
-        transforms_of([r["transform"] for r in fitted], params.transforms, scheme),
-        lambda r: load_embedding(files.factors[0], r["transform"], r["rank"], r["correction"]),
+        transforms,
+        lambda r: load_embedding(factors, r["transform"], r["rank"], r["correction"]),
     )
     repeat, number = fold_numbers(fold)
     classifiers, held_out, figures = {}, {}, []

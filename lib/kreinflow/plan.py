@@ -292,7 +292,6 @@ class DatasetPlan:
         aligned = [*self.blocks("class_scores"), *self.blocks("columns")]
         stages = {
             "landmarks": self.selectors,
-            "factor": self.factored_selectors,
             "model": self.trained_selectors,
         }
         return [
