@@ -1,6 +1,7 @@
 # Collects what the jobs of a data set took, draws the figures, and writes the page.
 # needs: everything above
-# makes: map.tsv, map.json (the plane of the landmark map, and its factor), figures/*.svg, times.tsv, report.html
+# makes: map.tsv, map.json (the plane of the landmark map, and its factor), figures/*.svg, times.tsv,
+#        report.html, ro-crate-metadata.json, workflow.smk (the Snakefile, which the crate names)
 
 FIGURES = [
     "classes",
@@ -127,12 +128,14 @@ rule write_report:
         unlabelled=UNLABELLED_TABLES,
         levels=[f"{RESULTS}/{dataset}/figures/levels.svg" for dataset in WITH_LEVELS],
     output:
-        report(
+        page=report(
             f"{RESULTS}/report.html",
             caption="../report/report.rst",
             category="all",
             labels={"figure": "page"},
         ),
+        workflow=f"{RESULTS}/workflow.smk",
+        crate=f"{RESULTS}/ro-crate-metadata.json",
     log:
         f"{RESULTS}/logs/report.log",
     conda:

@@ -8,6 +8,7 @@ import platform
 import resource
 import sys
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
 
@@ -129,7 +130,7 @@ def job_record() -> dict[str, str | float]:
         host (as Slurm calls the node, if it was Slurm); kreinflow and numpy, their versions;
         cpu_kernel, the code that BLAS chose for this processor, on which last digits depend;
         peak_mb, the largest resident memory of this process, which short jobs reach between two
-        looks of Snakemake.
+        looks of Snakemake; ended, the date and time, in UTC.
     """
     kernels = {
         str(library["architecture"])
@@ -142,7 +143,13 @@ def job_record() -> dict[str, str | float]:
         "numpy": importlib.metadata.version("numpy"),
         "cpu_kernel": " ".join(sorted(kernels)),
         "peak_mb": round(_peak_bytes() / 2**20, 1),
+        "ended": utc(datetime.now(UTC)),
     }
+
+
+def utc(time: datetime) -> str:
+    """Return a date and time as text, to the second."""
+    return time.astimezone(UTC).isoformat(timespec="seconds")
 
 
 def _peak_bytes() -> int:

@@ -71,7 +71,7 @@ _TEXT = (
     *(*TEXT_COLUMNS, "rank_wanted"),
     *("class", "taken_for", "true", "predicted", "id", "digest", "stage", "job", "chosen"),
     *("node", "given"),
-    *MACHINE,
+    *(*MACHINE, "ended"),
 )
 """Columns that stay text whatever they hold: 01 and NA are labels."""
 

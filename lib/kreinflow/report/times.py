@@ -10,7 +10,7 @@ from kreinflow.report.tables import numbers
 
 MACHINE = ("host", "kreinflow", "numpy", "cpu_kernel")
 """Columns of times.tsv that say where a job ran and with what."""
-COLUMNS = ("stage", "job", "seconds", "cpu_seconds", "max_rss_mb", *MACHINE)
+COLUMNS = ("stage", "job", "seconds", "cpu_seconds", "max_rss_mb", *MACHINE, "ended")
 """Columns of times.tsv."""
 
 
@@ -45,7 +45,7 @@ def collect_times(benchmarks: Path, records: Path, jobs: Iterable[str]) -> pd.Da
                     "seconds": line["s"],
                     "cpu_seconds": line["cpu_time"],
                     "max_rss_mb": peaks.max(),
-                    **{key: about.get(key, "") for key in MACHINE},
+                    **{key: about.get(key, "") for key in (*MACHINE, "ended")},
                 }
             )
     return pd.DataFrame(rows, columns=list(COLUMNS))

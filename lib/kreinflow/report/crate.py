@@ -1,0 +1,291 @@
+"""What a run took, did and made, as an RO-Crate: ``ro-crate-metadata.json`` in the results.
+
+It keeps to the profiles of :data:`PROFILES`. Files of the results are named by their paths there.
+Files of the user are named by their content (``ni``, RFC 6920): they lie outside the crate, and
+their paths are nobody's business but theirs.
+"""
+
+import base64
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+from kreinflow.errors import InputError
+from kreinflow.plan import UNLABELLED, DatasetPlan
+from kreinflow.provenance import file_sha256, utc
+from kreinflow.report.reading import DatasetReport
+
+WORKFLOW = "workflow.smk"
+"""The Snakefile that was run, in the results: the crate must hold its main entity."""
+
+PROFILES = {
+    "https://w3id.org/ro/wfrun/process/0.5": "Process Run Crate",
+    "https://w3id.org/ro/wfrun/workflow/0.5": "Workflow Run Crate",
+    "https://w3id.org/ro/wfrun/provenance/0.5": "Provenance Run Crate",
+    "https://w3id.org/workflowhub/workflow-ro-crate/1.0": "Workflow RO-Crate",
+}
+"""What the crate keeps to, beside RO-Crate 1.1."""
+
+PAGE = {"report.html": "the report: everything on one page"}
+"""What is made of all data sets."""
+
+PRODUCTS = {
+    "dataset": {
+        "dataset/records.tsv": "the records, their classes and distinct rows",
+        "dataset/summary.json": "what was read, dropped and kept, and the checksums of the input",
+    },
+    "folds": {"folds.tsv": "the outer fold of each record"},
+    "evaluation": {
+        "evaluation/predictions.tsv.gz": "predictions for the records of the outer folds",
+        "evaluation/metrics.tsv": "how good each recipe is on each outer fold",
+        "evaluation/summary.tsv": "how good each recipe is: mean and standard deviation",
+        "evaluation/comparison.tsv": "tests of the differences between recipes",
+        "evaluation/per_class.tsv": "how good each recipe is on each class",
+        "evaluation/confusion.tsv": "which classes each recipe takes for which others",
+        "evaluation/accepted.tsv": "what each recipe accepts, and how much of it is wrong",
+        "evaluation/best_hit.tsv": "each recipe beside the best hit alone",
+        "evaluation/calibration.tsv": "how often predictions of a given probability are right",
+        "evaluation/coverage.tsv": "how often sets of labels hold the true one",
+        "evaluation/models.tsv": "the models of the outer folds and of all data",
+    },
+    "levels": {
+        "evaluation/levels.tsv": "how good each recipe is at each level of the labels",
+        "evaluation/hierarchy.tsv": "hierarchical precision and recall of each recipe",
+    },
+    "unknown": {
+        "unknown/summary.tsv": "how many records of classes held out are rejected",
+        "unknown/predictions.tsv.gz": "predictions for the records of classes held out",
+    },
+    "final_model": {
+        "model.safetensors": "the final model",
+        "model.learned.safetensors": "what it was learned from, for `kreinflow update`",
+    },
+    "map": {"map.tsv": "the landmark map: its points"},
+    "times": {"times.tsv": "what each job took, where it ran, and with which versions"},
+}
+"""What a crate names of the results of a data set, by the stage that makes it."""
+
+CLASSIFIED = "what the final model says of new objects"
+"""Of the tables of ``classify``, one for each request."""
+
+_TERMS = "https://w3id.org/ro/terms/workflow-run"
+_BIOSCHEMAS = "https://bioschemas.org/profiles/ComputationalWorkflow/1.0-RELEASE"
+
+_TYPES = {
+    ".fasta": "text/plain",
+    ".gz": "application/gzip",
+    ".html": "text/html",
+    ".json": "application/json",
+    ".smk": "text/plain",
+    ".tsv": "text/tab-separated-values",
+}
+
+Properties = dict[str, Any]
+
+
+def render_crate(
+    results: Path,
+    datasets: Sequence[DatasetReport],
+    config: Mapping[str, Any],
+    versions: Mapping[str, str],
+) -> str:
+    """Return the metadata of the folder of results, as JSON.
+
+    The files that it names are read for their checksums, some kilobytes at a time. Two runs of the
+    same have the same metadata, but for times and the files that show them.
+
+    Parameters
+    ----------
+    results : Path
+        With the page and :data:`WORKFLOW` in it.
+    datasets : sequence of DatasetReport
+    config : mapping
+        The complete configuration.
+    versions : mapping of str to str
+        From :func:`kreinflow.provenance.package_versions`.
+
+    Raises
+    ------
+    InputError
+        If a file of the results is missing, or a time is none.
+    """
+    crate = _Crate(results, [data.name for data in datasets])
+    workflow = crate.workflow(versions)
+    text = json.dumps(dict(config), ensure_ascii=False, sort_keys=True)
+    known = {"name": "config", "description": "the complete configuration, defaults included"}
+    taken = [crate.thing("#config", "PropertyValue", **known, value=text)]
+    made = [crate.product(name, description) for name, description in PAGE.items()]
+    jobs = []
+    for data in datasets:
+        plan = DatasetPlan({**config, "results": str(results)}, data.name)
+        taken += [crate.given(*file) for file in _inputs(plan, data.statistics["files"])]
+        products = {
+            job: [crate.product(f"{data.name}/{name}", text) for name, text in files.items()]
+            for job, files in _products(plan).items()
+        }
+        made += [file for files in products.values() for file in files]
+        jobs += [
+            crate.job(data.name, line, products, versions["kreinflow"])
+            for line in data.times.to_dict("records")
+        ]
+    tools = {tool.id: tool for tool in (job["instrument"] for job in jobs)}
+    workflow["hasPart"] = list(tools.values())
+    starts = [job["startTime"] for job in jobs if "startTime" in job]
+    run = crate.thing(
+        "#run",
+        "CreateAction",
+        name=f"kreinflow {versions['kreinflow']}",
+        description="From the first job whose results are here to the report.",
+        instrument=workflow,
+        object=list({file.id: file for file in taken}.values()),
+        result=made,
+        **({"startTime": min(starts)} if starts else {}),
+        endTime=crate.now,
+        actionStatus={"@id": "http://schema.org/CompletedActionStatus"},
+    )
+    return crate.text([run, *jobs])
+
+
+class _Crate:
+    """Entities of a crate, in the order in which they are asked for.
+
+    Parameters
+    ----------
+    results : Path
+    names : sequence of str
+        Of the data sets.
+    """
+
+    def __init__(self, results: Path, names: Sequence[str]) -> None:
+        from rocrate.rocrate import ROCrate  # takes half a second
+
+        self.now = utc(datetime.now(UTC))
+        self._results, self._crate = results, ROCrate(version="1.1")
+        self._crate.metadata.extra_terms["sha256"] = f"{_TERMS}#sha256"
+        self._crate.name = f"Results of kreinflow: {', '.join(names)}"
+        self._crate.description = "Classifiers, how good they are, and what they were learned from."
+        self._crate.datePublished = self.now
+        self._crate.root_dataset["conformsTo"] = [
+            self.thing(id, "CreativeWork", name=name, version=id.rpartition("/")[2])
+            for id, name in PROFILES.items()
+        ]
+
+    def thing(self, id: str, type: str, **properties: Any) -> Any:
+        """Return what is no file, made at first use."""
+        entity = {"@id": id, "@type": type, **properties}
+        return self._crate.get(id) or self._crate.add_jsonld(entity)
+
+    def given(self, path: Path, sha256: str, more: Properties) -> Any:
+        """Return a file of the user, by its content."""
+        from rocrate.model.data_entity import DataEntity
+
+        content = base64.urlsafe_b64encode(bytes.fromhex(sha256)).decode().rstrip("=")
+        about = {"@type": "File", "name": path.name, "sha256": sha256, **_size_of(path), **more}
+        id = f"ni:///sha-256;{content}"
+        return self._crate.get(id) or self._crate.add(DataEntity(self._crate, id, about))
+
+    def product(self, name: str, description: str) -> Any:
+        """Return a file of the results."""
+        about = {"name": name, "description": description, **self._read(name)}
+        return self._crate.add_file(dest_path=name, properties=about)
+
+    def workflow(self, versions: Mapping[str, str]) -> Any:
+        """Return the main entity, with what it needs."""
+        properties = self._read(WORKFLOW) | {
+            "name": "kreinflow",
+            "version": versions["kreinflow"],
+            "description": "The Snakefile. Its rules and scripts are those of this version.",
+            "license": {"@id": "https://spdx.org/licenses/BSD-3-Clause"},
+            "conformsTo": {"@id": _BIOSCHEMAS},
+            "softwareRequirements": [
+                self.thing(f"pkg:pypi/{name}@{v}", "SoftwareApplication", name=name, version=v)
+                for name, v in versions.items()
+                if name != "kreinflow" and v != "not installed"
+            ],
+        }
+        engine = {"lang": "snakemake", "lang_version": versions["snakemake"]}
+        return self._crate.add_workflow(
+            dest_path=WORKFLOW, main=True, properties=properties, **engine
+        )
+
+    def job(
+        self, dataset: str, line: Mapping[Any, Any], products: Mapping[str, Any], version: str
+    ) -> Any:
+        """Return what a job did, from its line of times.tsv."""
+        stage, job = line["stage"], f"{line['stage']}.{line['job']}".rstrip(".")
+        tool = self.thing(f"#{stage}", "SoftwareApplication", name=stage, version=version)
+        return self.thing(
+            f"#{dataset}/{job}",
+            "CreateAction",
+            name=f"{job} of {dataset}",
+            instrument=tool,
+            **_times(line, self._results / dataset / "times.tsv"),
+            **({"result": products[job]} if job in products else {}),
+        )
+
+    def text(self, actions: Sequence[Any]) -> str:
+        """Return all of it."""
+        self._crate.root_dataset["mentions"] = list(actions)
+        graph = self._crate.metadata.generate()
+        return json.dumps(graph, ensure_ascii=False, indent=1, sort_keys=True) + "\n"
+
+    def _read(self, name: str) -> Properties:
+        path = self._results / name
+        try:
+            return {**_size_of(path), "sha256": file_sha256(path)}
+        except OSError as error:
+            raise InputError(f"{path}: cannot be read ({error.strerror}). Run again.") from error
+
+
+def _products(plan: DatasetPlan) -> dict[str, dict[str, str]]:
+    """Return the files that a data set's jobs made, and what they are, by the job."""
+    jobs = (*plan.timed_jobs(), "times")
+    made = {stage: files for stage, files in PRODUCTS.items() if stage in jobs}
+    for path in plan.classified:
+        name = Path(path).stem
+        made[f"classify.{name}"] = {f"classified/{name}.tsv": CLASSIFIED}
+    return made
+
+
+def _inputs(
+    plan: DatasetPlan, checksums: Mapping[str, str]
+) -> Iterator[tuple[Path, str, Properties]]:
+    """Yield the user's files, their sha256, and where they were downloaded.
+
+    Files of the data have the checksum of when they were read. Another one that is gone since is
+    left out.
+    """
+    downloads = plan.source.downloads()
+    for path in (*plan.source.files(), *map(Path, plan.vectors)):
+        name = path.name if path.name in checksums else f"{path.parent.name}/{path.name}"
+        origin = downloads.get(path, {})
+        keys = {"url": "url", "version": "release"}
+        known = {key: origin[name] for key, name in keys.items() if origin.get(name)}
+        yield path, checksums[name], known
+    others = [*plan.fold_tables, *plan.tables_of(plan.selectors)]
+    others.append(plan.path(plan.settings["scoring"]["matrix"]))  # or a name: then no such file
+    for name in (Path(path).stem for path in plan.classified):
+        if name != UNLABELLED:
+            others += [plan.to_classify(name), *plan.vectors_to_classify(name)]
+    for path in map(Path, others):
+        if path.is_file():
+            yield path, file_sha256(path), {}
+
+
+def _size_of(path: Path) -> Properties:
+    """Return what a file is by its name, and how long it is if it is there."""
+    size = {"contentSize": str(path.stat().st_size)} if path.is_file() else {}
+    return {"encodingFormat": _TYPES.get(path.suffix, "application/octet-stream"), **size}
+
+
+def _times(line: Mapping[Any, Any], path: Path) -> Properties:
+    """Return when a job began and ended, as far as its line of times.tsv says."""
+    try:
+        end = datetime.fromisoformat(line["ended"])
+        return {"startTime": utc(end - timedelta(seconds=line["seconds"])), "endTime": utc(end)}
+    except (TypeError, ValueError, OverflowError) as error:
+        if line["ended"] in ("", None):
+            return {}
+        raise InputError(f"{path}: {line['ended']!r} is no time. Delete it and run again.") from error
