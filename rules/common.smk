@@ -26,6 +26,9 @@ def refuse(error):
     os._exit(2)
 
 
+if os.path.isfile(sys.executable):  # Snakemake writes it into commands as it is
+    sys.executable = shlex.quote(sys.executable)
+
 VERSION = "0.10.0"  # of these rules and scripts, which go with a library of the same version
 
 # The library of a clone is beside its rules. An installed workflow, or one from a server, has none:
@@ -64,9 +67,6 @@ if LIBRARY == _clone:
     # Scripts import the very tree whose digest is in their params, whatever pip or conda installed.
     _before = dict(os.environ).get("PYTHONPATH", "")
     os.environ.update(PYTHONPATH=os.pathsep.join(filter(None, [LIBRARY, _before])))
-
-if os.path.isfile(sys.executable):  # Snakemake writes it into commands as it is
-    sys.executable = shlex.quote(sys.executable)
 
 
 # Used as a module: see docs/module.md.

@@ -1,0 +1,195 @@
+"""kreinflow inside another workflow: with a prefix and without, from a folder and from a server."""
+
+import fcntl
+import os
+import re
+import shutil
+import subprocess
+import sys
+from copy import deepcopy
+
+import pytest
+import yaml
+
+import kreinflow
+from small_inputs import configuration, write_input
+from workflow.conftest import ROOT, Workflow
+
+TINY = configuration({"type": "simulated", "families": 2, "sequences": 24}) | {
+    "selectors": {"few": {"method": "uniform", "budget": 4}},
+    "recipes": [{"name": "nearest", "selector": "few", "learner": "nearest"}],
+    "learners": {"nearest": {"method": "nearest_landmark"}},
+    "alignment": {"blocks": 1, "threads": 1},
+}
+OUTER = f"""
+configfile: "outer.yaml"
+
+rule everything:
+    input:
+        "one/results/report.html",
+        "one/results/mine/model.safetensors",
+        "two/deep/results/mine/folds.tsv",
+        "three/mine/folds.tsv",
+
+rule make:
+    output: "made/x.fasta"
+    shell: "cp data/x.fasta made"
+
+module a:
+    snakefile: "{ROOT}/Snakefile"
+    config: config["kreinflow"]
+    prefix: "one"
+
+module b:
+    snakefile: "{ROOT}/workflow/Snakefile"
+    config: config["again"]
+    prefix: "two/deep"
+
+module c:
+    snakefile: "{ROOT}/Snakefile"
+    config: config["chained"]
+
+use rule * from a as a_*
+use rule * from b as b_*
+use rule * from c as c_*
+
+onstart:
+    a.onstart()
+    b.onstart()
+    c.onstart()
+
+onerror:
+    a.onerror()
+    b.onerror()
+"""
+
+
+def snakemake(folder, *arguments, library=ROOT / "lib", **more):
+    return subprocess.run(
+        [sys.executable, "-m", "snakemake", "--cores", "2", *arguments],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        env={**os.environ, "PYTHONPATH": str(library)} | more,
+    )
+
+
+@pytest.fixture(scope="module")
+def outer(tmp_path_factory):
+    """Three uses of kreinflow in one workflow, which has run."""
+    folder = tmp_path_factory.mktemp("outer")
+    (folder / "data").mkdir()
+    datasets = {"mine": {"source": write_input(folder / "data"), "folds": {"k": 2}}}
+    again = TINY | {"data": "data", "datasets": datasets}
+    configs = {
+        "kreinflow": TINY,
+        "again": again,
+        "chained": again | {"data": "made", "results": "three"},
+    }
+    (folder / "outer.yaml").write_text(yaml.safe_dump({"keys": "of its own"} | deepcopy(configs)))
+    (folder / "Snakefile").write_text(OUTER)
+    done = snakemake(folder)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return folder
+
+
+def test_a_prefix_leaves_the_bytes_as_they_are(outer, tmp_path):
+    direct = Workflow(tmp_path / "direct", TINY)
+    direct.run()
+    Workflow(outer / "one", TINY).assert_same(direct)
+
+
+def test_two_uses_have_a_config_and_a_folder_each(outer):
+    """Files of `data` start at the working folder; a rule of the other workflow may make them."""
+    for file in ("folds.tsv", "dataset/records.tsv"):
+        (with_prefix, chained) = (
+            outer / f"{use}/mine/{file}" for use in ("two/deep/results", "three")
+        )
+        assert with_prefix.read_bytes() == chained.read_bytes()
+        assert with_prefix.read_bytes() != (outer / "one/results/mine" / file).read_bytes()
+    assert {path.name for path in outer.iterdir() if not path.name.startswith(".")} == {
+        *("Snakefile", "outer.yaml", "data", "made", "one", "two", "three")
+    }
+
+
+def test_the_hooks_of_a_module_hold_the_lock_and_say_why_a_job_failed(outer):
+    with (outer / "data" / "x.fasta").open("a") as fasta:
+        fasta.write(">z family=a;\nMK1L\n")
+    with (outer / "one/results/.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        held = snakemake(outer)
+    assert held.returncode == 2
+    assert "kreinflow input error: one/results: another run is writing there." in held.stderr
+    done = snakemake(outer, "two/deep/results/mine/folds.tsv")
+    assert done.returncode == 1
+    assert done.stderr.count("kreinflow: jobs that failed, and why:\nb_read_dataset (") == 1
+    assert re.findall(r"^(?:local)?rule (\w+):", done.stderr, re.MULTILINE) == ["b_read_dataset"]
+
+
+def test_a_fault_of_a_config_names_the_module(outer, tmp_path):
+    shutil.copytree(outer / "data", tmp_path / "data")
+    shutil.copy(outer / "Snakefile", tmp_path)
+    configs = yaml.safe_load((outer / "outer.yaml").read_text())
+    configs["again"]["sead"] = 3
+    (tmp_path / "outer.yaml").write_text(yaml.safe_dump(configs))
+    done = snakemake(tmp_path, "--dry-run")
+    assert done.returncode == 2
+    assert "kreinflow input error: module b: " in done.stderr
+
+
+@pytest.fixture(scope="module")
+def served(tmp_path_factory):
+    """The workflow without its library, as a server has it, in a repository of git."""
+    folder = tmp_path_factory.mktemp("served")
+    for part in ("rules", "scripts", "envs", "report", "workflow"):
+        shutil.copytree(ROOT / part, folder / part, ignore=shutil.ignore_patterns("__pycache__"))
+    for file in ("Snakefile", "config.yaml"):
+        shutil.copy(ROOT / file, folder)
+    return folder
+
+
+REMOTE = """
+configfile: "tiny.yaml"
+
+module kreinflow:
+    snakefile: github("kreinflow/kreinflow", path="workflow/Snakefile", tag="v1")
+    config: config
+
+use rule * from kreinflow
+"""
+
+
+def test_a_workflow_from_a_server_has_the_installed_library(served, tmp_path):
+    if not shutil.which("git"):
+        pytest.skip("there is no git")
+    for command in ("init", "add .", "-c user.name=x -c user.email=x commit -m 1", "tag v1"):
+        subprocess.run(["git", *command.split()], cwd=served, check=True, capture_output=True)
+    (tmp_path / "Snakefile").write_text(REMOTE)
+    (tmp_path / "tiny.yaml").write_text(yaml.safe_dump(TINY))
+    done = snakemake(
+        tmp_path,
+        "folds",
+        XDG_CACHE_HOME=str(tmp_path / "cache"),
+        GIT_CONFIG_COUNT="1",
+        GIT_CONFIG_KEY_0=f"url.{served}.insteadOf",
+        GIT_CONFIG_VALUE_0="https://github.com/kreinflow/kreinflow",
+    )
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "results/mine/folds.tsv").is_file()
+
+
+def test_rules_and_library_have_one_version(served, tmp_path):
+    (version,) = re.findall(r'^VERSION = "(.+)"', (ROOT / "rules/common.smk").read_text(), re.M)
+    assert version == kreinflow.__version__
+    (tmp_path / "kreinflow").mkdir()
+    (tmp_path / "kreinflow" / "__init__.py").write_text('__version__ = "0.1.0"\n')
+    done = snakemake(tmp_path, "-s", str(served / "Snakefile"), "--dry-run", library=tmp_path)
+    assert done.returncode == 2
+    assert f"pip install kreinflow=={version}" in done.stderr
+
+
+def test_the_catalogue_finds_what_it_looks_for():
+    usage = yaml.safe_load((ROOT / ".snakemake-workflow-catalog.yml").read_text())["usage"]
+    assert usage["software-stack-deployment"]["conda"] is True
+    assert (ROOT / "config" / "README.md").is_file()
+    assert (ROOT / "config" / "config.yaml").samefile(ROOT / "config.yaml")
