@@ -16,11 +16,10 @@ with logged(snakemake.log[0]) as console:
     dataset = read_dataset(folder)
     partition = read_partition(snakemake.input.folds, dataset)
     paths = {Path(path).parent.name: path for path in snakemake.output}
+    budgets = {name: params.selectors[name].get("budget") for name in paths}
     chosen = {}
     # Those that take their number of landmarks from another one come after it.
-    for name in sorted(
-        paths, key=lambda name: isinstance(params.selectors[name].get("budget"), str)
-    ):
+    for name in sorted(paths, key=lambda name: isinstance(budgets[name], str)):
         selector = make_selector(params.selectors[name])
         stage = LandmarkStage.of_fold(
             folder.parent,
