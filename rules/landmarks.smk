@@ -1,36 +1,49 @@
-# Chooses the landmarks of a fold from its training part.
+# Chooses the landmarks of a fold from its training part, for all selectors of the data set: a
+# changed landmark of any selector changes the columns, and so all models.
 # needs: dataset, folds, candidates, class scores
 # makes: landmarks/SELECTOR/FOLD.tsv (row, class, weight, radius, reached)
 
+# Outputs cannot depend on a wildcard, so each set of selectors has a rule.
+CHOOSERS = {}
+for _dataset, _plan in PLANS.items():
+    CHOOSERS.setdefault(tuple(_plan.selectors), []).append(_dataset)
 
-rule select_landmarks:
-    input:
-        unpack(dataset_files),
-        folds=f"{HERE}/folds.tsv",
-        candidates=f"{HERE}/candidates.tsv",
-        class_scores=lambda wildcards: plan(wildcards).blocks("class_scores"),
-        match=lambda wildcards: plan(wildcards).of_lender(wildcards.selector, wildcards.fold),
-        given=lambda wildcards: plan(wildcards).tables_of([wildcards.selector]),
-    output:
-        f"{HERE}/landmarks/{{selector}}/{{fold}}.tsv",
-    log:
-        f"{HERE}/logs/landmarks.{{selector}}.{{fold}}.log",
-    benchmark:
-        f"{HERE}/times/landmarks.{{selector}}.{{fold}}.tsv"
-    conda:
-        "../envs/learning.yaml"
-    threads: 1
-    resources:
-        mem_mb=megabytes(
-            lambda wildcards, input: costs.selection_mb(statistics_of(input), class_pairs(input))
-        ),
-        runtime=minutes("select_landmarks", selection_seconds, jobs=len(CONFIG["selectors"])),
-    params:
-        selector=lambda wildcards: CONFIG["selectors"][wildcards.selector],
-        transforms=CONFIG["transforms"],
-        scoring=setting("scoring"),
-        data=str(DATA),
-        seed=CONFIG["seed"],
-        code=code("landmarks.py"),
-    script:
-        "../scripts/landmarks.py"
+for _number, (_selectors, _datasets) in enumerate(CHOOSERS.items(), 1):
+    _name = "select_landmarks" if _number == 1 else f"select_landmarks_{_number}"
+
+    rule:
+        name:
+            _name
+        input:
+            unpack(dataset_files),
+            folds=f"{HERE}/folds.tsv",
+            candidates=f"{HERE}/candidates.tsv",
+            class_scores=lambda wildcards: plan(wildcards).blocks("class_scores"),
+            given=lambda wildcards: plan(wildcards).tables_of(plan(wildcards).selectors),
+        output:
+            [f"{HERE}/landmarks/{selector}/{{fold}}.tsv" for selector in _selectors],
+        log:
+            f"{HERE}/logs/landmarks.{{fold}}.log",
+        benchmark:
+            f"{HERE}/times/landmarks.{{fold}}.tsv"
+        wildcard_constraints:
+            dataset=one_of(_datasets),
+        conda:
+            "../envs/learning.yaml"
+        threads: 1
+        resources:
+            mem_mb=megabytes(
+                lambda wildcards, input: costs.selection_mb(
+                    statistics_of(input), class_pairs(input)
+                )
+            ),
+            runtime=minutes(_name, selection_seconds, stage="landmarks"),
+        params:
+            selectors=lambda wildcards: plan(wildcards).selectors,
+            transforms=CONFIG["transforms"],
+            scoring=setting("scoring"),
+            data=str(DATA),
+            seed=CONFIG["seed"],
+            code=code("landmarks.py"),
+        script:
+            "../scripts/landmarks.py"

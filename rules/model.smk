@@ -28,11 +28,11 @@ for _name, (_factors, _whether) in TRAINERS.items():
             landmarks=f"{HERE}/landmarks/{{selector}}/{{fold}}.tsv",
             race=lambda wildcards: plan(wildcards).race(wildcards.fold),
         output:
+            **_factors,
             models=f"{HERE}/models/{{selector}}/{{fold}}.safetensors",
             table=f"{HERE}/models/{{selector}}/{{fold}}.tsv",
             predictions=f"{HERE}/predictions/{{selector}}/{{fold}}.tsv.gz",
             curves=f"{HERE}/cascade/{{selector}}/{{fold}}.tsv",
-            **_factors,
         log:
             f"{HERE}/logs/model.{{selector}}.{{fold}}.log",
         benchmark:

@@ -3,6 +3,7 @@
 import errno
 import json
 import sys
+from importlib import import_module
 
 import numpy as np
 import safetensors
@@ -10,28 +11,28 @@ import safetensors
 from kreinflow import costs
 from kreinflow.alignment.scoring import by_parasail
 from kreinflow.artifacts import read_json
-from kreinflow.cascade_costs import (
-    asked_pairs,
-    cascade_mb,
-    cascade_seconds,
-    unknown_asked_pairs,
-)
 from kreinflow.competitors.words import INNER_FOLDS, LEARNER, LIFT, WordsAlone
 from kreinflow.costs import BASE_MB, Seconds
 from kreinflow.errors import InputError
 from kreinflow.landmarks.selector import count_landmarks
 from kreinflow.learners.registry import make_learner
-from kreinflow.lift_costs import lifted_mb, lifted_seconds
-from kreinflow.models.cascade_choice import Wanted
-from kreinflow.models.relating import STRANGERS
-from kreinflow.models.relatives import NEAREST
-from kreinflow.relating_costs import (
-    calibration_pairs,
-    relating_mb,
-    relating_seconds,
-    rule_pairs,
-)
 from kreinflow.sequences.payload import DISTINCT_FILE, VECTORS_FILE
+
+
+class Late:
+    """A module that is imported when it is first used: a run that finds nothing to do estimates
+    nothing, and these import all that models are trained by."""
+
+    def __init__(self, name):
+        self._name = name
+
+    def __getattr__(self, name):
+        return getattr(import_module(self._name), name)
+
+
+cascade_costs, lift_costs, relating_costs = (
+    Late(f"kreinflow.{name}_costs") for name in ("cascade", "lift", "relating")
+)
 
 
 def present_mb(input):
@@ -78,7 +79,9 @@ def in_line(name, threads, jobs):
     groups = workflow.group_settings.overwrite_groups
     if name not in groups:
         return 1
-    stages_in_it = {STAGES.get(rule, rule) for rule, group in groups.items() if group == groups[name]}
+    stages_in_it = {
+        STAGES.get(rule, rule) for rule, group in groups.items() if group == groups[name]
+    }
     parts = workflow.group_settings.group_components.get(groups[name], 1)
     side_by_side = max(1, (workflow.resource_settings.cores or 1) // threads)
     return len(stages_in_it) * -(-parts * jobs // side_by_side)
@@ -256,9 +259,11 @@ def gathering_seconds(wildcards, input):
 
 
 def selection_seconds(wildcards, input):
-    method = CONFIG["selectors"][wildcards.selector]["method"]
-    return costs.selection_seconds(
-        statistics_of(input), class_pairs(input), method, score_seconds(input)
+    figures = statistics_of(input), class_pairs(input)
+    methods = [selector["method"] for selector in plan(wildcards).selectors.values()]
+    return sum(
+        (costs.selection_seconds(*figures, method, score_seconds(input)) for method in methods),
+        Seconds(),
     )
 
 
@@ -286,8 +291,11 @@ def asking(wildcards, input, recipe):
 def cascades_mb(wildcards, input):
     statistics, most = statistics_of(input), CONFIG["learning"]["memory_mb"]
     return sum(
-        cascade_mb(
-            statistics, Wanted.of(recipe["cascade"]), *asking(wildcards, input, recipe), most
+        cascade_costs.cascade_mb(
+            statistics,
+            cascade_costs.Wanted.of(recipe["cascade"]),
+            *asking(wildcards, input, recipe),
+            most,
         )
         for recipe in plan(wildcards).cascades(wildcards.selector)
     )
@@ -297,9 +305,11 @@ def cascades_seconds(wildcards, input):
     statistics, tested = statistics_of(input), tested_share(wildcards)
     seconds, pairs = Seconds(), 0
     for recipe in plan(wildcards).cascades(wildcards.selector):
-        wanted = Wanted.of(recipe["cascade"])
-        seconds += cascade_seconds(statistics, wanted, *asking(wildcards, input, recipe))
-        pairs += asked_pairs(statistics, wanted, tested)
+        wanted = cascade_costs.Wanted.of(recipe["cascade"])
+        seconds += cascade_costs.cascade_seconds(
+            statistics, wanted, *asking(wildcards, input, recipe)
+        )
+        pairs += cascade_costs.asked_pairs(statistics, wanted, tested)
     return seconds + aligned_seconds(wildcards, input, pairs)
 
 
@@ -320,16 +330,16 @@ def related(wildcards):
 def relatives_pairs(wildcards, input):
     """Pairs for one recipe of a fold."""
     levels = plan(wildcards).settings["levels"]
-    pairs = calibration_pairs(statistics_of(input), tested_share(wildcards), levels)
-    return pairs + rule_pairs(landmarks_of(input))
+    pairs = relating_costs.calibration_pairs(statistics_of(input), tested_share(wildcards), levels)
+    return pairs + relating_costs.rule_pairs(landmarks_of(input))
 
 
 def relatives_seconds(wildcards, input):
     statistics, landmarks = statistics_of(input), landmarks_of(input)
     pairs, seconds = relatives_pairs(wildcards, input), Seconds()
-    searched = pairs / NEAREST
+    searched = pairs / relating_costs.NEAREST
     for lengths in related(wildcards):
-        seconds += relating_seconds(statistics, landmarks, lengths, searched, pairs)
+        seconds += relating_costs.relating_seconds(statistics, landmarks, lengths, searched, pairs)
         seconds += aligned_seconds(wildcards, input, pairs)
     return seconds
 
@@ -338,7 +348,8 @@ def relatives_mb(wildcards, input):
     statistics, most = statistics_of(input), CONFIG["learning"]["memory_mb"]
     given = landmarks_of(input), relatives_pairs(wildcards, input)
     return sum(
-        relating_mb(statistics, given[0], lengths, given[1], most) for lengths in related(wildcards)
+        relating_costs.relating_mb(statistics, given[0], lengths, given[1], most)
+        for lengths in related(wildcards)
     )
 
 
@@ -354,8 +365,10 @@ def final_seconds(wildcards, input):
     if CONFIG["unknown"] is not None or not has_evalues(wildcards):
         return seconds
     landmarks, lengths = landmarks_of(input), most_words(wildcards)
-    pairs = rule_pairs(landmarks)
-    seconds += relating_seconds(statistics, landmarks, lengths, 3 * STRANGERS, pairs)
+    pairs = relating_costs.rule_pairs(landmarks)
+    seconds += relating_costs.relating_seconds(
+        statistics, landmarks, lengths, 3 * relating_costs.STRANGERS, pairs
+    )
     return seconds + aligned_seconds(wildcards, input, pairs)
 
 
@@ -365,8 +378,8 @@ def final_mb(wildcards, input):
     if CONFIG["unknown"] is not None or not has_evalues(wildcards):
         return read
     landmarks, most = landmarks_of(input), CONFIG["learning"]["memory_mb"]
-    given = landmarks, most_words(wildcards), rule_pairs(landmarks)
-    return read + relating_mb(statistics_of(input), *given, most)
+    given = landmarks, most_words(wildcards), relating_costs.rule_pairs(landmarks)
+    return read + relating_costs.relating_mb(statistics_of(input), *given, most)
 
 
 def training_mb(wildcards, input):
@@ -383,7 +396,9 @@ def training_mb(wildcards, input):
         + relatives_mb(wildcards, input)
         + max(
             (
-                lifted_mb(statistics_of(input), recipe, most if recipe.learner.by_tiles else None)
+                lift_costs.lifted_mb(
+                    statistics_of(input), recipe, most if recipe.learner.by_tiles else None
+                )
                 for recipe in plan(wildcards).lifted(wildcards.selector)
             ),
             default=0,
@@ -393,7 +408,9 @@ def training_mb(wildcards, input):
 
 def training_seconds(wildcards, input):
     lifted = [
-        lifted_seconds(statistics_of(input), landmarks_of(input), recipe, CONFIG["inner_folds"])
+        lift_costs.lifted_seconds(
+            statistics_of(input), landmarks_of(input), recipe, CONFIG["inner_folds"]
+        )
         for recipe in plan(wildcards).lifted(wildcards.selector)
     ]
     asked = cascades_seconds(wildcards, input) + relatives_seconds(wildcards, input)
@@ -420,9 +437,9 @@ def unknown_mb(wildcards, input):
 
 def unknown_asked(wildcards, input):
     """Pairs of records held out as unknown with those that they ask."""
-    wanted = [Wanted.of(recipe["cascade"]) for recipe in plan(wildcards).cascades()]
+    wanted = [cascade_costs.Wanted.of(recipe["cascade"]) for recipe in plan(wildcards).cascades()]
     folds = len(plan(wildcards).folds) - 1
-    return unknown_asked_pairs(statistics_of(input), folds * wanted) if wanted else 0
+    return cascade_costs.unknown_asked_pairs(statistics_of(input), folds * wanted) if wanted else 0
 
 
 def measuring_seconds(wildcards, input):

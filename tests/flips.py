@@ -64,7 +64,6 @@ KINDS = {
     "scores.npy": r"(columns|unknown)/scores\.npy",
     "self_scores.npy": r"columns/self_scores\.npy",
     "score segments": r"scores/.*\.safetensors",
-    "factors": r"factors/.*\.safetensors",
     "fold models": r"models/.*\.safetensors",
     "final model": r"model\.safetensors",
     "folds.tsv": r"folds\.tsv",

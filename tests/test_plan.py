@@ -169,7 +169,7 @@ def test_jobs_that_are_timed():
     assert [job for job in jobs if job.startswith(("class_scores", "columns"))] == [
         *("class_scores.0", "class_scores.1", "columns.0", "columns.1", "columns"),
     ]
-    assert {"landmarks.lender.all", "model.drawn.r0f1", "unknown", "classify.new"} <= set(jobs)
+    assert {"landmarks.all", "model.drawn.r0f1", "unknown", "classify.new"} <= set(jobs)
     assert "model.lender.all" not in jobs
     assert "unlabelled" not in jobs
 

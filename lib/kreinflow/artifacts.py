@@ -19,15 +19,17 @@ import zlib
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pandas as pd
 import safetensors
 from numpy.typing import NDArray
 
 from kreinflow.checksums import UNSET, check_seal, no_seal, seal
 from kreinflow.errors import InputError, named, unwritable
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 @contextmanager
@@ -174,7 +176,7 @@ def _read_bytes(path: str | os.PathLike[str]) -> bytes:
         raise InputError(f"{path}: cannot be read ({error.strerror}).") from error
 
 
-def write_table(path: str | os.PathLike[str], table: pd.DataFrame) -> None:
+def write_table(path: str | os.PathLike[str], table: "pd.DataFrame") -> None:
     """Write a TSV (gzip if the name ends in ``.gz``), floats with all their digits, atomically."""
     data = table_text(table).encode()
     if str(path).endswith(".gz"):
@@ -182,7 +184,7 @@ def write_table(path: str | os.PathLike[str], table: pd.DataFrame) -> None:
     write_bytes(path, data)
 
 
-def table_text(table: pd.DataFrame, header: bool = True, separator: str = "\t") -> str:
+def table_text(table: "pd.DataFrame", header: bool = True, separator: str = "\t") -> str:
     """Return a table as the text of a TSV, floats with all their digits.
 
     The text is that of ``DataFrame.to_csv``, which takes longer.
@@ -214,7 +216,7 @@ def read_table(
     text: Sequence[str] = (),
     whole: Sequence[str] = (),
     finite: Sequence[str] = (),
-) -> pd.DataFrame:
+) -> "pd.DataFrame":
     """Read a TSV written by :func:`write_table`.
 
     Parameters
@@ -232,6 +234,8 @@ def read_table(
     InputError
         If the file is missing, truncated, lacks a column or holds something else in one.
     """
+    import pandas as pd  # slow to import: a run that finds nothing to do needs none
+
     data = _read_bytes(path)
     if str(path).endswith(".gz"):
         try:
@@ -265,7 +269,7 @@ def read_table(
 
 def read_measures(
     path: str | os.PathLike[str], columns: Sequence[str], text: Sequence[str]
-) -> pd.DataFrame:
+) -> "pd.DataFrame":
     """Read a table in which all columns but those of ``text`` hold numbers, or yes and no.
 
     A cell may be empty. For the rest see :func:`read_table`.
@@ -275,6 +279,8 @@ def read_measures(
     InputError
         Also if there is anything else in such a column.
     """
+    import pandas as pd  # slow to import
+
     table = read_table(path, columns, text)
     mixed = table.select_dtypes(exclude=["number", "bool"])
     for name in mixed.columns.difference(list(text)):

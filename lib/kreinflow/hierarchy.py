@@ -6,8 +6,8 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy.special import log_softmax, logsumexp
 
 from kreinflow.errors import InputError, named
 from kreinflow.numerics import FloatArray, IntArray
@@ -264,7 +264,7 @@ class Forks:
         """
         out = np.empty((len(values), len(self.above)))
         for part in self.branches:
-            out[:, part] = log_softmax(np.ascontiguousarray(values[:, part]), axis=1)
+            out[:, part] = scipy.special.log_softmax(np.ascontiguousarray(values[:, part]), axis=1)
             if (lead := self.above[part.start]) >= 0:
                 out[:, part] += out[:, [lead]]
         return np.ascontiguousarray(out[:, self.leaf])
@@ -284,5 +284,5 @@ class Forks:
         out[:, self.leaf] = log_probabilities
         for part in reversed(self.branches):  # those below come first
             if (lead := self.above[part.start]) >= 0:
-                out[:, lead] = logsumexp(np.ascontiguousarray(out[:, part]), axis=1)
+                out[:, lead] = scipy.special.logsumexp(np.ascontiguousarray(out[:, part]), axis=1)
         return out

@@ -3,18 +3,20 @@
 from collections.abc import Iterable, Mapping
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from kreinflow.hierarchy import Tree
 from kreinflow.learners.learner import Learner
 from kreinflow.learners.registry import factored, make_learner
 from kreinflow.learners.siblings import learner_of
-from kreinflow.lift_costs import Lifted
 from kreinflow.sequences.dataset import VIEW_FILE
 from kreinflow.sequences.folds import count_folds
 from kreinflow.sequences.partition import ALL, fold_name
 from kreinflow.sequences.sources.registry import make_source
 from kreinflow.sequences.sources.source import Source
+
+if TYPE_CHECKING:
+    from kreinflow.lift_costs import Lifted
 
 UNLABELLED = "unlabelled"
 """The name under which the sequences of a data set that have no label are classified."""
@@ -113,8 +115,10 @@ class DatasetPlan:
         """Return the learner of each recipe of a selector that has no lift."""
         return [self._learner(recipe) for recipe in self.recipes(selector) if not recipe["lift"]]
 
-    def lifted(self, selector: str) -> list[Lifted]:
+    def lifted(self, selector: str) -> "list[Lifted]":
         """Return what the recipes of a selector with a lift cost by."""
+        from kreinflow.lift_costs import Lifted  # slow to import
+
         return [
             Lifted(
                 learner=self._learner(recipe),
@@ -246,11 +250,6 @@ class DatasetPlan:
         blocks = range(self.config["alignment"]["blocks"])
         return [f"{self.folder}/alignment/{stage}.{block}.json" for block in blocks]
 
-    def of_lender(self, selector: str, fold: str) -> list[str]:
-        """Return the landmarks of the selector whose number this one takes, if there is one."""
-        lender = self.config["selectors"][selector].get("budget")
-        return [f"{self.folder}/landmarks/{lender}/{fold}.tsv"] if isinstance(lender, str) else []
-
     def to_classify(self, name: str) -> str:
         """Return what a request names, or the sequences of the data set that have no label."""
         if name == UNLABELLED and self.classifies_unlabelled:
@@ -290,20 +289,12 @@ class DatasetPlan:
     def timed_jobs(self) -> list[str]:
         """Return the names of a run's benchmarks: the folder may hold those of an earlier one."""
         aligned = [*self.blocks("class_scores"), *self.blocks("columns")]
-        stages = {
-            "landmarks": self.selectors,
-            "model": self.trained_selectors,
-        }
         return [
             *("dataset", "folds", "candidates"),
             *(Path(path).stem for path in aligned),
             "columns",
-            *(
-                f"{stage}.{selector}.{fold}"
-                for stage, selectors in stages.items()
-                for selector in selectors
-                for fold in self.folds
-            ),
+            *(f"landmarks.{fold}" for fold in self.folds),
+            *(f"model.{name}.{fold}" for name in self.trained_selectors for fold in self.folds),
             *(Path(path).stem for path in self.race(ALL)),
             *("evaluation", "final_model", "map"),
             *(("unknown_scores", "unknown") if self.settings["unknown"] else ()),

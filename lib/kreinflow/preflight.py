@@ -2,21 +2,22 @@
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from kreinflow.alignment.scoring import ScoringScheme, sums_over_letters
-from kreinflow.alignment.transforms import ScoreTransform
 from kreinflow.errors import InputError
 from kreinflow.landmarks.budgets import landmarks_wanted, paid_landmarks, pairs_with
-from kreinflow.landmarks.stage import given_landmarks, training_parts
 from kreinflow.sequences.dataset import Dataset
 from kreinflow.sequences.files import check_file, check_results
 from kreinflow.sequences.folds import check_groups
 from kreinflow.sequences.partition import ALL, Partition
 from kreinflow.sequences.record_vectors import check_vectors_file
 from kreinflow.sequences.sources.registry import make_source
+
+if TYPE_CHECKING:
+    from kreinflow.alignment.scoring import ScoringScheme
+    from kreinflow.alignment.transforms import ScoreTransform
 
 
 def check_files(config: Mapping[str, Any], data: Path) -> None:
@@ -53,8 +54,8 @@ def check_dataset(
     dataset: Dataset,
     partition: Partition,
     selectors: Mapping[str, Mapping[str, Any]],
-    scheme: ScoringScheme | None,
-    transforms: Mapping[str, ScoreTransform],
+    scheme: "ScoringScheme | None",
+    transforms: "Mapping[str, ScoreTransform]",
     data: Path,
     whole: Dataset | None = None,
 ) -> None:
@@ -89,6 +90,8 @@ def check_budgets(
     ------
     InputError
     """
+    from kreinflow.landmarks.stage import training_parts  # slow to import, as all of scores is
+
     # Homology-aware folds may test nothing at all: the final model is left.
     parts = [partition.training(name) for name in [*partition.names, ALL]]
     fewest = min(len(np.unique(dataset.rows[part])) for part in parts)
@@ -125,6 +128,8 @@ def check_given(
     ------
     InputError
     """
+    from kreinflow.landmarks.stage import given_landmarks  # slow to import
+
     for name, selector in selectors.items():
         given = given_landmarks(dataset, selector, data)
         if given is None:
@@ -139,7 +144,7 @@ def check_given(
 
 
 def check_self_scores(
-    dataset: Dataset, scheme: ScoringScheme | None, transforms: Mapping[str, ScoreTransform]
+    dataset: Dataset, scheme: "ScoringScheme | None", transforms: "Mapping[str, ScoreTransform]"
 ) -> None:
     """Refuse a sequence that cannot score above 0 with itself, such as one of X alone.
 
@@ -150,6 +155,8 @@ def check_self_scores(
     InputError
         Naming the record.
     """
+    from kreinflow.alignment.scoring import sums_over_letters
+
     if scheme is None:
         return
     gain = scheme.matrix.by_character(np.maximum(np.diagonal(scheme.matrix.scores), 0))

@@ -1,10 +1,10 @@
 """What a result came from: digests of code and files, versions of packages, and the machine."""
 
-import ast
 import hashlib
 import importlib.metadata
 import os
 import platform
+import re
 import resource
 import sys
 from collections.abc import Iterator
@@ -30,6 +30,14 @@ _PACKAGES = (
     "scipy",
     "snakemake",
 )
+
+
+_IMPORT = re.compile(
+    rb"^[ \t]*(?:from\s+(kreinflow(?:\.\w+)*)\s+import\s+(\((?:[^)#]|#[^\n]*)*\)|[^\n]*)"
+    rb"|import\s+([^\n]*\bkreinflow\b[^\n]*))",
+    re.MULTILINE,
+)
+"""An import of kreinflow: to parse all modules would take longer than the rest of a start."""
 
 
 @cache
@@ -65,25 +73,15 @@ def _read(path: Path) -> tuple[bytes, tuple[Path, ...]]:
 
 
 def _imported(code: bytes) -> Iterator[Path]:
-    for node in _statements(ast.parse(code)):
-        names: list[str] = []
-        if isinstance(node, ast.Import):
-            names = [alias.name for alias in node.names]
-        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
-            names = [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]
-        for name in names:
-            parts = name.split(".")
-            if parts[0] == "kreinflow":
-                for depth in range(len(parts)):
-                    yield from _files(_PACKAGE.joinpath(*parts[1 : depth + 1]))
-
-
-def _statements(node: ast.AST) -> Iterator[ast.AST]:
-    """Yield the statements of a module, nested ones too, without a look into expressions."""
-    for child in ast.iter_child_nodes(node):
-        if isinstance(child, (ast.stmt, ast.ExceptHandler, ast.match_case)):
-            yield child
-            yield from _statements(child)
+    for module, names, plain in _IMPORT.findall(code):
+        modules = re.findall(rb"kreinflow[\w.]*", plain)  # of "import a, b as c"
+        if module:
+            inside = re.sub(rb"#[^\n]*|\bas\s+\w+", b"", names)
+            modules = [module, *(module + b"." + name for name in re.findall(rb"\w+", inside))]
+        for name in modules:
+            parts = name.decode().split(".")
+            for depth in range(len(parts)):
+                yield from _files(_PACKAGE.joinpath(*parts[1 : depth + 1]))
 
 
 @cache

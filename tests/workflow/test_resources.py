@@ -119,9 +119,7 @@ QUESTIONS = {
     "words_memory": ("run_competitor", "mem_mb", WORDS, "table"),
     "reading": ("read_dataset", "mem_mb", {}, "table"),
     "folds": ("assign_folds", "runtime", {}, "table"),
-    "selection": ("select_landmarks", "runtime", UNIFORM, "candidates"),
-    "factor": ("make_factor", "runtime", MEB, "table"),
-    "factor_memory": ("make_factor", "mem_mb", MEB, "table", 2),
+    "selection": ("select_landmarks", "runtime", FOLD, "candidates"),
     "map_memory": ("map_landmarks", "mem_mb", {}, "tables"),
     "training": ("train_models", "runtime", MEB, "table"),
     "training_of_few": ("train_models", "runtime", MEB, "few"),
@@ -135,7 +133,7 @@ QUESTIONS = {
     "unknown_that_ask_memory": ("measure_unknown", "mem_mb", {}, "table"),
     "gathering_vectors": ("gather_columns", "runtime", {}, "vectors"),
     "gathering_strings": ("gather_columns", "runtime", {}, "strings"),
-    "selection_vectors": ("select_landmarks", "runtime", UNIFORM, "vectors"),
+    "selection_vectors": ("select_landmarks", "runtime", FOLD, "vectors"),
     "unknown_strings": ("score_unknown", "runtime", {}, "strings"),
     "new": ("classify_new", "runtime", {"name": "x"}, "new", 1, 4),
     "new_turned": ("classify_new", "runtime", {"name": "turned"}, "new", 1, 4),
@@ -247,6 +245,19 @@ def learners_of_meb():
     return [make_learner(known[name]) for name in ("ikfd", "ikfd", "pcvm")]
 
 
+def pairs_of_classes(sketch):
+    return 2 * 60_000 + 45_000 + sketch
+
+
+def selection(statistics, pairs, *of_score):
+    """Of all selectors: a fold has one job."""
+    seconds = (
+        costs.selection_seconds(statistics, pairs, method, *of_score)
+        for method in ("meb", "uniform", "uniform")
+    )
+    return sum(seconds, Seconds())
+
+
 def test_minutes_of_alignment_are_those_of_the_share_of_a_block(asked):
     def minutes(pairs, **more):
         return costs.minutes(costs.alignment_seconds(STATISTICS, pairs), **more)
@@ -258,9 +269,7 @@ def test_minutes_of_alignment_are_those_of_the_share_of_a_block(asked):
     assert asked["columns"] == minutes(pairs)
     assert asked["columns_again"] == minutes(pairs, attempt=2)
     assert asked["unknown"] == minutes(70_000 * MANY)
-    assert asked["selection"] == costs.minutes(
-        costs.selection_seconds(STATISTICS, 2 * 60_000 + 45_000 + 100_000, "uniform")
-    )
+    assert asked["selection"] == costs.minutes(selection(STATISTICS, pairs_of_classes(100_000)))
 
 
 def test_minutes_follow_what_a_job_does(asked):
@@ -280,9 +289,6 @@ def test_minutes_follow_what_a_job_does(asked):
     assert asked["words_memory"] == int(
         costs.learning_mb(STATISTICS, LIFT["inducing"], 2048, learners, 1 / 2)
     )
-    assert asked["factor"] == costs.minutes(
-        costs.dataset_seconds(STATISTICS) + costs.factor_seconds(105_000, MANY)
-    )
     evaluated = Seconds(costs.EVALUATED_MB * MEGABYTES)
     assert asked["evaluation"] == costs.minutes(evaluated, attempt=3)
 
@@ -293,11 +299,11 @@ def test_scores_of_a_kernel_are_asked_for_where_they_are_computed(asked):
         costs.kernel_seconds({"name": KERNELS[name]}, size)
         for name, size in (("vectors", FEATURES), ("strings", LETTERS))
     )
-    pairs = 2 * 60_000 + 45_000 + 2000  # the sketch is a row of 2,000
+    pairs = pairs_of_classes(2000)  # the sketch is a row of that
     for name, seconds in (
         ("gathering_vectors", costs.gathering_seconds(MEASURED, FEW + MANY, vectors)),
         ("gathering_strings", costs.gathering_seconds(MEASURED, FEW + MANY, strings)),
-        ("selection_vectors", costs.selection_seconds(MEASURED, pairs, "uniform", vectors)),
+        ("selection_vectors", selection(MEASURED, pairs, vectors)),
         ("unknown_strings", Seconds(70_000 * (FEW + MANY) * strings)),
     ):
         assert asked[name] == costs.minutes(seconds) > costs.START_MINUTES
@@ -323,6 +329,7 @@ def test_training_is_asked_for_by_its_own_landmarks_recipes_and_fits(asked):
     """Not by the columns of all folds, of which the inputs have 150 MB."""
     seconds = [
         costs.training_seconds(STATISTICS, m, learners_of_meb(), 3, tested)
+        + costs.factor_seconds(105_000, m)  # the recipes share it
         for m, tested in ((MANY, 1 / 2), (FEW, 1 / 2), (MANY, 0))
     ]
     names = ("training", "training_of_few", "training_of_all")
@@ -360,7 +367,6 @@ def test_memory_of_learning_has_a_bound_where_rows_are_read_by_tiles(asked):
     squares, rows = costs.square_mb(MANY), 48 * 105_000 * MANY / 1e6
     cells = 105_000 * 2
     assert rows > 2048
-    assert asked["factor_memory"] == int(2 * (base + 2048 + squares))
     assert asked["map_memory"] == int(base + 2048 + squares)
     by_class = cells * (8 * 13 + 150 / 2 * 3) / 1e6  # nine ridges are tried, three tables written
     assert asked["training_by_tiles"] == int(base + 2048 + squares + by_class)
@@ -370,7 +376,7 @@ def test_memory_of_learning_has_a_bound_where_rows_are_read_by_tiles(asked):
 
 
 def test_rows_take_less_where_jobs_are_given_less_memory(ask):
-    question = ("make_factor", "learning_memory_mb", MEB, "table")
+    question = ("train_models", "learning_memory_mb", MEB, "table")
     assert ask([question])[1] == [2048]
     assert ask([question], mem_mb=3000)[1] == [3000 - costs.BASE_MB - 16 * 8 * MANY**2 // 10**6]
 
@@ -392,30 +398,30 @@ def test_no_group_asks_for_more_than_the_queue_allows(ask):
     """Snakemake sums the run time of jobs in a group that wait for each other, or for a core."""
     attempts = (1, 3)
     questions = [("train_models", "runtime", MEB, "table", n) for n in attempts]
-    models, landmarks = ([("make_factor", 8), ("train_models", 8)], [("select_landmarks", 8)] * 2)
+    models, landmarks = ([(name, 8)] for name in ("train_models", "select_landmarks"))
     sums = [(models, MEB, "table", n) for n in attempts]
     sums += [(landmarks, MEB, "candidates", n) for n in attempts]
     groups = {"groups": GROUPS, "components": COMPONENTS, "cores": PROFILE["cores"]}
     _, free, (*models, _, _) = ask(questions, sums, **groups)
-    assert all(both > 2 * one > 120 for both, one in zip(models, free, strict=True))
+    assert all(both >= 2 * one > 120 for both, one in zip(models, free, strict=True))
     _, bound, (*models, a, b) = ask(questions, sums, max_runtime=120, **groups)
-    assert bound == [30, 30]  # factors and models, each twice four side by side
+    assert bound == [60, 60]  # twice four side by side
     assert all(60 < both <= 120 for both in models)
     assert max(a, b) <= 120
 
 
 def test_a_group_that_cannot_keep_to_the_queue_is_refused(ask):
-    """A job asks for a minute at least: eight pairs one after the other need 16."""
+    """A job asks for a minute at least: eight one after the other need 8."""
     questions = [("train_models", "runtime", MEB, "table")]
     groups = {"groups": GROUPS, "components": COMPONENTS}
-    assert ask(questions, max_runtime=16, **groups)[1] == [1]
-    message = ask(questions, max_runtime=15, refused=True, **groups)
-    assert message.startswith("kreinflow input error: resources: max_runtime: 15 minutes are less")
-    assert "16 jobs" in message
+    assert ask(questions, max_runtime=8, **groups)[1] == [1]
+    message = ask(questions, max_runtime=7, refused=True, **groups)
+    assert message.startswith("kreinflow input error: resources: max_runtime: 7 minutes are less")
+    assert "8 jobs" in message
     assert "group models" in message
     assert "Set group-components models=1, or a longer max_runtime." in message
     few = groups | {"components": {"models": 1}}
-    assert ask(questions, max_runtime=15, **few)[1] == [7]
+    assert ask(questions, max_runtime=7, **few)[1] == [7]
 
 
 def test_it_is_refused_before_any_job_runs(tmp_path):
@@ -424,7 +430,8 @@ def test_it_is_refused_before_any_job_runs(tmp_path):
         [
             *(sys.executable, "-m", "snakemake", "--snakefile", ROOT / "Snakefile", "--cores", "1"),
             *("--configfile", "config.yaml", "--resources", "max_runtime=3", "--groups"),
-            *("make_factor=models", "train_models=models", "--group-components", "models=8"),
+            *("train_models=models", "train_without_factor=models"),
+            *("--group-components", "models=8"),
         ],
         cwd=tmp_path,
         capture_output=True,

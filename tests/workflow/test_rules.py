@@ -19,13 +19,13 @@ from workflow.conftest import ROOT
 
 def test_named_targets_reach_their_stage_only(run):
     jobs = run.jobs("landmarks")
-    assert jobs["select_landmarks"] == 9  # 3 selectors, 2 folds and all
-    assert "train_models" not in jobs
-    assert "make_factor" not in jobs
+    assert jobs["select_landmarks"] == 3  # 2 folds and all
+    assert {"train_models", "train_without_factor"}.isdisjoint(jobs)
     targets = ("dataset", "folds", "alignment", "factor", "correction", "model", "evaluation")
     jobs = run.jobs(*targets)
     assert set(targets) < set(jobs)
-    assert jobs["train_models"] == 9
+    # Of three selectors one has recipes that learn from a factor.
+    assert (jobs["train_models"], jobs["train_without_factor"]) == (3, 6)
     assert "choose_final_model" not in jobs
     assert run.jobs("final_model")["choose_final_model"] == 1
 
@@ -79,8 +79,7 @@ def test_every_rule_with_a_script_has_all_that_it_should(tmp_path):
         assert rule["container"] == f"docker://kreinflow/kreinflow:{__version__}"
         # A download is checked by its checksum; new code is no reason to download again.
         assert rule["code"] == (name != "download"), f"{name} has no digest of its code"
-        # These two run after the times are collected.
-        timed = name not in ("collect_times", "write_report", "download")
+        timed = name not in ("write_report", "download")  # the times are collected before
         assert bool(rule["benchmark"]) == timed, f"{name} has no benchmark"
 
 
@@ -139,8 +138,8 @@ def test_changed_content_reruns_and_a_time_stamp_does_not(
     module = copied / "lib" / "kreinflow" / "learners" / "pcvm.py"
     module.write_text(module.read_text() + "\n# changed\n")
     jobs = run.jobs()
-    assert jobs["train_models"] == 9
-    untouched = {"read_dataset", "assign_folds", "align_columns", "select_landmarks", "make_factor"}
+    assert (jobs["train_models"], jobs["train_without_factor"]) == (3, 6)
+    untouched = {"read_dataset", "assign_folds", "align_columns", "select_landmarks"}
     assert untouched.isdisjoint(jobs)
 
 
@@ -149,7 +148,7 @@ def test_a_changed_setting_reruns_what_depends_on_it(finished, small_config):
     finished.configure(small_config)
     jobs = finished.jobs()
     assert jobs["train_models"] == 3  # of the selector meb; the others have no PCVM
-    assert "make_factor" not in jobs
+    assert "train_without_factor" not in jobs
 
 
 def test_a_changed_residue_reaches_the_scores_if_the_dataset_was_read_by_itself(finished):
@@ -163,7 +162,7 @@ def test_a_changed_residue_reaches_the_scores_if_the_dataset_was_read_by_itself(
     jobs = finished.jobs()
     for rule in ("assign_folds", "align_class_scores", "align_columns", "gather_columns"):
         assert rule in jobs
-    assert jobs["select_landmarks"] == jobs["train_models"] == 9
+    assert jobs["select_landmarks"] == jobs["train_models"] == 3
 
 
 @pytest.mark.parametrize(
@@ -213,7 +212,7 @@ def test_the_groups_of_the_profile_for_slurm_have_no_cycle(workflow, unknown, un
     assert jobs["evaluate"] == (2 if target == "compare" else 1)
     if target == "all":
         assert jobs["write_report"] == 1
-        assert ("draw_unknown" in jobs) == ("measure_levels" in jobs) == unknown
+        assert ("draw_figures_and_unknown" in jobs) == ("measure_levels" in jobs) == unknown
         assert jobs["classify_new"] == 1 + unmatched
 
 

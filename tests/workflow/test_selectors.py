@@ -83,4 +83,4 @@ def test_a_second_run_does_nothing_and_a_changed_table_of_landmarks_is_read_agai
     path.write_text("\n".join(path.read_text().split()[:-1]))
     jobs = run.jobs(*TARGETS)
     assert jobs["list_candidates"] == 1
-    assert jobs["select_landmarks"] >= 3
+    assert sum(jobs[name] for name in jobs if name.startswith("select_landmarks")) >= 3

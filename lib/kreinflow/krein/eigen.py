@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 import numpy as np
-import scipy.linalg
+import scipy
 
 from kreinflow.krein.factor import DegenerateKernelError
 from kreinflow.numerics import RANK_TOLERANCE, FloatArray, single_threaded, tile_map, tiles

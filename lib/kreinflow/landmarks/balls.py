@@ -1,10 +1,9 @@
 """Class-wise minimum enclosing balls: their support, or as many landmarks as are asked for."""
 
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
 from kreinflow.landmarks.budgets import BUDGET, how_many
@@ -19,6 +18,9 @@ from kreinflow.landmarks.selector import (
 )
 from kreinflow.numerics import FloatArray
 from kreinflow.settings import SettingsSchema
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 Positions = NDArray[np.intp]
 
@@ -181,8 +183,10 @@ class EnclosingBalls(Selector):
         how = "fitted to" if self.settings["grow"] else "shrunk, where they are more, to"
         return f"{text}, {how} {how_many(budget, unit)}"
 
-    def select(self, problem: SelectionProblem) -> pd.DataFrame:
+    def select(self, problem: SelectionProblem) -> "pd.DataFrame":
         """Choose the support; see :func:`fit_budget` for what a budget makes of it."""
+        import pandas as pd  # slow to import
+
         features = class_features(problem.classes)
         balls = [minimum_enclosing_ball(F, self.settings["epsilon"]) for F in features]
         chosen = [ball.support for ball in balls]

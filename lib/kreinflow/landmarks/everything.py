@@ -1,8 +1,11 @@
 """Every training row a landmark: the methods without approximation."""
 
-import pandas as pd
+from typing import TYPE_CHECKING
 
 from kreinflow.landmarks.selector import SelectionProblem, Selector
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 class Everything(Selector):
@@ -14,6 +17,6 @@ class Everything(Selector):
         """Return what the methods paragraph says of it."""
         return f"all training objects, which takes all {unit}"
 
-    def select(self, problem: SelectionProblem) -> pd.DataFrame:
+    def select(self, problem: SelectionProblem) -> "pd.DataFrame":
         """Return all rows; see :meth:`~kreinflow.landmarks.selector.Selector.select`."""
         return problem.table(problem.rows)

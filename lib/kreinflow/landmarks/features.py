@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
-import scipy.linalg
+import scipy
 
 from kreinflow.krein.eigen import triangular_factor
 from kreinflow.krein.factor import KreinFactor

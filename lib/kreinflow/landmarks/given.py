@@ -1,13 +1,15 @@
 """Landmarks that the user names: those of an earlier run, kept while the data grow."""
 
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
-import pandas as pd
 
 from kreinflow.errors import InputError
 from kreinflow.landmarks.selector import SelectionProblem, Selector
 from kreinflow.settings import SettingsSchema
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 class Given(Selector):
@@ -32,7 +34,7 @@ class Given(Selector):
         """Return what the methods paragraph says of it."""
         return "named in advance, of which each fold takes those that it trains on"
 
-    def select(self, problem: SelectionProblem) -> pd.DataFrame:
+    def select(self, problem: SelectionProblem) -> "pd.DataFrame":
         """Take the given rows; see :meth:`~kreinflow.landmarks.selector.Selector.select`."""
         if problem.given is None:
             raise ValueError("landmarks 'given' need their rows.")

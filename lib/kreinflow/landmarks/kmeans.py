@@ -1,10 +1,9 @@
 """Kernel k-means++ seeding inside each class, and the sharing of a budget among classes."""
 
 from collections.abc import Sequence
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
 from kreinflow.landmarks.budgets import BUDGET, how_many
@@ -19,6 +18,9 @@ from kreinflow.landmarks.selector import (
 )
 from kreinflow.numerics import FloatArray, tiles
 from kreinflow.settings import SettingsSchema
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 def kmeans_plus_plus(F: FloatArray, count: int, keys: NDArray[np.uint64]) -> NDArray[np.intp]:
@@ -134,7 +136,7 @@ class ClassKMeansPlusPlus(Selector):
             "sizes"
         )
 
-    def select(self, problem: SelectionProblem) -> pd.DataFrame:
+    def select(self, problem: SelectionProblem) -> "pd.DataFrame":
         """Draw the seeds; see :func:`kmeans_plus_plus` and :func:`share_budget`."""
         sizes = [len(scores.rows) for scores in problem.classes]
         shares = share_budget(sizes, problem.wanted_of_classes)

@@ -5,10 +5,9 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
 from kreinflow.alignment.transforms import NAMES
@@ -19,6 +18,9 @@ from kreinflow.landmarks.sketch import Sketch
 from kreinflow.numerics import IntArray
 from kreinflow.randomness import hash_keys
 from kreinflow.settings import Configured, SettingsSchema
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 Needs = Literal["nothing", "class_scores", "sketch", "table"]
 
@@ -45,7 +47,7 @@ def count_landmarks(path: str | os.PathLike[str]) -> int:
         return sum(1 for line in table) - 1
 
 
-def in_words(table: pd.DataFrame) -> str:
+def in_words(table: "pd.DataFrame") -> str:
     """Return what the log says of the landmarks of a fold; see :meth:`Selector.select`.
 
     Of enclosing balls it tells how many landmarks these needed, and how many a budget added. (Of a
@@ -133,8 +135,10 @@ class SelectionProblem:
         """Return the keys of the random numbers of some rows, for the draws of that name."""
         return hash_keys(self.seed, name, (self.digests[row] for row in rows))
 
-    def table(self, rows: IntArray) -> pd.DataFrame:
+    def table(self, rows: IntArray) -> "pd.DataFrame":
         """Return the table of landmarks without balls, see :meth:`Selector.select`."""
+        import pandas as pd  # slow to import
+
         labels = {row: scores.label for scores in self.classes for row in scores.rows.tolist()}
         rows = np.sort(rows)
         return pd.DataFrame(
@@ -184,7 +188,7 @@ class Selector(Configured, ABC):
         """
 
     @abstractmethod
-    def select(self, problem: SelectionProblem) -> pd.DataFrame:
+    def select(self, problem: SelectionProblem) -> "pd.DataFrame":
         """Choose the landmarks of one fold.
 
         Parameters
@@ -239,7 +243,7 @@ class SketchSelector(Selector):
         budget = how_many(self.settings["budget"], unit)
         return f"{self.phrase}, {budget}, from {'the' if count else 'all'} {unit}{drawn}"
 
-    def select(self, problem: SelectionProblem) -> pd.DataFrame:
+    def select(self, problem: SelectionProblem) -> "pd.DataFrame":
         """Choose the landmarks of one fold; see :meth:`Selector.select`."""
         if problem.sketch is None:
             raise ValueError(f"landmarks {self.method!r} need a sketch.")

@@ -4,10 +4,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
 from kreinflow.alignment.transforms import ScoreTransform
@@ -30,6 +29,9 @@ from kreinflow.sequences.files import first_few
 from kreinflow.sequences.labels import read_columns
 from kreinflow.sequences.partition import ALL, Partition
 from kreinflow.sequences.row_tables import read_rows
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 def training_parts(partition: Partition) -> int:
@@ -200,7 +202,7 @@ class LandmarkStage:
 
     def select(
         self, selector: Selector, matched: int | None = None, given: IntArray | None = None
-    ) -> pd.DataFrame:
+    ) -> "pd.DataFrame":
         """Return the landmarks that a selector chooses.
 
         Parameters

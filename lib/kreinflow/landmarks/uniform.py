@@ -1,13 +1,15 @@
 """Uniform landmarks: the first training rows in a random order that never changes."""
 
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
-import pandas as pd
 
 from kreinflow.landmarks.budgets import BUDGET, how_many
 from kreinflow.landmarks.selector import SelectionProblem, Selector
 from kreinflow.settings import SettingsSchema
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 class Uniform(Selector):
@@ -24,7 +26,7 @@ class Uniform(Selector):
         """Return what the methods paragraph says of it."""
         return f"drawn uniformly at random, {how_many(self.settings['budget'], unit)}"
 
-    def select(self, problem: SelectionProblem) -> pd.DataFrame:
+    def select(self, problem: SelectionProblem) -> "pd.DataFrame":
         """Take the first rows; see :meth:`~kreinflow.landmarks.selector.Selector.select`."""
         order = np.argsort(problem.keys(self.method, problem.rows), kind="stable")
         return problem.table(problem.rows[order[: problem.wanted]])

@@ -4,9 +4,8 @@ from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy.linalg import lapack
-from scipy.special import expit, log_expit
 
 from kreinflow.errors import InputError, KreinflowError
 from kreinflow.learners.basis_functions import (
@@ -218,18 +217,18 @@ class _Point:
     @classmethod
     def at(cls, psi: FloatArray, y: FloatArray, alpha: FloatArray, w: FloatArray) -> "_Point":
         f = psi @ w
-        residual = y * expit(-y * f)
-        curvature = expit(f) * expit(-f)
-        slope = _BETA * expit(-_BETA * w)
+        residual = y * scipy.special.expit(-y * f)
+        curvature = scipy.special.expit(f) * scipy.special.expit(-f)
+        slope = _BETA * scipy.special.expit(-_BETA * w)
         slope[0] = 0.0
         bend = slope * (_BETA - slope)  # zero for the bias too
         scaled = psi * np.sqrt(curvature)[:, None]
         hessian = scaled.T @ scaled
         hessian.flat[:: len(w) + 1] += alpha + bend
-        triangle, failed = lapack.dpotrf(hessian, lower=1)
+        triangle, failed = scipy.linalg.lapack.dpotrf(hessian, lower=1)
         if failed:
             raise _unsolved()
-        evidence = log_expit(y * f).sum() - 0.5 * (alpha @ w**2 - np.log(alpha).sum())
+        evidence = scipy.special.log_expit(y * f).sum() - 0.5 * (alpha @ w**2 - np.log(alpha).sum())
         evidence -= np.log(np.diagonal(triangle)).sum()
         return cls(
             psi,
@@ -249,7 +248,7 @@ class _Point:
         """Return the mode, by Newton steps that are halved until they climb."""
         point, height = cls.at(psi, y, alpha, start), _objective(psi, y, alpha, start)
         for _ in range(_NEWTON_STEPS):
-            step, _ = lapack.dpotrs(point.triangle, point.gradient, lower=1)
+            step, _ = scipy.linalg.lapack.dpotrs(point.triangle, point.gradient, lower=1)
             decrement = float(point.gradient @ step)
             if decrement <= _DECREMENT:  # the whole step squares the distance once more
                 return cls.at(psi, y, alpha, point.w + step)
@@ -266,8 +265,8 @@ class _Point:
 
 def _objective(psi: FloatArray, y: FloatArray, alpha: FloatArray, w: FloatArray) -> float:
     """Return the log posterior, up to a constant: its gradient and Hessian are those of _Point."""
-    prior = 0.5 * (alpha @ w**2) - log_expit(_BETA * w[1:]).sum()
-    return float(log_expit(y * (psi @ w)).sum() - prior)
+    prior = 0.5 * (alpha @ w**2) - scipy.special.log_expit(_BETA * w[1:]).sum()
+    return float(scipy.special.log_expit(y * (psi @ w)).sum() - prior)
 
 
 def _unsolved() -> KreinflowError:
@@ -324,9 +323,9 @@ class _Machine:
         products *= self.targets[:, None]
         q = products[:, 0].copy()
         whole = self.basis.squares(mode.curvature)
-        half, _ = lapack.dtrtrs(mode.triangle, products[:, 1:].T, lower=1)
+        half, _ = scipy.linalg.lapack.dtrtrs(mode.triangle, products[:, 1:].T, lower=1)
         s = whole - np.square(half).sum(axis=0)
-        half, _ = lapack.dtrtrs(mode.triangle, np.eye(len(members)), lower=1)
+        half, _ = scipy.linalg.lapack.dtrtrs(mode.triangle, np.eye(len(members)), lower=1)
         whole[members] = 1.0 / np.square(half).sum(axis=0)
         s[members] = whole[members] - mode.alpha - mode.bend
         q[members] = mode.w * whole[members] - mode.slope - mode.bend * mode.w

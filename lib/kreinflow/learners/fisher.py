@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Literal, NamedTuple, get_args
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy.linalg import lapack
 
 from kreinflow.krein.eigen import triangular_factor
 from kreinflow.learners.hyper_parameters import RIDGE_GRID, number_or_inner
@@ -313,13 +313,13 @@ def _solve(A: FloatArray, B: FloatArray) -> FloatArray | None:
     scale = 1.0 / np.sqrt(diagonal)
     scaled = A * scale[:, None] * scale
     norm = float(np.abs(scaled).sum(axis=0).max())
-    factor, failed = lapack.dpotrf(scaled, lower=1)
+    factor, failed = scipy.linalg.lapack.dpotrf(scaled, lower=1)
     if failed:
         return None
-    reciprocal_condition, _ = lapack.dpocon(factor, norm, uplo="L")
+    reciprocal_condition, _ = scipy.linalg.lapack.dpocon(factor, norm, uplo="L")
     if reciprocal_condition < RANK_TOLERANCE:
         return None
-    solved, _ = lapack.dpotrs(factor, B * scale[:, None], lower=1)
+    solved, _ = scipy.linalg.lapack.dpotrs(factor, B * scale[:, None], lower=1)
     return np.asarray(solved * scale[:, None])
 
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
-from scipy.linalg import eigh, svd
+import scipy
 
 from kreinflow.learners.hyper_parameters import (
     COARSE_LAMBDA_GRID,
@@ -76,7 +76,7 @@ class _Span:
 
     def __init__(self, moments: Moments) -> None:
         with single_threaded():
-            values, B = eigh(moments.covariance, driver="evd")
+            values, B = scipy.linalg.eigh(moments.covariance, driver="evd")
             kept = values > RANK_TOLERANCE * values[-1]
             self.moments = moments
             self.S, self.B = np.sqrt(values[kept]), B[:, kept]
@@ -93,7 +93,7 @@ class _Spectrum:
     def __init__(self, span: _Span, signs: FloatArray, ratio: float) -> None:
         roots = np.sqrt(np.where(signs > 0, 1.0, ratio))[:, None]  # D^(1/2)
         with single_threaded():
-            U, sigma, right = svd(span.B * span.S / roots, full_matrices=False)
+            U, sigma, right = scipy.linalg.svd(span.B * span.S / roots, full_matrices=False)
             self.c = right @ span.projected
         self.moments = span.moments
         self.back = U / roots / sigma

@@ -1,7 +1,7 @@
 """Linear systems that are positive definite but for rounding."""
 
 import numpy as np
-from scipy.linalg import lapack
+import scipy
 
 from kreinflow.errors import KreinflowError
 from kreinflow.numerics import FloatArray
@@ -23,7 +23,7 @@ def solve_positive(
     """
     A.flat[:: len(A) + 1] += shift
     # The transpose is what LAPACK calls columns: it needs no copy.
-    _, x, failed = lapack.dposv(A.T, b, lower=0, overwrite_a=1)
+    _, x, failed = scipy.linalg.lapack.dposv(A.T, b, lower=0, overwrite_a=1)
     if failed or not np.isfinite(x).all():  # of NaN, LAPACK does not say that it failed
         raise otherwise
     return np.asarray(x)

@@ -4,8 +4,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy.linalg import blas
 
 from kreinflow.errors import InputError
 from kreinflow.learners.linear_systems import solve_positive
@@ -70,7 +70,7 @@ def covariance_about(Z: Tall, mean: FloatArray, weights: FloatArray | None = Non
             block = Z[start:stop] - mean
             if roots is not None:
                 block *= roots[start:stop, None]
-            upper = blas.dsyrk(1.0, block.T, beta=1.0, c=upper, overwrite_c=1)
+            upper = scipy.linalg.blas.dsyrk(1.0, block.T, beta=1.0, c=upper, overwrite_c=1)
         return upper
 
     scatter: FloatArray | None = None

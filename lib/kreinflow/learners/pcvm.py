@@ -5,9 +5,8 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
-import scipy.linalg
+import scipy
 from numpy.typing import NDArray
-from scipy.special import erfcx, ndtri
 
 from kreinflow.errors import InputError, KreinflowError
 from kreinflow.krein.eigen import triangular_factor
@@ -253,7 +252,7 @@ class _Space:
         def latent(block: FloatArray, targets: FloatArray) -> tuple[FloatArray, FloatArray]:
             f = block @ V + b
             u = targets * f
-            mills = erfcx(u * -np.sqrt(0.5))
+            mills = scipy.special.erfcx(u * -np.sqrt(0.5))
             # Beyond 30, Phi is 1 and erfcx soon overflows to infinity.
             near = np.minimum(u, 30.0)
             logs = np.log(0.5 * np.minimum(mills, 1e300)) - 0.5 * near * near
@@ -320,7 +319,7 @@ class _Machine:
         if len(self.w) or self.b:
             return self.b
         larger = (1.0 + abs(self.surplus)) / 2.0  # of two labels the same, whichever is positive
-        return float(np.copysign(ndtri(larger), self.surplus))
+        return float(np.copysign(scipy.special.ndtri(larger), self.surplus))
 
     def direction(self, space: _Space) -> FloatArray:
         """Return v with f = Q v + b."""

@@ -1,13 +1,12 @@
 """The data set: canonical, checked, and with each distinct object once; how it is kept in files."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
 from kreinflow.artifacts import (
@@ -23,6 +22,9 @@ from kreinflow.checksums import file_checksum
 from kreinflow.errors import InputError
 from kreinflow.sequences.labels import SEPARATOR
 from kreinflow.sequences.payload import DISTINCT_FILE, Matrix, Payload, Sequences, payload_type
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 P = TypeVar("P", bound=Payload)
 _TABLES = ("records.tsv", DISTINCT_FILE)
@@ -138,6 +140,8 @@ def write_dataset(folder: Path, dataset: Dataset) -> None:
     row: the sequence, or with length 0 the string or nothing. The numbers are ``matrix.npy`` or
     ``vectors.npy``, those of a view ``view.npy``. The summary has the checksums of the tables.
     """
+    import pandas as pd  # slow to import
+
     write_table(
         folder / "records.tsv",
         pd.DataFrame(
@@ -234,7 +238,7 @@ def read_dataset(folder: Path) -> Dataset:
         advice = f"Delete the folder {folder} and run again."
         vectors = open_array(folder / VIEW_FILE, 2, advice)
     rows = records["row"].to_numpy()
-    labels = pd.Index(classes).get_indexer(pd.Index(records["label"]))
+    labels = _codes(records["label"], classes)
     memberships = _memberships(records["labels"], classes) if several else None
     if memberships is None:
         labelled = not several and _covers(labels, len(classes))
@@ -273,10 +277,17 @@ def read_dataset(folder: Path) -> Dataset:
     )
 
 
+def _codes(labels: Iterable[str], classes: tuple[str, ...]) -> NDArray[np.int64]:
+    """Return the place of each label among the classes, -1 of one that is none of them."""
+    import pandas as pd  # slow to import
+
+    return pd.Index(classes).get_indexer(pd.Index([*labels]))
+
+
 def _memberships(texts: "pd.Series[str]", classes: tuple[str, ...]) -> NDArray[np.bool_] | None:
     """Return which classes each record has; None if one is none of them."""
     labels = [text.split(SEPARATOR) for text in texts]
-    codes = pd.Index(classes).get_indexer(pd.Index([label for own in labels for label in own]))
+    codes = _codes((label for own in labels for label in own), classes)
     if (codes < 0).any():
         return None
     memberships = np.zeros((len(labels), len(classes)), dtype=np.bool_)

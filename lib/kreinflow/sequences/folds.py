@@ -6,10 +6,9 @@ others where they were.
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
 from kreinflow.errors import InputError
@@ -21,6 +20,9 @@ from kreinflow.sequences.labels import check_columns, differ_in_case, read_colum
 from kreinflow.sequences.mmseqs import find_mmseqs, mmseqs_clusters, mmseqs_version
 from kreinflow.sequences.payload import Sequences
 from kreinflow.sequences.stratification import iterative_stratification, spread
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 TRAIN = "train"
 """Fold of the user's table that is never tested."""
@@ -71,7 +73,7 @@ def assign_folds(
     seed: int,
     data_folder: Path,
     source: Mapping[str, Any] | None = None,
-) -> pd.DataFrame:
+) -> "pd.DataFrame":
     """Return the fold of each record.
 
     Units of the assignment are groups: records of one sequence and, with the method ``grouped``,
@@ -108,6 +110,8 @@ def assign_folds(
         If a class has fewer units than there are folds, or the user's table does not fit, or a
         fold would have nothing to learn a class from.
     """
+    import pandas as pd  # slow to import
+
     by_column = settings["method"] == "grouped" and settings["column"] is not None
     if by_column:
         groups = _column_groups(dataset, settings["column"], source or {}, data_folder)
@@ -165,7 +169,7 @@ def own_groups(settings: Mapping[str, Any], dataset: Dataset) -> NDArray[np.int6
     return dataset.first_alike[dataset.rows]
 
 
-def fold_summary(settings: Mapping[str, Any], folds: pd.DataFrame) -> dict[str, Any]:
+def fold_summary(settings: Mapping[str, Any], folds: "pd.DataFrame") -> dict[str, Any]:
     """Return how the groups were made and how many there are, of how many records at most."""
     sizes = folds[folds["repeat"] == 0].groupby("group").size()
     summary = {"method": settings["method"], "groups": len(sizes), "largest": int(sizes.max())}

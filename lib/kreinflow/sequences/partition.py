@@ -4,14 +4,17 @@ import os
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
 from kreinflow.artifacts import read_table
 from kreinflow.errors import InputError
 from kreinflow.sequences.dataset import Dataset
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 ALL = "all"
 """The fold whose training part is everything: the final model's."""
@@ -88,7 +91,7 @@ class Partition:
         return ~self.testing(name)
 
 
-def partition_of(table: pd.DataFrame, dataset: Dataset, name: str = "folds") -> Partition:
+def partition_of(table: "pd.DataFrame", dataset: Dataset, name: str = "folds") -> Partition:
     """Return the partition that a table of folds describes; ``name`` is for messages.
 
     Raises
@@ -134,6 +137,8 @@ def read_groups(path: str | os.PathLike[str]) -> "pd.Series[int]":
         If the file cannot be read, if its repeats have other records or groups, or if those of a
         group have two folds.
     """
+    import pandas as pd  # slow to import
+
     table = read_table(path, ["id"], ["id"], whole=["group", "repeat", "fold"])
     repeats = [part for _, part in table.groupby("repeat")]
     groups = table["group"].to_numpy(np.int64)[: len(repeats[0])] if repeats else np.empty(0, int)

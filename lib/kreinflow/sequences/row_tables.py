@@ -2,9 +2,9 @@
 
 import os
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
 from kreinflow.artifacts import read_table, write_table
@@ -12,15 +12,18 @@ from kreinflow.errors import InputError
 from kreinflow.numerics import IntArray
 from kreinflow.sequences.dataset import Dataset
 
+if TYPE_CHECKING:
+    import pandas as pd
 
-def write_rows(path: str | os.PathLike[str], table: pd.DataFrame, dataset: Dataset) -> None:
+
+def write_rows(path: str | os.PathLike[str], table: "pd.DataFrame", dataset: Dataset) -> None:
     """Write a table with the column row, and beside it the digest of each row."""
     write_table(path, table.assign(digest=[dataset.digests[row] for row in table["row"]]))
 
 
 def read_rows(
     path: str | os.PathLike[str], dataset: Dataset, columns: Sequence[str] = ()
-) -> pd.DataFrame:
+) -> "pd.DataFrame":
     """Read a table of :func:`write_rows`.
 
     Parameters
