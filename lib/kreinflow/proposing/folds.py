@@ -9,12 +9,15 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from kreinflow.errors import InputError
-from kreinflow.numerics import IntArray
 from kreinflow.sequences.dataset import Dataset
 from kreinflow.sequences.folds import folds_of_groups, groups_of_classes, own_groups
 from kreinflow.sequences.payload import Sequences
+
+Groups = NDArray[np.int64]
+"""Of each record the number of what it shares a fold with."""
 
 IDENTITY = 0.9
 FOLDS = 5
@@ -111,7 +114,7 @@ def propose_folds(load: Callable[[int], Dataset], seed: int) -> FoldsFound:
 def _found(
     whole: Dataset,
     dataset: Dataset,
-    groups: IntArray,
+    groups: Groups,
     method: str,
     least: int,
     seed: int,
@@ -139,7 +142,7 @@ def _found(
     )
 
 
-def _compared(dataset: Dataset) -> tuple[IntArray, float, int]:
+def _compared(dataset: Dataset) -> tuple[Groups, float, int]:
     """Return the group of each record, the share of near-identical sequences, and of how many.
 
     Of many sequences a sample is compared, and each sequence is a group of its own.
@@ -152,19 +155,17 @@ def _compared(dataset: Dataset) -> tuple[IntArray, float, int]:
         return groups, _in_company(groups[first]), n
     from kreinflow.sequences.identity import identity_clusters, with_relatives  # loads parasail
 
-    sample = [
-        dataset.sequences[place] for place in with_relatives(dataset.sequences, MOST_COMPARED)
-    ]
-    share = _in_company(identity_clusters(sample, IDENTITY))
-    return dataset.first_alike[dataset.rows], share, len(sample)
+    places = with_relatives(dataset.sequences, MOST_COMPARED)
+    clusters = identity_clusters([dataset.sequences[place] for place in places], IDENTITY)
+    return dataset.first_alike[dataset.rows], _in_company(clusters), len(places)
 
 
-def _in_company(clusters: IntArray) -> float:
+def _in_company(clusters: NDArray[np.signedinteger[Any]]) -> float:
     sizes = np.bincount(clusters)
     return float((sizes[clusters] > 1).mean())
 
 
-def _least(dataset: Dataset, groups: IntArray, fewest: int) -> int | None:
+def _least(dataset: Dataset, groups: Groups, fewest: int) -> int | None:
     """Return the smallest class that is kept so that each has so many groups.
 
     None if that leaves less than two classes, or leaves out too many records.

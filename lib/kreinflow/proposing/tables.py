@@ -76,6 +76,11 @@ def look_at_table(path: Path, ids: Sequence[str], headers: Sequence[str] = ()) -
     once = [place for place, name in enumerate(names) if name and names.count(name) == 1]
     columns = {place: [meant(row[place]) for row in rows] for place in once}
     counts = {place: len({id for own in columns[place] for id in own}) for place in once}
+    if any(name in records or name in of_form for name in names):
+        raise InputError(
+            f"{path}: its first line has no names of columns, but a record. Write a line above it "
+            "that names the columns, such as id and label."
+        )
     best = max(
         once, key=lambda place: (counts[place], names[place].casefold() in _NAMED), default=None
     )
@@ -112,12 +117,6 @@ def _no_ids(
     headers: Collection[str],
 ) -> InputError:
     """Return what to raise where no column has ids: how they look on both sides."""
-    known = {*ids, *(form for id in ids for form in short_forms(id))}
-    if any(name in known for name in names):
-        return InputError(
-            f"{path}: its first line has no names of columns, but a record. Write a line above it "
-            "that names the columns, such as id and label."
-        )
     whole = {header for header in headers if " " in header}
     for place, name in enumerate(names):
         if any(row[place] in whole for row in rows):
