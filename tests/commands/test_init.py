@@ -89,7 +89,7 @@ def test_it_writes_a_config_that_names_data_alone(proposed, tmp_path):
     text = (tmp_path / "kreinflow.yaml").read_text()
     assert "id_column: id # 24 of its 24 lines are of a record\n" in text
     assert "k: 5 # the smallest class, globin, has 8 different records\n" in text
-    assert "# Estimate: about 1,800 pairs to align, 1 minute on 8 cores, " in text.replace(
+    assert "Estimate: about 1,800 pairs to align, 1 minute on 8 cores, " in text.replace(
         "\n# ", " "
     )
 

@@ -16,7 +16,7 @@ def test_names_tell_labels_from_other_texts():
     columns = [column(name, texts) for name in ("organism", "colour", "Protein families", "Label")]
     assert order(*columns) == ["Label", "Protein families", "colour", "organism"]
     # EC is a word of its own, and no part of another.
-    assert order(column("record", texts), column("ECnumber", texts)) == ["ECnumber", "record"]
+    assert order(column("record", texts), column("EcNumber", texts)) == ["EcNumber", "record"]
 
 
 def test_what_is_measured_comes_last():

@@ -76,14 +76,14 @@ def look_at_table(path: Path, ids: Sequence[str], headers: Sequence[str] = ()) -
     once = [place for place, name in enumerate(names) if name and names.count(name) == 1]
     columns = {place: [meant(row[place]) for row in rows] for place in once}
     counts = {place: len({id for own in columns[place] for id in own}) for place in once}
-    if any(name in records or name in of_form for name in names):
+    best = max(
+        once, key=lambda place: (counts[place], names[place].casefold() in _NAMED), default=None
+    )
+    if best is not None and meant(names[best]):
         raise InputError(
             f"{path}: its first line has no names of columns, but a record. Write a line above it "
             "that names the columns, such as id and label."
         )
-    best = max(
-        once, key=lambda place: (counts[place], names[place].casefold() in _NAMED), default=None
-    )
     if best is None or not counts[best]:
         raise _no_ids(path, names, rows, ids, headers)
     texts: dict[int, dict[str, list[str]]] = {place: {} for place in once if place != best}
