@@ -203,7 +203,7 @@ def test_near_identical_sequences_share_a_fold(proposed, tmp_path):
     labels = {id: label for id, label, _ in records}
     config, out, _ = proposed(fasta(tmp_path, records), "--labels", table("y.tsv", labels=labels))
     assert config["datasets"]["x"]["folds"] == {"method": "grouped", "k": 5, "identity": 0.9}
-    assert "22.2 % of the distinct sequences are near-identical to another" in out
+    assert "6 of 27 distinct sequences are near-identical to another (identity 0.9 or more)." in out
     assert "the smallest class, globin, has 8 groups" in out
 
 

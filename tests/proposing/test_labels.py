@@ -4,7 +4,7 @@ from kreinflow.proposing.labels import Candidate, separator_of_levels, separator
 
 
 def column(name, texts):
-    return Candidate(name, {f"r{i}": [text] for i, text in enumerate(texts)}, {})
+    return Candidate(name, {f"r{i}": [text] for i, text in enumerate(texts)})
 
 
 def order(*columns):
@@ -79,3 +79,11 @@ def test_several_lines_of_a_record():
 )
 def test_paths(labels, separator):
     assert separator_of_levels(labels) == separator
+
+
+def test_a_column_above_another():
+    family, clan = column("family", ["a", "b", "c", "a"]), column("clan", ["x", "x", "y", "x"])
+    assert family.is_below(clan)
+    assert not clan.is_below(family)
+    assert not family.is_below(family)
+    assert not column("family", ["a", "b", "c", "a"]).is_below(column("clan", ["x", "x", "y", "y"]))

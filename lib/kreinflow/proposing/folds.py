@@ -51,9 +51,9 @@ class FoldsFound:
         How many it has.
     left_out : tuple of str
         Classes that are too small.
-    alike : float or None
-        The share of the distinct sequences, or of the sample, that are near-identical to another;
-        None if the objects are no sequences.
+    alike : int or None
+        How many of the distinct sequences, or of the sample, are near-identical to another; None
+        if the objects are no sequences.
     compared : int
         Sequences that were compared for that.
     """
@@ -65,7 +65,7 @@ class FoldsFound:
     smallest: str
     fewest: int
     left_out: tuple[str, ...]
-    alike: float | None
+    alike: int | None
     compared: int
 
 
@@ -118,7 +118,7 @@ def _found(
     method: str,
     least: int,
     seed: int,
-    alike: float | None,
+    alike: int | None,
     compared: int,
 ) -> FoldsFound:
     sizes = groups_of_classes(dataset, groups)
@@ -142,8 +142,8 @@ def _found(
     )
 
 
-def _compared(dataset: Dataset) -> tuple[Groups, float, int]:
-    """Return the group of each record, the share of near-identical sequences, and of how many.
+def _compared(dataset: Dataset) -> tuple[Groups, int, int]:
+    """Return the group of each record, the number of near-identical sequences, and of how many.
 
     Of many sequences a sample is compared, and each sequence is a group of its own.
     """
@@ -160,9 +160,9 @@ def _compared(dataset: Dataset) -> tuple[Groups, float, int]:
     return dataset.first_alike[dataset.rows], _in_company(clusters), len(places)
 
 
-def _in_company(clusters: NDArray[np.signedinteger[Any]]) -> float:
+def _in_company(clusters: NDArray[np.signedinteger[Any]]) -> int:
     sizes = np.bincount(clusters)
-    return float((sizes[clusters] > 1).mean())
+    return int((sizes[clusters] > 1).sum())
 
 
 def _least(dataset: Dataset, groups: Groups, fewest: int) -> int | None:

@@ -39,8 +39,8 @@ def look_at_headers(ids: Sequence[str], headers: Sequence[str], place: str) -> l
     Examples
     --------
     >>> headers = ["a family=x;", "b family=x;", "c family=y;", "d family=y;"]
-    >>> look_at_headers("abcd", headers, "x.fasta")[0].settings
-    {'pattern': '\\bfamily=([^\\s;,\\]|]+)'}
+    >>> look_at_headers("abcd", headers, "x.fasta")[0].pattern
+    '\\bfamily=([^\\s;,\\]|]+)'
     """
     step = -(-len(headers) // _MOST_HEADERS)
     shown = list(zip(ids, headers, strict=True))[::step]
@@ -50,7 +50,7 @@ def look_at_headers(ids: Sequence[str], headers: Sequence[str], place: str) -> l
         label = HeaderPattern(pattern).label
         texts = {id: [text] for id, header in shown if (text := label(header)) is not None}
         if len(texts) >= _OF_HEADERS * len(shown):
-            found.append(Candidate(name, texts, {"pattern": pattern}))
+            found.append(Candidate(name, texts, pattern))
     usable = [one for one in found if one.usable()]
     # What stands under a key is meant; fields and the parts of an id may be anything.
     keyed = [one for one in usable if is_keyed(one)]

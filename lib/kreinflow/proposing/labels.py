@@ -44,13 +44,13 @@ class Candidate:
         What messages call it.
     texts : mapping of str to sequence of str
         Of each record that has any.
-    settings : mapping
-        What the config says to have them as labels.
+    pattern : str
+        That finds them in a header; empty for a column of a table.
     """
 
     name: str
     texts: Texts
-    settings: Mapping[str, str]
+    pattern: str = ""
 
     @cached_property
     def separator(self) -> str | None:
@@ -108,6 +108,17 @@ class Candidate:
             text.isdecimal() or text.casefold() in ("train", "test", "valid", "validation", "val")
             for text in self.sizes
         )
+
+    def is_below(self, other: "Candidate") -> bool:
+        """Return whether each of its labels has one label of another candidate, and shares it."""
+        pairs = {
+            (own[0], texts[0])
+            for id, own in self.texts.items()
+            if (texts := other.texts.get(id)) is not None
+        }
+        one_each = len(pairs) == len(self.sizes) == len({label for label, _ in pairs})
+        single = self.separator is None and other.separator is None
+        return single and one_each and 1 < len(other.sizes) < len(self.sizes)
 
     def missing(self) -> list[str]:
         """Return the texts that mostly say that there is no label."""

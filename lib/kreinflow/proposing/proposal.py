@@ -129,12 +129,10 @@ def _folds(found: FoldsFound, source: SourceFound) -> Noted | Mapping[str, Any]:
     note = ""
     sample = found.compared == MOST_COMPARED
     if found.alike is not None:
-        of = f"of a sample of {found.compared:,}" if sample else "of the distinct sequences"
-        share = f"{'at least ' * sample}{100 * found.alike:.3g} % {of}"
-        if found.alike:
-            note = f"{share} are near-identical to another (identity {IDENTITY:g} or more)"
-        else:
-            note = f"no two {of} are near-identical (identity {IDENTITY:g} or more)"
+        share = f"{found.alike:,} of {found.compared:,} distinct sequences"
+        if sample:
+            share = f"at least {found.alike:,} of a sample of {found.compared:,}"
+        note = f"{share} are near-identical to another (identity {IDENTITY:g} or more)"
         source.found.append(f"{note}.")
         if found.alike and not grouped:
             source.advice.append(

@@ -92,31 +92,43 @@ def _labels_of_table(
     about = _about(chosen, further, source, f"the column {chosen.name!r} of {name}")
     settings["label_column"] = Noted(chosen.name, about)
     settings |= _several(chosen, source)
+    if above := next((one for one in further if chosen.is_below(one)), None):
+        letters = "".join([*chosen.sizes, *above.sizes])
+        sign = next((sign for sign in "/>|:" if sign not in letters), "::")
+        settings["more"] = Noted(
+            None,
+            f"Each class has one {above.name!r}. For answers at that level too, where it is not "
+            f"sure of the class: label_column: {scalar([above.name, chosen.name])}, and beside the "
+            f"source levels: {{separator: {scalar(sign)}}}.",
+        )
     if lost:
         source.advice.append(
             f"{counted(lost, 'line')} of {name} {'are' if lost > 1 else 'is'} of no record of the "
             "FASTA and left out."
         )
     _unmatched(without, lost, source)
-    every = [*further, *table.others]
-    for one in every:
-        several_values = len(one.sizes) > 1 and len(one.texts) == len(records.ids)
+    _tell_of_folds([*further, *table.others], len(records.ids), source)
+    return settings
+
+
+def _tell_of_folds(columns: Sequence[Candidate], records: int, source: SourceFound) -> None:
+    """Say how to make folds of columns that look like it."""
+    for one in columns:
         if one.is_of_folds() and len(one.sizes) > 1:
             source.more.append(
                 f"The column {one.name!r} looks like folds of your own. To test on these: "
                 "{method: table, table: TABLE} with the columns id and fold."
             )
-        elif one.is_of_groups() and several_values and len(one.sizes) < len(records.ids):
+        elif one.is_of_groups() and 1 < len(one.sizes) < records == len(one.texts):
             source.more.append(
                 f"To test on records of another {one.name!r} ({len(one.sizes)} of them) than was "
                 f"learned from: {{method: grouped, column: {scalar(one.name)}}}."
             )
-    return settings
 
 
 def _labels_of_headers(records: FastaFound, place: str, source: SourceFound) -> dict[str, Any]:
     chosen, *further = look_at_headers(records.ids, records.headers, place)
-    label = HeaderPattern(chosen.settings["pattern"]).label
+    label = HeaderPattern(chosen.pattern).label
     texts = {
         id: [text]
         for id, header in zip(records.ids, records.headers, strict=True)
@@ -124,7 +136,7 @@ def _labels_of_headers(records: FastaFound, place: str, source: SourceFound) -> 
     }
     chosen = replace(chosen, texts=texts)
     about = _about(chosen, further, source, f"in the headers, {chosen.name!r}")
-    settings = {"pattern": Noted(chosen.settings["pattern"], f"{chosen.name}: {about}")}
+    settings = {"pattern": Noted(chosen.pattern, f"{chosen.name}: {about}")}
     settings |= _several(chosen, source)
     if not is_keyed(chosen):
         source.advice.append(

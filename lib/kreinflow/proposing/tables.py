@@ -92,10 +92,7 @@ def look_at_table(path: Path, ids: Sequence[str], headers: Sequence[str] = ()) -
             if row[place]:
                 for id in own:
                     found.setdefault(id, []).append(row[place])
-    every = [
-        Candidate(names[place], found, {"label_column": names[place]})
-        for place, found in texts.items()
-    ]
+    every = [Candidate(names[place], found) for place, found in texts.items()]
     candidates = sorted((one for one in every if one.usable()), key=Candidate.rank)
     if not candidates:
         shown = [f"{one.name!r} ({counted(len(one.sizes), 'text')})" for one in every]
