@@ -11,6 +11,7 @@ from kreinflow.sequences.labels import (
     read_lines,
     read_pairs,
     read_several,
+    read_table,
     refuse_lookalikes,
 )
 
@@ -226,3 +227,12 @@ def test_several_labels_of_an_id(tmp_path):
         read_several(path, "id", "label", ";")
     path = write(tmp_path, "id\tlabel\na\t\nb\tx\n")
     assert read_several(path, "id", "label", ";", skip_empty=True) == {"b": "x"}
+
+
+def test_whole_tables(tmp_path):
+    path = write(tmp_path, 'id,"x, y",label,\n a,NA, 007,\n\nb,"1\n2",,\n', "l.csv")
+    names, rows = read_table(path)
+    assert names == ["id", "x, y", "label"]
+    assert rows == [("a", "NA", "007"), ("b", "1\n2", "")]
+    with pytest.raises(InputError, match="line 3: has 1 field, the header 2"):
+        read_table(write(tmp_path, "id\tx\n\na\n"))

@@ -9,12 +9,15 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from kreinflow.errors import InputError
-from kreinflow.numerics import IntArray
 from kreinflow.sequences.dataset import Dataset
 from kreinflow.sequences.folds import folds_of_groups, groups_of_classes, own_groups
 from kreinflow.sequences.payload import Sequences
+
+Groups = NDArray[np.int64]
+"""Of each record the number of what it shares a fold with."""
 
 IDENTITY = 0.9
 FOLDS = 5
@@ -48,9 +51,9 @@ class FoldsFound:
         How many it has.
     left_out : tuple of str
         Classes that are too small.
-    alike : float or None
-        The share of the distinct sequences, or of the sample, that are near-identical to another;
-        None if the objects are no sequences.
+    alike : int or None
+        How many of the distinct sequences, or of the sample, are near-identical to another; None
+        if the objects are no sequences.
     compared : int
         Sequences that were compared for that.
     """
@@ -62,7 +65,7 @@ class FoldsFound:
     smallest: str
     fewest: int
     left_out: tuple[str, ...]
-    alike: float | None
+    alike: int | None
     compared: int
 
 
@@ -111,11 +114,11 @@ def propose_folds(load: Callable[[int], Dataset], seed: int) -> FoldsFound:
 def _found(
     whole: Dataset,
     dataset: Dataset,
-    groups: IntArray,
+    groups: Groups,
     method: str,
     least: int,
     seed: int,
-    alike: float | None,
+    alike: int | None,
     compared: int,
 ) -> FoldsFound:
     sizes = groups_of_classes(dataset, groups)
@@ -139,8 +142,8 @@ def _found(
     )
 
 
-def _compared(dataset: Dataset) -> tuple[IntArray, float, int]:
-    """Return the group of each record, the share of near-identical sequences, and of how many.
+def _compared(dataset: Dataset) -> tuple[Groups, int, int]:
+    """Return the group of each record, the number of near-identical sequences, and of how many.
 
     Of many sequences a sample is compared, and each sequence is a group of its own.
     """
@@ -152,19 +155,17 @@ def _compared(dataset: Dataset) -> tuple[IntArray, float, int]:
         return groups, _in_company(groups[first]), n
     from kreinflow.sequences.identity import identity_clusters, with_relatives  # loads parasail
 
-    sample = [
-        dataset.sequences[place] for place in with_relatives(dataset.sequences, MOST_COMPARED)
-    ]
-    share = _in_company(identity_clusters(sample, IDENTITY))
-    return dataset.first_alike[dataset.rows], share, len(sample)
+    places = with_relatives(dataset.sequences, MOST_COMPARED)
+    clusters = identity_clusters([dataset.sequences[place] for place in places], IDENTITY)
+    return dataset.first_alike[dataset.rows], _in_company(clusters), len(places)
 
 
-def _in_company(clusters: IntArray) -> float:
+def _in_company(clusters: NDArray[np.signedinteger[Any]]) -> int:
     sizes = np.bincount(clusters)
-    return float((sizes[clusters] > 1).mean())
+    return int((sizes[clusters] > 1).sum())
 
 
-def _least(dataset: Dataset, groups: IntArray, fewest: int) -> int | None:
+def _least(dataset: Dataset, groups: Groups, fewest: int) -> int | None:
     """Return the smallest class that is kept so that each has so many groups.
 
     None if that leaves less than two classes, or leaves out too many records.

@@ -39,8 +39,8 @@ def look_at_headers(ids: Sequence[str], headers: Sequence[str], place: str) -> l
     Examples
     --------
     >>> headers = ["a family=x;", "b family=x;", "c family=y;", "d family=y;"]
-    >>> look_at_headers("abcd", headers, "x.fasta")[0].settings
-    {'pattern': '\\bfamily=([^\\s;,\\]|]+)'}
+    >>> look_at_headers("abcd", headers, "x.fasta")[0].pattern
+    '\\bfamily=([^\\s;,\\]|]+)'
     """
     step = -(-len(headers) // _MOST_HEADERS)
     shown = list(zip(ids, headers, strict=True))[::step]
@@ -50,10 +50,10 @@ def look_at_headers(ids: Sequence[str], headers: Sequence[str], place: str) -> l
         label = HeaderPattern(pattern).label
         texts = {id: [text] for id, header in shown if (text := label(header)) is not None}
         if len(texts) >= _OF_HEADERS * len(shown):
-            found.append(Candidate(name, texts, {"pattern": pattern}))
+            found.append(Candidate(name, texts, pattern))
     usable = [one for one in found if one.usable()]
     # What stands under a key is meant; fields and the parts of an id may be anything.
-    keyed = [one for one in usable if "=" in one.name or ":" in one.name or "[" in one.name]
+    keyed = [one for one in usable if is_keyed(one)]
     others = [one for one in usable if one not in keyed]
     candidates = sorted(keyed, key=Candidate.rank) + sorted(others, key=lambda one: one.rank()[2])
     if not candidates:
@@ -63,6 +63,11 @@ def look_at_headers(ids: Sequence[str], headers: Sequence[str], place: str) -> l
             "nothing that two records share and others have not."
         )
     return candidates
+
+
+def is_keyed(candidate: Candidate) -> bool:
+    """Return whether a label stands in headers under a key, or in brackets."""
+    return any(sign in candidate.name for sign in "=:[")
 
 
 def _patterns(headers: Sequence[str]) -> Iterator[tuple[str, str]]:
@@ -84,5 +89,5 @@ def _patterns(headers: Sequence[str]) -> Iterator[tuple[str, str]]:
         yield rf"^(?:[^|]*\|){{{field}}}\s*([^|]+?)\s*(?:\||$)", f"field {field + 1} between bars"
     yield r"^\S+\s+(.+?)\s*$", "all behind the id"
     yield r"^\S+\s+(\S+)", "the first word behind the id"
-    yield r"^(\S*?[A-Za-z])[_.|/-]*\d+(?:\s|$)", "the id without its number"
+    yield r"^(\S*?[A-Za-z]{2})[_.|/-]*\d+(?:\s|$)", "the id without its number"
     yield r"^\S+_([A-Za-z]\w*)", "what follows the last _ of the id"

@@ -44,28 +44,41 @@ class Candidate:
         What messages call it.
     texts : mapping of str to sequence of str
         Of each record that has any.
-    settings : mapping
-        What the config says to have them as labels.
+    pattern : str
+        That finds them in a header; empty for a column of a table.
     """
 
     name: str
     texts: Texts
-    settings: Mapping[str, str]
+    pattern: str = ""
+
+    @cached_property
+    def separator(self) -> str | None:
+        """What stands between the labels of records that have several, if any have."""
+        return separator_of_several(self.texts)
 
     @cached_property
     def sizes(self) -> Counter[str]:
-        """How many records each text has."""
-        return Counter(text for texts in self.texts.values() for text in set(texts))
+        """How many records each label has."""
+        if self.separator is None:
+            return Counter(text for (text, *_) in self.texts.values())
+        return Counter(
+            label
+            for texts in self.texts.values()
+            for label in {part.strip() for text in texts for part in text.split(self.separator)}
+            if label
+        )
 
     @property
     def classes(self) -> int:
-        """How many texts have two records or more."""
+        """How many labels have two records or more."""
         return sum(size > 1 for size in self.sizes.values())
 
     @property
     def described(self) -> str:
         """Its name and how many classes it would make."""
-        return f"{self.name} ({counted(self.classes, 'class', 'classes')})"
+        what = ("class", "classes") if self.separator is None else ("label", "labels")
+        return f"{self.name} ({counted(self.classes, *what)})"
 
     def usable(self) -> bool:
         """Return whether it makes two classes or more, of most of the records that have a text."""
@@ -74,16 +87,16 @@ class Candidate:
 
     def rank(self) -> tuple[int, int, float]:
         """Return what candidates are sorted by: the most plausible labels first."""
-        place = _place(self.name, _LABELS)
-        named = place if place < len(_LABELS) else len(_LABELS) + self._is_of_others()
-        numbers = sum(map(_is_number, self.sizes)) == len(self.sizes)
-        many = numbers and (len(self.sizes) > _MOST_NUMBERS or any("." in n for n in self.sizes))
-        measured = many and not all(map(_EC.fullmatch, self.sizes))
+        named, other = _place(self.name, _LABELS), _place(self.name, _OTHERS)
+        plausible = named < len(_LABELS)
+        if not plausible and other < len(_OTHERS):
+            named += 1 + other
+        numbers = all(map(_is_number, self.sizes))
+        many = len(self.sizes) > _MOST_NUMBERS and not plausible
+        decimals = any("." in text for text in self.sizes)
+        measured = numbers and (many or decimals) and not all(map(_EC.fullmatch, self.sizes))
         in_classes = sum(size for size in self.sizes.values() if size > 1)
         return int(measured), named, -in_classes / max(sum(self.sizes.values()), 1)
-
-    def _is_of_others(self) -> bool:
-        return _place(self.name, _OTHERS) < len(_OTHERS)
 
     def is_of_groups(self) -> bool:
         """Return whether its name says that records of one text belong together in a fold."""
@@ -95,6 +108,17 @@ class Candidate:
             text.isdecimal() or text.casefold() in ("train", "test", "valid", "validation", "val")
             for text in self.sizes
         )
+
+    def is_below(self, other: "Candidate") -> bool:
+        """Return whether each of its labels has one label of another candidate, and shares it."""
+        pairs = {
+            (own[0], texts[0])
+            for id, own in self.texts.items()
+            if (texts := other.texts.get(id)) is not None
+        }
+        one_each = len(pairs) == len(self.sizes) == len({label for label, _ in pairs})
+        single = self.separator is None and other.separator is None
+        return single and one_each and 1 < len(other.sizes) < len(self.sizes)
 
     def missing(self) -> list[str]:
         """Return the texts that mostly say that there is no label."""
@@ -134,17 +158,16 @@ def separator_of_several(texts: Texts) -> str | None:
     """
     cells = [text for own in texts.values() for text in own]
     for separator in (";", ",", "|"):
+        if sum(separator in cell for cell in cells) <= _OF_RECORDS * len(cells):
+            continue
         of_cells = [{part.strip() for part in cell.split(separator)} - {""} for cell in cells]
         wide = [parts for parts in of_cells if len(parts) > 1]
         if len(wide) <= _OF_RECORDS * len(cells):
             continue
-        kinds = Counter(
-            part for parts in {frozenset(parts) for parts in of_cells} for part in parts
-        )
+        of_kinds = {frozenset(parts) for parts in of_cells}
+        kinds = Counter(part for parts in of_kinds for part in parts)
         recurring = [kinds[part] > 1 for parts in wide for part in parts]
-        if sum(recurring) >= _RECURRING * len(recurring) and len(kinds) < len(set(cells)) + len(
-            wide
-        ):
+        if sum(recurring) >= _RECURRING * len(recurring):
             return separator
     if any(len(set(own)) > 1 for own in texts.values()):
         return ";"

@@ -104,7 +104,8 @@ def _labels(path: Path, name: str, read: ReadMatrix, source: SourceFound) -> dic
                 f"{name}: has {counted(len(lines), 'label')}, but the matrix or the vectors have "
                 f"{counted(n, 'row')}. Give one label for each row."
             )
-        labels, settings = {str(i): [text] for i, text in enumerate(lines)}, {"lines": name}
+        labels = {str(i): [text] for i, text in enumerate(lines)}
+        settings: dict[str, Any] = {"lines": name}
         note = ""
     else:
         ids = read.ids

@@ -73,9 +73,9 @@ def propose(inputs: Sequence[str], labels: str | None) -> Proposal:
         source = look_at_numbers(inputs[0], labels)
     else:
         source = look_at_fasta(inputs, labels)
-    name = dataset_name(inputs[0])
+    name = dataset_name(inputs[0]) if len(inputs) == 1 else "mine"
     found = propose_folds(lambda least: _load(source, least), SEED)
-    settings = source.settings
+    settings: dict[str, Any] = source.settings
     if found.min_class_size > 2:
         few = counted(len(found.left_out), "class is", "classes are")
         why = f"{few} smaller, and left out: {first_few(list(found.left_out), 8)}"
@@ -110,15 +110,16 @@ def dataset_name(path: str) -> str:
 
 
 def _load(source: SourceFound, least: int) -> Dataset:
-    content = {"datasets": {"mine": {"source": source.settings | {"min_class_size": least}}}}
+    part: dict[str, Any] = {"source": source.settings | {"min_class_size": least}}
     if source.levels is not None:
-        content["datasets"]["mine"]["levels"] = source.levels
+        part["levels"] = source.levels
+    content = {"datasets": {"mine": part}}
     config = complete_configuration(yaml.safe_load(yaml_text(content)), "the proposed config")
-    part = config["datasets"]["mine"]
+    of = config["datasets"]["mine"]
     separator = None if source.levels is None else source.levels.value["separator"]
-    made = make_source(part["source"], Path(config["data"]), separator)
+    made = make_source(of["source"], Path(config["data"]), separator)
     made.check()
-    return made.load(made.alphabet(part["scoring"]), SEED)
+    return made.load(made.alphabet(of["scoring"]), SEED)
 
 
 def _folds(found: FoldsFound, source: SourceFound) -> Noted | Mapping[str, Any]:
@@ -126,14 +127,12 @@ def _folds(found: FoldsFound, source: SourceFound) -> Noted | Mapping[str, Any]:
     settings = dict(found.settings)
     grouped = settings["method"] == "grouped"
     note = ""
+    sample = found.compared == MOST_COMPARED
     if found.alike is not None:
-        sample = found.compared == MOST_COMPARED
-        of = f"of a sample of {found.compared:,}" if sample else "of the distinct sequences"
-        share = f"{'at least ' * sample}{100 * found.alike:.3g} % {of}"
-        if found.alike:
-            note = f"{share} are near-identical to another (identity {IDENTITY:g} or more)"
-        else:
-            note = f"no two {of} are near-identical (identity {IDENTITY:g} or more)"
+        share = f"{found.alike:,} of {found.compared:,} distinct sequences"
+        if sample:
+            share = f"at least {found.alike:,} of a sample of {found.compared:,}"
+        note = f"{share} are near-identical to another (identity {IDENTITY:g} or more)"
         source.found.append(f"{note}.")
         if found.alike and not grouped:
             source.advice.append(
@@ -144,7 +143,7 @@ def _folds(found: FoldsFound, source: SourceFound) -> Noted | Mapping[str, Any]:
         elif grouped:
             note += ": these share a fold"
     k, fewest = settings["k"], found.fewest
-    what = "groups" if grouped and not found.compared == MOST_COMPARED else "different records"
+    what = "groups" if grouped and not sample else "different records"
     why = f"the smallest class, {found.smallest}, has {fewest} {what}"
     source.found.append(f"{counted(k, 'fold')}: {why}.")
     settings["method"] = Noted(settings["method"], note)

@@ -1,6 +1,5 @@
 """What FASTA files and the labels beside them hold, as the source that reads them."""
 
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -9,16 +8,12 @@ from typing import Any
 import numpy as np
 
 from kreinflow.errors import InputError
-from kreinflow.proposing.headers import look_at_headers
-from kreinflow.proposing.labels import (
-    Candidate,
-    separator_of_levels,
-    separator_of_several,
-)
+from kreinflow.proposing.headers import is_keyed, look_at_headers
+from kreinflow.proposing.labels import Candidate, separator_of_levels
 from kreinflow.proposing.records import FastaFound, look_at_records
 from kreinflow.proposing.source import SourceFound
 from kreinflow.proposing.tables import LabelsTable, look_at_table
-from kreinflow.proposing.writing import Noted
+from kreinflow.proposing.writing import Noted, scalar
 from kreinflow.sequences.files import counted, first_few, name_endings, open_text
 from kreinflow.sequences.labels import HeaderPattern
 from kreinflow.sequences.sources.fasta import FastaSource
@@ -43,12 +38,12 @@ def look_at_fasta(inputs: Sequence[str], labels: str | None) -> SourceFound:
     from kreinflow.alignment.scoring import load_substitution_matrix  # loads parasail
 
     named = inputs[0] if len(inputs) == 1 else list(inputs)
-    files = FastaSource({"fasta": named, "labels": {}}, Path()).fasta_files()
+    reader = FastaSource({"fasta": named, "labels": {}}, Path())
+    files = reader.fasta_files()
     _refuse_flat_file(files[0])
-    letters = [
-        load_substitution_matrix(matrix, Path()).alphabet for matrix in ("BLOSUM62", "nuc44")
-    ]
-    longest = FastaSource({"fasta": named, "labels": {}}, Path()).settings["max_length"]
+    matrices = [load_substitution_matrix(name, Path()) for name in ("BLOSUM62", "nuc44")]
+    letters = [matrix.alphabet for matrix in matrices]
+    longest = reader.settings["max_length"]
     records = look_at_records(files, longest, *letters)
     source = SourceFound({"type": "fasta"})
     quartiles = np.quantile(records.lengths, (0, 0.5, 1)).astype(int).tolist()
@@ -97,31 +92,43 @@ def _labels_of_table(
     about = _about(chosen, further, source, f"the column {chosen.name!r} of {name}")
     settings["label_column"] = Noted(chosen.name, about)
     settings |= _several(chosen, source)
+    if above := next((one for one in further if chosen.is_below(one)), None):
+        letters = "".join([*chosen.sizes, *above.sizes])
+        sign = next((sign for sign in "/>|:" if sign not in letters), "::")
+        settings["more"] = Noted(
+            None,
+            f"Each class has one {above.name!r}. For answers at that level too, where it is not "
+            f"sure of the class: label_column: {scalar([above.name, chosen.name])}, and beside the "
+            f"source levels: {{separator: {scalar(sign)}}}.",
+        )
     if lost:
         source.advice.append(
             f"{counted(lost, 'line')} of {name} {'are' if lost > 1 else 'is'} of no record of the "
             "FASTA and left out."
         )
     _unmatched(without, lost, source)
-    every = [*further, *table.others]
-    for one in every:
-        several_values = len(one.sizes) > 1 and len(one.texts) == len(records.ids)
+    _tell_of_folds([*further, *table.others], len(records.ids), source)
+    return settings
+
+
+def _tell_of_folds(columns: Sequence[Candidate], records: int, source: SourceFound) -> None:
+    """Say how to make folds of columns that look like it."""
+    for one in columns:
         if one.is_of_folds() and len(one.sizes) > 1:
             source.more.append(
                 f"The column {one.name!r} looks like folds of your own. To test on these: "
                 "{method: table, table: TABLE} with the columns id and fold."
             )
-        elif one.is_of_groups() and several_values and len(one.sizes) < len(records.ids):
+        elif one.is_of_groups() and 1 < len(one.sizes) < records == len(one.texts):
             source.more.append(
-                f"To test on records of another {one.name!r} than was learned from "
-                f"({counted(len(one.sizes), 'text')}): {{method: grouped, column: {one.name}}}."
+                f"To test on records of another {one.name!r} ({len(one.sizes)} of them) than was "
+                f"learned from: {{method: grouped, column: {scalar(one.name)}}}."
             )
-    return settings
 
 
 def _labels_of_headers(records: FastaFound, place: str, source: SourceFound) -> dict[str, Any]:
     chosen, *further = look_at_headers(records.ids, records.headers, place)
-    label = HeaderPattern(chosen.settings["pattern"]).label
+    label = HeaderPattern(chosen.pattern).label
     texts = {
         id: [text]
         for id, header in zip(records.ids, records.headers, strict=True)
@@ -129,8 +136,13 @@ def _labels_of_headers(records: FastaFound, place: str, source: SourceFound) -> 
     }
     chosen = replace(chosen, texts=texts)
     about = _about(chosen, further, source, f"in the headers, {chosen.name!r}")
-    settings = {"pattern": Noted(chosen.settings["pattern"], f"{chosen.name}: {about}")}
+    settings = {"pattern": Noted(chosen.pattern, f"{chosen.name}: {about}")}
     settings |= _several(chosen, source)
+    if not is_keyed(chosen):
+        source.advice.append(
+            f"The labels are a guess: {chosen.name}, such as {first_few([*chosen.sizes], 3)}. If "
+            "they are others, give a table with --labels."
+        )
     _unmatched(sum(id not in texts for id in records.ids), 0, source)
     return settings
 
@@ -138,10 +150,8 @@ def _labels_of_headers(records: FastaFound, place: str, source: SourceFound) -> 
 def _about(chosen: Candidate, further: Sequence[Candidate], source: SourceFound, where: str) -> str:
     """Tell of the labels that were chosen, and return what stands beside them."""
     sizes = sorted(chosen.sizes.values())
-    separator = separator_of_several(chosen.texts)
-    if separator is not None:
-        parts = Counter(p.strip() for t in chosen.sizes for p in t.split(separator) if p.strip())
-        about = f"{counted(len(parts), 'label')}, several a record"
+    if chosen.separator is not None:
+        about = f"{counted(len(sizes), 'label')}, several a record"
     else:
         span = f"{sizes[0]:,} to {sizes[-1]:,}" if sizes[0] < sizes[-1] else f"{sizes[0]:,}"
         about = f"{counted(len(sizes), 'class', 'classes')} of {span} records"
@@ -168,7 +178,7 @@ def _about(chosen: Candidate, further: Sequence[Candidate], source: SourceFound,
 
 
 def _several(chosen: Candidate, source: SourceFound) -> dict[str, Any]:
-    separator = separator_of_several(chosen.texts)
+    separator = chosen.separator
     if separator is None:
         return {}
     records = sum(len(set(own)) > 1 or separator in own[0] for own in chosen.texts.values())

@@ -79,6 +79,11 @@ def look_at_table(path: Path, ids: Sequence[str], headers: Sequence[str] = ()) -
     best = max(
         once, key=lambda place: (counts[place], names[place].casefold() in _NAMED), default=None
     )
+    if best is not None and meant(names[best]):
+        raise InputError(
+            f"{path}: its first line has no names of columns, but a record. Write a line above it "
+            "that names the columns, such as id and label."
+        )
     if best is None or not counts[best]:
         raise _no_ids(path, names, rows, ids, headers)
     texts: dict[int, dict[str, list[str]]] = {place: {} for place in once if place != best}
@@ -87,10 +92,7 @@ def look_at_table(path: Path, ids: Sequence[str], headers: Sequence[str] = ()) -
             if row[place]:
                 for id in own:
                     found.setdefault(id, []).append(row[place])
-    every = [
-        Candidate(names[place], found, {"label_column": names[place]})
-        for place, found in texts.items()
-    ]
+    every = [Candidate(names[place], found) for place, found in texts.items()]
     candidates = sorted((one for one in every if one.usable()), key=Candidate.rank)
     if not candidates:
         shown = [f"{one.name!r} ({counted(len(one.sizes), 'text')})" for one in every]
@@ -112,12 +114,6 @@ def _no_ids(
     headers: Collection[str],
 ) -> InputError:
     """Return what to raise where no column has ids: how they look on both sides."""
-    known = {*ids, *(form for id in ids for form in short_forms(id))}
-    if any(name in known for name in names):
-        return InputError(
-            f"{path}: its first line has no names of columns, but a record. Write a line above it "
-            "that names the columns, such as id and label."
-        )
     whole = {header for header in headers if " " in header}
     for place, name in enumerate(names):
         if any(row[place] in whole for row in rows):

@@ -38,12 +38,12 @@ def _lines(content: Mapping[str, Any], indent: str) -> Iterator[str]:
     for key, entry in content.items():
         value, note = entry if isinstance(entry, Noted) else (entry, "")
         note = _one_line(note)
-        line = f"{indent}{_scalar(key)}:"
+        line = f"{indent}{scalar(key)}:"
         if value is None:
             yield from _comment(note, indent)
             continue
         if not isinstance(value, Mapping):
-            line += f" {_scalar(value)}"
+            line += f" {scalar(value)}"
         beside = f"{line} # {note}"
         if note and len(beside) <= _WIDTH:
             yield beside
@@ -54,19 +54,19 @@ def _lines(content: Mapping[str, Any], indent: str) -> Iterator[str]:
             yield from _lines(value, f"{indent}  ")
 
 
-def _scalar(value: Any) -> str:
+def scalar(value: Any) -> str:
     """Return a value as any version of YAML reads it.
 
     Examples
     --------
-    >>> [_scalar(value) for value in ("family", "no", "a: b", "x.fasta", 1e-9, ["a", "007"])]
+    >>> [scalar(value) for value in ("family", "no", "a: b", "x.fasta", 1e-9, ["a", "007"])]
     ['family', '"no"', '"a: b"', 'x.fasta', '1.0e-09', '[a, "007"]']
     """
     if isinstance(value, str):
         plain = _PLAIN.fullmatch(value) and value.casefold() not in _WORDS
         return value if plain else json.dumps(value, ensure_ascii=False)
     if isinstance(value, list):
-        return f"[{', '.join(map(_scalar, value))}]"
+        return f"[{', '.join(map(scalar, value))}]"
     text = json.dumps(value)
     return text if "." in text else text.replace("e", ".0e") if isinstance(value, float) else text
 
