@@ -281,7 +281,7 @@ def made_up_statistics(true, lengths):
 
 def made_up_times(n_folds, rng):
     stages = ("alignment", "class_scores", "landmarks", "factor", "model", "evaluation", "dataset")
-    machine = ("node1", "0.1.0", "2.4.6", "Haswell")
+    machine = ("node1", "0.1.0", "2.4.6", "Haswell", "2026-01-02T03:04:05+00:00")
     times = [
         (stage, f"job{i}", rng.gamma(2, 9), rng.gamma(2, 8), 200 + rng.random() * 400, *machine)
         for stage in stages

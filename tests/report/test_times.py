@@ -9,6 +9,7 @@ def test_benchmarks_and_records_are_joined_by_the_name_of_the_job(tmp_path):
     (tmp_path / "dataset.tsv").write_text(benchmark.format(1.5, 90.0, 1.25))
     (tmp_path / "model.meb.r0f1.tsv").write_text(benchmark.format(0.25, "NA", "-"))
     record = {"host": "n2", "kreinflow": "1", "numpy": "2", "cpu_kernel": "Zen", "peak_mb": 120.5}
+    record["ended"] = "2026-01-02T03:04:05+00:00"
     write_json(tmp_path / "dataset.json", record)
     table = t.collect_times(tmp_path, tmp_path, ["dataset", "folds", "model.meb.r0f1"])
     assert table.columns.tolist() == list(t.COLUMNS)
@@ -18,6 +19,7 @@ def test_benchmarks_and_records_are_joined_by_the_name_of_the_job(tmp_path):
     assert table.loc[0, ["host", "cpu_kernel"]].tolist() == ["n2", "Zen"]
     assert table["seconds"].tolist() == [1.5, 0.25]
     assert table.loc[1, ["cpu_seconds", "max_rss_mb"]].isna().all()  # too short to be seen
+    assert table["ended"].tolist() == ["2026-01-02T03:04:05+00:00", ""]
     assert table.loc[1, "host"] == ""
 
 

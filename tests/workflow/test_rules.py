@@ -13,8 +13,10 @@ import pytest
 
 from kreinflow import __version__
 from kreinflow.cli import main
+from kreinflow.provenance import file_sha256
+from kreinflow.report.crate import WORKFLOW
 from small_inputs import configuration, families, fasta_source, write_fasta, write_labels
-from workflow.conftest import ROOT
+from workflow.conftest import ROOT, read
 
 
 def test_named_targets_reach_their_stage_only(run):
@@ -252,6 +254,22 @@ def test_the_report_of_snakemake_has_the_items(finished, tmp_path):
     names = " ".join(zipfile.ZipFile(path).namelist())
     assert "report" in names
     assert path.stat().st_size > 10_000
+
+
+def test_the_crate_names_what_the_run_made_and_when(finished):
+    results = finished.folder / "results"
+    crate = json.loads((results / "ro-crate-metadata.json").read_text())
+    known = {entity["@id"]: entity for entity in crate["@graph"]}
+    for name in (WORKFLOW, *(file["@id"] for file in known["#run"]["result"])):
+        assert known[name]["sha256"] == file_sha256(results / name)
+    assert (results / WORKFLOW).read_text() == (ROOT / "Snakefile").read_text()
+    assert known["small/model.safetensors"]["description"] == "the final model"
+    jobs = [entity for id, entity in known.items() if id.startswith("#small/")]
+    assert len(jobs) == len(read(results / "small" / "times.tsv")) > 20
+    for job in (known["#run"], *jobs):
+        times = known["#run"]["startTime"], job["startTime"], job["endTime"]
+        assert list(times) == sorted(times)
+        assert job["endTime"] <= known["#run"]["endTime"]
 
 
 @pytest.mark.parametrize(

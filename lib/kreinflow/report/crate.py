@@ -143,7 +143,6 @@ def render_crate(
         result=made,
         **({"startTime": min(starts)} if starts else {}),
         endTime=crate.now,
-        actionStatus={"@id": "http://schema.org/CompletedActionStatus"},
     )
     return crate.text([run, *jobs])
 
@@ -167,6 +166,7 @@ class _Crate:
         self._crate.name = f"Results of kreinflow: {', '.join(names)}"
         self._crate.description = "Classifiers, how good they are, and what they were learned from."
         self._crate.datePublished = self.now
+        self._crate.license = "None is stated. Who publishes these results says how to use them."
         self._crate.root_dataset["conformsTo"] = [
             self.thing(id, "CreativeWork", name=name, version=id.rpartition("/")[2])
             for id, name in PROFILES.items()
@@ -200,7 +200,12 @@ class _Crate:
             "license": {"@id": "https://spdx.org/licenses/BSD-3-Clause"},
             "conformsTo": {"@id": _BIOSCHEMAS},
             "softwareRequirements": [
-                self.thing(f"pkg:pypi/{name}@{v}", "SoftwareApplication", name=name, version=v)
+                self.thing(
+                    f"pkg:{'generic' if name == 'python' else 'pypi'}/{name}@{v}",
+                    "SoftwareApplication",
+                    name=name,
+                    version=v,
+                )
                 for name, v in versions.items()
                 if name != "kreinflow" and v != "not installed"
             ],
@@ -216,13 +221,14 @@ class _Crate:
         """Return what a job did, from its line of times.tsv."""
         stage, job = line["stage"], f"{line['stage']}.{line['job']}".rstrip(".")
         tool = self.thing(f"#{stage}", "SoftwareApplication", name=stage, version=version)
+        made = products.get(job, [])
         return self.thing(
             f"#{dataset}/{job}",
             "CreateAction",
             name=f"{job} of {dataset}",
             instrument=tool,
             **_times(line, self._results / dataset / "times.tsv"),
-            **({"result": products[job]} if job in products else {}),
+            **({"result": made if made[1:] else made[0]} if made else {}),
         )
 
     def text(self, actions: Sequence[Any]) -> str:
@@ -288,4 +294,5 @@ def _times(line: Mapping[Any, Any], path: Path) -> Properties:
     except (TypeError, ValueError, OverflowError) as error:
         if line["ended"] in ("", None):
             return {}
-        raise InputError(f"{path}: {line['ended']!r} is no time. Delete it and run again.") from error
+        fault = f"{line['ended']!r} is no time. Delete the file and run again."
+        raise InputError(f"{path}: {fault}") from error

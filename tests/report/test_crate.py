@@ -1,0 +1,230 @@
+"""What the crate says of a run, on results that are made up."""
+
+import base64
+import json
+import re
+from hashlib import sha256
+from pathlib import Path
+from types import SimpleNamespace
+
+import pandas as pd
+import pytest
+
+from kreinflow.configuration import complete_configuration
+from kreinflow.errors import InputError
+from kreinflow.plan import DatasetPlan
+from kreinflow.report.crate import (
+    CLASSIFIED,
+    PAGE,
+    PRODUCTS,
+    PROFILES,
+    WORKFLOW,
+    _products,
+    render_crate,
+)
+from small_inputs import configuration
+
+ENDED = "2026-01-02T03:04:05+00:00"
+VERSIONS = {"python": "3.11.9", "kreinflow": "1.0", "numpy": "2.0", "snakemake": "9.27"}
+VERSIONS["parasail"] = "not installed"
+CONTEXT = "https://w3id.org/ro/crate/1.1/context"
+
+
+def settings(data):
+    """Two data sets of sequences: one with new objects and classes held out, one downloaded."""
+    source = {"type": "fasta", "fasta": "mine.fasta", "labels": {"table": "mine.tsv"}}
+    download = {"url": "https://example.org/sprot.dat", "release": "2025_01", "sha256": "ab" * 32}
+    other = {"type": "swissprot", "swissprot": "sprot.dat", "labels": {"from": "prosite"}}
+    new = {"dataset": "mine", "input": "new.fasta"}
+    config = configuration(source, data=str(data), classify={"later": new})
+    config["datasets"]["mine"]["unknown"] = ["odd"]
+    config["datasets"]["a+b"] = {"source": other | {"download": download}, "folds": {"k": 2}}
+    config["datasets"]["mine"]["folds"] = {"method": "table", "table": "folds.tsv"}
+    return complete_configuration(config, "config.yaml")
+
+
+@pytest.fixture
+def run(tmp_path):
+    """A function that renders the crate of a run, and its parts."""
+    data, results = tmp_path / "somebody" / "data", tmp_path / "results"
+    results.mkdir()
+    data.mkdir(parents=True)
+    for name in ("mine.fasta", "mine.tsv", "new.fasta", "sprot.dat"):
+        (data / name).write_text(f"the file {name}")
+    (data / "folds.tsv").write_text("id\tfold\na\t0\nb\t1\n")
+    config, datasets = settings(data), []
+    for name in config["datasets"]:
+        plan = DatasetPlan(config | {"results": str(results)}, name)
+        files = [path for made in _products(plan).values() for path in made]
+        for file in files:
+            (results / name / file).parent.mkdir(parents=True, exist_ok=True)
+            (results / name / file).write_text(f"{name} {file}")
+        lines = [("dataset", "", 1.5, ENDED), ("classify", "later", 2.0, "")]
+        lines.append(("evaluation", "", 9.0, ENDED))
+        times = pd.DataFrame(lines, columns=["stage", "job", "seconds", "ended"])
+        read = {p.name: sha256(p.read_bytes()).hexdigest() for p in plan.source.files()}
+        datasets.append(SimpleNamespace(name=name, statistics={"files": read}, times=times))
+    for name in (*PAGE, WORKFLOW):
+        (results / name).write_text(name)
+    made = SimpleNamespace(data=data, results=results, datasets=datasets, config=config)
+    made.render = lambda: render_crate(results, datasets, config, VERSIONS)
+    return made
+
+
+def graph(text):
+    """The entities by their ids, of which each stands once and each that is named is there."""
+    entities = json.loads(text)["@graph"]
+    by_id = {entity["@id"]: entity for entity in entities}
+    assert len(by_id) == len(entities)
+    named = {id for id in re.findall(r'"@id": "([^"]+)"', text) if not id.startswith("http")}
+    assert named <= set(by_id)
+    return by_id
+
+
+def ids(entity, key):
+    values = entity.get(key, [])
+    return [value["@id"] for value in (values if isinstance(values, list) else [values])]
+
+
+def of_content(path):
+    digest = base64.urlsafe_b64encode(sha256(path.read_bytes()).digest()).decode()
+    return f"ni:///sha-256;{digest.rstrip('=')}"
+
+
+def test_results_are_named_by_their_paths_with_size_and_checksum(run):
+    known = graph(run.render())
+    made = ids(known["#run"], "result")
+    assert len(made) > 30
+    assert {*made} | {WORKFLOW} == {
+        str(path.relative_to(run.results)).replace("+", "%2B")
+        for path in run.results.rglob("*")
+        if path.is_file()
+    }
+    assert "mine/unknown/summary.tsv" in made  # only one of the data sets has classes held out
+    assert "a%2Bb/unknown/summary.tsv" not in made
+    for name in (*made, WORKFLOW):
+        content = (run.results / name.replace("%2B", "+")).read_bytes()
+        assert known[name]["sha256"] == sha256(content).hexdigest()
+        assert known[name]["contentSize"] == str(len(content))
+        assert known[name]["description"]
+
+
+def test_files_of_the_user_are_named_by_their_content_and_not_by_their_place(run):
+    text = run.render()
+    known = graph(text)
+    given = {known[id]["name"]: known[id] for id in ids(known["#run"], "object")}
+    names = {"mine.fasta", "mine.tsv", "folds.tsv", "new.fasta", "sprot.dat"}
+    assert set(given) == {"config", *names}
+    for name in names:
+        path = run.data / name
+        assert given[name]["@id"] == of_content(path)
+        assert given[name]["contentSize"] == str(path.stat().st_size)
+    assert given["sprot.dat"]["url"] == "https://example.org/sprot.dat"
+    assert given["sprot.dat"]["version"] == "2025_01"
+    assert json.loads(given["config"]["value"]) == run.config
+    assert text.count("somebody") == 1  # the config says what the user wrote
+
+
+def test_the_checksum_of_the_data_is_that_of_when_they_were_read(run):
+    before = of_content(run.data / "mine.fasta")
+    (run.data / "mine.fasta").unlink()
+    (run.data / "new.fasta").unlink()  # nobody kept its checksum
+    known = graph(run.render())
+    assert "contentSize" not in known[before]
+    names = [known[id]["name"] for id in ids(known["#run"], "object")]
+    assert "mine.fasta" in names
+    assert "new.fasta" not in names
+
+
+def test_files_of_the_same_content_are_one(run):
+    (run.data / "new.fasta").write_bytes((run.data / "mine.fasta").read_bytes())
+    known = graph(run.render())
+    assert ids(known["#run"], "object").count(of_content(run.data / "mine.fasta")) == 1
+
+
+def test_each_job_has_its_times_and_what_it_made(run):
+    known = graph(run.render())
+    job = known["#mine/dataset"]
+    assert (job["startTime"], job["endTime"]) == ("2026-01-02T03:04:03+00:00", ENDED)
+    assert ids(job, "result") == [f"mine/{name}" for name in PRODUCTS["dataset"]]
+    assert ids(job, "instrument") == ["#dataset"]
+    silent = known["#mine/classify.later"]
+    assert "endTime" not in silent
+    assert silent["result"] == {"@id": "mine/classified/later.tsv"}
+    assert known["#run"]["startTime"] == "2026-01-02T03:03:56+00:00"  # of the longest job
+    assert ids(known["./"], "mentions")[0] == "#run"
+    assert len(ids(known["./"], "mentions")) == 7
+    assert ids(known[WORKFLOW], "hasPart") == ["#dataset", "#classify", "#evaluation"]
+
+
+def test_versions_are_those_of_packages_that_are_there(run):
+    known = graph(run.render())
+    assert set(ids(known[WORKFLOW], "softwareRequirements")) == {
+        *("pkg:generic/python@3.11.9", "pkg:pypi/numpy@2.0", "pkg:pypi/snakemake@9.27")
+    }
+    assert known[WORKFLOW]["version"] == "1.0"
+    assert set(PROFILES) <= set(ids(known["./"], "conformsTo"))
+
+
+def test_it_is_the_same_again_but_for_the_time(run):
+    now = r'"(endTime|datePublished)": "(?!2026-01-02)[^"]+"'
+    first = re.sub(now, "", run.render())
+    assert first == re.sub(now, "", run.render())
+    for times in (data.times for data in run.datasets):
+        times["ended"] = ""
+    assert "startTime" not in run.render()
+
+
+def test_what_is_missing_or_no_time_is_said(run):
+    run.datasets[1].times["ended"] = "yesterday"
+    with pytest.raises(InputError, match=r"a\+b/times\.tsv: 'yesterday' is no time\. Delete the"):
+        run.render()
+    (run.results / "mine" / "model.safetensors").unlink()
+    with pytest.raises(InputError, match=r"mine/model\.safetensors: cannot be read \(No such"):
+        run.render()
+
+
+def test_the_page_of_the_docs_has_what_a_crate_names():
+    page = (Path(__file__).parents[2] / "docs" / "provenance.md").read_text()
+    files = {f"DATASET/{name}": text for made in PRODUCTS.values() for name, text in made.items()}
+    files = PAGE | files | {"DATASET/classified/NAME.tsv": CLASSIFIED}
+    assert dict(re.findall(r"^\| `([\w./]+)` \| (.*) \|$", page, re.MULTILINE)) == files
+
+
+def test_the_validator_of_the_profiles_finds_nothing(run, monkeypatch):
+    """All that they require: the last profile holds the others, and RO-Crate 1.1."""
+    services = pytest.importorskip("rocrate_validator.services", reason="roc-validator is not here")
+    from rocrate import vocabs
+    from rocrate_validator.models import Severity
+    from rocrate_validator.utils.http import HttpRequester
+
+    # The validator would fetch this from the network. rocrate ships it in a later version.
+    terms = dict(vocabs.RO_CRATE["@context"])
+    for name in ("ComputationalWorkflow", "FormalParameter"):
+        terms[name] = f"https://bioschemas.org/{name}"
+    answer = json.dumps({"@context": terms})
+
+    def get(self, url, **more):
+        assert url == CONTEXT
+        return SimpleNamespace(
+            status_code=200,
+            headers={"Content-Type": "application/ld+json"},
+            text=answer,
+            json=lambda: json.loads(answer),
+        )
+
+    monkeypatch.setattr(HttpRequester, "get", get, raising=False)
+
+    def faults():
+        asked = services.ValidationSettings(
+            rocrate_uri=str(run.results),
+            profile_identifier="provenance-run-crate",
+            requirement_severity=Severity.REQUIRED,
+        )
+        return [issue.message for issue in services.validate(asked).get_issues()]
+
+    crate = run.results / "ro-crate-metadata.json"
+    crate.write_text(run.render())
+    assert faults() == []
+    crate.write_text(run.render().replace('"mainEntity"', '"about"'))
+    assert any("Main Workflow" in fault for fault in faults())
