@@ -1,5 +1,6 @@
 """The choice of a cascade: which levels it has, and the threshold that keeps to what is wanted."""
 
+from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, TypeAlias
@@ -134,8 +135,10 @@ def _within(tried: _Tries, most: float) -> tuple[Plan, float]:
     """
     kept = []
     for plan, own in tried:
-        found = [(t, own.at(t)) for t in THRESHOLDS]
-        threshold, at = max((t, at) for t, at in found if at.alignments <= most)
+        # The higher the threshold, the more is asked.
+        above = bisect_right(THRESHOLDS, most, key=lambda t, own=own: own.at(t).alignments)  # type: ignore[misc]
+        threshold = THRESHOLDS[above - 1]
+        at = own.at(threshold)
         kept.append((at.right.sum(), -at.loss, plan, threshold))
     *_, plan, threshold = max(kept, key=lambda k: k[:2])
     return plan, threshold

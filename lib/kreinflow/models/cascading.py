@@ -7,6 +7,7 @@ knows. The weights that it is measured with were learned from the other folds.
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -208,17 +209,19 @@ class CascadeFit:
                 f"first stage takes {base}. Give more, or its selector a smaller budget."
             )
         everything = np.arange(len(self.part.rows))
-        records = self.records(self.landmarks, self.kernel, everything, None)
-        held = _HeldOut(self, wanted.most_nearest(base))
-        plans = held.plans()
+        most = wanted.most_nearest(base)
+        if most not in self._planned:
+            held = _HeldOut(self, most)
+            self._planned[most] = held, held.plans()
+        held, plans = self._planned[most]
         plan, threshold = chosen(plans, held.truth, wanted, base)
         raw, alignments = held.honest(plans, wanted, base)
         logs = np.log(np.maximum(raw, SMALLEST))
         calibrator = TemperatureCalibrator().fit(logs, held.truth)
         probabilities = calibrator.probabilities(logs)
-        machines = held.machines(records, everything) if plan.pairs else None
+        machines = held.machines(self._every_record, everything) if plan.pairs else None
         cascade = Cascade(
-            records=records,
+            records=self._every_record,
             transform=self.kernel.transform,
             evidence=self.evidence,
             steps=held.steps[: plan.steps],
@@ -241,6 +244,16 @@ class CascadeFit:
             float(alignments.mean()) if len(alignments) else 0.0,
             self.asked.aligned - before,
         )
+
+    @cached_property
+    def _planned(self) -> dict[int, tuple["_HeldOut", list[Plan]]]:
+        """What the records held out were told, by the most nearest ones that were asked."""
+        return {}
+
+    @cached_property
+    def _every_record(self) -> Records:
+        everything = np.arange(len(self.part.rows))
+        return self.records(self.landmarks, self.kernel, everything, None)
 
     @property
     def base(self) -> int:

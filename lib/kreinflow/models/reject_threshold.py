@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
-from scipy.special import bdtr
+from scipy.special import bdtr, bdtrik
 
 from kreinflow.numerics import FloatArray, IntArray
 
@@ -179,25 +179,32 @@ def allowed_errors(n: int, error: float, confidence: float) -> tuple[IntArray, I
 
 def _bounds(numbers: IntArray, error: float, level: float) -> IntArray:
     """Return the largest k with P(B <= k) <= level for each number, -1 if there is none."""
-    from scipy.stats import binom  # slow to import, and not needed to classify
-
-    k = binom.ppf(level, numbers, error)
+    k = _quantiles(level, numbers, error)
     bounds: IntArray = np.where(bdtr(k, numbers, error) <= level, k, k - 1).astype(np.int64)
     return bounds
 
 
+def _quantiles(level: float, numbers: IntArray, error: float) -> FloatArray:
+    """Return the smallest k with P(B <= k) >= level for each number.
+
+    That is ``scipy.stats.binom.ppf``, which is slow to import.
+    """
+    k = np.clip(np.ceil(bdtrik(level, numbers, error)), 0.0, numbers)  # NaN where it is none
+    k = np.where(np.isnan(k), 0.0, k)
+    below = np.maximum(k - 1.0, 0.0)
+    return np.where(bdtr(below, numbers, error) >= level, below, k)
+
+
 def _passing(numbers: IntArray, bounds: IntArray, error: float) -> float:
     """Return with what probability a sum of independent errors is within a bound anywhere."""
-    from scipy.stats import binom
-
     outside = np.zeros(int(bounds.max()) + 1)  # by their number; what is above stays above
     outside[:1] = 1.0
     passed = 0.0
     steps = np.diff(numbers, prepend=0)
     added = {}
     for step in np.unique(steps):
-        most = int(binom.ppf(1.0 - 1e-14, step, error))
-        added[step] = binom.pmf(np.arange(most + 1), step, error)
+        most = int(_quantiles(1.0 - 1e-14, step, error))
+        added[step] = np.diff(bdtr(np.arange(most + 1), step, error), prepend=0.0)
     for step, bound in zip(steps, bounds, strict=True):
         outside = np.convolve(outside, added[step])[: len(outside)] if len(outside) else outside
         passed += float(outside[: bound + 1].sum())

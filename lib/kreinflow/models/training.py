@@ -258,8 +258,21 @@ class Training:
                         held_out = of_forks.log_probabilities(held_out)
             return Calibration.of(calibrator.probabilities(held_out), self.part.labels[places])
 
+        @cache
+        def facing() -> CascadeFit:
+            return self._facing(recipe, kernel, lifted, decisions)
+
         return _First(
-            classifier, kernel, decisions, lifted, fitted, choice, columns, rank, calibration
+            classifier,
+            kernel,
+            decisions,
+            lifted,
+            fitted,
+            choice,
+            columns,
+            rank,
+            calibration,
+            facing,
         )
 
     def _trained(self, recipe: Mapping[str, Any], first: "_First") -> Trained:
@@ -280,8 +293,7 @@ class Training:
                         "a cascade decides between classes, so it cannot serve records with "
                         "several labels. Leave out cascade."
                     )
-                fit = self._facing(recipe, kernel, lifted, first.decisions)
-                fitted_cascade = fit.fit(Wanted.of(recipe["cascade"]), self.reject)
+                fitted_cascade = first.facing().fit(Wanted.of(recipe["cascade"]), self.reject)
             cascade, pairs = fitted_cascade.cascade, fitted_cascade.aligned
             classifier = replace(classifier, cascade=cascade)
             probabilities = fitted_cascade.probabilities
@@ -295,7 +307,7 @@ class Training:
             classifier = replace(classifier, calibration=calibration)
             if self.false_alarms is not None and self.strangers is not None:
                 places = self.fits.measured if cascade is None else fitted_cascade.places
-                classifier = self._related(recipe, first, classifier, places, probabilities)
+                classifier = self._related(first, classifier, places, probabilities)
             right = probabilities.argmax(axis=1) == truth
             likely = np.clip(probabilities[np.arange(len(truth)), truth], 1e-15, 1.0)
             losses = -np.log(likely)
@@ -357,7 +369,6 @@ class Training:
 
     def _related(
         self,
-        recipe: Mapping[str, Any],
         first: "_First",
         classifier: LandmarkClassifier,
         places: IntArray,
@@ -367,7 +378,7 @@ class Training:
         assert self.asked is not None, "strangers, and nobody to ask"
         assert self.strangers is not None, "nothing that has no relative"
         assert self.false_alarms is not None, "strangers that nobody wants to know of"
-        fit = self._facing(recipe, first.kernel, first.lifted, first.decisions)
+        fit = first.facing()
         if classifier.cascade is None:
             drawn = fit.drawn(sample_size(len(self.part.rows), len(self.part.classes)))
             places, probabilities = places[drawn], probabilities[drawn]
@@ -481,6 +492,7 @@ class _First:
     n_columns: int
     rank: int | None
     calibration: Callable[[], Calibration]
+    facing: Callable[[], CascadeFit]
 
 
 @dataclass(frozen=True, eq=False)

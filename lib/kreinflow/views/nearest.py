@@ -110,11 +110,13 @@ class _Pool:
     def _ranked(self) -> IntArray:
         order = np.argsort(self._lower)
         lower, upper = self._lower[order], np.maximum.accumulate(self._upper[order])
-        group = np.cumsum(np.r_[False, lower[1:] > upper[:-1] + _UNDERFLOW])
+        apart = lower[1:] > upper[:-1] + _UNDERFLOW
+        if apart.all():
+            return np.asarray(order[: self._q])
+        group = np.concatenate([[0], np.cumsum(apart)])
         places, distances = self.places[order], np.zeros(len(order))
         crowded = np.bincount(group)[group] > 1  # the bounds do not tell their order
-        if crowded.any():
-            distances[crowded] = self._distances(places[crowded])
+        distances[crowded] = self._distances(places[crowded])
         return np.asarray(order[np.lexsort((places, distances, group))[: self._q]])
 
 
