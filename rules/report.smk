@@ -1,6 +1,7 @@
 # Draws the figures and writes the page.
 # needs: everything above
-# makes: map.tsv, map.json (the plane of the landmark map, and its factor), figures/*.svg, times.tsv, report.html
+# makes: map.tsv, map.json (the plane of the landmark map, and its factor), figures/*.svg, times.tsv, report.html, report.txt,
+#   config.yaml
 
 FIGURES = [
     "classes",
@@ -129,12 +130,14 @@ rule write_report:
         unknown=[f"{RESULTS}/{dataset}/figures/unknown.svg" for dataset in WITH_UNKNOWN],
         levels=[f"{RESULTS}/{dataset}/figures/levels.svg" for dataset in WITH_LEVELS],
     output:
-        report(
+        page=report(
             f"{RESULTS}/report.html",
             caption="../report/report.rst",
             category="all",
             labels={"figure": "page"},
         ),
+        text=f"{RESULTS}/report.txt",
+        config=f"{RESULTS}/config.yaml",
     log:
         f"{RESULTS}/logs/report.log",
     conda:

@@ -1,25 +1,9 @@
-"""Writes the page."""
+"""Writes the page, and its first screen as plain text."""
 
 from pathlib import Path
 
-from kreinflow.artifacts import write_text
 from kreinflow.console import logged
-from kreinflow.provenance import package_versions
-from kreinflow.report.page import render_report
-from kreinflow.report.reading import read_dataset_report
+from kreinflow.report.writing import write_report
 
-with logged(snakemake.log[0]) as console:
-    config = snakemake.params.config
-    datasets = [
-        read_dataset_report(
-            Path(snakemake.output[0]).parent / name,
-            name,
-            part,
-            [path for path in snakemake.input.aligned if Path(path).parents[1].name == name],
-            [path for path in snakemake.input.factors if Path(path).parents[2].name == name],
-        )
-        for name, part in config["datasets"].items()
-    ]
-    page = render_report(datasets, config, package_versions())
-    write_text(snakemake.output[0], page)
-    console.say(f"{len(page.encode()) / 1e6:.2f} MB")
+with logged(snakemake.log[0]):
+    write_report(Path(snakemake.output.page).parent, snakemake.params.config)

@@ -36,6 +36,7 @@ class Failures:
         self._stamps: dict[str, int | None] = {}
         self._tries: Counter[Any] = Counter()
         self._final: list[str] = []
+        self._faults: set[bool] = set()  # of these jobs, whether the input is at fault
 
     def listen(self, executor: Any) -> None:
         """Listen to the jobs that an executor begins, and to those that fail."""
@@ -56,6 +57,11 @@ class Failures:
         """Print the jobs that failed and were not tried again, each with its reason."""
         if self._final:
             _print("\n".join(["kreinflow: jobs that failed, and why:", *self._final]))
+
+    @property
+    def exit_code(self) -> int:
+        """That of the run: 2 if each job failed by a fault of the input, else 1."""
+        return InputError.exit_code if self._faults == {True} else 1
 
     def _begin(self, job: Any) -> None:
         for log in _logs(job):
@@ -79,10 +85,10 @@ class Failures:
         known = own or refused or _NOT_ITS_FAULT.search(said or "")
         more = not known or any(map(_TOO_LITTLE.search, reasons))
         self._tries[job.jobid] += 1
-        if job.restart_times < self._tries[job.jobid] or any(
-            reason.startswith(f"kreinflow {InputError.kind}:") for reason in own
-        ):
+        of_input = any(reason.startswith(f"kreinflow {InputError.kind}:") for reason in own)
+        if job.restart_times < self._tries[job.jobid] or of_input:
             job._attempt = job.restart_times + 1  # the last
+            self._faults.add(of_input)
             self._final.append(text)
             again = "It is not tried again."
         else:

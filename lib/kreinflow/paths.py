@@ -8,7 +8,7 @@ from kreinflow.errors import InputError
 from kreinflow.sequences.files import has_control
 from kreinflow.sequences.sources.registry import SOURCES
 
-TAKEN = ("compare.html", "logs", "paper", "report.html", "times")
+TAKEN = ("compare.html", "config.yaml", "logs", "paper", "report.html", "report.txt", "times")
 """What stands in the folder of results beside those of the data sets."""
 
 
