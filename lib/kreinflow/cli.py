@@ -51,9 +51,10 @@ _OF_SNAKEMAKE = ("demo", "run", "compare")
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command and return its exit code: 2 for the user's fault, 1 for ours."""
     parser = _parser()
-    options, options.more = parser.parse_known_args(arguments)
-    if options.more and options.command not in _OF_SNAKEMAKE:
-        parser.error(f"unrecognized arguments: {' '.join(options.more)}")
+    options, more = parser.parse_known_args(arguments)
+    options.more = more
+    if more and options.command not in _OF_SNAKEMAKE:
+        parser.error(f"unrecognized arguments: {' '.join(more)}")
     # Where they are closed, print would write messages to whatever is open.
     sys.stdout = sys.stdout or open(os.devnull, "w")  # noqa: SIM115
     sys.stderr = sys.stderr or open(os.devnull, "w")  # noqa: SIM115

@@ -23,8 +23,8 @@ def run(options: argparse.Namespace) -> None:
     results = Path(options.results)
     if not (results / CONFIG).is_file():
         raise InputError(
-            f"{results}: there is no {CONFIG}, which a run writes with its page. Give the folder of "
-            "finished results, or run `kreinflow run` first."
+            f"{results}: there is no {CONFIG}, which a run writes with its page. Give the folder "
+            "of finished results, or run `kreinflow run` first."
         )
     with open(results / ".lock", "w") as lock:  # as the workflow has it
         try:

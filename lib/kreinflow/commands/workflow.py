@@ -5,7 +5,6 @@ import contextlib
 import json
 import os
 import select
-import shlex
 import signal
 import subprocess
 import sys
@@ -103,7 +102,7 @@ class _Run:
         self._rules: dict[int, str] = {}
         self._all, self._left = Counter[str](), Counter[str]()
         self._cores = 0
-        self._time: "TimeLeft | None" = None
+        self._time: TimeLeft | None = None
         self._signal = 0
 
     def follow(self, command: list[str], dry: bool) -> int:
@@ -175,6 +174,7 @@ class _Run:
             self.nothing_to_do |= text.startswith("Nothing to be done")
             if self.verbose or (told["level"] >= WARNING and self._is_news(event, text)):
                 self.line.message(text)
+            return
         self.line.aligned += told.get("aligned", 0)
         self.told |= told.get("kreinflow", {})
         if "stats" in told:
