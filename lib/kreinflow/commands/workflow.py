@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from kreinflow.alignment.progress import LISTENS
 from kreinflow.commands.progress import ProgressLine
 from kreinflow.errors import InputError, exit_code_of
-from kreinflow.report.names import DETAIL, PAGE, TEXT
+from kreinflow.report.names import PAGE, TEXT, short
 from kreinflow.workflow_folder import WORKFLOW_FOLDER
 
 if TYPE_CHECKING:
@@ -29,12 +29,12 @@ MARK = b"\x1e"
 
 _PLUGINS = Path(__file__).parent / "plugins"
 _DRY = {"-n", "--dry-run", "--dryrun"}
-_SHOWN_BY_US = ("job_error", "group_error")
+_SHOWN_BY_US = ("job_error", "group_error", "RuleException")
 """Events of Snakemake whose text has pages; the workflow says at its end why jobs failed."""
 
 _NOT_SHOWN = (
-    "Using ",  # a profile
     "At least one job did not complete successfully",
+    "Exiting because a job execution failed",
     "WorkflowError:",
 )
 
@@ -219,8 +219,7 @@ class _Run:
         results = Path(os.path.relpath(self.told["results"]))
         made = self.nothing_to_do or "write_report" in self._all
         if page == PAGE and made and (results / TEXT).is_file():
-            text = (results / TEXT).read_text(encoding="utf-8").splitlines()
-            print("\n".join(["", *(line for line in text if not line.startswith(DETAIL)), ""]))
+            print(f"\n{short((results / TEXT).read_text(encoding='utf-8'))}")
         if (results / page).is_file():
             print(f"The report: {results / page}")
 

@@ -14,7 +14,7 @@ from kreinflow.evaluation.metrics import INNER_CHOICE
 from kreinflow.models.reject_threshold import UNKEPT_ADVICE
 from kreinflow.query_costs import million_hours, recipe_seconds
 from kreinflow.report.in_words import joined
-from kreinflow.report.names import DETAIL
+from kreinflow.report.names import DETAIL, HEAD, NEXT
 from kreinflow.report.own import Config
 from kreinflow.report.reading import DatasetReport
 from kreinflow.report.rejecting import Threshold
@@ -377,7 +377,7 @@ def in_text(head: str, screen: Mapping[str, Any]) -> str:
     screen : mapping
         ``cards``, ``quoted``, ``warnings`` and ``next``, as the page has them.
     """
-    lines, inner = [*_filled(head), ""], "  "
+    lines, inner = [*_filled(head, HEAD), ""], "  "
     for card in screen["cards"]:
         lines += [f"{card.question:<{_QUESTION}}{card.figure}", *_filled(card.line, inner)]
         inner = DETAIL
@@ -385,7 +385,7 @@ def in_text(head: str, screen: Mapping[str, Any]) -> str:
     if screen["warnings"]:
         lines += ["", "Look at this first"]
         lines += [line for text in screen["warnings"] for line in _filled(text, "- ")]
-    lines += ["", "What to do next"]
+    lines += ["", NEXT]
     for step in screen["next"]:
         where = f" (section {step.section.capitalize()} of the page)" if step.section else ""
         lines += _filled(f"{step.text}{where}{':' if step.command else ''}", "- ")

@@ -39,7 +39,7 @@ class LogHandler(LogHandlerBase):
 
     def emit(self, record: LogRecord) -> None:
         """Write what a record says."""
-        event = str(getattr(record, "event", None) or "")
+        event = str(getattr(record, "exception", None) or getattr(record, "event", None) or "")
         told = {name: value for name in _TOLD if (value := getattr(record, name, None)) is not None}
         self._write({"event": event, **told})
         text = self.format(record)
