@@ -172,9 +172,9 @@ def test_a_hit_of_some_records_is_told_as_such_and_compare_is_advised(tables):
     assert not whole_search(nearly)
     assert "among all" not in answers(nearly)[2][1]
     assert whole_search(named(tables, best_hit=best_hit(tables)))
-    compare = "snakemake compare --cores all --configfile CONFIG.yaml"
+    compare = "kreinflow compare CONFIG.yaml"
     nothing = named(tables, best_hit=best_hit(tables)[:0])
-    assert "“snakemake compare” runs BLAST" in answers(nothing)[2][1]
+    assert "“kreinflow compare” runs BLAST" in answers(nothing)[2][1]
     for found, advised in ((data, True), (nothing, True), (named(tables), False)):
         assert (compare in [step.command for step in steps(found)]) == advised
 

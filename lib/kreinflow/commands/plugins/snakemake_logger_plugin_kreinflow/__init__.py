@@ -22,7 +22,6 @@ _TOLD = (
     "done",
     "total",
     "cores",
-    "exception",
     "kreinflow",
 )
 _MOST = 3000  # letters of a line: a pipe takes 4,096 bytes at once
