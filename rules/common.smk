@@ -111,6 +111,13 @@ try:
 except InputError as error:
     refuse(error)
 
+
+def tell(**what):
+    """Tell `kreinflow run`, by Snakemake's logger; without a text nothing else shows it."""
+    logger.info(None, extra={"kreinflow": what})
+
+
+tell(config=ASKED, results=os.path.abspath(RESULTS))
 HERE = f"{RESULTS}/{{dataset}}"  # the folder of a rule's data set
 DATASETS = list(ASKED["datasets"])
 BLOCKS = range(CONFIG["alignment"]["blocks"])
@@ -273,4 +280,5 @@ def _name_full_disk():
 
 onerror:
     FAILURES.show()
+    tell(exit_code=FAILURES.exit_code)
     _name_full_disk()

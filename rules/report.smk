@@ -1,7 +1,8 @@
 # Collects what the jobs of a data set took, draws the figures, and writes the page.
 # needs: everything above
 # makes: map.tsv, map.json (the plane of the landmark map, and its factor), figures/*.svg, times.tsv,
-#        report.html, ro-crate-metadata.json, workflow.smk (the Snakefile, which the crate names)
+#        report.html, report.txt, config.yaml (complete: `kreinflow report` reads it),
+#        ro-crate-metadata.json, workflow.smk (the Snakefile, which the crate names)
 
 FIGURES = [
     "classes",
@@ -134,6 +135,8 @@ rule write_report:
             category="all",
             labels={"figure": "page"},
         ),
+        text=f"{RESULTS}/report.txt",
+        config=f"{RESULTS}/config.yaml",
         workflow=f"{RESULTS}/workflow.smk",
         crate=f"{RESULTS}/ro-crate-metadata.json",
     log:

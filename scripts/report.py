@@ -1,30 +1,9 @@
-"""Writes the page, and what the results are as an RO-Crate."""
+"""Writes the page, and its first screen as plain text."""
 
 from pathlib import Path
 
-from kreinflow.artifacts import write_bytes, write_text
 from kreinflow.console import logged
-from kreinflow.provenance import package_versions
-from kreinflow.report.crate import render_crate
-from kreinflow.report.page import render_report
-from kreinflow.report.reading import read_dataset_report
-from kreinflow.workflow_folder import WORKFLOW_FOLDER
+from kreinflow.report.writing import write_report
 
-with logged(snakemake.log[0]) as console:
-    config, output = snakemake.params.config, snakemake.output
-    results, versions = Path(output.page).parent, package_versions()
-    datasets = [
-        read_dataset_report(
-            results / name,
-            name,
-            part,
-            [path for path in snakemake.input.aligned if Path(path).parents[1].name == name],
-            [path for path in snakemake.input.factors if Path(path).parents[2].name == name],
-        )
-        for name, part in config["datasets"].items()
-    ]
-    page = render_report(datasets, config, versions)
-    write_text(output.page, page)
-    write_bytes(output.workflow, (WORKFLOW_FOLDER / "Snakefile").read_bytes())
-    write_text(output.crate, render_crate(results, datasets, config, versions))
-    console.say(f"{len(page.encode()) / 1e6:.2f} MB")
+with logged(snakemake.log[0]):
+    write_report(Path(snakemake.output.page).parent, snakemake.params.config)

@@ -172,3 +172,18 @@ def test_snakemake_hears_of_a_job_whatever_happens_to_the_words(attempt, tmp_pat
     del job.wildcards_dict
     assert attempt(job, REFUSAL, submitted=None) == 2
     assert "no reason was found" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("logs", "code"), [([INPUT], 2), ([INPUT, INPUT], 2), ([INPUT, FAULT], 1), ([], 1)]
+)
+def test_the_run_is_the_users_fault_if_each_job_failed_by_the_input(tmp_path, logs, code):
+    executor, failures = Executor(), Failures()
+    failures.listen(executor)
+    for number, text in enumerate(logs):
+        job = Job(tmp_path / f"{number}.log", name=f"job{number}")
+        job.restart_times = 0
+        executor.printjob(job)
+        (tmp_path / f"{number}.log").write_text(text)
+        executor.report_job_error(SimpleNamespace(job=job, external_jobid="7"))
+    assert failures.exit_code == code

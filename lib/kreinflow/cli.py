@@ -1,4 +1,4 @@
-"""The command ``kreinflow``: check a configuration, classify new objects."""
+"""The command ``kreinflow``: run the workflow, classify new objects."""
 
 import argparse
 import io
@@ -8,7 +8,20 @@ import traceback
 from collections.abc import Sequence
 
 from kreinflow import __version__
-from kreinflow.commands import check, classify, explain, export, init, inspect, schema, update
+from kreinflow.commands import (
+    check,
+    classify,
+    compare,
+    demo,
+    explain,
+    export,
+    init,
+    inspect,
+    report,
+    run,
+    schema,
+    update,
+)
 from kreinflow.errors import (
     KreinflowError,
     ending_tidily,
@@ -19,7 +32,11 @@ from kreinflow.errors import (
 
 COMMANDS = {
     "init": init,
+    "demo": demo,
     "check": check,
+    "run": run,
+    "report": report,
+    "compare": compare,
     "classify": classify,
     "inspect": inspect,
     "export": export,
@@ -29,10 +46,17 @@ COMMANDS = {
 }
 """The subcommands, as the help lists them."""
 
+_OF_SNAKEMAKE = ("demo", "run", "compare")
+"""Those that hand arguments which they do not know to Snakemake."""
+
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command and return its exit code: 2 for the user's fault, 1 for ours."""
-    options = _parser().parse_args(arguments)
+    parser = _parser()
+    options, more = parser.parse_known_args(arguments)
+    options.more = more
+    if more and options.command not in _OF_SNAKEMAKE:
+        parser.error(f"unrecognized arguments: {' '.join(more)}")
     # Where they are closed, print would write messages to whatever is open.
     sys.stdout = sys.stdout or open(os.devnull, "w")  # noqa: SIM115
     sys.stderr = sys.stderr or open(os.devnull, "w")  # noqa: SIM115
@@ -60,13 +84,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="kreinflow",
-        description="Classifiers from indefinite similarities, with a few landmarks. "
-        "The workflow itself is run by `snakemake --cores all`.",
+        description="Classifiers from indefinite similarities, with a few landmarks.",
     )
     parser.add_argument("--version", action="version", version=f"kreinflow {__version__}")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     for name, module in COMMANDS.items():
-        command = commands.add_parser(name, help=module.HELP)
+        abbreviated = name not in _OF_SNAKEMAKE  # options of Snakemake may begin alike
+        command = commands.add_parser(name, help=module.HELP, allow_abbrev=abbreviated)
         module.add(command)
         command.set_defaults(run=module.run)
     return parser

@@ -37,6 +37,7 @@ class Failures:
         self._tries: Counter[Any] = Counter()
         self._final: list[str] = []
         self._heard: list[Any] = []
+        self._faults: set[bool] = set()  # of these jobs, whether the input is at fault
 
     def listen(self, executor: Any) -> None:
         """Listen to the jobs that an executor begins, and to those that fail."""
@@ -62,6 +63,11 @@ class Failures:
             _print("\n".join(["kreinflow: jobs that failed, and why:", *self._final]))
         self._final.clear()
 
+    @property
+    def exit_code(self) -> int:
+        """That of the run: 2 if each job failed by a fault of the input, else 1."""
+        return InputError.exit_code if self._faults == {True} else 1
+
     def _begin(self, job: Any) -> None:
         for log in _logs(job):
             self._stamps[log] = _stamp(log)
@@ -84,10 +90,10 @@ class Failures:
         known = own or refused or _NOT_ITS_FAULT.search(said or "")
         more = not known or any(map(_TOO_LITTLE.search, reasons))
         self._tries[job.jobid] += 1
-        if job.restart_times < self._tries[job.jobid] or any(
-            reason.startswith(f"kreinflow {InputError.kind}:") for reason in own
-        ):
+        of_input = any(reason.startswith(f"kreinflow {InputError.kind}:") for reason in own)
+        if job.restart_times < self._tries[job.jobid] or of_input:
             job._attempt = job.restart_times + 1  # the last
+            self._faults.add(of_input)
             self._final.append(text)
             again = "It is not tried again."
         else:

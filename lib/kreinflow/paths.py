@@ -9,8 +9,8 @@ from kreinflow.sequences.files import has_control
 from kreinflow.sequences.sources.registry import SOURCES
 
 TAKEN = (
-    *("compare.html", "logs", "paper", "report.html", "ro-crate-metadata.json", "times"),
-    "workflow.smk",
+    *("compare.html", "config.yaml", "logs", "paper", "report.html", "report.txt"),
+    *("ro-crate-metadata.json", "times", "workflow.smk"),
 )
 """What stands in the folder of results beside those of the data sets."""
 

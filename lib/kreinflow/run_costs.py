@@ -235,21 +235,19 @@ class RunCosts:
 
     def minutes(self, cores: int) -> float:
         """Return the minutes of the run: jobs of a stage run side by side, stages do not."""
-        trained = {
-            fold: [
-                share * self.training_seconds(selector, fold) + 2 * STARTED
-                for selector in self.plan.trained_selectors
-            ]
-            for fold, share in self.shares.items()
-        }
-        first, *others = trained.values()
-        later = [seconds for part in others for seconds in part]
-        parts = [first, later] if "auto" in self.plan.config else [first + later]
-        stages = [self._seconds_before(), *parts, [self._seconds_behind()]]
+        by_stage, selectors = self.stages(), len(self.plan.trained_selectors)
+        trained = by_stage["train"]
+        race = "auto" in self.plan.config
+        parts = [trained[:selectors], trained[selectors:]] if race else [trained]
+        before = [*by_stage["read"], *by_stage["align"], *by_stage["choose"]]
+        stages = [before, *parts, by_stage["behind"]]
         return sum(max(sum(jobs) / cores, max(jobs, default=0.0)) for jobs in stages) / 60
 
-    def _seconds_before(self) -> list[float]:
-        """Return the seconds of the jobs before the training, those of alignment in equal parts."""
+    def stages(self) -> dict[str, list[float]]:
+        """Return the seconds of each job of the stages, in one thread.
+
+        ``read`` and ``behind`` stand for several jobs each; the others are jobs.
+        """
         data, plan = self.statistics, self.plan
         grouped = plan.settings["folds"]["method"] == "grouped"
         read = costs.grouping_seconds(data) if grouped else costs.dataset_seconds(data)
@@ -260,11 +258,17 @@ class RunCosts:
             costs.selection_seconds(data, self.choosing_pairs, own["method"], self.of_score).on(1)
             for own in plan.selectors.values()
         ]
-        return [
-            one + 4 * STARTED,
-            *(aligned / max(1, blocks) + STARTED for _ in range(blocks)),
-            *(seconds + STARTED for seconds in chosen for _ in self.tested),
-        ]
+        return {
+            "read": [one + 4 * STARTED],
+            "align": [aligned / max(1, blocks) + STARTED for _ in range(blocks)],
+            "choose": [seconds + STARTED for seconds in chosen for _ in self.tested],
+            "train": [
+                share * self.training_seconds(selector, fold) + 2 * STARTED
+                for fold, share in self.shares.items()
+                for selector in self.plan.trained_selectors
+            ],
+            "behind": [self._seconds_behind()],
+        }
 
     def training_seconds(self, selector: str, fold: str) -> float:
         """Return the seconds of the factors and the fits of a selector, in one thread."""

@@ -19,7 +19,9 @@ from kreinflow.report.glance import (
     whole_search,
 )
 from kreinflow.report.in_words import in_words
+from kreinflow.report.names import short
 from kreinflow.report.own import own_factors, own_landmarks, own_models
+from kreinflow.report.page import render_text
 from kreinflow.report.rejecting import SURENESS
 from kreinflow.report.tables import best_recipe
 from kreinflow.sequences.sources.registry import make_source
@@ -172,9 +174,9 @@ def test_a_hit_of_some_records_is_told_as_such_and_compare_is_advised(tables):
     assert not whole_search(nearly)
     assert "among all" not in answers(nearly)[2][1]
     assert whole_search(named(tables, best_hit=best_hit(tables)))
-    compare = "snakemake compare --cores all --configfile CONFIG.yaml"
+    compare = "kreinflow compare CONFIG.yaml"
     nothing = named(tables, best_hit=best_hit(tables)[:0])
-    assert "“snakemake compare” runs BLAST" in answers(nothing)[2][1]
+    assert "“kreinflow compare” runs BLAST" in answers(nothing)[2][1]
     for found, advised in ((data, True), (nothing, True), (named(tables), False)):
         assert (compare in [step.command for step in steps(found)]) == advised
 
@@ -447,3 +449,16 @@ def test_all_learners_and_transforms_have_words():
             whole = config() | {"learners": {"it": {"method": method}}}
             recipe = whole["recipes"][0] | {"learner": "it", "transform": transform}
             assert f"(transform {transform})" in " ".join(in_words(recipe, whole, "9", FASTA))
+
+
+def test_the_plain_text_has_the_first_screen_and_a_short_one_what_to_look_at(tables):
+    text = render_text([named(tables), dataset_report(tables)], config())
+    assert text.count("== ") == 2
+    assert max(map(len, text.splitlines())) < 100 or "kreinflow update" in text
+    figure = answers(named(tables))[0][0]
+    for part in (short(text), text):
+        assert f"How good is it?                 {figure}\n" in part
+        assert "This is the figure to quote." in " ".join(part.split())
+    assert "kreinflow classify results/" in text
+    assert "kreinflow classify" not in short(text)
+    assert len(short(text)) < len(text) / 2

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from kreinflow.alignment.backends import Agreement, Backend
 from kreinflow.alignment.engine import NOT_ALIGNED, PackedSequences, self_scores
-from kreinflow.alignment.progress import Progress
+from kreinflow.alignment.progress import Progress, tell_aligned
 from kreinflow.alignment.scoring import ScoringScheme
 from kreinflow.alignment.segments import DigestTable, SegmentWriter
 from kreinflow.numerics import IntArray
@@ -101,6 +101,7 @@ class Filling:
     total: int
     cells: int = 0
     aligned: int = 0
+    _told: int = 0
     _last_report: float = 0.0
 
     def __post_init__(self) -> None:
@@ -111,6 +112,8 @@ class Filling:
         now = time.monotonic()
         if self.progress and (now - self._last_report >= 1.0 or self.cells >= self.total):
             self._last_report = now
+            tell_aligned(self.aligned - self._told)
+            self._told = self.aligned
             self.progress(self.cells, self.total)
 
     def align_self(self, rows: IntArray) -> None:

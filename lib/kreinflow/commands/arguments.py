@@ -41,6 +41,22 @@ def add_scoring_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def add_run_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of all commands that run the workflow."""
+    parser.add_argument(
+        "--cores", metavar="N", help="cores to use (default: all, or those of the profile)"
+    )
+    parser.add_argument(
+        "--profile",
+        metavar="NAME",
+        help="profile of Snakemake: a folder of yours, or one that is shipped, such as slurm",
+    )
+    parser.add_argument(
+        "--verbose", action="store_true", help="Snakemake's own output in place of one line"
+    )
+    parser.epilog = "All further arguments go to Snakemake, such as --dry-run, or a target."
+
+
 def vectors_of(options: argparse.Namespace) -> Path | None:
     """Return the table of vectors that the options name, if they name one."""
     return None if options.vectors is None else Path(options.vectors)

@@ -196,7 +196,7 @@ def _cost_of_run(run: "RunCosts", cores: int) -> list[str]:
     """Return what a run and a new sequence are expected to take, a sentence each."""
     from kreinflow.sequences.files import counted
 
-    aligned = f"{_in_short(run.pairs)} pairs to align, " if run.pairs else ""
+    aligned = f"{in_short(run.pairs)} pairs to align, " if run.pairs else ""
     said = [
         f"about {aligned}{_time(run.minutes(cores))} on {counted(cores, 'core')}, "
         f"{_size(run.memory_mb)} of memory for the largest job, {_size(run.disk_mb)} of disk"
@@ -205,7 +205,7 @@ def _cost_of_run(run: "RunCosts", cores: int) -> list[str]:
         counts = _span([f"{query.alignments:,.0f}" for query in _ends(queries, "alignments")])
         least, largest = (query.hours for query in _ends(queries, "hours"))
         most = max(query.most_hours for query in queries)
-        hours = _span([_in_short(least), _in_short(most)])
+        hours = _span([in_short(least), in_short(most)])
         ranges = " to " in counts or least != largest
         which = f" ({queries[0].recipe})" if len(queries) == 1 else ", by the recipe" * ranges
         further = {
@@ -231,30 +231,30 @@ def _span(figures: list[str]) -> str:
     return " to ".join(dict.fromkeys(figures))
 
 
-def _in_short(value: float) -> str:
+def in_short(value: float) -> str:
     """Return a number with two digits.
 
     Examples
     --------
-    >>> [_in_short(value) for value in (0.0972, 3.04, 8240.0, 4_795_632.0, 1.6e10)]
+    >>> [in_short(value) for value in (0.0972, 3.04, 8240.0, 4_795_632.0, 1.6e10)]
     ['0.097', '3', '8,200', '4.8 million', '16 billion']
     """
     for unit, word in ((1e9, "billion"), (1e6, "million")):
         if value >= unit:
-            return f"{_in_short(value / unit)} {word}"
+            return f"{in_short(value / unit)} {word}"
     rounded = float(f"{value:.2g}")
     return f"{rounded:,.0f}" if rounded >= 10 else f"{rounded:g}"
 
 
 def _time(minutes: float) -> str:
     if minutes > 90:
-        return f"{_in_short(minutes / 60)} hours"
+        return f"{in_short(minutes / 60)} hours"
     return "1 minute" if minutes < 1.5 else f"{minutes:.0f} minutes"
 
 
 def _size(megabytes: float) -> str:
     large = megabytes >= 1000
-    return f"{_in_short(megabytes / 1000)} GB" if large else f"{_in_short(megabytes)} MB"
+    return f"{in_short(megabytes / 1000)} GB" if large else f"{in_short(megabytes)} MB"
 
 
 def _too_few(dataset: "Dataset", partition: "Partition", false_alarms: float) -> str:

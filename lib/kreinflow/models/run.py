@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from kreinflow.alignment.asked import align_asked, check_asked
 from kreinflow.alignment.backends import SAMPLE, backend_named
 from kreinflow.alignment.engine import pack, self_scores
+from kreinflow.alignment.progress import tell_aligned
 from kreinflow.alignment.scoring import ScoringScheme
 from kreinflow.artifacts import open_array
 from kreinflow.errors import InputError
@@ -275,6 +276,7 @@ def asking(
     def ask(rows: IntArray, others: IntArray) -> NDArray[np.int32]:
         nonlocal left
         scores = align_asked(packed, rows, others, scheme, threads, aligner)
+        tell_aligned(int(np.count_nonzero(others >= 0)))
         if most := min(left, math.ceil(CHECKED * np.count_nonzero(others >= 0))):
             advice = "Set the alignment backend parasail."
             given = packed, rows, others, scores, scheme, threads

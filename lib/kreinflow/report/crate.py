@@ -15,10 +15,8 @@ from typing import Any
 from kreinflow.errors import InputError
 from kreinflow.plan import UNLABELLED, DatasetPlan
 from kreinflow.provenance import file_sha256, utc
+from kreinflow.report.names import PAGE, WORKFLOW
 from kreinflow.report.reading import DatasetReport
-
-WORKFLOW = "workflow.smk"
-"""The Snakefile that was run, in the results: the crate must hold its main entity."""
 
 PROFILES = {
     "https://w3id.org/ro/wfrun/process/0.5": "Process Run Crate",
@@ -27,9 +25,6 @@ PROFILES = {
     "https://w3id.org/workflowhub/workflow-ro-crate/1.0": "Workflow RO-Crate",
 }
 """What the crate keeps to, beside RO-Crate 1.1."""
-
-PAGE = {"report.html": "the report: everything on one page"}
-"""What is made of all data sets."""
 
 PRODUCTS = {
     "dataset": {
@@ -99,7 +94,7 @@ def render_crate(
     Parameters
     ----------
     results : Path
-        With the page and :data:`WORKFLOW` in it.
+        With the page and :data:`~kreinflow.report.names.WORKFLOW` in it.
     datasets : sequence of DatasetReport
     config : mapping
         The complete configuration.
@@ -116,7 +111,7 @@ def render_crate(
     text = json.dumps(dict(config), ensure_ascii=False, sort_keys=True)
     known = {"name": "config", "description": "the complete configuration, defaults included"}
     taken = [crate.thing("#config", "PropertyValue", **known, value=text)]
-    made = [crate.product(name, description) for name, description in PAGE.items()]
+    made = [crate.product(PAGE, "the report: everything on one page")]
     jobs = []
     for data in datasets:
         plan = DatasetPlan({**config, "results": str(results)}, data.name)

@@ -1,5 +1,6 @@
 """The first screen: four questions about the final model, and what to do next."""
 
+import textwrap
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
@@ -13,6 +14,7 @@ from kreinflow.evaluation.metrics import INNER_CHOICE
 from kreinflow.models.reject_threshold import UNKEPT_ADVICE
 from kreinflow.query_costs import million_hours, recipe_seconds
 from kreinflow.report.in_words import joined
+from kreinflow.report.names import DETAIL, HEAD, NEXT
 from kreinflow.report.own import Config
 from kreinflow.report.reading import DatasetReport
 from kreinflow.report.rejecting import Threshold
@@ -35,6 +37,9 @@ MUCH_REJECTED = 0.2
 
 CHEAPER = 0.8
 """A recipe is cheaper if a query costs it this share or less."""
+
+_WIDTH, _QUESTION = 96, 32
+"""Letters of a line of the plain text, and of a question and the space behind it."""
 
 _HITS = {
     "local": "best Smith-Waterman hit (what BLAST searches for)",
@@ -183,7 +188,7 @@ def _no_hit(data: DatasetReport, aligned: bool) -> str:
     if aligned:
         return (
             "No recipe aligned each test record with training records beside its landmarks. "
-            "“snakemake compare” runs BLAST and other tools on the same folds."
+            "“kreinflow compare” runs BLAST and other tools on the same folds."
         )
     return (
         "No recipe compared each test record with all training records. Add one with a selector of "
@@ -348,7 +353,7 @@ def next_steps(
         steps.append(
             Step(
                 "Run BLAST and other tools on the same folds",
-                "snakemake compare --cores all --configfile CONFIG.yaml",
+                "kreinflow compare CONFIG.yaml",
             )
         )
     by_column = bool(data.settings["folds"].get("column"))
@@ -361,6 +366,43 @@ def next_steps(
             )
         )
     return steps
+
+
+def in_text(head: str, screen: Mapping[str, Any]) -> str:
+    """Return the first screen of a data set as plain text, with warnings before the next steps.
+
+    Parameters
+    ----------
+    head : str
+    screen : mapping
+        ``cards``, ``quoted``, ``warnings`` and ``next``, as the page has them.
+    """
+    lines, inner = [*_filled(head, HEAD), ""], "  "
+    for card in screen["cards"]:
+        lines += [f"{card.question:<{_QUESTION}}{card.figure}", *_filled(card.line, inner)]
+        inner = DETAIL
+    lines += _filled(screen["quoted"], DETAIL) if screen["quoted"] else []
+    if screen["warnings"]:
+        lines += ["", "Look at this first"]
+        lines += [line for text in screen["warnings"] for line in _filled(text, "- ")]
+    lines += ["", NEXT]
+    for step in screen["next"]:
+        where = f" (section {step.section.capitalize()} of the page)" if step.section else ""
+        lines += _filled(f"{step.text}{where}{':' if step.command else ''}", "- ")
+        lines += [f"  {step.command}"] if step.command else []
+    return "\n".join(lines) + "\n"
+
+
+def _filled(text: str, first: str = "") -> list[str]:
+    """Return a text in lines of a terminal's width; no word, which may be a path, is broken."""
+    return textwrap.wrap(
+        text,
+        _WIDTH,
+        initial_indent=first,
+        subsequent_indent=" " * len(first),
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
 
 
 def _ending(source: Source) -> str:

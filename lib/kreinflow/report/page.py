@@ -63,6 +63,21 @@ def render_report(
     )
 
 
+def render_text(datasets: Sequence[DatasetReport], config: Mapping[str, Any]) -> str:
+    """Return the first screen of the page as plain text: no times, the same bytes as the page's.
+
+    Parameters
+    ----------
+    datasets, config
+        As for :func:`render_report`.
+    """
+    parts = []
+    for data in datasets:
+        own = _final_model(data, config, costs_of(data.models, data.curves))
+        parts.append(glance.in_text(f"{data.name}: {own['data_line']}", own))
+    return "\n".join(parts)
+
+
 def _view(number: int, data: DatasetReport, config: Mapping[str, Any]) -> dict[str, Any]:
     """Return all that the template prints of one data set."""
     cost = costs_of(data.models, data.curves)

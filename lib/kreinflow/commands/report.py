@@ -1,0 +1,35 @@
+"""``kreinflow report``: the page of finished results, made again from what is in their folder."""
+
+import argparse
+import fcntl
+from pathlib import Path
+
+from kreinflow.errors import InputError
+
+HELP = "make the page of finished results again"
+
+
+def add(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments."""
+    parser.add_argument("results", metavar="RESULTS", help="folder that a run has written")
+
+
+def run(options: argparse.Namespace) -> None:
+    """Write the page and its text."""
+    from kreinflow.configuration import read_configuration  # slow to import
+    from kreinflow.report.names import CONFIG, PAGE
+    from kreinflow.report.writing import write_report
+
+    results = Path(options.results)
+    if not (results / CONFIG).is_file():
+        raise InputError(
+            f"{results}: there is no {CONFIG}, which a run writes with its page. Give the folder "
+            "of finished results, or run `kreinflow run` first."
+        )
+    with open(results / ".lock", "w") as lock:  # as the workflow has it
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise InputError(f"{results}: a run is writing there. Wait for it.") from None
+        write_report(results, read_configuration(results / CONFIG))
+    print(f"The report: {results / PAGE}")

@@ -1,0 +1,240 @@
+"""Runs the workflow by Snakemake: one line of progress, the messages above it, the exit codes."""
+
+import argparse
+import contextlib
+import json
+import os
+import select
+import signal
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from logging import WARNING
+from pathlib import Path
+from types import FrameType
+from typing import TYPE_CHECKING, Any
+
+from kreinflow.alignment.progress import LISTENS
+from kreinflow.commands.progress import ProgressLine
+from kreinflow.errors import InputError, exit_code_of
+from kreinflow.report.names import PAGE, TEXT, short
+from kreinflow.workflow_folder import WORKFLOW_FOLDER
+
+if TYPE_CHECKING:
+    from kreinflow.commands.time_left import TimeLeft
+
+MARK = b"\x1e"
+"""Before what is told to this command, on a line of its own."""
+
+_PLUGINS = Path(__file__).parent / "plugins"
+_DRY = {"-n", "--dry-run", "--dryrun"}
+_SHOWN_BY_US = ("job_error", "group_error", "RuleException")
+"""Events of Snakemake whose text has pages; the workflow says at its end why jobs failed."""
+
+_NOT_SHOWN = (
+    "At least one job did not complete successfully",
+    "Exiting because a job execution failed",
+    "WorkflowError:",
+)
+
+
+def run_workflow(
+    options: argparse.Namespace, config: str | Path, *arguments: str, page: str = PAGE
+) -> None:
+    """Run Snakemake, and leave with its exit code unless all went well.
+
+    Parameters
+    ----------
+    options : Namespace
+        As :func:`~kreinflow.commands.arguments.add_run_arguments` adds them, and ``more``: what
+        goes to Snakemake.
+    config : path
+    arguments : str
+        Further ones of Snakemake; they stand before an option.
+    page : str
+        The file of the results to name at the end.
+
+    Raises
+    ------
+    SystemExit
+        2 for the user's fault, 1 for ours, 128 and the number of the signal after an interrupt.
+    """
+    dry = not _DRY.isdisjoint(options.more)
+    run = _Run(ProgressLine(sys.stderr), options.verbose or dry)
+    code = run.follow(_command(options, config, arguments, plugin=not dry), dry)
+    if code:
+        sys.exit(code)
+    if not dry:
+        run.show_end(page)
+
+
+def _command(
+    options: argparse.Namespace, config: str | Path, arguments: Sequence[str], plugin: bool
+) -> list[str]:
+    if not Path(config).is_file():
+        raise InputError(f"{config}: there is no such file. `kreinflow init` writes a config.")
+    cores = options.cores or (None if options.profile else "all")
+    return [
+        *(sys.executable, "-P", "-m", "snakemake", *arguments),  # -P: no module of this folder
+        *("--snakefile", str(WORKFLOW_FOLDER / "Snakefile"), "--configfile", str(config)),
+        *("--workflow-profile", str(WORKFLOW_FOLDER / "profiles" / "default")),
+        *(("--profile", _profile(options.profile)) if options.profile else ()),
+        *(("--cores", cores) if cores else ()),
+        *(("--logger", "kreinflow") if plugin else ()),
+        *options.more,
+    ]
+
+
+def _profile(name: str) -> str:
+    """Return a profile of the current folder, or a shipped one; else Snakemake knows it."""
+    shipped = WORKFLOW_FOLDER / "profiles" / name
+    return str(shipped) if not Path(name).exists() and shipped.is_dir() else name
+
+
+class _Run:
+    """What is known of a run: it reads what Snakemake and the jobs write to standard error."""
+
+    def __init__(self, line: ProgressLine, verbose: bool) -> None:
+        self.line, self.verbose = line, verbose
+        self.told: dict[str, Any] = {}
+        self.nothing_to_do = False
+        self._rules: dict[int, str] = {}
+        self._all, self._left = Counter[str](), Counter[str]()
+        self._cores = 0
+        self._time: TimeLeft | None = None
+        self._signal = 0
+
+    def follow(self, command: list[str], dry: bool) -> int:
+        """Run the command to its end, and return the exit code."""
+        path = os.pathsep.join(filter(None, [str(_PLUGINS), os.environ.get("PYTHONPATH")]))
+        heard = {} if self.verbose else {LISTENS: "yes"}
+        process = subprocess.Popen(
+            command,
+            env={**os.environ, **heard, "PYTHONPATH": path},
+            stdin=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            process_group=0,  # signals reach all of it once, by us, wherever they come from
+        )
+        with self._passing_on(process.pid):
+            assert process.stderr is not None
+            for text in _lines(process.stderr.fileno()):
+                if text is not None:
+                    self._hear(text)
+                if not self.verbose:
+                    self.line.tick()
+            code = process.wait()
+        self.line.close()
+        if self._signal:
+            print("kreinflow: interrupted. The same command goes on where it was.", file=sys.stderr)
+            return exit_code_of(KeyboardInterrupt(self._signal))
+        if code == 1:
+            return int(self.told.get("exit_code", 1))
+        return code if code >= 0 else 1
+
+    @contextlib.contextmanager
+    def _passing_on(self, group: int) -> Iterator[None]:
+        """Let signals that end or stop this process reach Snakemake and its jobs."""
+
+        def end(number: int, frame: FrameType | None) -> None:
+            self._signal = number
+            os.killpg(group, signal.SIGINT)  # which Snakemake and the jobs take for Ctrl-C
+
+        def stop(number: int, frame: FrameType | None) -> None:
+            os.killpg(group, signal.SIGSTOP)
+            os.kill(os.getpid(), signal.SIGSTOP)
+            os.killpg(group, signal.SIGCONT)
+
+        handlers = {signal.SIGINT: end, signal.SIGTERM: end, signal.SIGHUP: end}
+        before = {
+            number: signal.signal(number, handler)
+            for number, handler in {**handlers, signal.SIGTSTP: stop}.items()
+            if signal.getsignal(number) is not signal.SIG_IGN  # as nohup has it
+        }
+        try:
+            yield
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)
+
+    def _hear(self, text: bytes) -> None:
+        """Take one line of standard error."""
+        if text.startswith(MARK):
+            try:
+                told = json.loads(text[1:])
+            except ValueError:  # another process wrote in between
+                return
+            self._take(told)
+        elif self.verbose or not text.startswith(b"Using "):  # which profile
+            self.line.message(text.decode("utf-8", "replace"))
+
+    def _take(self, told: dict[str, Any]) -> None:
+        event, text = told.get("event"), told.get("text")
+        if text is not None:
+            self.nothing_to_do |= text.startswith("Nothing to be done")
+            if self.verbose or (told["level"] >= WARNING and self._is_news(event, text)):
+                self.line.message(text)
+            return
+        self.line.aligned += told.get("aligned", 0)
+        self.told |= told.get("kreinflow", {})
+        if "stats" in told:
+            self._all = Counter({k: n for k, n in told["stats"].items() if k != "total"})
+            self._left = self._all.copy()
+        self._cores = told.get("cores", self._cores)
+        if event == "job_info":
+            self._rules[told["jobid"]] = told["rule_name"]
+        elif event == "job_finished":
+            self._left[self._rules.get(told["job_id"], "")] -= 1
+            with contextlib.suppress(Exception):  # no run ends for want of an estimate
+                self._estimate()
+        elif event == "progress":
+            self.line.jobs, self.line.total = told["done"], told["total"]
+
+    def _is_news(self, event: str | None, text: str) -> bool:
+        return event not in _SHOWN_BY_US and bool(text) and not text.startswith(_NOT_SHOWN)
+
+    def _estimate(self) -> None:
+        """Say when the run may end, where there are estimates and the jobs run here."""
+        from kreinflow.commands.time_left import TimeLeft, costs_of_results  # slow to import
+
+        if self._time is None and self._cores and "config" in self.told:
+            results = Path(self.told["results"])
+            costs = costs_of_results(results, {**self.told["config"], "results": str(results)})
+            if not costs:
+                return
+            self._time = TimeLeft(costs, self._cores, self._all)
+            if any(rule.startswith("read_") for rule in self._all):  # else some are aligned already
+                self.line.expected = sum(own.pairs for own in costs)
+        if self._time is not None:
+            now = self.line.now()
+            left = self._time.after(now - self.line.start, +self._left)
+            self.line.end = None if left is None else now + left
+
+    def show_end(self, page: str) -> None:
+        """Print where the page is, and what it begins with."""
+        if self.nothing_to_do:
+            print("kreinflow: nothing to do, all that was asked for is there.")
+        if "results" not in self.told:
+            return
+        results = Path(os.path.relpath(self.told["results"]))
+        made = self.nothing_to_do or "write_report" in self._all
+        if page == PAGE and made and (results / TEXT).is_file():
+            print(f"\n{short((results / TEXT).read_text(encoding='utf-8'))}")
+        if (results / page).is_file():
+            print(f"The report: {results / page}")
+
+
+def _lines(file: int) -> Iterator[bytes | None]:
+    """Yield the lines of a pipe as they come, and None when there is none for half a second."""
+    rest = b""
+    while True:
+        if not select.select([file], [], [], 0.5)[0]:
+            yield None
+            continue
+        piece = os.read(file, 65536)
+        if not piece:
+            break
+        *whole, rest = (rest + piece).split(b"\n")
+        yield from whole
+    if rest:
+        yield rest

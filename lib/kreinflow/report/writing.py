@@ -1,0 +1,46 @@
+"""The page and the files beside it: made by a run, and again from what it left."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from kreinflow.artifacts import write_bytes, write_text
+from kreinflow.plan import DatasetPlan
+from kreinflow.provenance import package_versions
+from kreinflow.report.crate import render_crate
+from kreinflow.report.names import CONFIG, CRATE, PAGE, TEXT, WORKFLOW
+from kreinflow.report.page import render_report, render_text
+from kreinflow.report.reading import read_dataset_report
+from kreinflow.workflow_folder import WORKFLOW_FOLDER
+
+
+def write_report(folder: Path, config: Mapping[str, Any]) -> None:
+    """Write the page, its text, the config and the RO-Crate, from the results of a run.
+
+    Parameters
+    ----------
+    folder : Path
+        The results, which may have been moved.
+    config : mapping
+        As :func:`~kreinflow.configuration.complete_configuration` returns it.
+
+    Raises
+    ------
+    InputError
+        If a file of the results is damaged or not there, or one that names the folds.
+    """
+    here = {**config, "results": str(folder)}
+    datasets = []
+    for name, settings in config["datasets"].items():
+        plan = DatasetPlan(here, name)
+        blocks = [path for stage in ("class_scores", "columns") for path in plan.blocks(stage)]
+        factors = plan.of_folds("factors", "tsv")
+        datasets.append(read_dataset_report(folder / name, name, settings, blocks, factors))
+    versions = package_versions()
+    write_text(folder / PAGE, render_report(datasets, config, versions))
+    write_text(folder / TEXT, render_text(datasets, config))
+    write_text(folder / CONFIG, yaml.safe_dump(dict(config), sort_keys=False, allow_unicode=True))
+    write_bytes(folder / WORKFLOW, (WORKFLOW_FOLDER / "Snakefile").read_bytes())
+    write_text(folder / CRATE, render_crate(folder, datasets, config, versions))

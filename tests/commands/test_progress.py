@@ -1,0 +1,91 @@
+import io
+import logging
+from importlib import import_module
+
+import pytest
+
+from kreinflow.commands import workflow
+from kreinflow.commands.progress import ProgressLine
+
+
+class Screen(io.StringIO):
+    def isatty(self):
+        return True
+
+
+class Clock:
+    now = 0.0
+
+    def __call__(self):
+        return self.now
+
+
+@pytest.fixture
+def clock():
+    return Clock()
+
+
+def test_on_a_terminal_one_line_is_rewritten_and_messages_stand_above(clock, monkeypatch):
+    monkeypatch.setenv("TERM", "xterm")
+    line = ProgressLine(screen := Screen(), clock)
+    clock.now = 1.0
+    line.tick()
+    assert screen.getvalue() == "\r\x1b[Kkreinflow 0:01  starting"
+    line.jobs, line.total, line.aligned, line.expected, line.end = 2, 9, 1e6, 4e6, 200.0
+    line.message("a message")
+    line.tick()
+    assert screen.getvalue().endswith(
+        "\r\x1b[Ka message\n\r\x1b[Kkreinflow 0:01  2 of 9 jobs, 1 million of about 4 million "
+        "alignments, about 3 m"
+    ), "no longer than the terminal"
+    line.close()
+    assert screen.getvalue().endswith("\r\x1b[K")
+
+
+@pytest.mark.parametrize("terminal", [False, True])
+def test_elsewhere_a_plain_line_comes_now_and_then(clock, monkeypatch, terminal):
+    monkeypatch.setenv("TERM", "dumb")
+    line = ProgressLine(screen := (Screen() if terminal else io.StringIO()), clock)
+    for second in range(7200):
+        clock.now = float(second)
+        line.tick()
+    line.close()
+    lines = screen.getvalue().splitlines()
+    assert lines[0] == "kreinflow 0:30  starting"
+    assert 40 < len(lines) < 80
+    assert "\r" not in screen.getvalue()
+
+
+def test_what_is_not_known_is_not_told(clock):
+    line = ProgressLine(io.StringIO(), clock)
+    line.jobs, line.total = 1, 4
+    assert line.text() == "1 of 4 jobs"
+    line.aligned, line.expected = 300.0, 200.0
+    assert line.text() == "1 of 4 jobs, 300 alignments", "more than was expected"
+    line.end = 30.0
+    assert line.text().endswith(", less than a minute left")
+    clock.now = 31.0
+    assert line.text() == "1 of 4 jobs, 300 alignments", "it takes longer than was thought"
+
+
+def test_a_terminal_that_is_gone_ends_nothing(clock):
+    class Gone(Screen):
+        def write(self, text):
+            raise OSError
+
+    line = ProgressLine(Gone(), clock)
+    line.message("a message")
+    clock.now = 60.0
+    line.tick()
+
+
+def test_the_plugin_hands_on_short_lines(capfd, monkeypatch):
+    monkeypatch.syspath_prepend(workflow._PLUGINS)
+    LogHandler = import_module("snakemake_logger_plugin_kreinflow").LogHandler
+    record = logging.LogRecord("", logging.ERROR, "", 0, f"one\n{'x' * 9000}", (), None)
+    record.exception = "WorkflowError"
+    LogHandler(None, None).emit(record)
+    first, second, third = capfd.readouterr().err.removesuffix("\n").split("\n")
+    assert first == '\x1e{"event": "WorkflowError"}'
+    assert second == '\x1e{"event": "WorkflowError", "level": 40, "text": "one"}'
+    assert len(third) < 4096

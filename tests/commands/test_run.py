@@ -1,0 +1,190 @@
+"""``kreinflow run`` and its likes, with a Snakemake made up for it."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from kreinflow.workflow_folder import WORKFLOW_FOLDER
+
+FAKE = """
+import json, os, signal, subprocess, sys, time
+json.dump([sys.argv[1:], dict(os.environ)], open("asked.json", "w"))
+def tell(**what):
+    os.write(2, b"\\x1e" + json.dumps(what).encode() + b"\\n")
+"""
+ENDING = """
+tell(event="", kreinflow={"config": {"datasets": {}}, "results": os.path.abspath("results")})
+tell(event="run_info", stats={"write_report": 1, "total": 1})
+tell(event="progress", done=1, total=1)
+"""
+
+
+@pytest.fixture
+def snakemake(tmp_path, monkeypatch):
+    """A function that makes Snakemake a program of these lines, in a folder with a config."""
+
+    def make(program):
+        package = tmp_path / "fake" / "snakemake"
+        package.mkdir(parents=True, exist_ok=True)
+        (package / "__init__.py").touch()
+        (package / "__main__.py").write_text(FAKE + program)
+        library = str(Path(WORKFLOW_FOLDER, "lib"))
+        monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(package.parent), library]))
+        monkeypatch.chdir(tmp_path)
+        (tmp_path / "mine.yaml").touch()
+        (tmp_path / "results").mkdir(exist_ok=True)
+
+    return make
+
+
+def asked(folder):
+    return json.loads((folder / "asked.json").read_text())
+
+
+def test_snakemake_gets_the_workflow_the_config_and_all_further_arguments(run, snakemake, tmp_path):
+    snakemake("")
+    assert run("run", "mine.yaml", "--forcerun", "write_report", "-q", "all")[0] == 0
+    arguments, environment = asked(tmp_path)
+    assert arguments[:4] == [
+        *("--snakefile", str(WORKFLOW_FOLDER / "Snakefile"), "--configfile", "mine.yaml")
+    ]
+    assert arguments[-8:-4] == ["--cores", "all", "--logger", "kreinflow"]
+    assert arguments[-4:] == ["--forcerun", "write_report", "-q", "all"]
+    first = environment["PYTHONPATH"].split(os.pathsep)[0]
+    assert Path(first, "snakemake_logger_plugin_kreinflow", "__init__.py").is_file()
+
+
+def test_the_cores_and_the_profile_are_those_that_are_named(run, snakemake, tmp_path):
+    snakemake("")
+    run("run", "mine.yaml", "--cores", "3")
+    assert asked(tmp_path)[0][-4:-2] == ["--cores", "3"]
+    run("run", "mine.yaml", "--profile", "slurm")
+    shipped = asked(tmp_path)[0]
+    assert "--cores" not in shipped, "those of the profile"
+    assert shipped[shipped.index("--profile") + 1] == str(WORKFLOW_FOLDER / "profiles" / "slurm")
+    (tmp_path / "slurm").mkdir()
+    run("run", "mine.yaml", "--profile", "slurm")
+    own = asked(tmp_path)[0]
+    assert own[own.index("--profile") + 1] == "slurm", "a folder of the user's goes first"
+
+
+def test_compare_is_a_target_and_the_demonstration_finds_its_data(run, snakemake, tmp_path):
+    snakemake("")
+    run("compare", "mine.yaml")
+    assert asked(tmp_path)[0][0] == "compare"
+    run("demo")
+    assert asked(tmp_path)[0][:2] == ["--config", f'data="{WORKFLOW_FOLDER}"']
+
+
+def test_the_end_shows_the_short_text_and_where_the_page_is(run, snakemake, tmp_path):
+    snakemake(ENDING)
+    text = "== mine: 48 records\n\nHow good is it?  91 %\n    details\n\nWhat to do next\n- More\n"
+    (tmp_path / "results" / "report.txt").write_text(text)
+    (tmp_path / "results" / "report.html").touch()
+    code, out, _ = run("run", "mine.yaml")
+    shown = "\n== mine: 48 records\n\nHow good is it?  91 %\n\nThe report: results/report.html\n"
+    assert (code, out) == (0, shown)
+
+
+def test_messages_are_shown_and_the_pages_of_snakemake_are_not(run, snakemake):
+    program = """
+print("kreinflow input error: x.fasta: empty.", file=sys.stderr, flush=True)
+tell(event="job_error", level=40, text="Error in rule one:")
+tell(event="", level=20, text="Select jobs to execute...")
+tell(event="", level=30, text="a warning")
+os.write(2, b"\\x1e{torn")
+"""
+    snakemake(program)
+    _, _, said = run("run", "mine.yaml")
+    assert said == "kreinflow input error: x.fasta: empty.\na warning\n"
+    _, _, said = run("run", "mine.yaml", "--verbose")
+    assert "Error in rule one:\nSelect jobs to execute...\na warning\n" in said
+
+
+@pytest.mark.parametrize(
+    ("program", "code"),
+    [
+        ("sys.exit(1)", 1),
+        ("sys.exit(2)", 2),
+        ('tell(event="", kreinflow={"exit_code": 2}); sys.exit(1)', 2),
+        ('tell(event="", kreinflow={"exit_code": 1}); sys.exit(1)', 1),
+        ("os.kill(os.getpid(), signal.SIGKILL)", 1),
+    ],
+)
+def test_the_exit_code_is_the_workflows_and_2_where_the_input_is_at_fault(
+    snakemake, program, code, capsys
+):
+    from kreinflow.cli import main
+
+    snakemake(program)
+    with pytest.raises(SystemExit) as left:
+        main(["run", "mine.yaml"])
+    assert left.value.code == code
+    assert "report" not in capsys.readouterr().out
+
+
+def test_a_config_that_is_not_there_and_results_that_are_none(refused, tmp_path):
+    assert "there is no such file" in refused("run", tmp_path / "no.yaml")
+    assert "there is no config.yaml" in refused("report", tmp_path)
+
+
+def test_other_commands_refuse_arguments_that_they_do_not_know(run, capsys):
+    with pytest.raises(SystemExit) as left:
+        run("schema", "--bogus")
+    assert left.value.code == 2
+    assert "unrecognized arguments: --bogus" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_ends_all_processes_once(snakemake, tmp_path, number):
+    program = """
+job = subprocess.Popen([sys.executable, "-c", "import time; open('up', 'w'); time.sleep(60)"])
+try:
+    job.wait()
+except KeyboardInterrupt:
+    print("Snakemake was interrupted", job.wait(), file=sys.stderr)
+    sys.exit(1)
+"""
+    snakemake(program)
+    command = [sys.executable, "-m", "kreinflow.cli", "run", "mine.yaml"]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
+        while not (tmp_path / "up").exists():
+            time.sleep(0.05)
+        process.send_signal(number)
+        _, said = process.communicate(timeout=30)  # the pipe ends with the last process
+    assert process.returncode == 128 + number
+    assert said.count("Snakemake was interrupted -2") == 1
+    assert said.endswith("kreinflow: interrupted. The same command goes on where it was.\n")
+
+
+def test_where_the_command_is_killed_the_run_ends_too(snakemake, tmp_path):
+    """The plugin, which cannot write any longer, interrupts Snakemake and its jobs."""
+    program = """
+from importlib import import_module
+import logging
+plugin = import_module("snakemake_logger_plugin_kreinflow").LogHandler(None, None)
+record = logging.LogRecord("", 20, "", 0, "on it", (), None)
+open("up", "w")
+try:
+    while True:
+        plugin.emit(record)
+        time.sleep(0.05)
+except KeyboardInterrupt:
+    open("down", "w")
+"""
+    snakemake(program)
+    command = [sys.executable, "-m", "kreinflow.cli", "run", "mine.yaml"]
+    with subprocess.Popen(command) as process:
+        while not (tmp_path / "up").exists():
+            time.sleep(0.05)
+        process.kill()
+    until = time.monotonic() + 30
+    while not (tmp_path / "down").exists():
+        assert time.monotonic() < until
+        time.sleep(0.05)

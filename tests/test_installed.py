@@ -1,0 +1,143 @@
+"""From the wheel to a report on an own FASTA, as somebody does it who has no clone.
+
+The wheel is installed in a new environment, which finds its dependencies in the one that runs the
+tests, and is read-only from then on.
+"""
+
+import os
+import shutil
+import subprocess
+import sys
+import sysconfig
+from types import SimpleNamespace
+
+import pytest
+import yaml
+
+from kreinflow.cli import COMMANDS
+from small_inputs import families, write_fasta, write_labels
+from test_workflow_folder import wheel  # noqa: F401
+
+READ_ONLY = 'mount --bind "$0" "$0" && mount -o remount,bind,ro "$0" && exec "$@"'
+CONFIG = {
+    "datasets": {
+        "proteins": {
+            "source": {
+                "type": "fasta",
+                "fasta": "proteins.fasta",
+                "labels": {"table": "labels.tsv", "id_column": "id", "label_column": "label"},
+            },
+            "folds": {"k": 2},
+        }
+    },
+    "selectors": {"few": {"method": "uniform", "budget": 6}},
+    "learners": {"lsm": {"method": "sf_lsm", "ridge": 0.1}},
+    "recipes": [{"name": "lsm", "transform": "log", "selector": "few", "learner": "lsm"}],
+}
+
+
+def where_it_is_read_only(environment):
+    """What to put before a command, so that it cannot write to the environment, as root neither."""
+    subprocess.run(["chmod", "-R", "a-w", environment], check=True)
+    before = ["unshare", "--mount", "sh", "-c", READ_ONLY, environment]
+    if os.geteuid() != 0 or not shutil.which("unshare"):
+        return []
+    return before if subprocess.run([*before, "true"], capture_output=True).returncode == 0 else []
+
+
+@pytest.fixture(scope="module")
+def installed(wheel, tmp_path_factory):  # noqa: F811
+    """A folder with data, and a function that runs the installed command in it."""
+    home = tmp_path_factory.mktemp("installed")
+    environment, folder = home / "environment", home / "Proteine für später"
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", environment], check=True)
+    pip = [sys.executable, "-m", "pip", "-q", "--python", environment / "bin" / "python"]
+    offline = ["--no-index", "--no-deps", "--disable-pip-version-check"]
+    subprocess.run([*pip, "install", *offline, wheel], check=True)
+    (packages,) = environment.glob("lib/python*/site-packages")
+    (packages / "tests.pth").write_text(sysconfig.get_path("purelib") + "\n")
+    folder.mkdir()
+    records = families(4, each=12)
+    write_fasta(folder / "proteins.fasta", records, header="{id}")
+    write_labels(folder / "labels.tsv", records)
+    own = {"HOME": str(folder), "XDG_CACHE_HOME": str(folder / ".cache"), "PYTHONPATH": ""}
+    before = where_it_is_read_only(environment)
+
+    def command(*arguments, cwd=folder):
+        return subprocess.run(
+            [*before, environment / "bin" / "kreinflow", *arguments],
+            cwd=cwd,
+            capture_output=True,
+            text=True,
+            env={**os.environ, **own},
+        )
+
+    yield SimpleNamespace(
+        run=command,
+        folder=folder,
+        packages=packages,
+        read_only=before or os.geteuid() != 0,
+    )
+    subprocess.run(["chmod", "-R", "u+w", environment], check=True)  # so that pytest can remove it
+
+
+@pytest.fixture(scope="module")
+def finished(installed):
+    if "init" in COMMANDS:
+        done = installed.run("init", "proteins.fasta", "--labels", "labels.tsv")
+        assert done.returncode == 0, done.stderr
+    else:
+        (installed.folder / "kreinflow.yaml").write_text(yaml.safe_dump(CONFIG))
+    done = installed.run("run", "kreinflow.yaml", "--cores", "2")
+    assert done.returncode == 0, done.stderr
+    return done
+
+
+def test_a_report_on_an_own_fasta_in_three_commands(installed, finished):
+    results = installed.folder / "results"
+    assert "This is the figure to quote." in finished.stdout
+    assert finished.stdout.endswith("The report: results/report.html\n")
+    assert "rule " not in finished.stderr, "no pages of Snakemake"
+    assert "<h3" in (results / "report.html").read_text()
+    assert "What to do next" in (results / "report.txt").read_text()
+    model = next(results.glob("*/model.safetensors"))
+    done = installed.run("classify", model, "proteins.fasta", "-o", "predictions.tsv")
+    assert done.returncode == 0, done.stderr
+
+
+def test_it_runs_where_nothing_can_be_written(installed, finished):
+    if not installed.read_only:
+        pytest.skip("as root it wants unshare and mount")
+    assert not list(installed.packages.rglob("*.nbi")), "which numba writes where it can"
+
+
+def test_a_second_run_has_nothing_to_do_and_still_shows_the_report(installed, finished):
+    done = installed.run("run", "kreinflow.yaml")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("kreinflow: nothing to do, all that was asked for is there.\n")
+    assert done.stdout.endswith("The report: results/report.html\n")
+
+
+def test_the_page_is_made_again_from_the_results_alone(installed, finished):
+    moved = installed.folder / "kept results"
+    shutil.copytree(installed.folder / "results", moved)
+    files = {name: (moved / name).read_bytes() for name in ("report.html", "report.txt")}
+    for name in files:
+        (moved / name).unlink()
+    done = installed.run("report", moved, cwd="/")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == f"The report: {moved / 'report.html'}\n"
+    assert {name: (moved / name).read_bytes() for name in files} == files
+
+
+def test_the_shipped_demonstration_is_found_from_any_folder(installed):
+    done = installed.run("demo", "--dry-run")
+    assert done.returncode == 0, done.stderr
+    assert "write_report" in done.stdout
+
+
+def test_the_shipped_profile_is_found_by_its_name(installed, finished):
+    pytest.importorskip("snakemake_executor_plugin_slurm")
+    done = installed.run("run", "kreinflow.yaml", "--profile", "slurm", "--dry-run")
+    assert done.returncode == 0, done.stderr
+    assert "kreinflow/workflow/profiles/slurm" in done.stderr
