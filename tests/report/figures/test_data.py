@@ -2,6 +2,7 @@ import numpy as np
 import pandas as pd
 
 from kreinflow.report.figures import data
+from kreinflow.report.times import COLUMNS
 
 
 def test_a_matrix_has_no_lengths():
@@ -38,3 +39,8 @@ def test_landmarks_of_the_final_model_stand_on_the_range_of_the_folds():
     assert figure.get_label() == (
         "2 landmarks in the final model, 0 to 2 of a class. In the folds 1 to 3."
     )
+
+
+def test_a_run_whose_benchmarks_are_gone_has_a_figure_of_times():
+    figure = data.times_figure(pd.DataFrame(columns=list(COLUMNS)))
+    assert figure.get_label() == "0.0 seconds in all."

@@ -169,9 +169,10 @@ def times_figure(times: pd.DataFrame) -> Figure:
         text = f" {row['share']:.0%}: {row['seconds']:,.1f} s, {jobs}"
         axes.text(row["seconds"], i, text, va="center", fontsize=8)
     look.name_rows(axes, table["stage"].tolist())
-    axes.set_xlim(0, max(float(table["seconds"].max()) * 1.4, 1e-3))
+    axes.set_xlim(0, 1.4 * table["seconds"].to_numpy().max(initial=1e-3))  # benchmarks may be gone
     axes.set_xlabel("seconds, summed over jobs (jobs may run side by side)")
     most = table.sort_values("seconds", ascending=False, kind="stable").head(3)
     told = (f"{row['stage']} {row['share']:.0%}" for row in most.to_dict("records"))
-    figure.set_label(f"{table['seconds'].sum():,.1f} seconds in all: most of it {', '.join(told)}.")
+    most_of_it = f": most of it {', '.join(told)}" if len(table) else ""
+    figure.set_label(f"{table['seconds'].sum():,.1f} seconds in all{most_of_it}.")
     return figure
