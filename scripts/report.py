@@ -2,17 +2,16 @@
 
 from pathlib import Path
 
-from kreinflow.artifacts import write_bytes, write_text
+from kreinflow.artifacts import write_text
 from kreinflow.console import logged
 from kreinflow.provenance import package_versions
-from kreinflow.report.crate import render_crate
+from kreinflow.report.crate import write_crate
 from kreinflow.report.page import render_report
 from kreinflow.report.reading import read_dataset_report
-from kreinflow.workflow_folder import WORKFLOW_FOLDER
 
 with logged(snakemake.log[0]) as console:
-    config, output = snakemake.params.config, snakemake.output
-    results, versions = Path(output.page).parent, package_versions()
+    config, versions = snakemake.params.config, package_versions()
+    results = Path(snakemake.output.page).parent
     datasets = [
         read_dataset_report(
             results / name,
@@ -24,7 +23,6 @@ with logged(snakemake.log[0]) as console:
         for name, part in config["datasets"].items()
     ]
     page = render_report(datasets, config, versions)
-    write_text(output.page, page)
-    write_bytes(output.workflow, (WORKFLOW_FOLDER / "Snakefile").read_bytes())
-    write_text(output.crate, render_crate(results, datasets, config, versions))
+    write_text(snakemake.output.page, page)
+    write_crate(results, datasets, config, versions)
     console.say(f"{len(page.encode()) / 1e6:.2f} MB")

@@ -15,6 +15,7 @@ from kreinflow.errors import InputError
 from kreinflow.plan import DatasetPlan
 from kreinflow.report.crate import (
     CLASSIFIED,
+    CRATE,
     PAGE,
     PRODUCTS,
     PROFILES,
@@ -224,7 +225,7 @@ def test_the_validator_of_the_profiles_finds_nothing(run, monkeypatch):
         )
         return [issue.message for issue in services.validate(asked).get_issues()]
 
-    crate = run.results / "ro-crate-metadata.json"
+    crate = run.results / CRATE
     crate.write_text(run.render())
     assert faults() == []
     crate.write_text(run.render().replace('"mainEntity"', '"about"'))

@@ -12,10 +12,15 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+from kreinflow.artifacts import write_bytes, write_text
 from kreinflow.errors import InputError
 from kreinflow.plan import UNLABELLED, DatasetPlan
 from kreinflow.provenance import file_sha256, utc
 from kreinflow.report.reading import DatasetReport
+from kreinflow.workflow_folder import WORKFLOW_FOLDER
+
+CRATE = "ro-crate-metadata.json"
+"""What readers of such folders look for."""
 
 WORKFLOW = "workflow.smk"
 """The Snakefile that was run, in the results: the crate must hold its main entity."""
@@ -83,6 +88,17 @@ _TYPES = {
 }
 
 Properties = dict[str, Any]
+
+
+def write_crate(
+    results: Path,
+    datasets: Sequence[DatasetReport],
+    config: Mapping[str, Any],
+    versions: Mapping[str, str],
+) -> None:
+    """Write :data:`WORKFLOW`, and what :func:`render_crate` returns of all that is there."""
+    write_bytes(results / WORKFLOW, (WORKFLOW_FOLDER / "Snakefile").read_bytes())
+    write_text(results / CRATE, render_crate(results, datasets, config, versions))
 
 
 def render_crate(
