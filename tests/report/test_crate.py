@@ -137,6 +137,13 @@ def test_the_checksum_of_the_data_is_that_of_when_they_were_read(run):
     assert "new.fasta" not in names
 
 
+def test_what_came_to_a_folder_later_was_not_read(run):
+    run.config["datasets"]["mine"]["source"]["fasta"] = "."
+    known = graph(run.render())
+    names = [known[id]["name"] for id in ids(known["#run"], "object")]
+    assert names == ["config", "mine.fasta", "mine.tsv", "folds.tsv", "new.fasta", "sprot.dat"]
+
+
 def test_files_of_the_same_content_are_one(run):
     (run.data / "new.fasta").write_bytes((run.data / "mine.fasta").read_bytes())
     known = graph(run.render())
@@ -171,9 +178,14 @@ def test_it_is_the_same_again_but_for_the_time(run):
     now = r'"(endTime|datePublished)": "(?!2026-01-02)[^"]+"'
     first = re.sub(now, "", run.render())
     assert first == re.sub(now, "", run.render())
-    for times in (data.times for data in run.datasets):
-        times["ended"] = ""
+    for data in run.datasets:
+        data.times["ended"] = ""
     assert "startTime" not in run.render()
+    times = run.datasets[0].times
+    times["seconds"], times["ended"] = "", ENDED  # too short to be measured
+    first = graph(run.render())["#mine/dataset"]
+    assert first["endTime"] == ENDED
+    assert "startTime" not in first
 
 
 def test_what_is_missing_or_no_time_is_said(run):

@@ -9,6 +9,7 @@ import base64
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
+from math import isnan
 from pathlib import Path
 from typing import Any
 
@@ -280,12 +281,15 @@ def _inputs(
     left out.
     """
     downloads = plan.source.downloads()
-    for path in (*plan.source.files(), *map(Path, plan.vectors)):
-        name = path.name if path.name in checksums else f"{path.parent.name}/{path.name}"
+    files = [*plan.source.files(), *map(Path, plan.vectors)]
+    # Files of the same name have that of their folder before it.
+    places = {path.name: path for path in files}
+    places |= {f"{path.parent.name}/{path.name}": path for path in files}
+    for name, sha256 in checksums.items():
+        path = places.get(name, Path(name))
         origin = downloads.get(path, {})
         keys = {"url": "url", "version": "release"}
-        known = {key: origin[name] for key, name in keys.items() if origin.get(name)}
-        yield path, checksums[name], known
+        yield path, sha256, {key: origin[k] for key, k in keys.items() if origin.get(k)}
     others = [*plan.fold_tables, *plan.tables_of(plan.selectors)]
     others.append(plan.path(plan.settings["scoring"]["matrix"]))  # or a name: then no such file
     for name in (Path(path).stem for path in plan.classified):
@@ -304,11 +308,13 @@ def _size_of(path: Path) -> Properties:
 
 def _times(line: Mapping[Any, Any], path: Path) -> Properties:
     """Return when a job began and ended, as far as its line of times.tsv says."""
+    if not line["ended"]:
+        return {}
     try:
         end = datetime.fromisoformat(line["ended"])
-        return {"startTime": utc(end - timedelta(seconds=line["seconds"])), "endTime": utc(end)}
-    except (TypeError, ValueError, OverflowError) as error:
-        if line["ended"] in ("", None):
-            return {}
+    except ValueError as error:
         fault = f"{line['ended']!r} is no time. Delete the file and run again."
         raise InputError(f"{path}: {fault}") from error
+    seconds = float(line["seconds"] or "nan")  # empty: too short to be measured
+    start = {} if isnan(seconds) else {"startTime": utc(end - timedelta(seconds=seconds))}
+    return {**start, "endTime": utc(end)}
