@@ -7,6 +7,7 @@ import shutil
 import signal
 import sys
 import threading
+from copy import deepcopy
 from pathlib import Path
 
 # Until all rules are read nothing has begun: Ctrl-C ends Snakemake at once, without a traceback.
@@ -48,7 +49,7 @@ try:
         read_configuration(_path)  # refuses keys that stand twice; Snakemake keeps the last one
     CONFIG = complete_configuration(config, ", ".join(map(str, workflow.configfiles)))
     DATA = Path(CONFIG["data"])
-    ASKED = dict(CONFIG)  # as the user has it: nothing of the target `compare`
+    ASKED = deepcopy(CONFIG)  # as the user has it: what follows here is not in it
     TWINS = twins_of(CONFIG["datasets"])
     CONFIG["datasets"] = CONFIG["datasets"] | {
         twin: part for twins in TWINS.values() for twin, part in twins.items()
