@@ -8,6 +8,7 @@ import shutil
 import signal
 import sys
 import threading
+from copy import deepcopy
 from pathlib import Path
 
 # Until all rules are read nothing has begun: Ctrl-C ends Snakemake at once, without a traceback.
@@ -86,7 +87,7 @@ try:
     CONFIG = complete_configuration(
         config, f"module {MODULE}" if MODULE else ", ".join(map(str, workflow.configfiles))
     )
-    ASKED = dict(CONFIG)  # as the user has it: nothing of the target `compare`
+    ASKED = deepcopy(CONFIG)  # as the user has it: what follows here is not in it
     RESULTS = CONFIG["results"].rstrip("/")
     WRITTEN = on_disk(RESULTS)
     if on_disk(CONFIG["data"]) != CONFIG["data"].rstrip("/"):

@@ -1,4 +1,4 @@
-"""Writes the page, and its first screen as plain text."""
+"""Writes the page and the files beside it."""
 
 from pathlib import Path
 

@@ -88,7 +88,7 @@ def named(**names):
 
 def test_names_of_what_else_is_in_the_results_are_taken():
     rules = "".join(path.read_text() for path in (ROOT / "rules").glob("*.smk"))
-    found = set(re.findall(r"\{RESULTS\}/([A-Za-z0-9][\w.]*)", rules))
+    found = set(re.findall(r"\{RESULTS\}/([A-Za-z0-9][\w.-]*)", rules))
     assert found == set(TAKEN)
     for name in (*TAKEN, "Report.html", "LOGS"):
         with pytest.raises(InputError, match=f"datasets: '{name}' is the name of something else"):

@@ -277,7 +277,7 @@ def results(run_page):
 
 def test_every_file_is_named(text, results):
     headings = " ".join(re.findall(r"^### (.*)", text, re.MULTILINE))
-    names = re.findall(r"`([\w./]+)`", f"{cells(text)} {headings}")
+    names = re.findall(r"`([\w./-]+)`", f"{cells(text)} {headings}")
     known = [pattern(name) for name in names if "." in name] + [SCORES]
     files = [p.relative_to(results).as_posix() for p in results.rglob("*") if p.is_file()]
     assert len(files) > 50

@@ -15,13 +15,14 @@ from kreinflow.errors import InputError
 from kreinflow.plan import DatasetPlan
 from kreinflow.report.crate import (
     CLASSIFIED,
-    PAGE,
+    CRATE,
+    PAGES,
     PRODUCTS,
     PROFILES,
-    WORKFLOW,
     _products,
     render_crate,
 )
+from kreinflow.report.names import CONFIG, WORKFLOW
 from small_inputs import configuration
 
 ENDED = "2026-01-02T03:04:05+00:00"
@@ -64,8 +65,8 @@ def run(tmp_path):
         times = pd.DataFrame(lines, columns=["stage", "job", "seconds", "ended"])
         read = {p.name: sha256(p.read_bytes()).hexdigest() for p in plan.source.files()}
         datasets.append(SimpleNamespace(name=name, statistics={"files": read}, times=times))
-    for name in (*PAGE, WORKFLOW):
-        (results / name).write_text(name)
+    for name in (*PAGES, CONFIG, WORKFLOW):
+        (results / name).write_text("home of somebody" if name == CONFIG else name)
     made = SimpleNamespace(data=data, results=results, datasets=datasets, config=config)
     made.render = lambda: render_crate(results, datasets, config, VERSIONS)
     return made
@@ -95,14 +96,14 @@ def test_results_are_named_by_their_paths_with_size_and_checksum(run):
     known = graph(run.render())
     made = ids(known["#run"], "result")
     assert len(made) > 30
-    assert {*made} | {WORKFLOW} == {
+    assert {*made} | {WORKFLOW, CONFIG} == {
         str(path.relative_to(run.results)).replace("+", "%2B")
         for path in run.results.rglob("*")
         if path.is_file()
     }
     assert "mine/unknown/summary.tsv" in made  # only one of the data sets has classes held out
     assert "a%2Bb/unknown/summary.tsv" not in made
-    for name in (*made, WORKFLOW):
+    for name in (*made, WORKFLOW, CONFIG):
         content = (run.results / name.replace("%2B", "+")).read_bytes()
         assert known[name]["sha256"] == sha256(content).hexdigest()
         assert known[name]["contentSize"] == str(len(content))
@@ -114,15 +115,14 @@ def test_files_of_the_user_are_named_by_their_content_and_not_by_their_place(run
     known = graph(text)
     given = {known[id]["name"]: known[id] for id in ids(known["#run"], "object")}
     names = {"mine.fasta", "mine.tsv", "folds.tsv", "new.fasta", "sprot.dat"}
-    assert set(given) == {"config", *names}
+    assert set(given) == {CONFIG, *names}
     for name in names:
         path = run.data / name
         assert given[name]["@id"] == of_content(path)
         assert given[name]["contentSize"] == str(path.stat().st_size)
     assert given["sprot.dat"]["url"] == "https://example.org/sprot.dat"
     assert given["sprot.dat"]["version"] == "2025_01"
-    assert json.loads(given["config"]["value"]) == run.config
-    assert text.count("somebody") == 1  # the config says what the user wrote
+    assert "somebody" not in text  # config.yaml alone says what the user wrote
 
 
 def test_the_checksum_of_the_data_is_that_of_when_they_were_read(run):
@@ -134,6 +134,13 @@ def test_the_checksum_of_the_data_is_that_of_when_they_were_read(run):
     names = [known[id]["name"] for id in ids(known["#run"], "object")]
     assert "mine.fasta" in names
     assert "new.fasta" not in names
+
+
+def test_what_came_to_a_folder_later_was_not_read(run):
+    run.config["datasets"]["mine"]["source"]["fasta"] = "."
+    known = graph(run.render())
+    names = [known[id]["name"] for id in ids(known["#run"], "object")]
+    assert names == ["config.yaml", "mine.fasta", "mine.tsv", "folds.tsv", "new.fasta", "sprot.dat"]
 
 
 def test_files_of_the_same_content_are_one(run):
@@ -170,9 +177,14 @@ def test_it_is_the_same_again_but_for_the_time(run):
     now = r'"(endTime|datePublished)": "(?!2026-01-02)[^"]+"'
     first = re.sub(now, "", run.render())
     assert first == re.sub(now, "", run.render())
-    for times in (data.times for data in run.datasets):
-        times["ended"] = ""
+    for data in run.datasets:
+        data.times["ended"] = ""
     assert "startTime" not in run.render()
+    times = run.datasets[0].times
+    times["seconds"], times["ended"] = "", ENDED  # too short to be measured
+    first = graph(run.render())["#mine/dataset"]
+    assert first["endTime"] == ENDED
+    assert "startTime" not in first
 
 
 def test_what_is_missing_or_no_time_is_said(run):
@@ -186,9 +198,10 @@ def test_what_is_missing_or_no_time_is_said(run):
 
 def test_the_page_of_the_docs_has_what_a_crate_names():
     page = (Path(__file__).parents[2] / "docs" / "provenance.md").read_text()
+    _, _, table = page.partition("| file | what it is |")
     files = {f"DATASET/{name}": text for made in PRODUCTS.values() for name, text in made.items()}
-    files = PAGE | files | {"DATASET/classified/NAME.tsv": CLASSIFIED}
-    assert dict(re.findall(r"^\| `([\w./]+)` \| (.*) \|$", page, re.MULTILINE)) == files
+    files = PAGES | files | {"DATASET/classified/NAME.tsv": CLASSIFIED}
+    assert dict(re.findall(r"^\| `([\w./]+)` \| (.*) \|$", table, re.MULTILINE)) == files
 
 
 def test_the_validator_of_the_profiles_finds_nothing(run, monkeypatch):
@@ -223,7 +236,7 @@ def test_the_validator_of_the_profiles_finds_nothing(run, monkeypatch):
         )
         return [issue.message for issue in services.validate(asked).get_issues()]
 
-    crate = run.results / "ro-crate-metadata.json"
+    crate = run.results / CRATE
     crate.write_text(run.render())
     assert faults() == []
     crate.write_text(run.render().replace('"mainEntity"', '"about"'))

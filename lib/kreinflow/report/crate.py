@@ -9,14 +9,17 @@ import base64
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
+from math import isnan
 from pathlib import Path
 from typing import Any
 
+from kreinflow.artifacts import write_bytes, write_text
 from kreinflow.errors import InputError
 from kreinflow.plan import UNLABELLED, DatasetPlan
 from kreinflow.provenance import file_sha256, utc
-from kreinflow.report.names import PAGE, WORKFLOW
+from kreinflow.report.names import CONFIG, CRATE, PAGE, TEXT, WORKFLOW
 from kreinflow.report.reading import DatasetReport
+from kreinflow.workflow_folder import WORKFLOW_FOLDER
 
 PROFILES = {
     "https://w3id.org/ro/wfrun/process/0.5": "Process Run Crate",
@@ -25,6 +28,12 @@ PROFILES = {
     "https://w3id.org/workflowhub/workflow-ro-crate/1.0": "Workflow RO-Crate",
 }
 """What the crate keeps to, beside RO-Crate 1.1."""
+
+PAGES = {
+    PAGE: "the report: everything on one page",
+    TEXT: "its first screen as plain text",
+}
+"""What is made of all data sets."""
 
 PRODUCTS = {
     "dataset": {
@@ -75,9 +84,22 @@ _TYPES = {
     ".json": "application/json",
     ".smk": "text/plain",
     ".tsv": "text/tab-separated-values",
+    ".txt": "text/plain",
+    ".yaml": "application/yaml",
 }
 
 Properties = dict[str, Any]
+
+
+def write_crate(
+    results: Path,
+    datasets: Sequence[DatasetReport],
+    config: Mapping[str, Any],
+    versions: Mapping[str, str],
+) -> None:
+    """Write :data:`WORKFLOW`, and what :func:`render_crate` returns of all that is there."""
+    write_bytes(results / WORKFLOW, (WORKFLOW_FOLDER / "Snakefile").read_bytes())
+    write_text(results / CRATE, render_crate(results, datasets, config, versions))
 
 
 def render_crate(
@@ -94,7 +116,7 @@ def render_crate(
     Parameters
     ----------
     results : Path
-        With the page and :data:`~kreinflow.report.names.WORKFLOW` in it.
+        With the files of :mod:`kreinflow.report.names` in it.
     datasets : sequence of DatasetReport
     config : mapping
         The complete configuration.
@@ -108,10 +130,8 @@ def render_crate(
     """
     crate = _Crate(results, [data.name for data in datasets])
     workflow = crate.workflow(versions)
-    text = json.dumps(dict(config), ensure_ascii=False, sort_keys=True)
-    known = {"name": "config", "description": "the complete configuration, defaults included"}
-    taken = [crate.thing("#config", "PropertyValue", **known, value=text)]
-    made = [crate.product(PAGE, "the report: everything on one page")]
+    taken = [crate.product(CONFIG, "the complete configuration, defaults included")]
+    made = [crate.product(name, description) for name, description in PAGES.items()]
     jobs = []
     for data in datasets:
         plan = DatasetPlan({**config, "results": str(results)}, data.name)
@@ -259,12 +279,15 @@ def _inputs(
     left out.
     """
     downloads = plan.source.downloads()
-    for path in (*plan.source.files(), *map(Path, plan.vectors)):
-        name = path.name if path.name in checksums else f"{path.parent.name}/{path.name}"
+    files = [*plan.source.files(), *map(Path, plan.vectors)]
+    # Files of the same name have that of their folder before it.
+    places = {path.name: path for path in files}
+    places |= {f"{path.parent.name}/{path.name}": path for path in files}
+    for name, sha256 in checksums.items():
+        path = places.get(name, Path(name))
         origin = downloads.get(path, {})
         keys = {"url": "url", "version": "release"}
-        known = {key: origin[name] for key, name in keys.items() if origin.get(name)}
-        yield path, checksums[name], known
+        yield path, sha256, {key: origin[k] for key, k in keys.items() if origin.get(k)}
     others = [*plan.fold_tables, *plan.tables_of(plan.selectors)]
     others.append(plan.path(plan.settings["scoring"]["matrix"]))  # or a name: then no such file
     for name in (Path(path).stem for path in plan.classified):
@@ -283,11 +306,13 @@ def _size_of(path: Path) -> Properties:
 
 def _times(line: Mapping[Any, Any], path: Path) -> Properties:
     """Return when a job began and ended, as far as its line of times.tsv says."""
+    if not line["ended"]:
+        return {}
     try:
         end = datetime.fromisoformat(line["ended"])
-        return {"startTime": utc(end - timedelta(seconds=line["seconds"])), "endTime": utc(end)}
-    except (TypeError, ValueError, OverflowError) as error:
-        if line["ended"] in ("", None):
-            return {}
+    except ValueError as error:
         fault = f"{line['ended']!r} is no time. Delete the file and run again."
         raise InputError(f"{path}: {fault}") from error
+    seconds = float(line["seconds"] or "nan")  # empty: too short to be measured
+    start = {} if isnan(seconds) else {"startTime": utc(end - timedelta(seconds=seconds))}
+    return {**start, "endTime": utc(end)}

@@ -6,14 +6,13 @@ from typing import Any
 
 import yaml
 
-from kreinflow.artifacts import write_bytes, write_text
+from kreinflow.artifacts import write_text
 from kreinflow.plan import DatasetPlan
 from kreinflow.provenance import package_versions
-from kreinflow.report.crate import render_crate
-from kreinflow.report.names import CONFIG, CRATE, PAGE, TEXT, WORKFLOW
+from kreinflow.report.crate import write_crate
+from kreinflow.report.names import CONFIG, PAGE, TEXT
 from kreinflow.report.page import render_report, render_text
 from kreinflow.report.reading import read_dataset_report
-from kreinflow.workflow_folder import WORKFLOW_FOLDER
 
 
 def write_report(folder: Path, config: Mapping[str, Any]) -> None:
@@ -42,5 +41,4 @@ def write_report(folder: Path, config: Mapping[str, Any]) -> None:
     write_text(folder / PAGE, render_report(datasets, config, versions))
     write_text(folder / TEXT, render_text(datasets, config))
     write_text(folder / CONFIG, yaml.safe_dump(dict(config), sort_keys=False, allow_unicode=True))
-    write_bytes(folder / WORKFLOW, (WORKFLOW_FOLDER / "Snakefile").read_bytes())
-    write_text(folder / CRATE, render_crate(folder, datasets, config, versions))
+    write_crate(folder, datasets, config, versions)
