@@ -31,6 +31,9 @@ rule everything:
         "two/deep/results/mine/folds.tsv",
         "three/mine/folds.tsv",
 
+onstart:
+    print("begun")
+
 rule make:
     output: "made/x.fasta"
     shell: "cp data/x.fasta made"
@@ -53,16 +56,9 @@ module c:
 
 use rule * from a as a_*
 use rule * from b as b_*
+use rule assign_folds from b as b_assign_folds with:
+    priority: 1
 use rule * from c as c_*
-
-onstart:
-    a.onstart()
-    b.onstart()
-    c.onstart()
-
-onerror:
-    a.onerror()
-    b.onerror()
 """
 
 
@@ -125,6 +121,7 @@ def test_the_hooks_of_a_module_hold_the_lock_and_say_why_a_job_failed(outer):
     done = snakemake(outer, "two/deep/results/mine/folds.tsv")
     assert done.returncode == 1
     assert done.stderr.count("kreinflow: jobs that failed, and why:\nb_read_dataset (") == 1
+    assert "begun" in done.stdout
     assert re.findall(r"^(?:local)?rule (\w+):", done.stderr, re.MULTILINE) == ["b_read_dataset"]
 
 
