@@ -236,17 +236,22 @@ def column_files(wildcards):
     }
 
 
+# Of this process: a Snakefile is read once more for each `use rule` that names its module.
+LOCKS = workflow.__dict__.setdefault("kreinflow_locks", {})
+
+
 def _hold_lock():
     """Refuse two runs in one results folder. The kernel drops the lock when the process dies,
     so nothing has to be unlocked after a kill."""
-    global _LOCK
+    if WRITTEN in LOCKS:
+        return
     try:
         Path(WRITTEN).mkdir(parents=True, exist_ok=True)
-        _LOCK = open(f"{WRITTEN}/.lock", "w")
+        LOCKS[WRITTEN] = open(f"{WRITTEN}/.lock", "w")
     except OSError as error:
         refuse(f"results: {WRITTEN}: cannot be written ({error.strerror}). Set other 'results'.")
     try:
-        fcntl.flock(_LOCK, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        fcntl.flock(LOCKS[WRITTEN], fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         refuse(f"{WRITTEN}: another run is writing there. Wait for it, or set other 'results'.")
 
@@ -283,3 +288,12 @@ onerror:
     FAILURES.show()
     tell(exit_code=FAILURES.exit_code)
     _name_full_disk()
+
+
+def _after(hook, own):
+    return lambda log: (hook(log), own())
+
+
+if MODULE:  # Snakemake runs the hooks of the main Snakefile alone
+    workflow._onstart = _after(workflow._onstart, globals()["onstart"])
+    workflow._onerror = _after(workflow._onerror, globals()["onerror"])

@@ -31,6 +31,9 @@ rule everything:
         "two/deep/results/mine/folds.tsv",
         "three/mine/folds.tsv",
 
+onstart:
+    print("begun")
+
 rule make:
     output: "made/x.fasta"
     shell: "cp data/x.fasta made"
@@ -45,22 +48,17 @@ module b:
     config: config["again"]
     prefix: "two/deep"
 
+from kreinflow.workflow_folder import WORKFLOW_FOLDER
+
 module c:
-    snakefile: "{ROOT}/Snakefile"
+    snakefile: f"{{WORKFLOW_FOLDER}}/Snakefile"
     config: config["chained"]
 
 use rule * from a as a_*
 use rule * from b as b_*
+use rule assign_folds from b as b_assign_folds with:
+    priority: 1
 use rule * from c as c_*
-
-onstart:
-    a.onstart()
-    b.onstart()
-    c.onstart()
-
-onerror:
-    a.onerror()
-    b.onerror()
 """
 
 
@@ -123,6 +121,7 @@ def test_the_hooks_of_a_module_hold_the_lock_and_say_why_a_job_failed(outer):
     done = snakemake(outer, "two/deep/results/mine/folds.tsv")
     assert done.returncode == 1
     assert done.stderr.count("kreinflow: jobs that failed, and why:\nb_read_dataset (") == 1
+    assert "begun" in done.stdout
     assert re.findall(r"^(?:local)?rule (\w+):", done.stderr, re.MULTILINE) == ["b_read_dataset"]
 
 
@@ -148,34 +147,31 @@ def served(tmp_path_factory):
     return folder
 
 
-REMOTE = """
-configfile: "tiny.yaml"
-
-module kreinflow:
-    snakefile: github("kreinflow/kreinflow", path="workflow/Snakefile", tag="v1")
-    config: config
-
-use rule * from kreinflow
-"""
-
-
 def test_a_workflow_from_a_server_has_the_installed_library(served, tmp_path):
     if not shutil.which("git"):
         pytest.skip("there is no git")
-    for command in ("init", "add .", "-c user.name=x -c user.email=x commit -m 1", "tag v1"):
+    for command in (
+        "init",
+        "add .",
+        "-c user.name=x -c user.email=x commit -m 1",
+        f"tag v{kreinflow.__version__}",
+    ):
         subprocess.run(["git", *command.split()], cwd=served, check=True, capture_output=True)
-    (tmp_path / "Snakefile").write_text(REMOTE)
-    (tmp_path / "tiny.yaml").write_text(yaml.safe_dump(TINY))
+    page = (ROOT / "docs" / "module.md").read_text()
+    (tmp_path / "Snakefile").write_text(re.search(r"```python\n(.*?)```", page, re.DOTALL)[1])
+    configs = {"proteins": TINY, "genes": TINY | {"seed": 6}}
+    (tmp_path / "config.yaml").write_text(yaml.safe_dump(deepcopy(configs)))
     done = snakemake(
         tmp_path,
-        "folds",
+        *("proteins_folds", "genes_folds"),
         XDG_CACHE_HOME=str(tmp_path / "cache"),
         GIT_CONFIG_COUNT="1",
         GIT_CONFIG_KEY_0=f"url.{served}.insteadOf",
         GIT_CONFIG_VALUE_0="https://github.com/kreinflow/kreinflow",
     )
     assert done.returncode == 0, done.stderr
-    assert (tmp_path / "results/mine/folds.tsv").is_file()
+    one, other = (tmp_path / use / "results/mine/folds.tsv" for use in configs)
+    assert one.read_bytes() != other.read_bytes()
 
 
 def test_rules_and_library_have_one_version(served, tmp_path):
