@@ -165,7 +165,7 @@ class _Run:
             except ValueError:  # another process wrote in between
                 return
             self._take(told)
-        elif self.verbose or not text.startswith(b"Using "):  # which profile
+        elif self.verbose or not (self._signal or text.startswith(b"Using ")):  # which profile
             self.line.message(text.decode("utf-8", "replace"))
 
     def _take(self, told: dict[str, Any]) -> None:
