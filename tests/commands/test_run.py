@@ -51,11 +51,11 @@ def test_snakemake_gets_the_workflow_the_config_and_all_further_arguments(run, s
     snakemake("")
     assert run("run", "mine.yaml", "--forcerun", "write_report", "-q", "all")[0] == 0
     arguments, environment = asked(tmp_path)
-    assert arguments[:4] == [
-        *("--snakefile", str(WORKFLOW_FOLDER / "Snakefile"), "--configfile", "mine.yaml")
+    assert arguments[:6] == [
+        *("--logger", "kreinflow"),
+        *("--snakefile", str(WORKFLOW_FOLDER / "Snakefile"), "--configfile", "mine.yaml"),
     ]
-    assert arguments[-8:-4] == ["--cores", "all", "--logger", "kreinflow"]
-    assert arguments[-4:] == ["--forcerun", "write_report", "-q", "all"]
+    assert arguments[-6:] == ["--cores", "all", "--forcerun", "write_report", "-q", "all"]
     first = environment["PYTHONPATH"].split(os.pathsep)[0]
     assert Path(first, "snakemake_logger_plugin_kreinflow", "__init__.py").is_file()
 
@@ -63,7 +63,9 @@ def test_snakemake_gets_the_workflow_the_config_and_all_further_arguments(run, s
 def test_the_cores_and_the_profile_are_those_that_are_named(run, snakemake, tmp_path):
     snakemake("")
     run("run", "mine.yaml", "--cores", "3")
-    assert asked(tmp_path)[0][-4:-2] == ["--cores", "3"]
+    assert asked(tmp_path)[0][-2:] == ["--cores", "3"]
+    run("run", "mine.yaml", "--logger", "other")
+    assert asked(tmp_path)[0][-3:] == ["--logger", "kreinflow", "other"]
     run("run", "mine.yaml", "--profile", "slurm")
     shipped = asked(tmp_path)[0]
     assert "--cores" not in shipped, "those of the profile"
