@@ -186,7 +186,7 @@ class _Run:
         self.told |= told.get("kreinflow", {})
         if "stats" in told:
             self._all = Counter({k: n for k, n in told["stats"].items() if k != "total"})
-            self._left = self._all.copy()
+            self._left, self.line.total = self._all.copy(), self._all.total()
         self._cores = told.get("cores", self._cores)
         if event == "job_info":
             self._rules[told["jobid"]] = told["rule_name"]
