@@ -1,5 +1,6 @@
 """``kreinflow run`` and its likes, with a Snakemake made up for it."""
 
+import fcntl
 import json
 import os
 import signal
@@ -134,6 +135,10 @@ def test_the_exit_code_is_the_workflows_and_2_where_the_input_is_at_fault(
 def test_a_config_that_is_not_there_and_results_that_are_none(refused, tmp_path):
     assert "there is no such file" in refused("run", tmp_path / "no.yaml")
     assert "there is no config.yaml" in refused("report", tmp_path)
+    (tmp_path / "config.yaml").touch()
+    with (tmp_path / ".lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        assert "a run is writing there" in refused("report", tmp_path)
 
 
 def test_other_commands_refuse_arguments_that_they_do_not_know(run, capsys):
