@@ -1,5 +1,6 @@
 """``kreinflow run`` and its likes, with a Snakemake made up for it."""
 
+import fcntl
 import json
 import os
 import signal
@@ -51,11 +52,11 @@ def test_snakemake_gets_the_workflow_the_config_and_all_further_arguments(run, s
     snakemake("")
     assert run("run", "mine.yaml", "--forcerun", "write_report", "-q", "all")[0] == 0
     arguments, environment = asked(tmp_path)
-    assert arguments[:4] == [
-        *("--snakefile", str(WORKFLOW_FOLDER / "Snakefile"), "--configfile", "mine.yaml")
+    assert arguments[:6] == [
+        *("--logger", "kreinflow"),
+        *("--snakefile", str(WORKFLOW_FOLDER / "Snakefile"), "--configfile", "mine.yaml"),
     ]
-    assert arguments[-8:-4] == ["--cores", "all", "--logger", "kreinflow"]
-    assert arguments[-4:] == ["--forcerun", "write_report", "-q", "all"]
+    assert arguments[-6:] == ["--cores", "all", "--forcerun", "write_report", "-q", "all"]
     first = environment["PYTHONPATH"].split(os.pathsep)[0]
     assert Path(first, "snakemake_logger_plugin_kreinflow", "__init__.py").is_file()
 
@@ -63,7 +64,9 @@ def test_snakemake_gets_the_workflow_the_config_and_all_further_arguments(run, s
 def test_the_cores_and_the_profile_are_those_that_are_named(run, snakemake, tmp_path):
     snakemake("")
     run("run", "mine.yaml", "--cores", "3")
-    assert asked(tmp_path)[0][-4:-2] == ["--cores", "3"]
+    assert asked(tmp_path)[0][-2:] == ["--cores", "3"]
+    run("run", "mine.yaml", "--logger", "other")
+    assert asked(tmp_path)[0][-3:] == ["--logger", "kreinflow", "other"]
     run("run", "mine.yaml", "--profile", "slurm")
     shipped = asked(tmp_path)[0]
     assert "--cores" not in shipped, "those of the profile"
@@ -132,6 +135,10 @@ def test_the_exit_code_is_the_workflows_and_2_where_the_input_is_at_fault(
 def test_a_config_that_is_not_there_and_results_that_are_none(refused, tmp_path):
     assert "there is no such file" in refused("run", tmp_path / "no.yaml")
     assert "there is no config.yaml" in refused("report", tmp_path)
+    (tmp_path / "config.yaml").touch()
+    with (tmp_path / ".lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        assert "a run is writing there" in refused("report", tmp_path)
 
 
 def test_other_commands_refuse_arguments_that_they_do_not_know(run, capsys):
@@ -148,7 +155,8 @@ job = subprocess.Popen([sys.executable, "-c", "import time; open('up', 'w'); tim
 try:
     job.wait()
 except KeyboardInterrupt:
-    print("Snakemake was interrupted", job.wait(), file=sys.stderr)
+    print("a job failed", file=sys.stderr)
+    open("ended", "a").write(f"job {job.wait()}\\n")
     sys.exit(1)
 """
     snakemake(program)
@@ -159,8 +167,8 @@ except KeyboardInterrupt:
         process.send_signal(number)
         _, said = process.communicate(timeout=30)  # the pipe ends with the last process
     assert process.returncode == 128 + number
-    assert said.count("Snakemake was interrupted -2") == 1
-    assert said.endswith("kreinflow: interrupted. The same command goes on where it was.\n")
+    assert (tmp_path / "ended").read_text() == "job -2\n", "once"
+    assert said == "kreinflow: interrupted. The same command goes on where it was.\n"
 
 
 def test_where_the_command_is_killed_the_run_ends_too(snakemake, tmp_path):

@@ -36,7 +36,10 @@ ROOT = Path(__file__).parents[2]
 PAGES = {path.name: path for path in [ROOT / "README.md", *sorted(ROOT.glob("docs/*.md"))]}
 FOR_CI = ("run command", "test command")
 
-PARTS = ("Snakefile", "config.yaml", "envs", "lib", "report", "rules", "schemas", "scripts")
+PARTS = (
+    *("Snakefile", "config.yaml", "envs", "lib", "profiles", "report", "rules", "schemas"),
+    "scripts",
+)
 BLOCK = re.compile(
     r"(?:^ *<!-- (?P<mark>[^\n]+) -->\n)?^(?P<indent> *)```(?P<language>bash|python|yaml)\n"
     r"(?P<text>.*?)^(?P=indent)```$",

@@ -4,7 +4,7 @@ import argparse
 import fcntl
 from pathlib import Path
 
-from kreinflow.errors import InputError
+from kreinflow.errors import InputError, unwritable
 
 HELP = "make the page of finished results again"
 
@@ -26,7 +26,11 @@ def run(options: argparse.Namespace) -> None:
             f"{results}: there is no {CONFIG}, which a run writes with its page. Give the folder "
             "of finished results, or run `kreinflow run` first."
         )
-    with open(results / ".lock", "w") as lock:  # as the workflow has it
+    try:
+        lock = open(results / ".lock", "w")  # noqa: SIM115
+    except OSError as error:
+        raise unwritable(results, error) from error
+    with lock:  # as the workflow has it
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:

@@ -62,7 +62,7 @@ def run_workflow(
     """
     dry = not _DRY.isdisjoint(options.more)
     run = _Run(ProgressLine(sys.stderr), options.verbose or dry)
-    code = run.follow(_command(options, config, arguments, plugin=not dry), dry)
+    code = run.follow(_command(options, config, arguments, plugin=not dry))
     if code:
         sys.exit(code)
     if not dry:
@@ -75,14 +75,18 @@ def _command(
     if not Path(config).is_file():
         raise InputError(f"{config}: there is no such file. `kreinflow init` writes a config.")
     cores = options.cores or (None if options.profile else "all")
-    return [
+    more, logger = list(options.more), ["--logger", "kreinflow"] if plugin else []
+    if logger and "--logger" in more:  # beside those of the user
+        more.insert(more.index("--logger") + 1, logger.pop())
+        logger.pop()
+    return [  # what takes several values stands before an option
         *(sys.executable, "-P", "-m", "snakemake", *arguments),  # -P: no module of this folder
+        *(("--profile", _profile(options.profile)) if options.profile else ()),
+        *logger,
         *("--snakefile", str(WORKFLOW_FOLDER / "Snakefile"), "--configfile", str(config)),
         *("--workflow-profile", str(WORKFLOW_FOLDER / "profiles" / "default")),
-        *(("--profile", _profile(options.profile)) if options.profile else ()),
         *(("--cores", cores) if cores else ()),
-        *(("--logger", "kreinflow") if plugin else ()),
-        *options.more,
+        *more,
     ]
 
 
@@ -105,7 +109,7 @@ class _Run:
         self._time: TimeLeft | None = None
         self._signal = 0
 
-    def follow(self, command: list[str], dry: bool) -> int:
+    def follow(self, command: list[str]) -> int:
         """Run the command to its end, and return the exit code."""
         path = os.pathsep.join(filter(None, [str(_PLUGINS), os.environ.get("PYTHONPATH")]))
         heard = {} if self.verbose else {LISTENS: "yes"}
@@ -153,6 +157,9 @@ class _Run:
         }
         try:
             yield
+        except BaseException:
+            os.killpg(group, signal.SIGINT)
+            raise
         finally:
             for number, handler in before.items():
                 signal.signal(number, handler)
@@ -165,7 +172,7 @@ class _Run:
             except ValueError:  # another process wrote in between
                 return
             self._take(told)
-        elif self.verbose or not text.startswith(b"Using "):  # which profile
+        elif self.verbose or not (self._signal or text.startswith(b"Using ")):  # which profile
             self.line.message(text.decode("utf-8", "replace"))
 
     def _take(self, told: dict[str, Any]) -> None:
@@ -179,7 +186,7 @@ class _Run:
         self.told |= told.get("kreinflow", {})
         if "stats" in told:
             self._all = Counter({k: n for k, n in told["stats"].items() if k != "total"})
-            self._left = self._all.copy()
+            self._left, self.line.total = self._all.copy(), self._all.total()
         self._cores = told.get("cores", self._cores)
         if event == "job_info":
             self._rules[told["jobid"]] = told["rule_name"]

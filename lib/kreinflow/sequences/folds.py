@@ -110,8 +110,6 @@ def assign_folds(
         If a class has fewer units than there are folds, or the user's table does not fit, or a
         fold would have nothing to learn a class from.
     """
-    import pandas as pd  # slow to import
-
     by_column = settings["method"] == "grouped" and settings["column"] is not None
     if by_column:
         groups = _column_groups(dataset, settings["column"], source or {}, data_folder)
@@ -124,7 +122,7 @@ def assign_folds(
 
 def folds_of_groups(
     settings: Mapping[str, Any], dataset: Dataset, groups: NDArray[np.int64], seed: int
-) -> pd.DataFrame:
+) -> "pd.DataFrame":
     """Return the folds of :func:`assign_folds`, which are no table of the user's, of known groups.
 
     Parameters
@@ -145,7 +143,9 @@ def folds_of_groups(
 
 def _table_of_folds(
     dataset: Dataset, groups: NDArray[np.int64], folds: Sequence[NDArray[np.intp]]
-) -> pd.DataFrame:
+) -> "pd.DataFrame":
+    import pandas as pd  # slow to import
+
     return pd.concat(
         [
             pd.DataFrame({"id": dataset.ids, "group": groups, "repeat": repeat, "fold": fold})
