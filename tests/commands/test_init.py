@@ -161,11 +161,16 @@ def test_ids_between_bars_and_short_forms(proposed, tmp_path):
         ("{id} hypothetical protein [{label} sapiens]", r"\[([^\[\]=]+)\]\s*$"),
         ("{id}|{label}|60", r"^(?:[^|]*\|){1}\s*([^|]+?)\s*(?:\||$)"),
         ("{id} {label}", r"^\S+\s+(.+?)\s*$"),
-        ("{id}", r"^(\S*?[A-Za-z]{2})[_.|/-]*\d+(?:\s|$)"),
+        ("{label}1_{id}", r"^(\S+?)[_.|/-]+\d+(?:\s|$)"),
+        ("{id}", r"^(\S*?[A-Za-z]{2})\d+(?:\s|$)"),
     ],
 )
 def test_labels_in_headers(proposed, tmp_path, header, pattern):
-    config, out, _ = proposed(fasta(tmp_path, header=header))
+    records = [
+        (id.replace(label, "") if "1_" in header else id, label, s) for id, label, s in RECORDS
+    ]
+    config, out, err = proposed(fasta(tmp_path, records, header=header))
+    assert ("The labels are a guess" in err) == ("=" not in header and "[" not in header)
     assert source_of(config)["labels"] == {"pattern": pattern}
     assert "3 classes of 8 records" in out
 
