@@ -46,11 +46,10 @@ def look_at_fasta(inputs: Sequence[str], labels: str | None) -> SourceFound:
     longest = reader.settings["max_length"]
     records = look_at_records(files, longest, *letters)
     source = SourceFound({"type": "fasta"})
-    quartiles = np.quantile(records.lengths, (0, 0.5, 1)).astype(int).tolist()
-    what = f"{records.molecule} sequences" if len(records.ids) != 1 else "sequence"
+    least, median, most = np.quantile(records.lengths, (0, 0.5, 1)).astype(int).tolist()
     said = (
-        f"{len(records.ids):,} {what} of {quartiles[0]:,} to {quartiles[2]:,} residues "
-        f"(median {quartiles[1]:,})"
+        f"{len(records.ids):,} {records.molecule} sequences of {least:,} to {most:,} residues "
+        f"(median {median:,})"
     )
     source.found.append(f"{said} in {first_few([str(path) for path in files], 3)}.")
     source.settings["fasta"] = Noted(named, said)
