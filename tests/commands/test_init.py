@@ -7,7 +7,16 @@ import pytest
 import yaml
 
 from kreinflow.configuration import load_configuration
-from small_inputs import DNA, families, matrix_of, points, turned, write_fasta, write_matrix
+from small_inputs import (
+    DNA,
+    PROTEIN,
+    families,
+    matrix_of,
+    points,
+    turned,
+    write_fasta,
+    write_matrix,
+)
 
 RECORDS = families(1, classes=("kinase", "lipase", "globin"), each=8)
 CLASS = {id: label for id, label, _ in RECORDS}
@@ -161,11 +170,16 @@ def test_ids_between_bars_and_short_forms(proposed, tmp_path):
         ("{id} hypothetical protein [{label} sapiens]", r"\[([^\[\]=]+)\]\s*$"),
         ("{id}|{label}|60", r"^(?:[^|]*\|){1}\s*([^|]+?)\s*(?:\||$)"),
         ("{id} {label}", r"^\S+\s+(.+?)\s*$"),
-        ("{id}", r"^(\S*?[A-Za-z]{2})[_.|/-]*\d+(?:\s|$)"),
+        ("{label}1_{id}", r"^(\S+?)[_.|/-]+\d+(?:\s|$)"),
+        ("{id}", r"^(\S*?[A-Za-z]{2})\d+(?:\s|$)"),
     ],
 )
 def test_labels_in_headers(proposed, tmp_path, header, pattern):
-    config, out, _ = proposed(fasta(tmp_path, header=header))
+    records = [
+        (id.replace(label, "") if "1_" in header else id, label, s) for id, label, s in RECORDS
+    ]
+    config, out, err = proposed(fasta(tmp_path, records, header=header))
+    assert ("The labels are a guess" in err) == ("=" not in header and "[" not in header)
     assert source_of(config)["labels"] == {"pattern": pattern}
     assert "3 classes of 8 records" in out
 
@@ -228,12 +242,15 @@ def test_what_looks_like_a_mistake(proposed, tmp_path):
         ("stop", "kinase", f"{RECORDS[1][2]}*MK"),
         ("tiny", "kinase", "MKV"),
         ("bases", "kinase", "ACGT" * 20),
+        ("long", "kinase", PROTEIN * 2001),
     ]
     config, _, err = proposed(fasta(tmp_path, [*RECORDS, *odd], header="{id} {label}"))
     assert source_of(config)["illegal_residues"] == "drop"
     assert (
         "1 record has '*' among the residues, which cannot be scored, and is dropped: stop." in err
     )
+    assert source_of(config)["too_long"] == "drop"
+    assert "1 record is longer than max_length, 40000 residues, and dropped: long." in err
     assert "1 record has fewer than 20 residues, which say little: tiny." in err
     assert "1 record has nothing but the letters of nucleotides: bases." in err
     assert (
@@ -333,6 +350,14 @@ def test_wrong_input(refused_here, tmp_path):
     np.save(tmp_path / "k.npy", np.eye(4))
     assert "standard input (-) cannot be named" in refused_here("-")
     assert "k.npy: numbers have no labels in them. Give --labels" in refused_here("k.npy")
+    np.save(tmp_path / "d.npy", np.triu(np.ones((4, 4)), 1))
+    write("four.txt", [["a"], ["a"], ["b"], ["b"]])
+    message = refused_here("d.npy", "--labels", "four.txt")
+    assert "d.npy: looks like dissimilarities that differ in their two directions" in message
+    np.save(tmp_path / "v.npy", np.array([[1.0, np.nan]] * 4))
+    assert "v.npy: some entries are not finite" in refused_here("v.npy", "--labels", "four.txt")
+    np.save(tmp_path / "v.npy", np.ones((5, 2)))
+    assert "four.txt: has 4 labels, but the" in refused_here("v.npy", "--labels", "four.txt")
     (tmp_path / "sprot.dat").write_text("ID   X_HUMAN\n")
     assert "sprot.dat: is a flat file of UniProtKB." in refused_here("sprot.dat")
     write_fasta(tmp_path / "{x}.fasta", RECORDS)

@@ -181,6 +181,13 @@ def test_a_report_with_the_choice_and_a_model_that_classifies(run_page):
     assert (classified["label"] == truth).mean() > 0.7
 
 
+def test_the_config_that_the_page_shows_is_what_init_writes(run_page):
+    folder = run_page("own-fasta.md")
+    shown = next(block.text for block in BLOCKS["own-fasta.md"] if block.language == "yaml")
+    written = (folder / "kreinflow.yaml").read_text()
+    assert written[written.index("results:") :] == shown
+
+
 def test_the_configuration_that_the_report_prints_repeats_the_run(run_page):
     page = (run_page("own-fasta.md") / "results-mine" / "report.html").read_text()
     printed = yaml.safe_load(html.unescape(re.search(r"<pre[^>]*>(.*?)</pre>", page, re.DOTALL)[1]))

@@ -6,6 +6,8 @@ import shlex
 import sys
 from pathlib import Path
 
+from kreinflow.errors import InputError
+
 HELP = "look at your data and write a commented config for them"
 CORES = 8
 """Of the estimate in the config, which is the same on any machine."""
@@ -36,7 +38,6 @@ def run(options: argparse.Namespace) -> None:
     """Look, check, write the config, and print what was found."""
     from kreinflow.commands.check import checked
     from kreinflow.commands.outputs import is_standard_output, output
-    from kreinflow.errors import InputError
     from kreinflow.preflight import check_files
     from kreinflow.proposing.proposal import propose
 

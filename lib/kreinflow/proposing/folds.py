@@ -46,7 +46,7 @@ class FoldsFound:
         As :func:`~kreinflow.sequences.folds.assign_folds` returns them; where a sample was
         compared, without groups of near-identical sequences.
     smallest : str
-        The class that has the fewest records, of those that count once.
+        The class that has the fewest groups, or different records where there are no groups.
     fewest : int
         How many it has.
     left_out : tuple of str

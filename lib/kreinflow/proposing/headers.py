@@ -89,5 +89,6 @@ def _patterns(headers: Sequence[str]) -> Iterator[tuple[str, str]]:
         yield rf"^(?:[^|]*\|){{{field}}}\s*([^|]+?)\s*(?:\||$)", f"field {field + 1} between bars"
     yield r"^\S+\s+(.+?)\s*$", "all behind the id"
     yield r"^\S+\s+(\S+)", "the first word behind the id"
-    yield r"^(\S*?[A-Za-z]{2})[_.|/-]*\d+(?:\s|$)", "the id without its number"
+    yield r"^(\S+?)[_.|/-]+\d+(?:\s|$)", "the id without its number"
+    yield r"^(\S*?[A-Za-z]{2})\d+(?:\s|$)", "the letters of the id"
     yield r"^\S+_([A-Za-z]\w*)", "what follows the last _ of the id"

@@ -13,7 +13,12 @@ from kreinflow.proposing.tables import look_at_table
 from kreinflow.proposing.writing import Noted
 from kreinflow.sequences.files import counted, first_few, name_endings
 from kreinflow.sequences.labels import read_lines, read_table
-from kreinflow.sequences.matrix_files import MATRIX_ENDINGS, ReadMatrix, read_matrix
+from kreinflow.sequences.matrix_files import (
+    MATRIX_ENDINGS,
+    ReadMatrix,
+    check_matrix,
+    read_matrix,
+)
 
 _TOLERANCE = 1e-6
 _ROUNDING = 1e-3
@@ -41,12 +46,12 @@ def look_at_numbers(path: str, labels: str | None) -> SourceFound:
         )
     read = read_matrix(Path(path), square=False)
     n, width = read.values.shape
-    if not np.isfinite(read.values).all():
-        raise InputError(f"{path}: some entries are not finite numbers. Fill them in.")
     source = SourceFound({})
     if n == width:
         source.settings = {"type": "matrix", "matrix": path} | _kind(path, read.values, source)
         source.found.append(f"a matrix of {n:,} objects in {path}.")
+    elif not np.isfinite(read.values).all():
+        raise InputError(f"{path}: some entries are not finite numbers. Fill them in.")
     else:
         kernel = {"name": "gaussian", "width": Noted(_width(read.values), "the median distance")}
         note = "docs/own-matrix.md has others. Vectors are taken as they are, so scale them"
@@ -58,9 +63,8 @@ def look_at_numbers(path: str, labels: str | None) -> SourceFound:
 
 def _kind(path: str, values: Any, source: SourceFound) -> dict[str, Any]:
     """Return what the entries of a matrix are, by its diagonal and its two halves."""
-    entries = np.asarray(values, dtype=np.float64)
-    scale = float(np.abs(entries).max()) or 1.0
-    gap = float(np.abs(entries - entries.T).max()) / scale
+    entries, gap = check_matrix(Path(path), values, "asymmetric", 0)
+    scale = float(np.abs(entries).max())
     no_diagonal = bool((np.abs(np.diagonal(entries)) <= _TOLERANCE * scale).all())
     positive = bool((entries >= -_TOLERANCE * scale).all())
     kind, why = "similarity", "no diagonal of zeros"

@@ -33,8 +33,8 @@ class Proposal:
         Of the data set.
     content : dict
         With notes.
-    dataset : Dataset
     folds : FoldsFound
+        With the data set.
     found, advice : list of str
         As of :class:`SourceFound`.
     """

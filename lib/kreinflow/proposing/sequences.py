@@ -46,11 +46,10 @@ def look_at_fasta(inputs: Sequence[str], labels: str | None) -> SourceFound:
     longest = reader.settings["max_length"]
     records = look_at_records(files, longest, *letters)
     source = SourceFound({"type": "fasta"})
-    quartiles = np.quantile(records.lengths, (0, 0.5, 1)).astype(int).tolist()
-    what = f"{records.molecule} sequences" if len(records.ids) != 1 else "sequence"
+    least, median, most = np.quantile(records.lengths, (0, 0.5, 1)).astype(int).tolist()
     said = (
-        f"{len(records.ids):,} {what} of {quartiles[0]:,} to {quartiles[2]:,} residues "
-        f"(median {quartiles[1]:,})"
+        f"{len(records.ids):,} {records.molecule} sequences of {least:,} to {most:,} residues "
+        f"(median {median:,})"
     )
     source.found.append(f"{said} in {first_few([str(path) for path in files], 3)}.")
     source.settings["fasta"] = Noted(named, said)
@@ -67,7 +66,7 @@ def look_at_fasta(inputs: Sequence[str], labels: str | None) -> SourceFound:
     if records.nucleotide:
         note = f"{records.molecule}, by its letters; scored by nuc44, gaps 16 and 4"
         source.settings["molecule"] = Noted("nucleotide", note)
-    _tell_of_residues(records, source)
+    _tell_of_residues(records, longest, source)
     return source
 
 
@@ -197,7 +196,7 @@ def _unmatched(without: int, lost: int, source: SourceFound) -> None:
         source.settings["unmatched"] = Noted("drop", f"{counted(lost, 'label')} of no record")
 
 
-def _tell_of_residues(records: FastaFound, source: SourceFound) -> None:
+def _tell_of_residues(records: FastaFound, longest: int, source: SourceFound) -> None:
     """Say what to do with records that cannot be aligned, and tell of unusual ones."""
     n = len(records.illegal)
     if n:
@@ -209,7 +208,9 @@ def _tell_of_residues(records: FastaFound, source: SourceFound) -> None:
         )
     n = len(records.long)
     if n:
-        note = f"{counted(n, 'record is', 'records are')} longer than max_length, 40000 residues"
+        note = (
+            f"{counted(n, 'record is', 'records are')} longer than max_length, {longest} residues"
+        )
         source.settings["too_long"] = Noted("drop", note)
         source.advice.append(f"{note}, and dropped: {first_few(list(records.long))}.")
     for ids, what in (

@@ -123,7 +123,9 @@ def _no_ids(
             )
     shown = [
         f"{name!r} has {first_few([repr(shortened(row[place])) for row in rows[:3]])}"
-        for place, name in enumerate(names)
+        for place, name in sorted(  # ids differ from line to line
+            enumerate(names), key=lambda entry: -len({row[entry[0]] for row in rows})
+        )
     ]
     return InputError(
         f"{path}: no column has the ids of the records. These are "
