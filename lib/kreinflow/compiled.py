@@ -1,12 +1,32 @@
-"""Compilation by numba, in a module of its own: numba is slow to import."""
+"""Compilation by numba, which is slow to import, and when that is worth it."""
 
 import contextlib
+import sys
 from collections.abc import Callable
 from typing import Any
 
-from numba import njit
-
 from kreinflow.numerics import COMPILER_ROOM, check_room
+
+_IMPORT_MICROSECONDS = 100_000.0
+"""Less than numba takes to import, and its machine code to load."""
+
+_spent = 0.0
+
+
+def worth_compiling(microseconds: float) -> bool:
+    """Return whether to run a compiled loop, and not one of numpy that gives the same bits.
+
+    Parameters
+    ----------
+    microseconds : float
+        What that of numpy takes, about. They are counted for the whole process, so that many short
+        ones are compiled, too; so is everything once numba is there.
+    """
+    global _spent
+    if "numba" in sys.modules:
+        return True
+    _spent += microseconds
+    return _spent > _IMPORT_MICROSECONDS
 
 
 def compiled(function: Callable[..., Any]) -> Any:
@@ -26,6 +46,8 @@ def compiled(function: Callable[..., Any]) -> Any:
     3
     """
     check_room(COMPILER_ROOM)
+    from numba import njit
+
     try:
         machine_code = njit(nogil=True, cache=True)(function)
     except RuntimeError:  # no place to keep it

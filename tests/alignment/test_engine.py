@@ -147,3 +147,21 @@ def test_saturation_of_32_bits_is_an_error_not_a_number(monkeypatch):
     one = np.zeros(1, dtype=np.int32)
     with pytest.raises(KreinflowError, match="3 scores exceed 32 bits"):
         align_pairs(pack([b"ACD", b"ACD"]), one, one + np.int32(1), scheme_of(), 1)
+
+
+@pytest.mark.parametrize("mode", ["local", "global"])
+def test_few_pairs_score_what_the_compiled_loop_says(mode, monkeypatch):
+    rng = np.random.default_rng(8)
+    letters = list("ARNDCQEGHILKMFPSTWYVX")
+    packed = pack(["".join(rng.choice(letters, n)).encode() for n in (1, 300, 40, 41, 7)])
+    left, right = (np.array(side, np.int32) for side in zip(*np.ndindex(5, 5), strict=True))
+    scheme = scheme_of(mode=mode)
+    numbers, scores, sums = np.arange(5), [], []
+    for compiled in (True, False):
+        monkeypatch.setattr(engine, "worth_compiling", lambda _, compiled=compiled: compiled)
+        scores.append(engine.align_pairs(packed, left, right, scheme, 2))
+        sums.append(engine.diagonal_sums(packed, numbers, scheme.matrix))
+    np.testing.assert_array_equal(*scores)
+    np.testing.assert_array_equal(*sums)
+    assert scores[0].dtype == scores[1].dtype
+    assert (sums[0] < 0).any()

@@ -4,6 +4,8 @@ import gzip
 import io
 import re
 import resource
+import subprocess
+import sys
 import tempfile
 from dataclasses import replace
 from types import SimpleNamespace
@@ -450,3 +452,18 @@ def test_where_a_record_ends_the_command_no_evidence_is_left(refused, trained, t
         said = refused("classify", trained.path, trained.fasta, "--evidence", name)
         assert "--evidence" in said
         assert "is what is read" in said
+
+
+def test_one_record_is_classified_without_the_compiler(trained, tmp_path):
+    (tmp_path / "one.fasta").write_text(f">one\n{trained.records[0][2]}\n")
+    code = "import sys; from kreinflow.cli import main; main(sys.argv[1:]); print(*sys.modules)"
+    done = subprocess.run(
+        [
+            *(sys.executable, "-c", code, "classify", trained.path, tmp_path / "one.fasta"),
+            *("-o", tmp_path / "one.tsv"),
+        ],
+        capture_output=True,
+        text=True,
+    )
+    assert "1 classified" in done.stderr
+    assert {"numba", "sklearn", "scipy.stats"}.isdisjoint(done.stdout.split())

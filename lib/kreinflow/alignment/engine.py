@@ -19,6 +19,7 @@ import parasail
 from numpy.typing import DTypeLike, NDArray
 
 from kreinflow.alignment.scoring import MODES, ScoringScheme, SubstitutionMatrix
+from kreinflow.compiled import worth_compiling
 from kreinflow.errors import InputError, KreinflowError
 from kreinflow.numerics import IntArray
 
@@ -222,9 +223,12 @@ def align_pairs(
     codes = letter_codes(sequences, scheme.matrix)
     if not left.size:
         return np.empty(0, dtype=np.int32)
-    from kreinflow.alignment import loop  # slow to import
-
     native = NativeMatrix(scheme.matrix, codes)
+    cells = sequences.lengths[left] @ sequences.lengths[right]
+    if not worth_compiling(10 * left.size + cells / 1000):
+        return _align_few(sequences, left, right, scheme, native)
+    from kreinflow.alignment import loop
+
     left, right, places = loop.longer_first(sequences.lengths, left, right, _PROFILE_COST)
     ordered = np.empty(left.size, dtype=np.int32)
     functions = _addresses(scheme)
@@ -248,13 +252,56 @@ def align_pairs(
         )
 
     saturated = sum(in_threads(work, list(itertools.pairwise([0, *ends.tolist()])), threads))
+    _refuse_saturated(saturated)
+    scores = np.empty_like(ordered)
+    scores[places] = ordered
+    return scores
+
+
+def _align_few(
+    sequences: PackedSequences,
+    left: NDArray[np.int32],
+    right: NDArray[np.int32],
+    scheme: ScoringScheme,
+    native: NativeMatrix,
+) -> NDArray[np.int32]:
+    """Return what :func:`align_pairs` does, without numba: for fewer pairs than that is worth."""
+    number, pointer = ctypes.c_int, ctypes.c_void_p
+    create, align, free_profile, get_score, is_saturated, free_result = (
+        ctypes.CFUNCTYPE(*types)(address)
+        for types, address in zip(
+            (
+                (pointer, pointer, number, pointer),
+                (pointer, pointer, pointer, number, number, number),
+                (None, pointer),
+                *((number, pointer), (number, pointer)),
+                (None, pointer),
+            ),
+            _addresses(scheme).tolist(),
+            strict=True,
+        )
+    )
+    base, starts, lengths = sequences.letters.ctypes.data, sequences.offsets, sequences.lengths
+    scores, saturated = np.empty(left.size, dtype=np.int32), 0
+    for a in np.unique(left).tolist():
+        profile = create(base + int(starts[a]), int(lengths[a]), native.address)
+        for pair in np.flatnonzero(left == a).tolist():
+            b = right[pair]
+            other = base + int(starts[b]), int(lengths[b])
+            result = align(profile, *other, scheme.gap_open, scheme.gap_extend)
+            scores[pair] = get_score(result)
+            saturated += is_saturated(result) != 0
+            free_result(result)
+        free_profile(profile)
+    _refuse_saturated(saturated)
+    return scores
+
+
+def _refuse_saturated(saturated: int) -> None:
     if saturated:
         raise KreinflowError(
             f"{saturated} scores exceed 32 bits. Scale the substitution matrix down."
         )
-    scores = np.empty_like(ordered)
-    scores[places] = ordered
-    return scores
 
 
 def align_rectangle(
@@ -335,13 +382,18 @@ def diagonal_sums(
     ndarray of shape (n_numbers,), int64
         -1 also for a sum that exceeds 32 bits.
     """
-    from kreinflow.alignment import loop  # slow to import, and many jobs align nothing
-
     diagonal = np.diagonal(matrix.scores)
     worth = matrix.by_character(diagonal)
     sure = matrix.by_character(diagonal >= np.maximum(matrix.scores.max(axis=1), 0)).astype(bool)
     numbers = np.asarray(numbers, dtype=np.int64)
-    sums = loop.letter_sums(sequences.letters, sequences.offsets, numbers, worth, sure)
+    if worth_compiling(10.0 * numbers.size):
+        from kreinflow.alignment import loop
+
+        sums = loop.letter_sums(sequences.letters, sequences.offsets, numbers, worth, sure)
+    else:
+        parts = [slice(*sequences.offsets[number : number + 2]) for number in numbers.tolist()]
+        letters = [sequences.letters[part] for part in parts]
+        sums = np.array([worth[own].sum() if sure[own].all() else -1 for own in letters], np.int64)
     sums[sums > np.iinfo(np.int32).max] = -1
     return np.asarray(sums)
 

@@ -9,6 +9,7 @@ import numpy as np
 import scipy.sparse
 from numpy.typing import NDArray
 
+from kreinflow.compiled import worth_compiling
 from kreinflow.numerics import (
     PRODUCT_ROWS,
     TILE,
@@ -17,6 +18,7 @@ from kreinflow.numerics import (
     current_limits,
     ordered_map,
 )
+from kreinflow.views import few
 from kreinflow.views.objects import square_norms
 from kreinflow.views.words import Words
 
@@ -265,8 +267,9 @@ class Search:
 
     def _distances(self, row: Given, places: IntArray) -> FloatArray:
         """Return the squared distances of one row and some points."""
-        from kreinflow.views.loops import add_distances, add_word_distances
-
+        add_distances, add_word_distances = few.add_distances, few.add_word_distances
+        if worth_compiling(100 * len(places)):
+            from kreinflow.views.loops import add_distances, add_word_distances
         out = np.zeros(len(places))
         for view, own in row.dense.items():
             add_distances(
@@ -294,8 +297,9 @@ def _look(rows: _Rows, tile: _Tile, pools: Sequence[_Pool]) -> None:
     with np.errstate(over="ignore", invalid="ignore"):  # of points at a billion times the distance
         products = rows.dense @ tile.columns
         if rows.rest is not None and tile.rest is not None:
-            from kreinflow.views.loops import add_products  # numba is slow to import
-
+            add_products = few.add_products
+            if worth_compiling(3 * len(rows.rest[1])):
+                from kreinflow.views.loops import add_products
             add_products(*rows.rest, *tile.rest, products)
         products *= np.float32(-2)
         products += ((1 - error) * tile.norms).astype(np.float32)

@@ -9,7 +9,9 @@ import numpy as np
 import scipy.sparse
 from numpy.typing import NDArray
 
+from kreinflow.compiled import worth_compiling
 from kreinflow.numerics import PRODUCT_ROWS, FloatArray, IntArray, tiled_product
+from kreinflow.views import few
 from kreinflow.views.words import Words
 
 Features: TypeAlias = FloatArray | scipy.sparse.csr_array
@@ -129,7 +131,9 @@ class Points:
         """Return X Y', of shape (n, p); each row depends on its own row of X alone, bit for bit."""
         if isinstance(X, np.ndarray):
             return tiled_product(X, self._transposed)
-        from kreinflow.views.loops import add_products  # numba is slow to import
+        add_products = few.add_products
+        if worth_compiling(3 * X.nnz):
+            from kreinflow.views.loops import add_products
 
         common, dense, rest = self._columns
         out = np.empty((X.shape[0], self.features.shape[0]))

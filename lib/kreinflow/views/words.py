@@ -7,6 +7,9 @@ import numpy as np
 import scipy.sparse
 from numpy.typing import NDArray
 
+from kreinflow.compiled import worth_compiling
+from kreinflow.views import few
+
 LONGEST = 4
 """Letters of a word at most: 24 letters make 330,000 words of four."""
 
@@ -75,8 +78,9 @@ class Words:
         -------
         csr_array of shape (n, n_features)
         """
-        from kreinflow.views.loops import shares_of_words  # numba is slow to import
-
+        shares_of_words = few.shares_of_words
+        if worth_compiling(len(self.lengths) * sum(map(len, sequences)) / 10):
+            from kreinflow.views.loops import shares_of_words
         blocks = []
         for first in range(0, len(sequences), _ROWS):
             block = sequences[first : first + _ROWS]

@@ -1,0 +1,47 @@
+"""What a process does without is not imported: it would take longer than the rest of many a job."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+IMPORT = re.compile(r"^(?:from \S+ import (?:\([^)]*\)|[^\n(]*)|import [^\n]*)$", re.MULTILINE)
+OTHERS = ("compare_folds", "compare_page", "figures", "levels")
+"""These draw, or look for near-identical sequences; and so do those of the target paper."""
+
+
+def imports(*paths):
+    """The imports at the top of rules or scripts."""
+    return "\n".join(line for path in paths for line in IMPORT.findall((ROOT / path).read_text()))
+
+
+SCRIPTS = sorted(
+    f"scripts/{path.name}"
+    for path in (ROOT / "scripts").glob("*.py")
+    if path.stem not in OTHERS and not path.stem.startswith("papers_")
+)
+
+
+@pytest.mark.parametrize(
+    ("code", "absent"),
+    [
+        ("from kreinflow.cli import _parser; _parser().format_help()", "numpy pandas scipy yaml"),
+        # A start of Snakemake that finds nothing to do.
+        (
+            imports("rules/common.smk", "rules/requests.smk"),
+            "kreinflow.models pandas numba sklearn matplotlib scipy.linalg scipy.special",
+        ),
+        (imports(*SCRIPTS), "numba sklearn matplotlib"),
+    ],
+    ids=["help", "start", "scripts"],
+)
+def test_what_is_slow_to_import_is_imported_late(code, absent):
+    asked = (
+        f"{code}\nimport sys\nprint(*(name for name in {absent.split()} if name in sys.modules))"
+    )
+    done = subprocess.run([sys.executable, "-c", asked], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.split() == []
