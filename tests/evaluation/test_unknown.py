@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.metrics import roc_auc_score
 
 from kreinflow.evaluation import unknown as u
 from kreinflow.evaluation.inner_choice import with_inner_choice
@@ -177,3 +178,13 @@ def test_a_p_value_comes_before_the_probability():
     told = pd.DataFrame({"unknown_p": [0.25, ""], "probability": [0.9, 0.8]})
     assert u.sureness(told).tolist() == [0.25, 0.8]
     assert u.sureness(told.assign(unknown_p=np.nan)).tolist() == [0.9, 0.8]
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_the_area_under_the_curve_is_that_of_scikit_learn(seed):
+    rng = np.random.default_rng(seed)
+    ours, theirs = rng.normal(0.7, 1, rng.integers(1, 200)), rng.normal(0, 1, rng.integers(1, 200))
+    if seed % 2:  # with many ties
+        ours, theirs = np.round(ours), np.round(theirs)
+    known = np.repeat([1, 0], [len(ours), len(theirs)])
+    assert u.auroc(ours, theirs) == roc_auc_score(known, np.concatenate([ours, theirs]))

@@ -3,7 +3,15 @@
 import numpy as np
 import pytest
 
+from kreinflow.models import asked as module
 from kreinflow.models.asked import NOBODY, AskedScores
+
+
+@pytest.fixture(autouse=True, params=[0, 150, module.TABLE])
+def table(request, monkeypatch):
+    """Scores are kept in runs, in a table until a larger key comes, or in a table."""
+    monkeypatch.setattr(module, "TABLE", request.param)
+    return request.param
 
 
 class Log:
@@ -77,7 +85,7 @@ def test_nobody_is_asked_for_nothing():
     assert asked.aligned == 0
 
 
-def test_what_is_kept_is_not_copied_for_each_question(monkeypatch):
+def test_what_is_kept_is_not_copied_for_each_question(monkeypatch, table):
     copied = []
     insert = np.insert
     monkeypatch.setattr(np, "insert", lambda *given: copied.append(len(given[0])) or insert(*given))
@@ -87,7 +95,8 @@ def test_what_is_kept_is_not_copied_for_each_question(monkeypatch):
     for query in range(400):
         np.testing.assert_array_equal(asked(np.array([query]), everyone)[0], S[query])
     assert asked.aligned == 40_000
-    assert 0 < sum(copied) < 20 * asked.aligned, "400 times as often"
+    assert bool(copied) == (table < 40_000)
+    assert sum(copied) < 20 * asked.aligned, "400 times as often"
     for query in range(400):
         np.testing.assert_array_equal(asked(np.array([query]), everyone)[0], S[query])
     assert asked.aligned == 40_000

@@ -8,6 +8,8 @@ from kreinflow.errors import InputError
 from kreinflow.evaluation.metrics import Part, class_names, probabilities_of, refuse_other_labels
 from kreinflow.numerics import FloatArray
 
+_EPSILON = float(np.finfo(np.float64).eps)
+
 
 class OneLabel(Part):
     """Predictions of records with one label each.
@@ -71,34 +73,45 @@ class OneLabel(Part):
         Gorodkin, Comput. Biol. Chem. 28, 367-374 (2004): the coefficient for many classes.
         Brier, Mon. Weather Rev. 78, 1-3 (1950): the score for many classes.
         """
-        # scikit-learn is slow to import, and the report takes only names from here.
-        from sklearn.metrics import f1_score, log_loss, matthews_corrcoef, recall_score
+        from scipy.special import xlogy  # slow to import, and the report takes only names from here
 
-        true, predicted, p = self.true, self.predicted, self.probabilities
-        present = np.unique(true)
-        single = len(present) == 1 and np.array_equal(np.unique(predicted), present)
-        recall = recall_score(true, predicted, labels=present, average="macro", zero_division=0.0)
+        true, p, (right, occur, given) = self.true, self.probabilities, self._counts()
+        seen = occur + given
+        likely = np.clip(p[np.arange(len(true)), true], _EPSILON, 1.0 - _EPSILON)
+        n, both = float(len(true)), right.sum() * len(true) - occur @ given
+        spread = (n**2 - given @ given) * (n**2 - occur @ occur)
         return (
-            float(np.mean(true == predicted)),
-            float(recall),
-            float(f1_score(true, predicted, average="macro", zero_division=0.0)),
-            # Undefined; scikit-learn says 0 too, with a warning.
-            0.0 if single else float(matthews_corrcoef(true, predicted)),
-            float(log_loss(true, p, labels=np.arange(p.shape[1]))),
+            float(np.mean(true == self.predicted)),
+            float(np.mean(right[occur > 0] / occur[occur > 0])),
+            float(np.mean(2.0 * right[seen > 0] / seen[seen > 0])),
+            float(both / np.sqrt(spread)) if spread else 0.0,
+            float(np.mean(-xlogy(1.0, likely))),
             float(np.mean(np.sum((p - np.eye(p.shape[1])[true]) ** 2, axis=1))),
         )
+
+    def _counts(self) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Return how often each class is rightly predicted, occurs, and is predicted.
+
+        scikit-learn has all of these measures, and is slow to import.
+        """
+        right = self.true[self.true == self.predicted]
+        of_class = [
+            np.bincount(codes, minlength=len(self.classes)).astype(np.float64)
+            for codes in (right, self.true, self.predicted)
+        ]
+        return of_class[0], of_class[1], of_class[2]
 
     def per_class(self) -> FloatArray:
         """Return precision, recall, F1, and support: how many of these records are of the class.
 
         A class that is never predicted has precision 0; one that never occurs has recall 0.
         """
-        from sklearn.metrics import precision_recall_fscore_support  # slow to import
-
-        measures = precision_recall_fscore_support(
-            self.true, self.predicted, labels=np.arange(len(self.classes)), zero_division=0.0
-        )
-        return np.array(measures, dtype=np.float64)
+        right, occur, given = self._counts()
+        shares = [
+            np.divide(part, whole, out=np.zeros(len(right)), where=whole > 0)
+            for part, whole in ((right, given), (right, occur), (2.0 * right, occur + given))
+        ]
+        return np.array([*shares, occur])
 
     def confusions(self) -> FloatArray:
         """Return how many records of each class (row) were predicted to be of each (column)."""

@@ -34,7 +34,7 @@ def shares_of_words(
     indptr : ndarray of shape (n + 1,)
         Written: the ends of the rows.
     indices, values : ndarray
-        Written, and long enough for a word at each residue and length.
+        Written, those of a row in no order, and long enough for a word at each residue and length.
     """
     table = np.zeros(n_letters ** lengths.max(), dtype=np.int32)  # all zero between the rows
     end = 0
@@ -54,7 +54,6 @@ def shares_of_words(
                         indices[end] = word
                         end += 1
                     table[word] += 1
-            indices[begin:end].sort()
             for at in range(begin, end):
                 word = indices[at]
                 values[at] = np.sqrt(table[word] / n_words)

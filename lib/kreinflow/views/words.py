@@ -92,7 +92,9 @@ class Words:
             lengths = np.array(self.lengths, dtype=np.int64)
             shares_of_words(residues, starts, lengths, len(self.letters), ends, places, values)
             made = values[: ends[-1]].copy(), places[: ends[-1]].copy(), ends
-            blocks.append(scipy.sparse.csr_array(made, shape=(len(block), self.n_features)))
+            rows = scipy.sparse.csr_array(made, shape=(len(block), self.n_features))
+            rows.sort_indices()  # the compiled loop does not: a sort takes seconds to compile
+            blocks.append(rows)
         if not blocks:
             return scipy.sparse.csr_array((0, self.n_features))
         return scipy.sparse.csr_array(scipy.sparse.vstack(blocks, format="csr"))
