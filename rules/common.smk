@@ -77,6 +77,8 @@ MODULE = None if workflow.modifier.is_main_snakefile() else workflow.modifier.na
 def on_disk(folder):
     """Where Snakemake has a folder that rules name: below the prefix of a module, if it has one."""
     return workflow.modifier.path_modifier.replace_prefix(f"{folder}/").rstrip("/")
+
+
 # The image of all rules, also where this is a module of another workflow; docs/environments.md.
 container: f"docker://kreinflow/kreinflow:{VERSION}"
 
