@@ -23,7 +23,7 @@ def refuse(error):
     """End with exit code 2 and one message: the user's fault, found before any job."""
     sys.stdout.flush()
     print(f"kreinflow input error: {error}", file=sys.stderr, flush=True)
-    if workflow.persistence:  # nothing of Snakemake is left to unlock the working folder
+    if workflow.scheduler:  # Snakemake holds its own lock by now, and would not release it
         workflow.persistence.unlock()
     os._exit(2)
 
