@@ -24,6 +24,8 @@ def refuse(error):
     """End with exit code 2 and one message: the user's fault, found before any job."""
     sys.stdout.flush()
     print(f"kreinflow input error: {error}", file=sys.stderr, flush=True)
+    if workflow.scheduler:  # Snakemake holds its own lock by now, and would not release it
+        workflow.persistence.unlock()
     os._exit(2)
 
 
