@@ -19,21 +19,18 @@ from small_inputs import families, write_fasta, write_labels
 from test_workflow_folder import wheel  # noqa: F401
 
 READ_ONLY = 'mount --bind "$0" "$0" && mount -o remount,bind,ro "$0" && exec "$@"'
-CONFIG = {
-    "datasets": {
-        "proteins": {
-            "source": {
-                "type": "fasta",
-                "fasta": "proteins.fasta",
-                "labels": {"table": "labels.tsv", "id_column": "id", "label_column": "label"},
-            },
-            "folds": {"k": 2},
-        }
-    },
+SOURCE = {
+    "type": "fasta",
+    "fasta": "proteins.fasta",
+    "labels": {"table": "labels.tsv", "id_column": "id", "label_column": "label"},
+}
+SHORT = {
+    "results": "results",
     "selectors": {"few": {"method": "uniform", "budget": 6}},
     "learners": {"lsm": {"method": "sf_lsm", "ridge": 0.1}},
     "recipes": [{"name": "lsm", "transform": "log", "selector": "few", "learner": "lsm"}],
 }
+"""In place of the automatic recipes, which take minutes."""
 
 
 def where_it_is_read_only(environment):
@@ -83,11 +80,15 @@ def installed(wheel, tmp_path_factory):  # noqa: F811
 
 @pytest.fixture(scope="module")
 def finished(installed):
+    path = installed.folder / "kreinflow.yaml"
+    config = {"datasets": {"proteins": {"source": SOURCE}}}
     if "init" in COMMANDS:
         done = installed.run("init", "proteins.fasta", "--labels", "labels.tsv")
         assert done.returncode == 0, done.stderr
-    else:
-        (installed.folder / "kreinflow.yaml").write_text(yaml.safe_dump(CONFIG))
+        config = yaml.safe_load(path.read_text())
+    (dataset,) = config["datasets"].values()
+    dataset["folds"] = {"k": 2}
+    path.write_text(yaml.safe_dump(config | SHORT))
     done = installed.run("run", "kreinflow.yaml", "--cores", "2")
     assert done.returncode == 0, done.stderr
     return done
