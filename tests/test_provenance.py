@@ -1,5 +1,6 @@
 """The digest of code follows the content of what a script imports, and nothing else."""
 
+import ast
 import os
 import platform
 import shutil
@@ -10,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from kreinflow import provenance
 from kreinflow.provenance import code_digest, job_record, package_versions
 
 ROOT = Path(__file__).parents[1]
@@ -87,3 +89,16 @@ def test_without_proc_the_peak_is_what_the_system_says(monkeypatch):
     with_proc = job_record()["peak_mb"]
     monkeypatch.setattr(Path, "read_text", missing)
     assert job_record()["peak_mb"] == pytest.approx(with_proc, rel=0.02)
+
+
+def test_imports_are_read_as_the_parser_of_python_reads_them():
+    for path in sorted([*(ROOT / "lib").rglob("*.py"), *(ROOT / "scripts").glob("*.py")]):
+        names = set()
+        for node in ast.walk(ast.parse(path.read_bytes())):
+            if isinstance(node, ast.Import):
+                names.update(alias.name for alias in node.names)
+            elif isinstance(node, ast.ImportFrom) and not node.level:
+                names.update({node.module, *(f"{node.module}.{a.name}" for a in node.names)})
+        own = (name.encode() for name in names if name.split(".")[0] == "kreinflow")
+        parsed = {file for name in own for file in provenance._modules(name)}
+        assert set(provenance._imported(path.read_bytes())) == parsed, path

@@ -69,7 +69,8 @@ def code_digest(script: str) -> str:
 def _read(path: Path) -> tuple[bytes, tuple[Path, ...]]:
     """Return the sha256 of a file, and the files that it imports if it is a module."""
     data = path.read_bytes()
-    return hashlib.sha256(data).digest(), tuple(_imported(data)) if path.suffix == ".py" else ()
+    found = _imported(data) if path.suffix == ".py" else ()
+    return hashlib.sha256(data).digest(), tuple(dict.fromkeys(found))  # each once: most are many
 
 
 def _imported(code: bytes) -> Iterator[Path]:
@@ -79,9 +80,15 @@ def _imported(code: bytes) -> Iterator[Path]:
             inside = re.sub(rb"#[^\n]*|\bas\s+\w+", b"", names)
             modules = [module, *(module + b"." + name for name in re.findall(rb"\w+", inside))]
         for name in modules:
-            parts = name.decode().split(".")
-            for depth in range(len(parts)):
-                yield from _files(_PACKAGE.joinpath(*parts[1 : depth + 1]))
+            yield from _modules(name)
+
+
+@cache
+def _modules(name: bytes) -> tuple[Path, ...]:
+    """Return the files of a module by its name, and of the packages that it is in."""
+    parts = name.decode().split(".")
+    paths = (_PACKAGE.joinpath(*parts[1 : depth + 1]) for depth in range(len(parts)))
+    return tuple(file for path in paths for file in _files(path))
 
 
 @cache

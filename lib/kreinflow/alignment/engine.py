@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 import parasail
@@ -225,7 +225,7 @@ def align_pairs(
         return np.empty(0, dtype=np.int32)
     native = NativeMatrix(scheme.matrix, codes)
     cells = sequences.lengths[left] @ sequences.lengths[right]
-    if not worth_compiling(10 * left.size + cells / 1000):
+    if not worth_compiling(10 * left.size + float(cells) / 1000):
         return _align_few(sequences, left, right, scheme, native)
     from kreinflow.alignment import loop
 
@@ -267,19 +267,17 @@ def _align_few(
 ) -> NDArray[np.int32]:
     """Return what :func:`align_pairs` does, without numba: for fewer pairs than that is worth."""
     number, pointer = ctypes.c_int, ctypes.c_void_p
+    types: tuple[Any, ...] = (
+        (pointer, pointer, number, pointer),
+        (pointer, pointer, pointer, number, number, number),
+        (None, pointer),
+        (number, pointer),
+        (number, pointer),
+        (None, pointer),
+    )
     create, align, free_profile, get_score, is_saturated, free_result = (
-        ctypes.CFUNCTYPE(*types)(address)
-        for types, address in zip(
-            (
-                (pointer, pointer, number, pointer),
-                (pointer, pointer, pointer, number, number, number),
-                (None, pointer),
-                *((number, pointer), (number, pointer)),
-                (None, pointer),
-            ),
-            _addresses(scheme).tolist(),
-            strict=True,
-        )
+        ctypes.CFUNCTYPE(*own)(address)
+        for own, address in zip(types, _addresses(scheme).tolist(), strict=True)
     )
     base, starts, lengths = sequences.letters.ctypes.data, sequences.offsets, sequences.lengths
     scores, saturated = np.empty(left.size, dtype=np.int32), 0

@@ -267,7 +267,8 @@ class Search:
 
     def _distances(self, row: Given, places: IntArray) -> FloatArray:
         """Return the squared distances of one row and some points."""
-        add_distances, add_word_distances = few.add_distances, few.add_word_distances
+        add_distances: Any = few.add_distances
+        add_word_distances: Any = few.add_word_distances
         if worth_compiling(100 * len(places)):
             from kreinflow.views.loops import add_distances, add_word_distances
         out = np.zeros(len(places))
@@ -297,7 +298,7 @@ def _look(rows: _Rows, tile: _Tile, pools: Sequence[_Pool]) -> None:
     with np.errstate(over="ignore", invalid="ignore"):  # of points at a billion times the distance
         products = rows.dense @ tile.columns
         if rows.rest is not None and tile.rest is not None:
-            add_products = few.add_products
+            add_products: Any = few.add_products
             if worth_compiling(3 * len(rows.rest[1])):
                 from kreinflow.views.loops import add_products
             add_products(*rows.rest, *tile.rest, products)

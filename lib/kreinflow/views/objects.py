@@ -131,7 +131,7 @@ class Points:
         """Return X Y', of shape (n, p); each row depends on its own row of X alone, bit for bit."""
         if isinstance(X, np.ndarray):
             return tiled_product(X, self._transposed)
-        add_products = few.add_products
+        add_products: Any = few.add_products
         if worth_compiling(3 * X.nnz):
             from kreinflow.views.loops import add_products
 
