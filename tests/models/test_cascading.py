@@ -369,3 +369,23 @@ def test_the_threshold_of_a_loss_against_trying_all():
         assert threshold == min(kept, default=2.0)
     assert chosen([plan], truth, Wanted(loss=0.001), 5)[1] == 2.0  # 400 cannot promise it
     assert chosen([plan], truth, Wanted(loss=1.0), 5)[1] == 0.0
+
+
+@pytest.mark.parametrize("most", [5, 8, 12.5, 30, 45, 1000])
+def test_the_threshold_of_a_number_of_alignments_against_trying_all(most):
+    """The highest one that keeps to the number; of plans the one that is right most often."""
+    rng = np.random.default_rng(1)
+    n, truth = 300, rng.integers(3, size=300)
+    levels = []
+    for step, certain in enumerate((1.0, 2.0, 3.0)):
+        said = softmax(certain * (np.eye(3)[truth] + rng.normal(size=(n, 3)) * 0.6), axis=1)
+        reached = np.ones(n, dtype=bool) if not step else rng.random(n) < 0.9
+        levels.append(Said(said, step * rng.integers(10, 20, size=n) + 3 * step, reached))
+    plans = [Plan(number, False, levels[: number + 1], ()) for number in range(3)]
+    best = []
+    for plan in plans:
+        kept = [t for t in THRESHOLDS if followed(plan.levels, t)[2].mean() <= most - 5]
+        right = followed(plan.levels, max(kept))[0].argmax(axis=1) == truth
+        best.append((int(right.sum()), plan.steps, max(kept)))
+    found, threshold = chosen(plans, truth, Wanted(alignments=most), 5)
+    assert (found.steps, threshold) in [b[1:] for b in best if b[0] == max(best)[0]]
