@@ -130,7 +130,7 @@ def test_the_recipe_for_bioconda_is_the_package_of_this_version():
     text = (ROOT / "recipe" / "meta.yaml").read_text()
     rendered = Template(text, undefined=StrictUndefined).render(
         PYTHON="python",
-        environ=dict.fromkeys(["KREINFLOW_ARCHIVE", "KREINFLOW_HOME", "KREINFLOW_SHA256"], "x"),
+        environ=dict.fromkeys(["KREINFLOW_ARCHIVES", "KREINFLOW_HOME", "KREINFLOW_SHA256"], "x"),
         pin_subpackage=lambda name, **_: name,
     )
     recipe = yaml.safe_load(rendered)
