@@ -138,19 +138,6 @@ def one_of(names):
     return "|".join(map(re.escape, names)) or "(?!)"
 
 
-def of_selectors(whether):
-    """A wildcard constraint: the data sets whose plan, with the selector that stands two folders
-    behind them in the path, has what `whether` asks."""
-    chosen = {
-        name: [selector for selector in plan.trained_selectors if whether(plan, selector)]
-        for name, plan in PLANS.items()
-    }
-    return "|".join(
-        f"{re.escape(name)}(?=/[a-z]+/(?:{one_of(selectors)})/)"
-        for name, selectors in chosen.items()
-    )
-
-
 wildcard_constraints:
     dataset=one_of(PLANS),
     selector=one_of(CONFIG["selectors"]),
@@ -216,12 +203,6 @@ def unknown_files(wildcards):
     """The data set with the classes that are held out as unknown."""
     files = plan(wildcards).files_with_unknown()
     return {name: f"{plan(wildcards).folder}/{file}" for name, file in files.items()}
-
-
-def unknown_tables(wildcards):
-    """What the figure of the classes held out as unknown shows, if there are any."""
-    names = ("curve", "summary", "families") if plan(wildcards).settings["unknown"] else ()
-    return [f"{plan(wildcards).folder}/unknown/{name}.tsv" for name in names]
 
 
 def landmark_tables(wildcards):

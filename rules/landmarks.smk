@@ -37,7 +37,7 @@ for _number, (_selectors, _datasets) in enumerate(CHOOSERS.items(), 1):
                     statistics_of(input), class_pairs(input)
                 )
             ),
-            runtime=minutes(_name, selection_seconds, stage="landmarks"),
+            runtime=minutes(_name, selection_seconds),
         params:
             selectors=lambda wildcards: plan(wildcards).selectors,
             transforms=CONFIG["transforms"],

@@ -4,66 +4,52 @@
 # needs: data set, columns, folds, landmarks, race
 # makes: models/SELECTOR/FOLD.safetensors, FOLD.tsv; predictions/SELECTOR/FOLD.tsv.gz;
 #        cascade/SELECTOR/FOLD.tsv (recipe, repeat, fold, threshold, alignments, records, right, chosen)
-#        if a recipe learns from a factor: factors/SELECTOR/FOLD.safetensors (the corrected maps),
-#        FOLD.tsv (rank, misfit, signature), FOLD.spectrum.tsv (eigenvalues, as they are and corrected)
+#        factors/SELECTOR/FOLD.safetensors (the corrected maps), FOLD.tsv (rank, misfit, signature),
+#        FOLD.spectrum.tsv (eigenvalues, as they are and corrected); of recipes without a factor: empty
 
-# Outputs cannot depend on wildcards, so selectors with a factor have a rule, and those without.
-FACTORS = {
-    "factors": f"{HERE}/factors/{{selector}}/{{fold}}.safetensors",
-    "factor_table": f"{HERE}/factors/{{selector}}/{{fold}}.tsv",
-    "spectrum": f"{HERE}/factors/{{selector}}/{{fold}}.spectrum.tsv",
-}
-TRAINERS = {
-    "train_models": (FACTORS, lambda plan, selector: plan.factored(selector)),
-    "train_without_factor": ({}, lambda plan, selector: not plan.factored(selector)),
-}
 
-for _name, (_factors, _whether) in TRAINERS.items():
-
-    rule:
-        name:
-            _name
-        input:
-            unpack(column_files),
-            landmarks=f"{HERE}/landmarks/{{selector}}/{{fold}}.tsv",
-            race=lambda wildcards: plan(wildcards).race(wildcards.fold),
-        output:
-            **_factors,
-            models=f"{HERE}/models/{{selector}}/{{fold}}.safetensors",
-            table=f"{HERE}/models/{{selector}}/{{fold}}.tsv",
-            predictions=f"{HERE}/predictions/{{selector}}/{{fold}}.tsv.gz",
-            curves=f"{HERE}/cascade/{{selector}}/{{fold}}.tsv",
-        log:
-            f"{HERE}/logs/model.{{selector}}.{{fold}}.log",
-        benchmark:
-            f"{HERE}/times/model.{{selector}}.{{fold}}.tsv"
-        wildcard_constraints:
-            dataset=of_selectors(_whether),
-        conda:
-            "../envs/learning.yaml"
-        threads: CONFIG["learning"]["threads"]
-        resources:
-            learning_memory_mb=rows_memory,
-            mem_mb=megabytes(training_mb),
-            runtime=minutes(_name, training_seconds, stage="model"),
-        params:
-            recipes=lambda wildcards: plan(wildcards).recipes(wildcards.selector),
-            learners=lambda wildcards: {
-                recipe["learner"]: CONFIG["learners"][recipe["learner"]]
-                for recipe in plan(wildcards).recipes(wildcards.selector)
-            },
-            selector=lambda wildcards: CONFIG["selectors"][wildcards.selector],
-            transforms=CONFIG["transforms"],
-            scoring=setting("scoring"),
-            levels=setting("levels"),
-            data=str(DATA),
-            backend=CONFIG["alignment"]["backend"],
-            inner_folds=CONFIG["inner_folds"],
-            reject_error=CONFIG["reject_error"],
-            reject_coverage=CONFIG["reject_coverage"],
-            reject_confidence=CONFIG["reject_confidence"],
-            unknown=CONFIG["unknown"],
-            seed=CONFIG["seed"],
-            code=code("model.py"),
-        script:
-            "../scripts/model.py"
+rule train_models:
+    input:
+        unpack(column_files),
+        landmarks=f"{HERE}/landmarks/{{selector}}/{{fold}}.tsv",
+        race=lambda wildcards: plan(wildcards).race(wildcards.fold),
+    output:
+        factors=f"{HERE}/factors/{{selector}}/{{fold}}.safetensors",
+        factor_table=f"{HERE}/factors/{{selector}}/{{fold}}.tsv",
+        spectrum=f"{HERE}/factors/{{selector}}/{{fold}}.spectrum.tsv",
+        models=f"{HERE}/models/{{selector}}/{{fold}}.safetensors",
+        table=f"{HERE}/models/{{selector}}/{{fold}}.tsv",
+        predictions=f"{HERE}/predictions/{{selector}}/{{fold}}.tsv.gz",
+        curves=f"{HERE}/cascade/{{selector}}/{{fold}}.tsv",
+    log:
+        f"{HERE}/logs/model.{{selector}}.{{fold}}.log",
+    benchmark:
+        f"{HERE}/times/model.{{selector}}.{{fold}}.tsv"
+    conda:
+        "../envs/learning.yaml"
+    threads: CONFIG["learning"]["threads"]
+    resources:
+        learning_memory_mb=rows_memory,
+        mem_mb=megabytes(training_mb),
+        runtime=minutes("train_models", training_seconds),
+    params:
+        recipes=lambda wildcards: plan(wildcards).recipes(wildcards.selector),
+        learners=lambda wildcards: {
+            recipe["learner"]: CONFIG["learners"][recipe["learner"]]
+            for recipe in plan(wildcards).recipes(wildcards.selector)
+        },
+        selector=lambda wildcards: CONFIG["selectors"][wildcards.selector],
+        transforms=CONFIG["transforms"],
+        scoring=setting("scoring"),
+        levels=setting("levels"),
+        data=str(DATA),
+        backend=CONFIG["alignment"]["backend"],
+        inner_folds=CONFIG["inner_folds"],
+        reject_error=CONFIG["reject_error"],
+        reject_coverage=CONFIG["reject_coverage"],
+        reject_confidence=CONFIG["reject_confidence"],
+        unknown=CONFIG["unknown"],
+        seed=CONFIG["seed"],
+        code=code("model.py"),
+    script:
+        "../scripts/model.py"

@@ -45,68 +45,52 @@ rule map_landmarks:
         "../scripts/landmark_map.py"
 
 
-# Outputs cannot depend on a wildcard, so data sets with classes held out as unknown have a rule.
-KNOWN = [dataset for dataset in DATASETS if dataset not in WITH_UNKNOWN]
-DRAWERS = {
-    "draw_figures": (FIGURES, KNOWN),
-    "draw_figures_and_unknown": ([*FIGURES, "unknown"], WITH_UNKNOWN),
-}
-
-for _name, (_figures, _datasets) in DRAWERS.items():
-
-    rule:
-        name:
-            _name
-        input:
-            unpack(dataset_files),
-            timed=lambda wildcards: plan(wildcards).timed_products(),
-            alignments=f"{HERE}/columns/alignments.json",
-            landmarks=landmark_tables,
-            spectra=lambda wildcards: plan(wildcards).of_folds("factors", "spectrum.tsv"),
-            curves=lambda wildcards: plan(wildcards).of_folds("cascade", "tsv"),
-            evaluation=expand(
-                f"{RESULTS}/{{{{dataset}}}}/evaluation/{{table}}.tsv",
-                table=[
-                    *("models", "summary", "comparison", "per_class"),
-                    *("confusion", "reject_curve", "calibration", "coverage", "accepted"),
-                ],
-            ),
-            points=f"{HERE}/map.tsv",
-            map=f"{HERE}/map.json",
-            unknown=unknown_tables,
-        output:
-            times=f"{HERE}/times.tsv",
-            figures=[
-                report(
-                    f"{HERE}/figures/{name}.svg",
-                    caption=f"../report/{name}.rst",
-                    category="{dataset}",
-                    labels={"figure": name},
-                )
-                for name in _figures
+rule draw_figures:
+    input:
+        unpack(dataset_files),
+        timed=lambda wildcards: plan(wildcards).timed_products(),
+        alignments=f"{HERE}/columns/alignments.json",
+        landmarks=landmark_tables,
+        spectra=lambda wildcards: plan(wildcards).of_folds("factors", "spectrum.tsv"),
+        curves=lambda wildcards: plan(wildcards).of_folds("cascade", "tsv"),
+        evaluation=expand(
+            f"{RESULTS}/{{{{dataset}}}}/evaluation/{{table}}.tsv",
+            table=[
+                *("models", "summary", "comparison", "per_class"),
+                *("confusion", "reject_curve", "calibration", "coverage", "accepted"),
             ],
-        log:
-            f"{HERE}/logs/figures.log",
-        benchmark:
-            f"{HERE}/times/figures.tsv"
-        wildcard_constraints:
-            dataset=one_of(_datasets),
-        conda:
-            "../envs/report.yaml"
-        threads: 1
-        resources:
-            mem_mb=scale(BASE_MB, 10),
-            runtime=minutes(
-                _name, seconds_a_mb(costs.SHOWN_MB), jobs=len(DATASETS), stage="figures"
-            ),
-        params:
-            final=setting("final"),
-            recipes=setting("recipes"),
-            prefer=CONFIG["prefer"],
-            jobs=lambda wildcards: plan(wildcards).timed_jobs(),
-            code=code("figures.py"),
-        script:
-            "../scripts/figures.py"
+        ),
+        points=f"{HERE}/map.tsv",
+        map=f"{HERE}/map.json",
+    output:
+        times=f"{HERE}/times.tsv",
+        figures=[
+            report(
+                f"{HERE}/figures/{name}.svg",
+                caption=f"../report/{name}.rst",
+                category="{dataset}",
+                labels={"figure": name},
+            )
+            for name in FIGURES
+        ],
+    log:
+        f"{HERE}/logs/figures.log",
+    benchmark:
+        f"{HERE}/times/figures.tsv"
+    conda:
+        "../envs/report.yaml"
+    threads: 1
+    resources:
+        mem_mb=scale(BASE_MB, 10),
+        runtime=minutes("draw_figures", seconds_a_mb(costs.SHOWN_MB), jobs=len(DATASETS)),
+    params:
+        final=setting("final"),
+        recipes=setting("recipes"),
+        prefer=CONFIG["prefer"],
+        jobs=lambda wildcards: plan(wildcards).timed_jobs(),
+        code=code("figures.py"),
+    script:
+        "../scripts/figures.py"
 
 
 rule write_report:
@@ -120,13 +104,11 @@ rule write_report:
         ],
         factors=of_folds("factors", "tsv"),
         curves=of_folds("cascade", "tsv"),
-        figures=[
-            f"{RESULTS}/{dataset}/figures/{name}.svg"
-            for figures, datasets in DRAWERS.values()
-            for dataset in datasets
-            for name in figures
+        figures=lambda wildcards: [
+            f"{RESULTS}/{dataset}/figures/{name}.svg" for dataset in DATASETS for name in FIGURES
         ],
         unlabelled=UNLABELLED_TABLES,
+        unknown=[f"{RESULTS}/{dataset}/figures/unknown.svg" for dataset in WITH_UNKNOWN],
         levels=[f"{RESULTS}/{dataset}/figures/levels.svg" for dataset in WITH_LEVELS],
     output:
         page=report(

@@ -79,16 +79,13 @@ def in_line(name, threads, jobs):
     groups = workflow.group_settings.overwrite_groups
     if name not in groups:
         return 1
-    stages_in_it = {
-        STAGES.get(rule, rule) for rule, group in groups.items() if group == groups[name]
-    }
+    rules_in_it = sum(group == groups[name] for group in groups.values())
     parts = workflow.group_settings.group_components.get(groups[name], 1)
     side_by_side = max(1, (workflow.resource_settings.cores or 1) // threads)
-    return len(stages_in_it) * -(-parts * jobs // side_by_side)
+    return rules_in_it * -(-parts * jobs // side_by_side)
 
 
 JOBS = {}  # of in_line, by the rule
-STAGES = {}  # rules of one stage do not wait for each other
 
 
 def most_minutes(name, threads):
@@ -114,11 +111,11 @@ def check_groups():
             most_minutes(job.rule.name, job.threads)
 
 
-def minutes(name, seconds, jobs=1, stage=None):
+def minutes(name, seconds, jobs=1):
     """Run time of a rule. `seconds` estimates what a job takes, by its wildcards and inputs; see
     in_line for `jobs`."""
     name = workflow.modifier.modify_rulename(name)  # as the user of a module has it
-    JOBS[name], STAGES[name] = jobs, stage or name
+    JOBS[name] = jobs
 
     def asked(wildcards, input, attempt, threads):
         most = most_minutes(name, threads)

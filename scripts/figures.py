@@ -4,9 +4,7 @@ from pathlib import Path
 
 from kreinflow.artifacts import read_json, write_table, write_text
 from kreinflow.console import logged
-from kreinflow.report.figures import figure_svg
 from kreinflow.report.figures.dataset import dataset_figures
-from kreinflow.report.figures.probabilities import unknown_figure
 from kreinflow.report.reading import (
     LANDMARK_COLUMNS,
     read_curves,
@@ -16,7 +14,6 @@ from kreinflow.report.reading import (
     read_tables,
     read_times,
 )
-from kreinflow.report.tables import measured_recipe
 from kreinflow.report.times import collect_times
 from kreinflow.sequences.dataset import read_dataset
 
@@ -41,9 +38,5 @@ with logged(snakemake.log[0]):
         "times": read_times(output.times),
     }
     svgs = dataset_figures(tables)
-    if unknown := read_tables(files.unknown):
-        recipe = measured_recipe(params.final, unknown["summary"]["recipe"])
-        shown = (unknown[name] for name in ("curve", "summary", "families"))
-        svgs["unknown"] = figure_svg(unknown_figure(*shown, recipe))
     for path in output.figures:
         write_text(path, svgs[Path(path).stem])

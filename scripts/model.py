@@ -51,13 +51,13 @@ with logged(snakemake.log[0]) as console, limited(snakemake.threads, memory_mb):
     landmarks = run.landmarks(read_landmark_table(files.landmarks, run.dataset))
     part = run.training_part(fold)
     transforms = transforms_of([r["transform"] for r in fitted], params.transforms, scheme)
-    factors = snakemake.output.get("factors")
-    if factors is not None:
-        entries = make_factors(landmarks, part, transforms, factored(fitted, params.learners))
-        save_factors(factors, entries)
-        table = factor_table(entries)
-        write_table(snakemake.output.factor_table, table)
-        write_table(snakemake.output.spectrum, spectrum_table(entries))
+    entries = make_factors(landmarks, part, transforms, factored(fitted, params.learners))
+    factors = snakemake.output.factors
+    save_factors(factors, entries)
+    table = factor_table(entries)
+    write_table(snakemake.output.factor_table, table)
+    write_table(snakemake.output.spectrum, spectrum_table(entries))
+    if entries:
         console.say("\n" + table.to_string())
     selector = make_selector(params.selector)
     stage = LandmarkStage.of_fold(

@@ -430,8 +430,7 @@ def test_it_is_refused_before_any_job_runs(tmp_path):
         [
             *(sys.executable, "-m", "snakemake", "--snakefile", ROOT / "Snakefile", "--cores", "1"),
             *("--configfile", "config.yaml", "--resources", "max_runtime=3", "--groups"),
-            *("train_models=models", "train_without_factor=models"),
-            *("--group-components", "models=8"),
+            *("train_models=models", "--group-components", "models=8"),
         ],
         cwd=tmp_path,
         capture_output=True,

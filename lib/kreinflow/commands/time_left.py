@@ -20,7 +20,7 @@ _STAGES = {
 }
 """Of the rules whose jobs take long; readers begin with ``read_``, and others stand behind."""
 
-_INSTANT = ("list_candidates", "gather_columns", "make_factor", "race", "all")
+_INSTANT = ("list_candidates", "gather_columns", "race", "all")
 """Rules whose seconds are counted with those of another one, or are none to speak of."""
 
 _UNESTIMATED = ("run_competitor", "run_experiment")
