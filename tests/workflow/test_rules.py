@@ -22,12 +22,11 @@ from workflow.conftest import ROOT, read
 def test_named_targets_reach_their_stage_only(run):
     jobs = run.jobs("landmarks")
     assert jobs["select_landmarks"] == 3  # 2 folds and all
-    assert {"train_models", "train_without_factor"}.isdisjoint(jobs)
+    assert "train_models" not in jobs
     targets = ("dataset", "folds", "alignment", "factor", "correction", "model", "evaluation")
     jobs = run.jobs(*targets)
     assert set(targets) < set(jobs)
-    # Of three selectors one has recipes that learn from a factor.
-    assert (jobs["train_models"], jobs["train_without_factor"]) == (3, 6)
+    assert jobs["train_models"] == 9
     assert "choose_final_model" not in jobs
     assert run.jobs("final_model")["choose_final_model"] == 1
 
@@ -140,7 +139,7 @@ def test_changed_content_reruns_and_a_time_stamp_does_not(
     module = copied / "lib" / "kreinflow" / "learners" / "pcvm.py"
     module.write_text(module.read_text() + "\n# changed\n")
     jobs = run.jobs()
-    assert (jobs["train_models"], jobs["train_without_factor"]) == (3, 6)
+    assert jobs["train_models"] == 9
     untouched = {"read_dataset", "assign_folds", "align_columns", "select_landmarks"}
     assert untouched.isdisjoint(jobs)
 
@@ -150,7 +149,6 @@ def test_a_changed_setting_reruns_what_depends_on_it(finished, small_config):
     finished.configure(small_config)
     jobs = finished.jobs()
     assert jobs["train_models"] == 3  # of the selector meb; the others have no PCVM
-    assert "train_without_factor" not in jobs
 
 
 def test_a_changed_residue_reaches_the_scores_if_the_dataset_was_read_by_itself(finished):
@@ -214,7 +212,7 @@ def test_the_groups_of_the_profile_for_slurm_have_no_cycle(workflow, unknown, un
     assert jobs["evaluate"] == (2 if target == "compare" else 1)
     if target == "all":
         assert jobs["write_report"] == 1
-        assert ("draw_figures_and_unknown" in jobs) == ("measure_levels" in jobs) == unknown
+        assert ("draw_unknown" in jobs) == ("measure_levels" in jobs) == unknown
         assert jobs["classify_new"] == 1 + unmatched
 
 
