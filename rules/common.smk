@@ -122,7 +122,7 @@ def tell(**what):
     logger.info(None, extra={"kreinflow": what})
 
 
-tell(config=ASKED, results=os.path.abspath(RESULTS))
+tell(config=ASKED, results=os.path.abspath(WRITTEN))
 HERE = f"{RESULTS}/{{dataset}}"  # the folder of a rule's data set
 DATASETS = list(ASKED["datasets"])
 BLOCKS = range(CONFIG["alignment"]["blocks"])

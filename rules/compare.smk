@@ -131,7 +131,6 @@ rule measure_ours:
         order=lambda wildcards: [r["name"] for r in plan(wildcards).recipes()],
         prefer=CONFIG["prefer"],
         selectors=CONFIG["selectors"],
-        stages=["landmarks", "factor", "model"],
         code=code("compare_ours.py"),
     script:
         "../scripts/compare_ours.py"

@@ -45,8 +45,8 @@ with logged(snakemake.log[0]) as console, limited(snakemake.threads):
         (table["recipe"] == recipe) & (table["repeat"] == repeat) & (table["fold"] == number)
     ]
     benchmarks = Path(files.folds).parent / "times"
-    times = [benchmarks / f"{s}.{selector}.{fold}.tsv" for s in params.stages]
-    seconds = sum(float(read_table(p, ["s"])["s"].iloc[0]) for p in times if p.is_file())
+    times = (benchmarks / f"{job}.tsv" for job in (f"landmarks.{fold}", f"model.{selector}.{fold}"))
+    seconds = sum(float(read_table(path, ["s"])["s"].iloc[0]) for path in times)
     vectors = None
     if dataset.vectors is not None:
         vectors = dict(zip(dataset.sequences, dataset.vectors, strict=True))

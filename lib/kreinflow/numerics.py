@@ -45,6 +45,8 @@ def single_threaded() -> AbstractContextManager[object]:
     only if modules have been imported since, for one of them may have loaded another library.
     """
     global _libraries
+    import scipy.linalg  # noqa: F401  its BLAS too, if the first use of it is inside
+
     if _libraries is None or _libraries[0] != len(sys.modules):
         _take_buffers()
         _libraries = len(sys.modules), ThreadpoolController()

@@ -151,7 +151,7 @@ def test_without_a_factor_to_learn_from_its_misfit_alarms_nobody(tables, html):
         landmark_map=tables["landmark_map"] | own,
         models=tables["models"].assign(converged=True),
         landmarks=tables["landmarks"].assign(reached=True),
-        statistics=tables["statistics"] | {"class_sizes": {"a": 80, "b": 80}},
+        statistics=tables["statistics"] | {"class_sizes": {"a": 80, "b": 80}, "dropped": {}},
     )
     assert alarm not in text
     assert "The final model does not learn from a factor." in text
@@ -214,12 +214,13 @@ def test_numbers_of_the_tables_are_there(tables, html):
 
 def test_warnings_are_prominent(tables, html):
     assert "Look at this first" in html
+    assert "3 records of classes that are smaller than min_class_size (such as x1, x2, x3)" in html
     calm, _ = report_page(
         tables,
         models=tables["models"].assign(converged=True),
         factors=tables["factors"].assign(misfit=0.1),
         landmarks=tables["landmarks"].assign(reached=True),
-        statistics=tables["statistics"] | {"class_sizes": {"a": 80, "b": 80}},
+        statistics=tables["statistics"] | {"class_sizes": {"a": 80, "b": 80}, "dropped": {}},
     )
     assert "Look at this first" not in calm
     assert "No warnings" in calm

@@ -137,6 +137,7 @@ def _within(tried: _Tries, most: float) -> tuple[Plan, float]:
     for plan, own in tried:
         # The higher the threshold, the more is asked.
         above = bisect_right(THRESHOLDS, most, key=lambda t, own=own: own.at(t).alignments)  # type: ignore[misc]
+        assert above, "the lowest threshold asks nothing"
         threshold = THRESHOLDS[above - 1]
         at = own.at(threshold)
         kept.append((at.right.sum(), -at.loss, plan, threshold))

@@ -1,6 +1,6 @@
 """Warnings about a run: what does not look right, in words, and what to do about it."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import pandas as pd
@@ -8,6 +8,8 @@ import pandas as pd
 from kreinflow.models.reject_threshold import NOTHING_ACCEPTED, RejectRule
 from kreinflow.report.cascades import LEVEL, Lost
 from kreinflow.report.tables import flags, measured, numbers
+from kreinflow.sequences.collapse import SMALL
+from kreinflow.sequences.files import counted
 from kreinflow.sequences.labels import differ_in_case
 from kreinflow.sequences.strands import strand_advice
 
@@ -53,6 +55,10 @@ _LOST_MORE = (
     "of its levels, and {stated:g} were stated (by more than chance: a one-sided exact test, p < "
     "{level:g}). Its threshold was found on inner folds. State a smaller loss, or use more records."
 )
+_BROKEN = (
+    "What is promised of sets of labels and of errors did not hold on the outer folds: {broken}. "
+    "Do not act on either with this model. See Sets and errors."
+)
 _NOT_REACHED = (
     "The enclosing ball did not come to cover all members of {names}, in {places}: these classes "
     "may lack landmarks. Raise epsilon of the selector, or use more candidates."
@@ -68,6 +74,7 @@ def warnings_of(
     reject: RejectRule,
     final_recipe: str,
     lost: Lost | None,
+    broken: Sequence[str] = (),
 ) -> list[str]:
     """Return one sentence or two for each kind of trouble, an empty list if there is none.
 
@@ -86,6 +93,8 @@ def warnings_of(
     final_recipe : str
     lost : Lost or None
         Of the final model, from :func:`~kreinflow.report.cascades.broken_losses`.
+    broken : sequence of str
+        Of the measured recipe, from :func:`kreinflow.report.sets.broken`.
     """
     given = [name for name, settings in selectors.items() if settings["method"] == "given"]
     misfit = numbers(factors["misfit"])
@@ -117,7 +126,10 @@ def warnings_of(
         found.append(
             _LOST_MORE.format(found=100 * lost.found, stated=100 * lost.stated, level=LEVEL)
         )
+    if broken:
+        found.append(_BROKEN.format(broken="; ".join(broken)))
     found += [
+        _left_out(statistics.get("dropped", {})),
         _small_classes(statistics["class_sizes"]),
         _differ_in_case(statistics["class_sizes"]),
         strand_advice(statistics.get("other_strand")),
@@ -142,6 +154,18 @@ def _places(table: pd.DataFrame, final_recipe: str) -> str:
     if len(own) < len(table):
         places.append("the final model")
     return " and ".join(places)
+
+
+def _left_out(dropped: Mapping[str, Mapping[str, Any]]) -> str:
+    """Say that classes are left out, which nothing else on the page names."""
+    if SMALL not in dropped:
+        return ""
+    count, examples = dropped[SMALL]["count"], dropped[SMALL]["examples"]
+    return (
+        f"{counted(count, 'record')} of classes that are smaller than min_class_size (such as "
+        f"{', '.join(examples[:3])}) were left out: the model never answers these classes. Give "
+        "more records of them."
+    )
 
 
 def _small_classes(class_sizes: Mapping[str, int]) -> str:

@@ -19,7 +19,7 @@ from kreinflow.report.methods import chosen_by, methods_text, others_text, thres
 from kreinflow.report.own import own_factors, own_landmarks, own_models, recipe_called
 from kreinflow.report.reading import CAPTIONS, DatasetReport
 from kreinflow.report.rejecting import Threshold
-from kreinflow.report.sets import sets
+from kreinflow.report.sets import broken, sets
 from kreinflow.report.tables import (
     Table,
     beside_perfect,
@@ -186,6 +186,7 @@ def _final_model(
             reject,
             data.final_recipe,
             None if grouped else lost.get(data.final_recipe),
+            broken(data.coverage, data.errors, data.measured),
         ),
         "landmarks": sections.landmarks(landmarks),
         "factored": not factors.empty,

@@ -15,6 +15,9 @@ from kreinflow.sequences.files import counted, first_few
 from kreinflow.sequences.labels import SEPARATOR, refuse_lookalikes
 from kreinflow.sequences.payload import Payload
 
+SMALL = "small class"
+"""Why records of classes smaller than min_class_size are dropped."""
+
 EXAMPLES = 20
 """Ids listed for each reason why records were dropped."""
 
@@ -99,7 +102,7 @@ def collapse(
     names = records.payload.digests(contents)
     sizes = Counter(label for label, _ in {(labels[i], names[i]) for i in places})
     small = {label for label, size in sizes.items() if size < min_class_size}
-    drops.add("small class", (ids[i] for i in places if labels[i] in small))
+    drops.add(SMALL, (ids[i] for i in places if labels[i] in small))
     places = [i for i in places if labels[i] not in small]
     labels = [labels[i] for i in places]
     classes = tuple(sorted(set(labels)))

@@ -273,9 +273,11 @@ class Search:
             from kreinflow.views.loops import add_distances, add_word_distances
         out = np.zeros(len(places))
         for view, own in row.dense.items():
-            add_distances(
-                own[0].astype(np.float64), self._points.dense[view], places, self._rates[view], out
-            )
+            with np.errstate(over="ignore", invalid="ignore"):  # as the compiled loop
+                add_distances(
+                    *(own[0].astype(np.float64), self._points.dense[view], places),
+                    *(self._rates[view], out),
+                )
         if self._words is not None and row.sequences is not None:
             add_word_distances(
                 self._words.coded(row.sequences[:1])[0],
