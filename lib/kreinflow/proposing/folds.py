@@ -83,7 +83,8 @@ def propose_folds(load: Callable[[int], Dataset], seed: int) -> FoldsFound:
     of_whole = {"stratified": whole.first_alike[whole.rows]}
     if isinstance(whole.payload, Sequences):
         groups = _near_identical(whole)
-        _, sizes = np.unique(groups[np.unique(whole.rows, return_index=True)[1]], return_counts=True)
+        of_distinct = groups[np.unique(whole.rows, return_index=True)[1]]
+        _, sizes = np.unique(of_distinct, return_counts=True)
         if alike := int(sizes[sizes > 1].sum()):
             of_whole = {"grouped": groups, **of_whole}
     refusal: InputError | None = None

@@ -39,6 +39,11 @@ class LabelsTable:
     others: list[Candidate]
 
 
+def is_called_id(name: str) -> bool:
+    """Return whether a column has the name of one of ids."""
+    return name.casefold() in _NAMED
+
+
 def look_at_table(path: Path, ids: Sequence[str], headers: Sequence[str] = ()) -> LabelsTable:
     """Find the column of the ids in a table, and what its other columns could be.
 
@@ -56,7 +61,7 @@ def look_at_table(path: Path, ids: Sequence[str], headers: Sequence[str] = ()) -
     Raises
     ------
     InputError
-        If it is no table, no column has ids, or none could be labels.
+        If it is no table, a column stands twice, none has ids, or none could be labels.
     """
     names, rows = read_table(path)
     if not rows:
@@ -73,12 +78,12 @@ def look_at_table(path: Path, ids: Sequence[str], headers: Sequence[str] = ()) -
         found = of_form.get(value, [])
         return found or [form for form in short_forms(value) if form in records]
 
-    once = [place for place, name in enumerate(names) if name and names.count(name) == 1]
-    columns = {place: [meant(row[place]) for row in rows] for place in once}
-    counts = {place: len({id for own in columns[place] for id in own}) for place in once}
-    best = max(
-        once, key=lambda place: (counts[place], names[place].casefold() in _NAMED), default=None
-    )
+    if twice := [name for name in dict.fromkeys(names) if name and names.count(name) > 1]:
+        raise InputError(f"{path}: column {twice[0]!r} stands twice. Rename one of them.")
+    named = [place for place, name in enumerate(names) if name]
+    columns = {place: [meant(row[place]) for row in rows] for place in named}
+    counts = {place: len({id for own in columns[place] for id in own}) for place in named}
+    best = max(named, key=lambda place: (counts[place], is_called_id(names[place])), default=None)
     if best is not None and meant(names[best]):
         raise InputError(
             f"{path}: its first line has no names of columns, but a record. Write a line above it "
@@ -86,7 +91,7 @@ def look_at_table(path: Path, ids: Sequence[str], headers: Sequence[str] = ()) -
         )
     if best is None or not counts[best]:
         raise _no_ids(path, names, rows, ids, headers)
-    texts: dict[int, dict[str, list[str]]] = {place: {} for place in once if place != best}
+    texts: dict[int, dict[str, list[str]]] = {place: {} for place in named if place != best}
     for own, row in zip(columns[best], rows, strict=True):
         for place, found in texts.items():
             if row[place]:
