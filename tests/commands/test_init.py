@@ -372,6 +372,6 @@ def test_wrong_input(refused_here, tmp_path):
     np.save(tmp_path / "v.npy", np.ones((5, 2)))
     assert "v.npy: has more than 4 rows, as" in refused_here("v.npy", "--labels", "four.txt")
     (tmp_path / "sprot.dat").write_text("ID   X_HUMAN\n")
-    assert "sprot.dat: is a flat file of UniProtKB." in refused_here("sprot.dat")
+    assert "sprot.dat, line 1: not FASTA" in refused_here("sprot.dat")
     write_fasta(tmp_path / "{x}.fasta", RECORDS)
     assert "has a brace" in refused_here("{x}.fasta")

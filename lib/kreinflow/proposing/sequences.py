@@ -7,17 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from kreinflow.errors import InputError
 from kreinflow.proposing.headers import is_guess, look_at_headers
 from kreinflow.proposing.records import FastaFound, look_at_records
 from kreinflow.proposing.source import SourceFound, labels_of_table, tell_of_labels
 from kreinflow.proposing.tables import look_at_table
 from kreinflow.proposing.writing import Noted
-from kreinflow.sequences.files import counted, first_few, name_endings, open_text
+from kreinflow.sequences.files import counted, first_few, name_endings
 from kreinflow.sequences.labels import HeaderPattern
 from kreinflow.sequences.sources.fasta import FastaSource
-
-_FLAT_FILE = "ID   "
 
 
 def look_at_fasta(inputs: Sequence[str], labels: str | None) -> SourceFound:
@@ -39,7 +36,6 @@ def look_at_fasta(inputs: Sequence[str], labels: str | None) -> SourceFound:
     named = inputs[0] if len(inputs) == 1 else list(inputs)
     reader = FastaSource({"fasta": named, "labels": {}}, Path())
     files = reader.fasta_files()
-    _refuse_flat_file(files[0])
     matrices = [load_substitution_matrix(name, Path()) for name in ("BLOSUM62", "nuc44")]
     letters = [matrix.alphabet for matrix in matrices]
     longest = reader.settings["max_length"]
@@ -68,17 +64,8 @@ def look_at_fasta(inputs: Sequence[str], labels: str | None) -> SourceFound:
     return source
 
 
-def _refuse_flat_file(path: Path) -> None:
-    with open_text(path, errors="replace") as file:
-        if file.read(len(_FLAT_FILE)) == _FLAT_FILE:
-            raise InputError(
-                f"{path}: is a flat file of UniProtKB. The section UniProtKB of docs/own-fasta.md "
-                "has a config for it (type: swissprot)."
-            )
-
-
 def _labels_of_table(name: str, records: FastaFound, source: SourceFound) -> dict[str, Any]:
-    table = look_at_table(Path(name), records.ids, records.headers)
+    table = look_at_table(Path(name), records.ids)
     lost = table.lines - table.matched
     if lost:
         source.advice.append(

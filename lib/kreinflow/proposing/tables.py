@@ -1,6 +1,6 @@
 """A table beside the data: which column has the ids, and which could have the labels."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -44,7 +44,7 @@ def is_called_id(name: str) -> bool:
     return name.casefold() in _NAMED
 
 
-def look_at_table(path: Path, ids: Sequence[str], headers: Sequence[str] = ()) -> LabelsTable:
+def look_at_table(path: Path, ids: Sequence[str]) -> LabelsTable:
     """Find the column of the ids in a table, and what its other columns could be.
 
     A value is an id if it is that of a record, or a short form of it, or the other way round, as
@@ -55,8 +55,6 @@ def look_at_table(path: Path, ids: Sequence[str], headers: Sequence[str] = ()) -
     path : Path
     ids : sequence of str
         Of the records.
-    headers : sequence of str
-        Of the records, for messages.
 
     Raises
     ------
@@ -90,7 +88,7 @@ def look_at_table(path: Path, ids: Sequence[str], headers: Sequence[str] = ()) -
             "that names the columns, such as id and label."
         )
     if best is None or not counts[best]:
-        raise _no_ids(path, names, rows, ids, headers)
+        raise _no_ids(path, names, rows, ids)
     texts: dict[int, dict[str, list[str]]] = {place: {} for place in named if place != best}
     for own, row in zip(columns[best], rows, strict=True):
         for place, found in texts.items():
@@ -112,20 +110,9 @@ def look_at_table(path: Path, ids: Sequence[str], headers: Sequence[str] = ()) -
 
 
 def _no_ids(
-    path: Path,
-    names: Sequence[str],
-    rows: Sequence[Sequence[str]],
-    ids: Sequence[str],
-    headers: Collection[str],
+    path: Path, names: Sequence[str], rows: Sequence[Sequence[str]], ids: Sequence[str]
 ) -> InputError:
     """Return what to raise where no column has ids: how they look on both sides."""
-    whole = {header for header in headers if " " in header}
-    for place, name in enumerate(names):
-        if any(row[place] in whole for row in rows):
-            return InputError(
-                f"{path}: the column {name!r} has whole headers. The id of a record is the first "
-                "word of its header: cut the texts behind it."
-            )
     shown = [
         f"{name!r} has {first_few([repr(shortened(row[place])) for row in rows[:3]])}"
         for place, name in sorted(  # ids differ from line to line
