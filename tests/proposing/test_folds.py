@@ -65,11 +65,13 @@ def test_no_folds_at_all():
 
 
 def test_all_sequences_are_compared_however_many():
-    """So the groups are those that the workflow makes, and nothing that is ready is refused."""
+    """As many folds as the smallest class has groups: the run would refuse more."""
     letters = np.frombuffer(PROTEIN.encode(), np.uint8)
-    residues = np.random.default_rng(0).choice(letters, (20_001, 12))
-    residues[1] = residues[0]
-    residues[1, 11] = letters[(np.flatnonzero(letters == residues[0, 11]) + 1) % 20][0]
-    found = proposed([(f"r{i}", "ab"[i % 2], s.tobytes().decode()) for i, s in enumerate(residues)])
-    assert (found.alike, found.distinct) == (2, 20_001)
-    assert found.groups[0] == found.groups[1]
+    residues = np.random.default_rng(0).choice(letters, (20_002, 12))
+    residues[:3] = residues[3:6]  # each has a twin but for its last residue
+    residues[:6, 11] = letters[:6]
+    labels = ["z"] * 6 + ["a", "b"] * 9_998
+    records = [(f"r{i}", labels[i], s.tobytes().decode()) for i, s in enumerate(residues)]
+    found = proposed(records)
+    assert (found.alike, found.distinct, found.smallest) == (6, 20_002, "z")
+    assert found.settings["k"] == found.fewest == 3
