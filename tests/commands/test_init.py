@@ -179,7 +179,8 @@ def test_labels_in_headers(proposed, tmp_path, header, pattern):
         (id.replace(label, "") if "1_" in header else id, label, s) for id, label, s in RECORDS
     ]
     config, out, err = proposed(fasta(tmp_path, records, header=header))
-    assert ("The labels are a guess" in err) == ("=" not in header and "[" not in header)
+    meant = pattern.startswith((r"\bfamily=", r"\[class="))  # no organism, no part of an id
+    assert ("The labels are a guess" in err) != meant
     assert source_of(config)["labels"] == {"pattern": pattern}
     assert "3 classes of 8 records" in out
 
@@ -277,18 +278,24 @@ def test_records_without_a_label_and_labels_without_a_record(proposed, tmp_path)
     assert source_of(config)["unmatched"] == "drop"
 
 
-def test_several_labels_and_levels(proposed, tmp_path):
+def test_several_labels_and_levels(run, proposed, tmp_path):
     fasta(tmp_path)
     joined = {
         id: f"{label}; membrane" if i % 3 else label for i, (id, label) in enumerate(CLASS.items())
     } | {"kinase0": "membrane"}
-    config, out, _ = proposed("x.fasta", "--labels", table("y.tsv", labels=joined))
+    config, out, err = proposed("x.fasta", "--labels", table("y.tsv", labels=joined))
     assert source_of(config)["labels"]["multiple"] == "all"
+    assert "16 records have several labels, such as 'kinase; membrane'. If that is one" in err
     assert "4 labels, several a record" in out
     lines = [(id, label) for id, text in joined.items() for label in text.split("; ")]
     write("lines.tsv", [("id", "label"), *lines])
     config, *_ = proposed("x.fasta", "--labels", "lines.tsv", "--force")
     assert source_of(config)["labels"]["multiple"] == "all"
+    # One line too many makes no labels of their own of 24 records that have one each.
+    write("twice.tsv", [("id", "label"), *CLASS.items(), ("kinase0", "lipase")])
+    code, _, err = run("init", "x.fasta", "--labels", "twice.tsv", "--force")
+    assert code == 2
+    assert "twice.tsv, line 26: id 'kinase0' stands twice, first in line 2." in err
     numbers = {"kinase": "2.7.1.1", "lipase": "3.1.1.3", "globin": "3.1.1.-"}
     labels = {id: numbers[label] for id, label in CLASS.items()}
     config, *_ = proposed("x.fasta", "--labels", table("ec.tsv", labels=labels), "--force")
@@ -302,7 +309,8 @@ def test_a_matrix(proposed, tmp_path, kind):
     X, labels = points(4)
     write_matrix(tmp_path / "k.csv", matrix_of(kind, X, X), [f"o{i}" for i in range(30)])
     write("y.txt", [[label] for label in labels])
-    config, *_ = proposed("k.csv", "--labels", "y.txt")
+    config, out, _ = proposed("k.csv", "--labels", "y.txt")
+    assert "k: labels: the lines of y.txt, 3 classes of 10 records.\n" in out
     assert source_of(config) == {
         "type": "matrix",
         "matrix": "k.csv",
@@ -318,6 +326,11 @@ def test_vectors_with_a_table(proposed, tmp_path):
     config, *_ = proposed("x.npy", "--labels", "y.csv")
     source = source_of(config)
     assert source["labels"] == {"table": "y.csv", "id_column": "name", "label_column": "class"}
+    rows = [(str(i), f"o{i}", label if i % 10 else "NA") for i, label in enumerate(labels)]
+    write("n.csv", [("n", "id", "label"), *rows], ",")
+    config, _, err = proposed("x.npy", "--labels", "n.csv", "--force")
+    assert source_of(config)["labels"]["id_column"] == "id"
+    assert "3 records have a label that may say that there is none: 'NA'." in err
     assert source["kernel"]["name"] == "gaussian"
     gaps = np.sqrt(((X[:, None] - X) ** 2).sum(axis=2))[np.triu_indices(30, 1)]
     assert source["kernel"]["width"] == pytest.approx(np.median(gaps), rel=1e-2)
@@ -357,8 +370,8 @@ def test_wrong_input(refused_here, tmp_path):
     np.save(tmp_path / "v.npy", np.array([[1.0, np.nan]] * 4))
     assert "v.npy: some entries are not finite" in refused_here("v.npy", "--labels", "four.txt")
     np.save(tmp_path / "v.npy", np.ones((5, 2)))
-    assert "four.txt: has 4 labels, but the" in refused_here("v.npy", "--labels", "four.txt")
+    assert "v.npy: has more than 4 rows, as" in refused_here("v.npy", "--labels", "four.txt")
     (tmp_path / "sprot.dat").write_text("ID   X_HUMAN\n")
-    assert "sprot.dat: is a flat file of UniProtKB." in refused_here("sprot.dat")
+    assert "sprot.dat, line 1: not FASTA" in refused_here("sprot.dat")
     write_fasta(tmp_path / "{x}.fasta", RECORDS)
     assert "has a brace" in refused_here("{x}.fasta")

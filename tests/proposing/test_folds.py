@@ -2,11 +2,10 @@ import numpy as np
 import pytest
 
 from kreinflow.errors import InputError
-from kreinflow.proposing import folds
 from kreinflow.proposing.folds import propose_folds
 from kreinflow.sequences.collapse import Records, collapse
 from kreinflow.sequences.payload import Sequences
-from small_inputs import families
+from small_inputs import PROTEIN, families
 
 RECORDS = families(3, each=6)
 
@@ -33,15 +32,14 @@ def near(records, number):
 def test_without_near_identical_sequences():
     found = proposed(RECORDS)
     assert (found.settings, found.min_class_size) == ({"method": "stratified", "k": 5}, 2)
-    assert (found.alike, found.compared, found.smallest, found.fewest) == (0, 18, "a", 6)
+    assert (found.alike, found.distinct, found.smallest, found.fewest) == (0, 18, "a", 6)
 
 
 def test_near_identical_sequences_are_groups():
     found = proposed([*RECORDS, *near(RECORDS, 2)])
     assert found.settings == {"method": "grouped", "k": 5, "identity": 0.9}
     assert found.alike == 3
-    assert found.folds.groupby("group")["fold"].nunique().max() == 1
-    assert found.folds["group"].nunique() == 18
+    assert len(np.unique(found.groups)) == 18
 
 
 def test_a_class_of_one_group_is_left_out_if_it_is_small():
@@ -66,15 +64,14 @@ def test_no_folds_at_all():
         proposed(RECORDS[:6])
 
 
-def test_of_many_sequences_a_sample_is_compared(monkeypatch):
-    monkeypatch.setattr(folds, "MOST_COMPARED", 30)
-    rng = np.random.default_rng(0)
-    twins = [
-        (f"{id}twin", label, f"{s[:k]}W{s[k + 1 :]}")
-        for (id, label, s), k in zip(families(4, each=25), rng.integers(60, size=75), strict=True)
-    ]
-    found = proposed([*families(4, each=25), *twins])
-    assert found.compared == 30
-    assert found.settings["method"] == "grouped"
-    assert found.alike > 15  # a random sample of a fifth would have 6
-    assert found.folds["group"].nunique() == len(found.dataset.digests)
+def test_all_sequences_are_compared_however_many():
+    """As many folds as the smallest class has groups: the run would refuse more."""
+    letters = np.frombuffer(PROTEIN.encode(), np.uint8)
+    residues = np.random.default_rng(0).choice(letters, (20_002, 12))
+    residues[:3] = residues[3:6]  # each has a twin but for its last residue
+    residues[:6, 11] = letters[:6]
+    labels = ["z"] * 6 + ["a", "b"] * 9_998
+    records = [(f"r{i}", labels[i], s.tobytes().decode()) for i, s in enumerate(residues)]
+    found = proposed(records)
+    assert (found.smallest, found.fewest, found.settings["k"]) == ("z", 3, 3)
+    assert (found.alike, found.distinct) == (6, 20_002)

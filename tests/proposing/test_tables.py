@@ -37,13 +37,11 @@ def test_one_line_may_serve_several_records(tmp_path):
     [
         ("id\tc\n", "has no line below its header"),
         ("id\tc\nD\tx\n", r"no column has the ids of the records\. These are 'sp\|P00001\|A_HUM"),
-        ("id\tc\nd 4 a header\tx\n", r"the column 'id' has whole headers\. The id of a record is"),
-        ("id\tid\nd\tx\n", "no column has the ids"),
+        ("id\tlabel\tlabel\nd\tx\ty\n", "column 'label' stands twice. Rename one of them"),
         ("id\tc\nd\tx\n", r"no column could be the labels .* it has 'c' \(1 text\)"),
         ("id\nd\n", "it has no column"),
     ],
 )
 def test_what_is_no_table_of_labels(tmp_path, text, message):
-    headers = ["a header", "another", "", "d 4 a header"]
     with pytest.raises(InputError, match=message):
-        look_at_table(write(tmp_path, text), IDS, headers)
+        look_at_table(write(tmp_path, text), IDS)

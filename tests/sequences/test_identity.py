@@ -7,7 +7,7 @@ from kreinflow.alignment.scoring import ScoringScheme, load_substitution_matrix
 from kreinflow.alignment.traceback import trace
 from kreinflow.sequences import identity as module
 from kreinflow.sequences import simulation
-from kreinflow.sequences.identity import covered, identity, identity_clusters, with_relatives
+from kreinflow.sequences.identity import covered, identity, identity_clusters
 
 PROTEIN = np.frombuffer(b"ACDEFGHIKLMNPQRSTVWY", dtype=np.uint8)
 NUCLEOTIDE = np.frombuffer(b"ACGT", dtype=np.uint8)
@@ -302,18 +302,3 @@ def test_all_pairs_of_a_class_are_compared_by_identity_and_coverage(remote):
     few = identity_clusters(sequences, 0.4, 0.8)
     assert len(set(clusters)) < len(set(few)) < n
     assert ((few[:, None] == few) <= (clusters[:, None] == clusters)).all()
-
-
-@pytest.mark.parametrize("letters", [PROTEIN, NUCLEOTIDE], ids=["protein", "nucleotide"])
-def test_near_identical_sequences_are_mostly_together_in_a_sample(letters):
-    random = np.random.default_rng(2)
-    sequences = []
-    for _ in range(300):
-        ancestor = random.choice(letters, 200)
-        sequences += [ancestor.tobytes(), mutant(random, ancestor, letters, 0.03).tobytes()]
-    sample = with_relatives([*sequences, b"AC"], 100)
-    assert sample == sorted(sample)
-    assert len(sample) == 100
-    both = {place for place in sample if place ^ 1 in sample}
-    assert len(both) > 50  # of a random sample, a sixth
-    assert with_relatives(sequences[:3], 100) == [0, 1, 2]

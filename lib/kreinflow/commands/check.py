@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    import pandas as pd
+    import numpy as np
+    from numpy.typing import NDArray
 
     from kreinflow.plan import DatasetPlan
     from kreinflow.run_costs import Query, RunCosts
@@ -121,11 +122,7 @@ class Checked:
 
 
 def checked(
-    config: Mapping[str, Any],
-    name: str,
-    data: Path,
-    whole: "Dataset | None" = None,
-    folds: "pd.DataFrame | None" = None,
+    config: Mapping[str, Any], name: str, data: Path, groups: "NDArray[np.int64] | None" = None
 ) -> Checked:
     """Do all checks of a data set.
 
@@ -137,10 +134,8 @@ def checked(
         Of the data set.
     data : Path
         Where relative paths start.
-    whole : Dataset, optional
-        The data set that its source loads, without vectors, if it is there already.
-    folds : DataFrame, optional
-        Those that the config asks for, if they are there already.
+    groups : ndarray of shape (n_records,), optional
+        As of :func:`~kreinflow.sequences.folds.assign_folds`.
 
     Raises
     ------
@@ -156,14 +151,12 @@ def checked(
     from kreinflow.sequences.unknown import without_unknown
 
     plan, part = DatasetPlan(config, name), config["datasets"][name]
-    if whole is None:
-        source = make_source(part["source"], data, plan.separator)
-        whole = source.load(source.alphabet(part["scoring"]), config["seed"], part["unknown"])
+    source = make_source(part["source"], data, plan.separator)
+    whole = source.load(source.alphabet(part["scoring"]), config["seed"], part["unknown"])
     if part["vectors"] is not None:
         whole = with_vectors(whole, data / part["vectors"])
     dataset = without_unknown(whole, part["unknown"])
-    if folds is None:
-        folds = assign_folds(part["folds"], dataset, config["seed"], data, part["source"])
+    folds = assign_folds(part["folds"], dataset, config["seed"], data, part["source"], groups)
     partition = partition_of(folds, dataset)
     scheme = read_scheme(dataset, part["scoring"], data)
     transforms = transforms_of(plan.transforms, config["transforms"], scheme)

@@ -50,7 +50,7 @@ def run(options: argparse.Namespace) -> None:
     config = made.config()
     data = Path(config["data"])
     check_files(config, data)
-    one = checked(config, made.name, data, made.folds.dataset, made.folds.folds)
+    one = checked(config, made.name, data, made.folds.groups)
     advice = [*made.advice, *one.advice()]
     given = [*options.input, *(["--labels", options.labels] if options.labels else [])]
     head = [

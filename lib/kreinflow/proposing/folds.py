@@ -5,15 +5,15 @@ Where classes are too small for that, they are left out, and the config says so.
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
 from kreinflow.errors import InputError
 from kreinflow.sequences.dataset import Dataset
-from kreinflow.sequences.folds import folds_of_groups, groups_of_classes, own_groups
+from kreinflow.sequences.folds import assign_folds, groups_of_classes, own_groups
 from kreinflow.sequences.payload import Sequences
 
 Groups = NDArray[np.int64]
@@ -27,9 +27,6 @@ _FEWEST = 3
 _LEFT_OUT = 0.2
 """Of the records, the share that may be left out as of small classes."""
 
-MOST_COMPARED = 20_000
-"""Distinct sequences up to which all are compared; of more a sample is."""
-
 
 @dataclass(frozen=True)
 class FoldsFound:
@@ -40,11 +37,9 @@ class FoldsFound:
     settings : dict
         For the part ``folds`` of the config.
     min_class_size : int
-    dataset : Dataset
-        Without the classes that are smaller.
-    folds : DataFrame
-        As :func:`~kreinflow.sequences.folds.assign_folds` returns them; where a sample was
-        compared, without groups of near-identical sequences.
+    groups : ndarray of shape (n_records,)
+        As :func:`~kreinflow.sequences.folds.own_groups` returns them, without the classes that are
+        smaller.
     smallest : str
         The class that has the fewest groups, or different records where there are no groups.
     fewest : int
@@ -52,21 +47,20 @@ class FoldsFound:
     left_out : tuple of str
         Classes that are too small.
     alike : int or None
-        How many of the distinct sequences, or of the sample, are near-identical to another; None
-        if the objects are no sequences.
-    compared : int
-        Sequences that were compared for that.
+        How many of the distinct sequences are near-identical to another; None if the objects are
+        no sequences.
+    distinct : int
+        Objects.
     """
 
     settings: dict[str, Any]
     min_class_size: int
-    dataset: Dataset
-    folds: pd.DataFrame
+    groups: Groups
     smallest: str
     fewest: int
     left_out: tuple[str, ...]
     alike: int | None
-    compared: int
+    distinct: int
 
 
 def propose_folds(load: Callable[[int], Dataset], seed: int) -> FoldsFound:
@@ -85,11 +79,13 @@ def propose_folds(load: Callable[[int], Dataset], seed: int) -> FoldsFound:
         If no folds fit the data set.
     """
     whole = load(2)
-    alike, compared = None, 0
+    alike = None
     of_whole = {"stratified": whole.first_alike[whole.rows]}
     if isinstance(whole.payload, Sequences):
-        groups, alike, compared = _compared(whole)
-        if alike:
+        groups = _near_identical(whole)
+        of_distinct = groups[np.unique(whole.rows, return_index=True)[1]]
+        _, sizes = np.unique(of_distinct, return_counts=True)
+        if alike := int(sizes[sizes > 1].sum()):
             of_whole = {"grouped": groups, **of_whole}
     refusal: InputError | None = None
     for method, groups in of_whole.items():
@@ -101,8 +97,8 @@ def propose_folds(load: Callable[[int], Dataset], seed: int) -> FoldsFound:
                 if least > 2:
                     dataset = load(least)
                     apart = dataset.first_alike[dataset.rows]
-                    own = _compared(dataset)[0] if method == "grouped" else apart
-                return _found(whole, dataset, own, method, least, seed, alike, compared)
+                    own = _near_identical(dataset) if method == "grouped" else apart
+                return _found(whole, dataset, own, method, least, seed, alike)
             except InputError as error:
                 refusal = refusal or error
     raise refusal or InputError(
@@ -119,50 +115,29 @@ def _found(
     least: int,
     seed: int,
     alike: int | None,
-    compared: int,
 ) -> FoldsFound:
     sizes = groups_of_classes(dataset, groups)
     k = max(2, min(FOLDS, int(sizes.min())))
     settings: dict[str, Any] = {"method": method, "k": k}
     if method == "grouped":
         settings["identity"] = IDENTITY
-    folds = folds_of_groups(
-        {"column": None, "repeats": 1, "identity": IDENTITY, **settings}, dataset, groups, seed
-    )
+    complete = {"column": None, "repeats": 1, **settings}
+    assign_folds(complete, dataset, seed, Path(), groups=groups)  # or says why not
     return FoldsFound(
         settings=settings,
         min_class_size=least,
-        dataset=dataset,
-        folds=folds,
+        groups=groups,
         smallest=dataset.classes[int(sizes.argmin())],
         fewest=int(sizes.min()),
         left_out=tuple(sorted({*whole.classes} - {*dataset.classes})),
         alike=alike,
-        compared=compared,
+        distinct=len(whole.digests),
     )
 
 
-def _compared(dataset: Dataset) -> tuple[Groups, int, int]:
-    """Return the group of each record, the number of near-identical sequences, and of how many.
-
-    Of many sequences a sample is compared, and each sequence is a group of its own.
-    """
-    n = len(dataset.digests)
-    if n <= MOST_COMPARED:
-        settings = {"method": "grouped", "identity": IDENTITY, "clustering": "kmer"}
-        groups = own_groups(settings, dataset)
-        _, first = np.unique(dataset.rows, return_index=True)
-        return groups, _in_company(groups[first]), n
-    from kreinflow.sequences.identity import identity_clusters, with_relatives  # loads parasail
-
-    places = with_relatives(dataset.sequences, MOST_COMPARED)
-    clusters = identity_clusters([dataset.sequences[place] for place in places], IDENTITY)
-    return dataset.first_alike[dataset.rows], _in_company(clusters), len(places)
-
-
-def _in_company(clusters: NDArray[np.signedinteger[Any]]) -> int:
-    sizes = np.bincount(clusters)
-    return int((sizes[clusters] > 1).sum())
+def _near_identical(dataset: Dataset) -> Groups:
+    settings = {"method": "grouped", "identity": IDENTITY, "clustering": "kmer"}
+    return own_groups(settings, dataset)
 
 
 def _least(dataset: Dataset, groups: Groups, fewest: int) -> int | None:

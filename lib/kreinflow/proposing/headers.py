@@ -53,7 +53,7 @@ def look_at_headers(ids: Sequence[str], headers: Sequence[str], place: str) -> l
             found.append(Candidate(name, texts, pattern))
     usable = [one for one in found if one.usable()]
     # What stands under a key is meant; fields and the parts of an id may be anything.
-    keyed = [one for one in usable if is_keyed(one)]
+    keyed = [one for one in usable if _is_keyed(one)]
     others = [one for one in usable if one not in keyed]
     candidates = sorted(keyed, key=Candidate.rank) + sorted(others, key=lambda one: one.rank()[2])
     if not candidates:
@@ -65,8 +65,12 @@ def look_at_headers(ids: Sequence[str], headers: Sequence[str], place: str) -> l
     return candidates
 
 
-def is_keyed(candidate: Candidate) -> bool:
-    """Return whether a label stands in headers under a key, or in brackets."""
+def is_guess(candidate: Candidate) -> bool:
+    """Return whether what stands in headers has no key, or that of something else, as ``OS=``."""
+    return not _is_keyed(candidate) or candidate.is_called_otherwise()
+
+
+def _is_keyed(candidate: Candidate) -> bool:
     return any(sign in candidate.name for sign in "=:[")
 
 

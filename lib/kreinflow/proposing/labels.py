@@ -98,6 +98,10 @@ class Candidate:
         in_classes = sum(size for size in self.sizes.values() if size > 1)
         return int(measured), named, -in_classes / max(sum(self.sizes.values()), 1)
 
+    def is_called_otherwise(self) -> bool:
+        """Return whether its name says that it is something else than a label."""
+        return self.rank()[1] > len(_LABELS)
+
     def is_of_groups(self) -> bool:
         """Return whether its name says that records of one text belong together in a fold."""
         return _place(self.name, _GROUPS) < len(_GROUPS)
@@ -145,8 +149,8 @@ def _is_number(text: str) -> bool:
 def separator_of_several(texts: Texts) -> str | None:
     """Return what stands between the labels of records that have several, None if none have.
 
-    The parts of a text must be labels of other records too. Where an id has several lines, the
-    texts of a line are taken as they are if they have no separator.
+    The parts of a text must be labels of other records too. Where ids have several lines, the
+    texts of a line are taken as they are if they have no separator. One in twenty may be a slip.
 
     Examples
     --------
@@ -169,9 +173,8 @@ def separator_of_several(texts: Texts) -> str | None:
         recurring = [kinds[part] > 1 for parts in wide for part in parts]
         if sum(recurring) >= _RECURRING * len(recurring):
             return separator
-    if any(len(set(own)) > 1 for own in texts.values()):
-        return ";"
-    return None
+    in_lines = sum(len(set(own)) > 1 for own in texts.values())
+    return ";" if in_lines > _OF_RECORDS * len(texts) else None
 
 
 def separator_of_levels(labels: Sequence[str]) -> str | None:

@@ -7,11 +7,11 @@ import numpy as np
 
 from kreinflow.errors import InputError
 from kreinflow.numerics import FloatArray
-from kreinflow.proposing.labels import separator_of_levels, separator_of_several
-from kreinflow.proposing.source import SourceFound
-from kreinflow.proposing.tables import look_at_table
+from kreinflow.proposing.labels import Candidate
+from kreinflow.proposing.source import SourceFound, labels_of_table, tell_of_labels
+from kreinflow.proposing.tables import is_called_id, look_at_table
 from kreinflow.proposing.writing import Noted
-from kreinflow.sequences.files import counted, first_few, name_endings
+from kreinflow.sequences.files import first_few, name_endings
 from kreinflow.sequences.labels import read_lines, read_table
 from kreinflow.sequences.matrix_files import (
     MATRIX_ENDINGS,
@@ -100,47 +100,23 @@ def _width(values: FloatArray) -> float:
 
 def _labels(path: Path, name: str, read: ReadMatrix, source: SourceFound) -> dict[str, Any]:
     """Return where labels are: in the lines of a text, or in a table with ids."""
-    n = len(read.values)
     lines = read_lines(path)
-    if "\t" not in lines[0] and name_endings(path)[1] not in (".tsv", ".csv"):
-        if len(lines) != n:
-            raise InputError(
-                f"{name}: has {counted(len(lines), 'label')}, but the matrix or the vectors have "
-                f"{counted(n, 'row')}. Give one label for each row."
-            )
-        labels = {str(i): [text] for i, text in enumerate(lines)}
-        settings: dict[str, Any] = {"lines": name}
-        note = ""
-    else:
-        ids = read.ids
-        if ids is None:
-            names, rows = read_table(path)
-            if len(rows) != n:
-                raise InputError(
-                    f"{name}: has {counted(len(rows), 'line')}, but the matrix or the vectors have "
-                    f"{counted(n, 'row')}. Give one line for each row."
-                )
-            columns = [[row[i] for row in rows] for i in range(len(names))]
-            own = [column for column in columns if len(set(column)) == n]
-            if not own:
-                raise InputError(
-                    f"{name}: no column has ids, a text of its own in each line. It has "
-                    f"{first_few(names)}. Add one, or give a text with one label a line."
-                )
-            ids = tuple(own[0])
-        table = look_at_table(path, ids)
-        chosen, *further = table.candidates
-        labels = {id: list(own) for id, own in chosen.texts.items()}
-        settings = {"table": name, "id_column": table.id_column}
-        note = f"others could be {first_few([o.described for o in further])}" if further else ""
-        settings["label_column"] = Noted(chosen.name, note)
-    kinds = sorted({text for own in labels.values() for text in own})
-    if (several := separator_of_several(labels)) is not None:
-        settings |= {"multiple": "all", "separator": several}
-        source.found.append(f"labels: in {name}, several a record.")
-        return settings
-    if (separator := separator_of_levels(kinds)) is not None:
-        note = "labels are paths: answered as far down as is sure"
-        source.levels = Noted({"separator": separator}, note)
-    source.found.append(f"labels: in {name}, {counted(len(kinds), 'class', 'classes')}.")
-    return settings
+    if "\t" in lines[0] or name_endings(path)[1] in (".tsv", ".csv"):
+        table = look_at_table(path, read.ids or _ids(path))
+        return labels_of_table(table, name, len(read.values), source)
+    chosen = Candidate("", {str(i): [text] for i, text in enumerate(lines)})
+    about, several = tell_of_labels(chosen, [], f"the lines of {name}", source)
+    return {"lines": Noted(name, about), **several}
+
+
+def _ids(path: Path) -> list[str]:
+    """Return the ids in a table: a column that has no text twice, one that is called so if any."""
+    names, rows = read_table(path)
+    columns = [(name, [row[i] for row in rows]) for i, name in enumerate(names)]
+    own = [(name, column) for name, column in columns if len(set(column)) == len(rows)]
+    if not own:
+        raise InputError(
+            f"{path}: no column has ids, a text of its own in each line. It has "
+            f"{first_few(names)}. Add one, or give a text with one label a line."
+        )
+    return max(own, key=lambda entry: is_called_id(entry[0]))[1]

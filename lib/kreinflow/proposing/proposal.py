@@ -10,7 +10,7 @@ import yaml
 
 from kreinflow.configuration import complete_configuration
 from kreinflow.paths import TAKEN
-from kreinflow.proposing.folds import IDENTITY, MOST_COMPARED, FoldsFound, propose_folds
+from kreinflow.proposing.folds import IDENTITY, FoldsFound, propose_folds
 from kreinflow.proposing.measured import are_numbers, look_at_numbers
 from kreinflow.proposing.sequences import look_at_fasta
 from kreinflow.proposing.source import SourceFound
@@ -34,7 +34,6 @@ class Proposal:
     content : dict
         With notes.
     folds : FoldsFound
-        With the data set.
     found, advice : list of str
         As of :class:`SourceFound`.
     """
@@ -127,11 +126,8 @@ def _folds(found: FoldsFound, source: SourceFound) -> Noted | Mapping[str, Any]:
     settings = dict(found.settings)
     grouped = settings["method"] == "grouped"
     note = ""
-    sample = found.compared == MOST_COMPARED
     if found.alike is not None:
-        share = f"{found.alike:,} of {found.compared:,} distinct sequences"
-        if sample:
-            share = f"at least {found.alike:,} of a sample of {found.compared:,}"
+        share = f"{found.alike:,} of {found.distinct:,} distinct sequences"
         note = f"{share} are near-identical to another (identity {IDENTITY:g} or more)"
         source.found.append(f"{note}.")
         if found.alike and not grouped:
@@ -143,7 +139,7 @@ def _folds(found: FoldsFound, source: SourceFound) -> Noted | Mapping[str, Any]:
         elif grouped:
             note += ": these share a fold"
     k, fewest = settings["k"], found.fewest
-    what = "groups" if grouped and not sample else "different records"
+    what = "groups" if grouped else "different records"
     why = f"the smallest class, {found.smallest}, has {fewest} {what}"
     source.found.append(f"{counted(k, 'fold')}: {why}.")
     settings["method"] = Noted(settings["method"], note)

@@ -1,6 +1,6 @@
 """A table beside the data: which column has the ids, and which could have the labels."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -39,7 +39,12 @@ class LabelsTable:
     others: list[Candidate]
 
 
-def look_at_table(path: Path, ids: Sequence[str], headers: Sequence[str] = ()) -> LabelsTable:
+def is_called_id(name: str) -> bool:
+    """Return whether a column has the name of one of ids."""
+    return name.casefold() in _NAMED
+
+
+def look_at_table(path: Path, ids: Sequence[str]) -> LabelsTable:
     """Find the column of the ids in a table, and what its other columns could be.
 
     A value is an id if it is that of a record, or a short form of it, or the other way round, as
@@ -50,13 +55,11 @@ def look_at_table(path: Path, ids: Sequence[str], headers: Sequence[str] = ()) -
     path : Path
     ids : sequence of str
         Of the records.
-    headers : sequence of str
-        Of the records, for messages.
 
     Raises
     ------
     InputError
-        If it is no table, no column has ids, or none could be labels.
+        If it is no table, a column stands twice, none has ids, or none could be labels.
     """
     names, rows = read_table(path)
     if not rows:
@@ -73,20 +76,20 @@ def look_at_table(path: Path, ids: Sequence[str], headers: Sequence[str] = ()) -
         found = of_form.get(value, [])
         return found or [form for form in short_forms(value) if form in records]
 
-    once = [place for place, name in enumerate(names) if name and names.count(name) == 1]
-    columns = {place: [meant(row[place]) for row in rows] for place in once}
-    counts = {place: len({id for own in columns[place] for id in own}) for place in once}
-    best = max(
-        once, key=lambda place: (counts[place], names[place].casefold() in _NAMED), default=None
-    )
+    if twice := [name for name in dict.fromkeys(names) if name and names.count(name) > 1]:
+        raise InputError(f"{path}: column {twice[0]!r} stands twice. Rename one of them.")
+    named = [place for place, name in enumerate(names) if name]
+    columns = {place: [meant(row[place]) for row in rows] for place in named}
+    counts = {place: len({id for own in columns[place] for id in own}) for place in named}
+    best = max(named, key=lambda place: (counts[place], is_called_id(names[place])), default=None)
     if best is not None and meant(names[best]):
         raise InputError(
             f"{path}: its first line has no names of columns, but a record. Write a line above it "
             "that names the columns, such as id and label."
         )
     if best is None or not counts[best]:
-        raise _no_ids(path, names, rows, ids, headers)
-    texts: dict[int, dict[str, list[str]]] = {place: {} for place in once if place != best}
+        raise _no_ids(path, names, rows, ids)
+    texts: dict[int, dict[str, list[str]]] = {place: {} for place in named if place != best}
     for own, row in zip(columns[best], rows, strict=True):
         for place, found in texts.items():
             if row[place]:
@@ -107,20 +110,9 @@ def look_at_table(path: Path, ids: Sequence[str], headers: Sequence[str] = ()) -
 
 
 def _no_ids(
-    path: Path,
-    names: Sequence[str],
-    rows: Sequence[Sequence[str]],
-    ids: Sequence[str],
-    headers: Collection[str],
+    path: Path, names: Sequence[str], rows: Sequence[Sequence[str]], ids: Sequence[str]
 ) -> InputError:
     """Return what to raise where no column has ids: how they look on both sides."""
-    whole = {header for header in headers if " " in header}
-    for place, name in enumerate(names):
-        if any(row[place] in whole for row in rows):
-            return InputError(
-                f"{path}: the column {name!r} has whole headers. The id of a record is the first "
-                "word of its header: cut the texts behind it."
-            )
     shown = [
         f"{name!r} has {first_few([repr(shortened(row[place])) for row in rows[:3]])}"
         for place, name in sorted(  # ids differ from line to line

@@ -73,6 +73,7 @@ def assign_folds(
     seed: int,
     data_folder: Path,
     source: Mapping[str, Any] | None = None,
+    groups: NDArray[np.int64] | None = None,
 ) -> "pd.DataFrame":
     """Return the fold of each record.
 
@@ -97,6 +98,8 @@ def assign_folds(
         Where a relative path of the user's table starts.
     source : mapping, optional
         The part ``source`` of the configuration: its table of labels may have the column.
+    groups : ndarray of shape (n_records,), optional
+        What :func:`own_groups` returns, if it is there already.
 
     Returns
     -------
@@ -110,42 +113,24 @@ def assign_folds(
         If a class has fewer units than there are folds, or the user's table does not fit, or a
         fold would have nothing to learn a class from.
     """
-    by_column = settings["method"] == "grouped" and settings["column"] is not None
-    if by_column:
-        groups = _column_groups(dataset, settings["column"], source or {}, data_folder)
-    else:
-        groups = own_groups(settings, dataset)
-    if settings["method"] == "table":
-        return _table_of_folds(dataset, groups, [_table_folds(settings, dataset, data_folder)])
-    return folds_of_groups(settings, dataset, groups, seed)
-
-
-def folds_of_groups(
-    settings: Mapping[str, Any], dataset: Dataset, groups: NDArray[np.int64], seed: int
-) -> "pd.DataFrame":
-    """Return the folds of :func:`assign_folds`, which are no table of the user's, of known groups.
-
-    Parameters
-    ----------
-    settings, dataset, seed
-    groups : ndarray of shape (n_records,)
-    """
-    by_column = settings["method"] == "grouped" and settings["column"] is not None
-    if settings["method"] == "grouped" and not by_column:
-        _refuse_few_groups(dataset, groups, settings["k"], settings["identity"])
-    assign = _balanced_folds if by_column else _hashed_folds
-    folds = [
-        assign(dataset, groups, settings["k"], seed, repeat)
-        for repeat in range(settings["repeats"])
-    ]
-    return _table_of_folds(dataset, groups, folds)
-
-
-def _table_of_folds(
-    dataset: Dataset, groups: NDArray[np.int64], folds: Sequence[NDArray[np.intp]]
-) -> "pd.DataFrame":
     import pandas as pd  # slow to import
 
+    grouped = settings["method"] == "grouped"
+    by_column = grouped and settings["column"] is not None
+    if by_column:
+        groups = _column_groups(dataset, settings["column"], source or {}, data_folder)
+    elif groups is None:
+        groups = own_groups(settings, dataset)
+    if settings["method"] == "table":
+        folds = [_table_folds(settings, dataset, data_folder)]
+    else:
+        if grouped and not by_column:
+            _refuse_few_groups(dataset, groups, settings["k"], settings["identity"])
+        assign = _balanced_folds if by_column else _hashed_folds
+        folds = [
+            assign(dataset, groups, settings["k"], seed, repeat)
+            for repeat in range(settings["repeats"])
+        ]
     return pd.concat(
         [
             pd.DataFrame({"id": dataset.ids, "group": groups, "repeat": repeat, "fold": fold})

@@ -120,25 +120,6 @@ def identity_clusters(
     return np.array([root(i) for i in range(len(sequences))], dtype=np.intp)
 
 
-def with_relatives(sequences: Sequence[bytes], most: int) -> list[int]:
-    """Return the places of a sample in which near-identical sequences mostly are together.
-
-    It has those whose lowest-hashed word is lowest, of 8 residues or 12 nucleotides. Two sequences
-    of identity 0.9 share that word in about a quarter of the cases, those of 0.97 in two thirds.
-
-    Parameters
-    ----------
-    sequences : sequence of bytes
-    most : int
-        Sequences of the sample.
-    """
-    word = 12 if _are_nucleotides(sequences) else 8
-    hashes = (_word_hashes(sequence, word) for sequence in sequences)
-    lowest = [own.min() if len(own) else np.uint64(2**64 - 1) for own in hashes]
-    chosen: list[int] = np.sort(np.argsort(np.array(lowest), kind="stable")[:most]).tolist()
-    return chosen
-
-
 def _are_nucleotides(sequences: Sequence[bytes]) -> bool:
     return not any(s.translate(None, _NUCLEOTIDES) for s in sequences)
 
