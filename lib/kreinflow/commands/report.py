@@ -36,5 +36,5 @@ def run(options: argparse.Namespace) -> None:
         except BlockingIOError:
             raise InputError(f"{results}: a run is writing there. Wait for it.") from None
         config = read_configuration(results / CONFIG)  # of an older version, it may lack keys
-        write_report(results, complete_configuration(config, str(results / CONFIG)))
+        write_report(results, complete_configuration(config, str(results / CONFIG)), again=True)
     print(f"The report: {results / PAGE}")

@@ -11,8 +11,9 @@ import signal
 from logging import LogRecord
 from typing import Any
 
-from kreinflow.alignment.progress import MARK
 from snakemake_interface_logger_plugins.base import LogHandlerBase
+
+from kreinflow.alignment.progress import MARK
 
 _TOLD = (
     "stats",
