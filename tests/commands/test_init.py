@@ -179,7 +179,7 @@ def test_labels_in_headers(proposed, tmp_path, header, pattern):
         (id.replace(label, "") if "1_" in header else id, label, s) for id, label, s in RECORDS
     ]
     config, out, err = proposed(fasta(tmp_path, records, header=header))
-    assert ("The labels are a guess" in err) == ("=" not in header and "[" not in header)
+    assert ("The labels are a guess" in err) == ("family=" not in header and "class=" not in header)
     assert source_of(config)["labels"] == {"pattern": pattern}
     assert "3 classes of 8 records" in out
 
@@ -314,7 +314,8 @@ def test_a_matrix(proposed, tmp_path, kind):
 def test_vectors_with_a_table(proposed, tmp_path):
     X, labels = points(4)
     np.save(tmp_path / "x.npy", X)
-    write("y.csv", [("name", "class"), *((f"o{i}", label) for i, label in enumerate(labels))], ",")
+    lines = [(str(i), f"o{i}", label) for i, label in enumerate(labels)]
+    write("y.csv", [("n", "name", "class"), *lines], ",")
     config, *_ = proposed("x.npy", "--labels", "y.csv")
     source = source_of(config)
     assert source["labels"] == {"table": "y.csv", "id_column": "name", "label_column": "class"}

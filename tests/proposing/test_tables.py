@@ -41,6 +41,7 @@ def test_one_line_may_serve_several_records(tmp_path):
         ("id\tid\nd\tx\n", "no column has the ids"),
         ("id\tc\nd\tx\n", r"no column could be the labels .* it has 'c' \(1 text\)"),
         ("id\nd\n", "it has no column"),
+        ("id\tc\tc\nd\tx\ty\n", r"no column\. More than one is called 'c': rename them\."),
     ],
 )
 def test_what_is_no_table_of_labels(tmp_path, text, message):

@@ -14,6 +14,7 @@ _MOST_HEADERS = 20_000
 
 _MOST_FIELDS = 12
 _OF_HEADERS = 0.5
+_ORGANISM = "[organism] at the end"
 _KEYED = re.compile(r"(?:^|[\s;,\[|])([A-Za-z]\w*)([=:])(?=\S)")
 
 
@@ -53,7 +54,7 @@ def look_at_headers(ids: Sequence[str], headers: Sequence[str], place: str) -> l
             found.append(Candidate(name, texts, pattern))
     usable = [one for one in found if one.usable()]
     # What stands under a key is meant; fields and the parts of an id may be anything.
-    keyed = [one for one in usable if is_keyed(one)]
+    keyed = [one for one in usable if _is_keyed(one)]
     others = [one for one in usable if one not in keyed]
     candidates = sorted(keyed, key=Candidate.rank) + sorted(others, key=lambda one: one.rank()[2])
     if not candidates:
@@ -65,9 +66,14 @@ def look_at_headers(ids: Sequence[str], headers: Sequence[str], place: str) -> l
     return candidates
 
 
-def is_keyed(candidate: Candidate) -> bool:
-    """Return whether a label stands in headers under a key, or in brackets."""
+def _is_keyed(candidate: Candidate) -> bool:
     return any(sign in candidate.name for sign in "=:[")
+
+
+def is_guess(candidate: Candidate) -> bool:
+    """Return whether nobody may have meant it for labels: UniProt's and NCBI's keys neither."""
+    usual = candidate.name == _ORGANISM or re.fullmatch("[A-Z]{2}=", candidate.name)
+    return bool(usual) or not _is_keyed(candidate)
 
 
 def _patterns(headers: Sequence[str]) -> Iterator[tuple[str, str]]:
@@ -84,7 +90,7 @@ def _patterns(headers: Sequence[str]) -> Iterator[tuple[str, str]]:
         else:
             yield rf"\b{key}{sign}([^\s;,\]|]+)", f"{key}{sign}"
     if sum(header.rstrip().endswith("]") for header in headers) >= least:
-        yield r"\[([^\[\]=]+)\]\s*$", "[organism] at the end"
+        yield r"\[([^\[\]=]+)\]\s*$", _ORGANISM
     for field in range(1, min(_MOST_FIELDS, max(header.count("|") for header in headers)) + 1):
         yield rf"^(?:[^|]*\|){{{field}}}\s*([^|]+?)\s*(?:\||$)", f"field {field + 1} between bars"
     yield r"^\S+\s+(.+?)\s*$", "all behind the id"

@@ -9,7 +9,7 @@ from kreinflow.errors import InputError
 from kreinflow.numerics import FloatArray
 from kreinflow.proposing.labels import separator_of_levels, separator_of_several
 from kreinflow.proposing.source import SourceFound
-from kreinflow.proposing.tables import look_at_table
+from kreinflow.proposing.tables import NAMED, look_at_table
 from kreinflow.proposing.writing import Noted
 from kreinflow.sequences.files import counted, first_few, name_endings
 from kreinflow.sequences.labels import read_lines, read_table
@@ -120,14 +120,15 @@ def _labels(path: Path, name: str, read: ReadMatrix, source: SourceFound) -> dic
                     f"{name}: has {counted(len(rows), 'line')}, but the matrix or the vectors have "
                     f"{counted(n, 'row')}. Give one line for each row."
                 )
-            columns = [[row[i] for row in rows] for i in range(len(names))]
-            own = [column for column in columns if len(set(column)) == n]
+            columns = [(name, [row[i] for row in rows]) for i, name in enumerate(names)]
+            own = [column for column in columns if len(set(column[1])) == n]
             if not own:
                 raise InputError(
                     f"{name}: no column has ids, a text of its own in each line. It has "
                     f"{first_few(names)}. Add one, or give a text with one label a line."
                 )
-            ids = tuple(own[0])
+            _, column = max(own, key=lambda column: column[0].casefold() in NAMED)
+            ids = tuple(column)
         table = look_at_table(path, ids)
         chosen, *further = table.candidates
         labels = {id: list(own) for id, own in chosen.texts.items()}

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from kreinflow.errors import InputError
-from kreinflow.proposing.headers import is_keyed, look_at_headers
+from kreinflow.proposing.headers import is_guess, look_at_headers
 from kreinflow.proposing.labels import Candidate, separator_of_levels
 from kreinflow.proposing.records import FastaFound, look_at_records
 from kreinflow.proposing.source import SourceFound
@@ -137,7 +137,7 @@ def _labels_of_headers(records: FastaFound, place: str, source: SourceFound) -> 
     about = _about(chosen, further, source, f"in the headers, {chosen.name!r}")
     settings = {"pattern": Noted(chosen.pattern, f"{chosen.name}: {about}")}
     settings |= _several(chosen, source)
-    if not is_keyed(chosen):
+    if is_guess(chosen):
         source.advice.append(
             f"The labels are a guess: {chosen.name}, such as {first_few([*chosen.sizes], 3)}. If "
             "they are others, give a table with --labels."

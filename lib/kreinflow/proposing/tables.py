@@ -10,7 +10,8 @@ from kreinflow.sequences.files import counted, first_few, shortened
 from kreinflow.sequences.headers import short_forms
 from kreinflow.sequences.labels import read_table
 
-_NAMED = ("id", "ids", "accession", "entry", "name", "identifier")
+NAMED = ("id", "ids", "accession", "entry", "name", "identifier")
+"""Names of a column that has ids."""
 
 
 @dataclass(frozen=True)
@@ -77,7 +78,7 @@ def look_at_table(path: Path, ids: Sequence[str], headers: Sequence[str] = ()) -
     columns = {place: [meant(row[place]) for row in rows] for place in once}
     counts = {place: len({id for own in columns[place] for id in own}) for place in once}
     best = max(
-        once, key=lambda place: (counts[place], names[place].casefold() in _NAMED), default=None
+        once, key=lambda place: (counts[place], names[place].casefold() in NAMED), default=None
     )
     if best is not None and meant(names[best]):
         raise InputError(
@@ -95,11 +96,16 @@ def look_at_table(path: Path, ids: Sequence[str], headers: Sequence[str] = ()) -
     every = [Candidate(names[place], found) for place, found in texts.items()]
     candidates = sorted((one for one in every if one.usable()), key=Candidate.rank)
     if not candidates:
+        twice = [repr(name) for name in dict.fromkeys(names) if name and names.count(name) > 1]
+        if twice:
+            hint = f"More than one is called {first_few(twice)}: rename them."
+        else:
+            hint = "Give a table with a column of labels."
         shown = [f"{one.name!r} ({counted(len(one.sizes), 'text')})" for one in every]
         raise InputError(
             f"{path}: no column could be the labels of the {counted(len(ids), 'record')}: two "
             f"classes of two records are needed at least. Beside the ids ({names[best]!r}) it has "
-            f"{first_few(shown, 8) or 'no column'}. Give a table with a column of labels."
+            f"{first_few(shown, 8) or 'no column'}. {hint}"
         )
     matched = sum(map(bool, columns[best]))
     others = [one for one in every if one not in candidates]
