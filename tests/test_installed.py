@@ -5,6 +5,7 @@ tests, and is read-only from then on.
 """
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -12,25 +13,11 @@ import sysconfig
 from types import SimpleNamespace
 
 import pytest
-import yaml
 
-from kreinflow.cli import COMMANDS
 from small_inputs import families, write_fasta, write_labels
 from test_workflow_folder import wheel  # noqa: F401
 
 READ_ONLY = 'mount --bind "$0" "$0" && mount -o remount,bind,ro "$0" && exec "$@"'
-SOURCE = {
-    "type": "fasta",
-    "fasta": "proteins.fasta",
-    "labels": {"table": "labels.tsv", "id_column": "id", "label_column": "label"},
-}
-SHORT = {
-    "results": "results",
-    "selectors": {"few": {"method": "uniform", "budget": 6}},
-    "learners": {"lsm": {"method": "sf_lsm", "ridge": 0.1}},
-    "recipes": [{"name": "lsm", "transform": "log", "selector": "few", "learner": "lsm"}],
-}
-"""In place of the automatic recipes, which take minutes."""
 
 
 def where_it_is_read_only(environment):
@@ -80,24 +67,17 @@ def installed(wheel, tmp_path_factory):  # noqa: F811
 
 @pytest.fixture(scope="module")
 def finished(installed):
-    path = installed.folder / "kreinflow.yaml"
-    config = {"datasets": {"proteins": {"source": SOURCE}}}
-    if "init" in COMMANDS:
-        done = installed.run("init", "proteins.fasta", "--labels", "labels.tsv")
-        assert done.returncode == 0, done.stderr
-        config = yaml.safe_load(path.read_text())
-    (dataset,) = config["datasets"].values()
-    dataset["folds"] = {"k": 2}
-    path.write_text(yaml.safe_dump(config | SHORT))
+    done = installed.run("init", "proteins.fasta", "--labels", "labels.tsv")
+    assert done.returncode == 0, done.stderr
     done = installed.run("run", "kreinflow.yaml", "--cores", "2")
     assert done.returncode == 0, done.stderr
     return done
 
 
 def test_a_report_on_an_own_fasta_in_three_commands(installed, finished):
-    results = installed.folder / "results"
+    results = installed.folder / "results-proteins"
     assert "This is the figure to quote." in finished.stdout
-    assert finished.stdout.endswith("The report: results/report.html\n")
+    assert finished.stdout.endswith("The report: results-proteins/report.html\n")
     assert "rule " not in finished.stderr, "no pages of Snakemake"
     assert "<h3" in (results / "report.html").read_text()
     assert "What to do next" in (results / "report.txt").read_text()
@@ -116,12 +96,12 @@ def test_a_second_run_has_nothing_to_do_and_still_shows_the_report(installed, fi
     done = installed.run("run", "kreinflow.yaml")
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith("kreinflow: nothing to do, all that was asked for is there.\n")
-    assert done.stdout.endswith("The report: results/report.html\n")
+    assert done.stdout.endswith("The report: results-proteins/report.html\n")
 
 
 def test_the_page_is_made_again_from_the_results_alone(installed, finished):
     moved = installed.folder / "kept results"
-    shutil.copytree(installed.folder / "results", moved)
+    shutil.copytree(installed.folder / "results-proteins", moved)
     files = {name: (moved / name).read_bytes() for name in ("report.html", "report.txt")}
     for name in files:
         (moved / name).unlink()
@@ -129,6 +109,23 @@ def test_the_page_is_made_again_from_the_results_alone(installed, finished):
     assert done.returncode == 0, done.stderr
     assert done.stdout == f"The report: {moved / 'report.html'}\n"
     assert {name: (moved / name).read_bytes() for name in files} == files
+    config = moved / "config.yaml"
+    config.write_text(re.sub("^prefer:.*\n", "", config.read_text(), flags=re.M))
+    (moved / "workflow.smk").write_text("of an older version")
+    assert installed.run("report", moved).returncode == 0
+    assert (moved / "workflow.smk").read_text() == "of an older version"
+    assert "\nprefer: " in config.read_text()
+
+
+def test_where_a_page_cannot_be_made_nothing_is_written(installed, finished):
+    moved = installed.folder / "damaged results"
+    shutil.copytree(installed.folder / "results-proteins", moved)
+    (moved / "proteins" / "model.learned.safetensors").unlink()
+    (moved / "report.html").unlink()
+    done = installed.run("report", moved)
+    assert done.returncode == 2
+    assert "model.learned.safetensors: cannot be read" in done.stderr
+    assert not (moved / "report.html").exists()
 
 
 def test_the_shipped_demonstration_is_found_from_any_folder(installed):

@@ -261,9 +261,9 @@ class RunCosts:
         return {
             "read": [one + 4 * STARTED],
             "align": [aligned / max(1, blocks) + STARTED for _ in range(blocks)],
-            "choose": [seconds + STARTED for seconds in chosen for _ in self.tested],
+            "choose": [sum(chosen) + STARTED for _ in self.tested],
             "train": [
-                share * self.training_seconds(selector, fold) + 2 * STARTED
+                share * self.training_seconds(selector, fold) + STARTED
                 for fold, share in self.shares.items()
                 for selector in self.plan.trained_selectors
             ],
@@ -308,7 +308,7 @@ class RunCosts:
             words, pairs = max(map(_words, recipes)), rule_pairs(m)
             seconds += self._aligned(pairs)
             seconds += relating_seconds(data, m, words, 3 * STRANGERS, pairs)
-        return seconds.on(1) + SHOWN + 8 * STARTED
+        return seconds.on(1) + SHOWN + 5 * STARTED
 
     def _aligned(self, pairs: float) -> Seconds:
         return costs.alignment_seconds(self.statistics, pairs, self._by_parasail)

@@ -82,10 +82,12 @@ def test_a_terminal_that_is_gone_ends_nothing(clock):
 def test_the_plugin_hands_on_short_lines(capfd, monkeypatch):
     monkeypatch.syspath_prepend(workflow._PLUGINS)
     LogHandler = import_module("snakemake_logger_plugin_kreinflow").LogHandler
-    record = logging.LogRecord("", logging.ERROR, "", 0, f"one\n{'x' * 9000}", (), None)
+    record = logging.LogRecord(
+        "", logging.ERROR, "", 0, f"one\n{'x' * 9000}\n{'蛋' * 9000}", (), None
+    )
     record.exception = "WorkflowError"
     LogHandler(None, None).emit(record)
-    first, second, third = capfd.readouterr().err.removesuffix("\n").split("\n")
+    first, second, *long = capfd.readouterr().err.removesuffix("\n").split("\n")
     assert first == '\x1e{"event": "WorkflowError"}'
     assert second == '\x1e{"event": "WorkflowError", "level": 40, "text": "one"}'
-    assert len(third) < 4096
+    assert [2000 < len(line.encode()) < 4096 for line in long] == [True, True]

@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from kreinflow.commands.progress import ProgressLine
+from kreinflow.commands.workflow import _Run
 from kreinflow.workflow_folder import WORKFLOW_FOLDER
 
 FAKE = """
@@ -65,8 +67,12 @@ def test_the_cores_and_the_profile_are_those_that_are_named(run, snakemake, tmp_
     snakemake("")
     run("run", "mine.yaml", "--cores", "3")
     assert asked(tmp_path)[0][-2:] == ["--cores", "3"]
-    run("run", "mine.yaml", "--logger", "other")
-    assert asked(tmp_path)[0][-3:] == ["--logger", "kreinflow", "other"]
+    for other in (["--logger", "other"], ["--logger=other"]):
+        run("run", "mine.yaml", *other)
+        assert asked(tmp_path)[0][:3] == ["--logger", "kreinflow", "other"]
+    for given in ("-j1", "-pc2", "--jobs=1"):
+        run("run", "mine.yaml", given)
+        assert "--cores" not in asked(tmp_path)[0]
     run("run", "mine.yaml", "--profile", "slurm")
     shipped = asked(tmp_path)[0]
     assert "--cores" not in shipped, "those of the profile"
@@ -85,6 +91,30 @@ def test_compare_is_a_target_and_the_demonstration_finds_its_data(run, snakemake
     assert asked(tmp_path)[0][:2] == ["--config", f'data="{WORKFLOW_FOLDER}"']
 
 
+def test_values_of_the_user_go_with_those_of_the_demonstration(run, snakemake, tmp_path):
+    snakemake("")
+    for given in (["--config", "seed=2"], ["-C", "seed=2"], ["--config=seed=2"]):
+        run("demo", *given)
+        arguments = asked(tmp_path)[0]
+        assert arguments[:3] == ["--config", f'data="{WORKFLOW_FOLDER}"', "seed=2"]
+        assert "seed=2" not in arguments[3:]
+
+
+def test_the_demonstration_leaves_results_of_other_data_alone(run, refused, snakemake, tmp_path):
+    snakemake("")
+    (tmp_path / "results" / "config.yaml").write_text("datasets: {demo: {}}\n")
+    assert run("demo")[0] == 0
+    (tmp_path / "results" / "config.yaml").write_text("datasets: {mine: {}}\n")
+    assert "has results of other data (mine). Run the demonstration in" in refused("demo")
+
+
+@pytest.mark.parametrize("flag", ["-n", "-np", "-Fn", "--dryrun", "--dry-run"])
+def test_a_dry_run_shows_what_snakemake_says(run, snakemake, tmp_path, flag):
+    snakemake('print("would run", file=sys.stderr)')
+    assert run("run", "mine.yaml", flag) == (0, "", "would run\n")
+    assert "--logger" not in asked(tmp_path)[0]
+
+
 def test_the_end_shows_the_short_text_and_where_the_page_is(run, snakemake, tmp_path):
     snakemake(ENDING)
     text = "== mine: 48 records\n\nHow good is it?  91 %\n    details\n\nWhat to do next\n- More\n"
@@ -101,11 +131,12 @@ print("kreinflow input error: x.fasta: empty.", file=sys.stderr, flush=True)
 tell(event="job_error", level=40, text="Error in rule one:")
 tell(event="", level=20, text="Select jobs to execute...")
 tell(event="", level=30, text="a warning")
+os.write(2, b'50 %\\r\\x1e{"event": "", "level": 30, "text": "behind it"}\\n')
 os.write(2, b"\\x1e{torn")
 """
     snakemake(program)
     _, _, said = run("run", "mine.yaml")
-    assert said == "kreinflow input error: x.fasta: empty.\na warning\n"
+    assert said == "kreinflow input error: x.fasta: empty.\na warning\n50 %\r\nbehind it\n"
     _, _, said = run("run", "mine.yaml", "--verbose")
     assert "Error in rule one:\nSelect jobs to execute...\na warning\n" in said
 
@@ -129,7 +160,10 @@ def test_the_exit_code_is_the_workflows_and_2_where_the_input_is_at_fault(
     with pytest.raises(SystemExit) as left:
         main(["run", "mine.yaml"])
     assert left.value.code == code
-    assert "report" not in capsys.readouterr().out
+    said = capsys.readouterr()
+    assert "report" not in said.out
+    killed = "kreinflow error: Snakemake was ended by signal 9 (Killed), as the system does where"
+    assert said.err.startswith(killed) == ("SIGKILL" in program)
 
 
 def test_a_config_that_is_not_there_and_results_that_are_none(refused, tmp_path):
@@ -169,6 +203,21 @@ except KeyboardInterrupt:
     assert process.returncode == 128 + number
     assert (tmp_path / "ended").read_text() == "job -2\n", "once"
     assert said == "kreinflow: interrupted. The same command goes on where it was.\n"
+
+
+def test_a_process_that_snakemake_leaves_behind_holds_nothing_up(run, snakemake):
+    program = 'subprocess.Popen([sys.executable, "-c", "import time; time.sleep(20)"])'
+    snakemake(program)
+    start = time.monotonic()
+    assert run("run", "mine.yaml")[0] == 0
+    assert time.monotonic() - start < 15
+
+
+def test_a_signal_for_a_run_that_has_ended_is_no_fault():
+    with subprocess.Popen(["true"], process_group=0) as process:
+        process.wait()
+    with _Run(ProgressLine(sys.stderr), False)._passing_on(process.pid):
+        os.kill(os.getpid(), signal.SIGTERM)
 
 
 def test_where_the_command_is_killed_the_run_ends_too(snakemake, tmp_path):

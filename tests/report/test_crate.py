@@ -15,14 +15,13 @@ from kreinflow.errors import InputError
 from kreinflow.plan import DatasetPlan
 from kreinflow.report.crate import (
     CLASSIFIED,
-    CRATE,
     PAGES,
     PRODUCTS,
     PROFILES,
     _products,
     render_crate,
 )
-from kreinflow.report.names import CONFIG, WORKFLOW
+from kreinflow.report.names import CONFIG, CRATE, WORKFLOW
 from small_inputs import configuration
 
 ENDED = "2026-01-02T03:04:05+00:00"
@@ -60,15 +59,17 @@ def run(tmp_path):
         for file in files:
             (results / name / file).parent.mkdir(parents=True, exist_ok=True)
             (results / name / file).write_text(f"{name} {file}")
-        lines = [("dataset", "", 1.5, ENDED), ("classify", "later", 2.0, "")]
-        lines.append(("evaluation", "", 9.0, ENDED))
-        times = pd.DataFrame(lines, columns=["stage", "job", "seconds", "ended"])
+        lines = [("dataset", "", 1.5, "1.0", ENDED), ("classify", "later", 2.0, "1.0", "")]
+        lines.append(("evaluation", "", 9.0, "1.0", ENDED))
+        times = pd.DataFrame(lines, columns=["stage", "job", "seconds", "kreinflow", "ended"])
         read = {p.name: sha256(p.read_bytes()).hexdigest() for p in plan.source.files()}
         datasets.append(SimpleNamespace(name=name, statistics={"files": read}, times=times))
     for name in (*PAGES, CONFIG, WORKFLOW):
         (results / name).write_text("home of somebody" if name == CONFIG else name)
     made = SimpleNamespace(data=data, results=results, datasets=datasets, config=config)
-    made.render = lambda: render_crate(results, datasets, config, VERSIONS)
+    made.render = lambda **more: render_crate(
+        results, datasets, config, VERSIONS, **{"written": {}} | more
+    )
     return made
 
 
@@ -134,6 +135,33 @@ def test_the_checksum_of_the_data_is_that_of_when_they_were_read(run):
     names = [known[id]["name"] for id in ids(known["#run"], "object")]
     assert "mine.fasta" in names
     assert "new.fasta" not in names
+
+
+def test_data_changed_since_have_no_size(run):
+    before = of_content(run.data / "mine.fasta")
+    (run.data / "mine.fasta").write_text("other")
+    assert "contentSize" not in graph(run.render())[before]
+
+
+def test_made_again_it_says_what_the_run_noted_alone(run):
+    for data in run.datasets:
+        data.times["kreinflow"] = "0.9"
+    run.datasets[1].times.loc[2, "kreinflow"] = ""
+    known = graph(run.render(again=True))
+    names = {known[id]["name"] for id in ids(known["#run"], "object")}
+    assert names == {CONFIG, "mine.fasta", "mine.tsv", "sprot.dat"}
+    assert known["#run"]["name"] == "kreinflow 0.9"
+    assert known[WORKFLOW]["version"] == known["#dataset"]["version"] == "0.9"
+    assert "version" not in known["#evaluation@unknown"]
+    assert (
+        "softwareRequirements" not in known[WORKFLOW] or not known[WORKFLOW]["softwareRequirements"]
+    )
+    assert graph(run.render())["#dataset@0.9"]["version"] == "0.9", "a run of two versions"
+
+
+def test_files_that_will_be_written_are_named_as_they_will_be(run):
+    page = graph(run.render(written={"report.html": b"new"}))["report.html"]
+    assert (page["contentSize"], page["sha256"]) == ("3", sha256(b"new").hexdigest())
 
 
 def test_what_came_to_a_folder_later_was_not_read(run):

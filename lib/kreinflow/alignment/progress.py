@@ -11,6 +11,9 @@ _SECONDS_PER_LINE = 5.0
 LISTENS = "KREINFLOW_LISTENS"
 """Set where ``kreinflow run`` reads what jobs write to standard error, and shows a line itself."""
 
+MARK = "\x1e"
+"""Before each JSON object that is told to it, one a line."""
+
 Progress = Callable[[int, int], None]
 """What is called with (cells done, cells in all) about every second."""
 
@@ -50,4 +53,4 @@ def tell_aligned(pairs: int) -> None:
     """Tell ``kreinflow run``, if it listens, that so many more pairs are aligned."""
     if pairs and LISTENS in os.environ:
         with contextlib.suppress(OSError):  # it is gone
-            os.write(2, f'\x1e{{"aligned": {pairs}}}\n'.encode())
+            os.write(2, f'{MARK}{{"aligned": {pairs}}}\n'.encode())

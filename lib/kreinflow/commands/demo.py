@@ -2,8 +2,10 @@
 
 import argparse
 import json
+from pathlib import Path
 
 from kreinflow.commands.arguments import add_run_arguments
+from kreinflow.errors import InputError
 
 HELP = "run the demonstration: 960 domains of 16 protein families, which are shipped"
 
@@ -16,7 +18,16 @@ def add(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> None:
     """Run the workflow on the shipped config and data."""
     from kreinflow.commands.workflow import run_workflow  # slow to import
+    from kreinflow.configuration import read_configuration
+    from kreinflow.report.names import CONFIG
     from kreinflow.workflow_folder import WORKFLOW_FOLDER
 
     data = json.dumps(str(WORKFLOW_FOLDER), ensure_ascii=False)  # Snakemake reads it as YAML
-    run_workflow(options, WORKFLOW_FOLDER / "config.yaml", "--config", f"data={data}")
+    own, there = WORKFLOW_FOLDER / "config.yaml", Path("results", CONFIG)
+    results = read_configuration(there) if there.is_file() else {}
+    if others := set(results.get("datasets") or ()) - set(read_configuration(own)["datasets"]):
+        raise InputError(
+            f"results: has results of other data ({', '.join(sorted(map(str, others)))}). Run the "
+            "demonstration in another folder."
+        )
+    run_workflow(options, own, values=[f"data={data}"])

@@ -16,7 +16,7 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Write the page and its text."""
-    from kreinflow.configuration import read_configuration  # slow to import
+    from kreinflow.configuration import complete_configuration, read_configuration  # slow to import
     from kreinflow.report.names import CONFIG, PAGE
     from kreinflow.report.writing import write_report
 
@@ -35,5 +35,6 @@ def run(options: argparse.Namespace) -> None:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             raise InputError(f"{results}: a run is writing there. Wait for it.") from None
-        write_report(results, read_configuration(results / CONFIG))
+        config = read_configuration(results / CONFIG)  # of an older version, it may lack keys
+        write_report(results, complete_configuration(config, str(results / CONFIG)), again=True)
     print(f"The report: {results / PAGE}")

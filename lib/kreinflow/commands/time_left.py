@@ -12,22 +12,23 @@ from kreinflow.run_costs import RunCosts
 from kreinflow.sequences.partition import fold_name
 
 _STAGES = {
+    "read_": "read",
     "assign_folds": "read",
     "align_class_scores": "align",
     "align_columns": "align",
     "select_landmarks": "choose",
     "train_models": "train",
 }
-"""Of the rules whose jobs take long; readers begin with ``read_``, and others stand behind."""
+"""Of the rules whose jobs take long, by the beginnings of their names; others stand behind."""
 
-_INSTANT = ("list_candidates", "gather_columns", "race", "all")
-"""Rules whose seconds are counted with those of another one, or are none to speak of."""
+_INSTANT = ("download", "list_candidates", "gather_columns", "race", "all")
+"""Rules whose seconds are counted with those of another one, not known, or none to speak of."""
 
 _UNESTIMATED = ("run_competitor", "run_experiment")
 """Rules of other targets: with them there is no time left to tell."""
 
-_BEHIND = 10
-"""Rules of a data set behind the training."""
+_BEHIND = 5
+"""Rules behind the training that each run has; others are for what a config asks beside."""
 
 _TRUST = 0.25
 """Of the run by its estimate, the share after which the pace counts as much as the estimate."""
@@ -86,22 +87,21 @@ class TimeLeft:
             for stage, seconds in own.stages().items():
                 stages.setdefault(stage, []).extend(seconds)
         self._means = {stage: sum(own) / len(own) for stage, own in stages.items() if own}
+        self._sum_behind = sum(stages.get("behind", ()))
         self._largest = {stage: max(own) for stage, own in stages.items() if own}
         self._cores = cores
+        self._behind = max(_BEHIND * len(costs), _of_stages(jobs)["behind"])
         self._all = self._seconds(jobs) if not any(map(jobs.get, _UNESTIMATED)) else 0.0
 
     def _seconds(self, jobs: Mapping[str, int]) -> float:
         """Return the seconds of some jobs: those of a stage side by side, stages not."""
-        counts = Counter[str]()
-        for rule, count in jobs.items():
-            if rule not in _INSTANT:
-                other = "read" if rule.startswith("read_") else "behind"
-                counts[_STAGES.get(rule, other)] += count
         seconds = 0.0
-        for stage, count in counts.items():
+        for stage, count in _of_stages(jobs).items():
             mean = self._means.get(stage, 0.0)
-            if stage in ("read", "behind"):  # one after the other
-                seconds += mean * count / (2 if stage == "read" else _BEHIND)
+            if stage == "read":  # one after the other, as those behind
+                seconds += mean * count / 2
+            elif stage == "behind":
+                seconds += self._sum_behind * count / self._behind
             else:
                 seconds += max(mean * count / self._cores, self._largest.get(stage, 0.0))
         return seconds
@@ -125,3 +125,13 @@ class TimeLeft:
             return None
         rest, trust = self._seconds(left), _TRUST * self._all
         return rest * (passed + trust) / (self._all - rest + trust)
+
+
+def _of_stages(jobs: Mapping[str, int]) -> Counter[str]:
+    """Return the numbers of jobs by their stage."""
+    counts = Counter[str]()
+    for rule, count in jobs.items():
+        if rule not in _INSTANT:
+            known = (stage for begin, stage in _STAGES.items() if rule.startswith(begin))
+            counts[next(known, "behind")] += count
+    return counts

@@ -4,6 +4,7 @@ import argparse
 import contextlib
 import json
 import os
+import re
 import select
 import signal
 import subprocess
@@ -15,7 +16,7 @@ from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING, Any
 
-from kreinflow.alignment.progress import LISTENS
+from kreinflow.alignment.progress import LISTENS, MARK
 from kreinflow.commands.progress import ProgressLine
 from kreinflow.errors import InputError, exit_code_of
 from kreinflow.report.names import PAGE, TEXT, short
@@ -24,11 +25,10 @@ from kreinflow.workflow_folder import WORKFLOW_FOLDER
 if TYPE_CHECKING:
     from kreinflow.commands.time_left import TimeLeft
 
-MARK = b"\x1e"
-"""Before what is told to this command, on a line of its own."""
-
 _PLUGINS = Path(__file__).parent / "plugins"
-_DRY = {"-n", "--dry-run", "--dryrun"}
+_FLAGS = "-[FSDafklptv]*"  # those of one letter that may stand together
+_DRY = re.compile(rf"{_FLAGS}n|--dry-?run$")
+_CORES = re.compile(rf"{_FLAGS}[cj]|--jobs(=|$)")
 _SHOWN_BY_US = ("job_error", "group_error", "RuleException")
 """Events of Snakemake whose text has pages; the workflow says at its end why jobs failed."""
 
@@ -40,7 +40,11 @@ _NOT_SHOWN = (
 
 
 def run_workflow(
-    options: argparse.Namespace, config: str | Path, *arguments: str, page: str = PAGE
+    options: argparse.Namespace,
+    config: str | Path,
+    *targets: str,
+    values: Sequence[str] = (),
+    page: str = PAGE,
 ) -> None:
     """Run Snakemake, and leave with its exit code unless all went well.
 
@@ -50,8 +54,10 @@ def run_workflow(
         As :func:`~kreinflow.commands.arguments.add_run_arguments` adds them, and ``more``: what
         goes to Snakemake.
     config : path
-    arguments : str
-        Further ones of Snakemake; they stand before an option.
+    targets : str
+        Of the workflow, if not all.
+    values : sequence of str
+        ``KEY=VALUE``, which go before the config's.
     page : str
         The file of the results to name at the end.
 
@@ -60,9 +66,9 @@ def run_workflow(
     SystemExit
         2 for the user's fault, 1 for ours, 128 and the number of the signal after an interrupt.
     """
-    dry = not _DRY.isdisjoint(options.more)
+    dry = any(map(_DRY.match, options.more))
     run = _Run(ProgressLine(sys.stderr), options.verbose or dry)
-    code = run.follow(_command(options, config, arguments, plugin=not dry))
+    code = run.follow(_command(options, config, targets, values, plugin=not dry))
     if code:
         sys.exit(code)
     if not dry:
@@ -70,19 +76,26 @@ def run_workflow(
 
 
 def _command(
-    options: argparse.Namespace, config: str | Path, arguments: Sequence[str], plugin: bool
+    options: argparse.Namespace,
+    config: str | Path,
+    targets: Sequence[str],
+    values: Sequence[str],
+    plugin: bool,
 ) -> list[str]:
     if not Path(config).is_file():
         raise InputError(f"{config}: there is no such file. `kreinflow init` writes a config.")
-    cores = options.cores or (None if options.profile else "all")
-    more, logger = list(options.more), ["--logger", "kreinflow"] if plugin else []
-    if logger and "--logger" in more:  # beside those of the user
-        more.insert(more.index("--logger") + 1, logger.pop())
-        logger.pop()
+    given = options.profile or any(map(_CORES.match, options.more))
+    cores = options.cores or (None if given else "all")
+    # Of these Snakemake takes the last alone: ours and those of the user go together.
+    parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
+    parser.add_argument("--config", "-C", nargs="*", action="extend", default=[*values])
+    parser.add_argument("--logger", nargs="+", action="extend", default=["kreinflow"] * plugin)
+    joined, more = parser.parse_known_args(options.more)
     return [  # what takes several values stands before an option
-        *(sys.executable, "-P", "-m", "snakemake", *arguments),  # -P: no module of this folder
+        *(sys.executable, "-P", "-m", "snakemake", *targets),  # -P: no module of this folder
+        *(("--config", *joined.config) if joined.config else ()),
         *(("--profile", _profile(options.profile)) if options.profile else ()),
-        *logger,
+        *(("--logger", *joined.logger) if joined.logger else ()),
         *("--snakefile", str(WORKFLOW_FOLDER / "Snakefile"), "--configfile", str(config)),
         *("--workflow-profile", str(WORKFLOW_FOLDER / "profiles" / "default")),
         *(("--cores", cores) if cores else ()),
@@ -123,6 +136,8 @@ class _Run:
         with self._passing_on(process.pid):
             assert process.stderr is not None
             for text in _lines(process.stderr.fileno()):
+                if text is None and process.poll() is not None:  # a process left behind has it too
+                    break
                 if text is not None:
                     self._hear(text)
                 if not self.verbose:
@@ -134,6 +149,14 @@ class _Run:
             return exit_code_of(KeyboardInterrupt(self._signal))
         if code == 1:
             return int(self.told.get("exit_code", 1))
+        if code < 0:
+            _signal(process.pid, signal.SIGINT)  # its jobs
+            why = f"{-code} ({signal.strsignal(-code)})"
+            print(
+                f"kreinflow error: Snakemake was ended by signal {why}, as the system does where "
+                "memory is short. The same command goes on where it was.",
+                file=sys.stderr,
+            )
         return code if code >= 0 else 1
 
     @contextlib.contextmanager
@@ -142,12 +165,12 @@ class _Run:
 
         def end(number: int, frame: FrameType | None) -> None:
             self._signal = number
-            os.killpg(group, signal.SIGINT)  # which Snakemake and the jobs take for Ctrl-C
+            _signal(group, signal.SIGINT)  # which Snakemake and the jobs take for Ctrl-C
 
         def stop(number: int, frame: FrameType | None) -> None:
-            os.killpg(group, signal.SIGSTOP)
+            _signal(group, signal.SIGSTOP)
             os.kill(os.getpid(), signal.SIGSTOP)
-            os.killpg(group, signal.SIGCONT)
+            _signal(group, signal.SIGCONT)
 
         handlers = {signal.SIGINT: end, signal.SIGTERM: end, signal.SIGHUP: end}
         before = {
@@ -158,7 +181,7 @@ class _Run:
         try:
             yield
         except BaseException:
-            os.killpg(group, signal.SIGINT)
+            _signal(group, signal.SIGINT)
             raise
         finally:
             for number, handler in before.items():
@@ -166,14 +189,13 @@ class _Run:
 
     def _hear(self, text: bytes) -> None:
         """Take one line of standard error."""
-        if text.startswith(MARK):
-            try:
-                told = json.loads(text[1:])
-            except ValueError:  # another process wrote in between
-                return
-            self._take(told)
-        elif self.verbose or not (self._signal or text.startswith(b"Using ")):  # which profile
-            self.line.message(text.decode("utf-8", "replace"))
+        plain, *told = text.decode("utf-8", "replace").split(MARK)
+        shown = self.verbose or not (self._signal or plain.startswith("Using "))  # which profile
+        if shown and (plain or not told):
+            self.line.message(plain)
+        for one in told:
+            with contextlib.suppress(ValueError):  # another process wrote in between
+                self._take(json.loads(one))
 
     def _take(self, told: dict[str, Any]) -> None:
         event, text = told.get("event"), told.get("text")
@@ -229,6 +251,11 @@ class _Run:
             print(f"\n{short((results / TEXT).read_text(encoding='utf-8'))}")
         if (results / page).is_file():
             print(f"The report: {results / page}")
+
+
+def _signal(group: int, number: int) -> None:
+    with contextlib.suppress(ProcessLookupError):  # it has ended
+        os.killpg(group, number)
 
 
 def _lines(file: int) -> Iterator[bytes | None]:

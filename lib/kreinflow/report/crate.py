@@ -6,6 +6,8 @@ their paths are nobody's business but theirs.
 """
 
 import base64
+import contextlib
+import hashlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
@@ -13,13 +15,11 @@ from math import isnan
 from pathlib import Path
 from typing import Any
 
-from kreinflow.artifacts import write_bytes, write_text
 from kreinflow.errors import InputError
 from kreinflow.plan import UNLABELLED, DatasetPlan
 from kreinflow.provenance import file_sha256, utc
-from kreinflow.report.names import CONFIG, CRATE, PAGE, TEXT, WORKFLOW
+from kreinflow.report.names import CONFIG, PAGE, TEXT, WORKFLOW
 from kreinflow.report.reading import DatasetReport
-from kreinflow.workflow_folder import WORKFLOW_FOLDER
 
 PROFILES = {
     "https://w3id.org/ro/wfrun/process/0.5": "Process Run Crate",
@@ -91,22 +91,13 @@ _TYPES = {
 Properties = dict[str, Any]
 
 
-def write_crate(
-    results: Path,
-    datasets: Sequence[DatasetReport],
-    config: Mapping[str, Any],
-    versions: Mapping[str, str],
-) -> None:
-    """Write :data:`WORKFLOW`, and what :func:`render_crate` returns of all that is there."""
-    write_bytes(results / WORKFLOW, (WORKFLOW_FOLDER / "Snakefile").read_bytes())
-    write_text(results / CRATE, render_crate(results, datasets, config, versions))
-
-
 def render_crate(
     results: Path,
     datasets: Sequence[DatasetReport],
     config: Mapping[str, Any],
     versions: Mapping[str, str],
+    written: Mapping[str, bytes],
+    again: bool = False,
 ) -> str:
     """Return the metadata of the folder of results, as JSON.
 
@@ -116,34 +107,43 @@ def render_crate(
     Parameters
     ----------
     results : Path
-        With the files of :mod:`kreinflow.report.names` in it.
     datasets : sequence of DatasetReport
     config : mapping
         The complete configuration.
     versions : mapping of str to str
         From :func:`kreinflow.provenance.package_versions`.
+    written : mapping of str to bytes
+        Files of :mod:`kreinflow.report.names` that will be written; others are there.
+    again : bool
+        Whether the run is over: versions and files of now need not be those that it had. Then only
+        what it noted is named.
 
     Raises
     ------
     InputError
         If a file of the results is missing, or a time is none.
     """
-    crate = _Crate(results, [data.name for data in datasets])
+    crate = _Crate(results, [data.name for data in datasets], written)
+    lines = [line for data in datasets for line in data.times.to_dict("records")]
+    if again:  # the last job that noted its version
+        noted = (line for line in lines if line["kreinflow"])
+        last = max(noted, key=lambda line: str(line["ended"]), default={})
+        versions = {key: last[key] for key in ("kreinflow",) if key in last}
+    version = versions.get("kreinflow", "")
     workflow = crate.workflow(versions)
     taken = [crate.product(CONFIG, "the complete configuration, defaults included")]
     made = [crate.product(name, description) for name, description in PAGES.items()]
     jobs = []
     for data in datasets:
         plan = DatasetPlan({**config, "results": str(results)}, data.name)
-        taken += [crate.given(*file) for file in _inputs(plan, data.statistics["files"])]
+        taken += [crate.given(*file) for file in _inputs(plan, data.statistics["files"], again)]
         products = {
             job: [crate.product(f"{data.name}/{name}", text) for name, text in files.items()]
             for job, files in _products(plan).items()
         }
         made += [file for files in products.values() for file in files]
         jobs += [
-            crate.job(data.name, line, products, versions["kreinflow"])
-            for line in data.times.to_dict("records")
+            crate.job(data.name, line, products, version) for line in data.times.to_dict("records")
         ]
     tools = {tool.id: tool for tool in (job["instrument"] for job in jobs)}
     workflow["hasPart"] = list(tools.values())
@@ -151,7 +151,7 @@ def render_crate(
     run = crate.thing(
         "#run",
         "CreateAction",
-        name=f"kreinflow {versions['kreinflow']}",
+        name=f"kreinflow {version}".rstrip(),
         description="From the first job whose results are here to the report.",
         instrument=workflow,
         object=list({file.id: file for file in taken}.values()),
@@ -170,13 +170,16 @@ class _Crate:
     results : Path
     names : sequence of str
         Of the data sets.
+    written : mapping of str to bytes
+        Files that will be there.
     """
 
-    def __init__(self, results: Path, names: Sequence[str]) -> None:
+    def __init__(self, results: Path, names: Sequence[str], written: Mapping[str, bytes]) -> None:
         from rocrate.rocrate import ROCrate  # takes half a second
 
         self.now = utc(datetime.now(UTC))
-        self._results, self._crate = results, ROCrate(version="1.1")
+        self._results, self._written = results, written
+        self._crate = ROCrate(version="1.1")
         self._crate.metadata.extra_terms["sha256"] = f"{_TERMS}#sha256"
         self._crate.name = f"Results of kreinflow: {', '.join(names)}"
         self._crate.description = "Classifiers, how good they are, and what they were learned from."
@@ -197,7 +200,10 @@ class _Crate:
         from rocrate.model.data_entity import DataEntity
 
         content = base64.urlsafe_b64encode(bytes.fromhex(sha256)).decode().rstrip("=")
-        about = {"@type": "File", "name": path.name, "sha256": sha256, **_size_of(path), **more}
+        about = {"@type": "File", "name": path.name, "sha256": sha256, **_type_of(path), **more}
+        with contextlib.suppress(OSError):  # it is gone, or changed since it was read
+            if file_sha256(path) == sha256:
+                about["contentSize"] = str(path.stat().st_size)
         id = f"ni:///sha-256;{content}"
         return self._crate.get(id) or self._crate.add(DataEntity(self._crate, id, about))
 
@@ -210,8 +216,8 @@ class _Crate:
         """Return the main entity, with what it needs."""
         properties = self._read(WORKFLOW) | {
             "name": "kreinflow",
-            "version": versions["kreinflow"],
             "description": "The Snakefile. Its rules and scripts are those of this version.",
+            **_version(versions.get("kreinflow", "")),
             "license": {"@id": "https://spdx.org/licenses/BSD-3-Clause"},
             "conformsTo": {"@id": _BIOSCHEMAS},
             "softwareRequirements": [
@@ -225,17 +231,19 @@ class _Crate:
                 if name != "kreinflow" and v != "not installed"
             ],
         }
-        engine = {"lang": "snakemake", "lang_version": versions["snakemake"]}
+        engine = {"lang": "snakemake", "lang_version": versions.get("snakemake")}
         return self._crate.add_workflow(
             dest_path=WORKFLOW, main=True, properties=properties, **engine
         )
 
     def job(
-        self, dataset: str, line: Mapping[Any, Any], products: Mapping[str, Any], version: str
+        self, dataset: str, line: Mapping[Any, Any], products: Mapping[str, Any], ours: str
     ) -> Any:
-        """Return what a job did, from its line of times.tsv."""
+        """Return what a job did, from its line of times.tsv; ``ours`` is the workflow's version."""
         stage, job = line["stage"], f"{line['stage']}.{line['job']}".rstrip(".")
-        tool = self.thing(f"#{stage}", "SoftwareApplication", name=stage, version=version)
+        version = str(line["kreinflow"])
+        id = f"#{stage}" if version == ours else f"#{stage}@{version or 'unknown'}"
+        tool = self.thing(id, "SoftwareApplication", name=stage, **_version(version))
         made = products.get(job, [])
         return self.thing(
             f"#{dataset}/{job}",
@@ -255,7 +263,11 @@ class _Crate:
     def _read(self, name: str) -> Properties:
         path = self._results / name
         try:
-            return {**_size_of(path), "sha256": file_sha256(path)}
+            if (content := self._written.get(name)) is None:
+                size, sha256 = path.stat().st_size, file_sha256(path)
+            else:
+                size, sha256 = len(content), hashlib.sha256(content).hexdigest()
+            return {**_type_of(path), "contentSize": str(size), "sha256": sha256}
         except OSError as error:
             raise InputError(f"{path}: cannot be read ({error.strerror}). Run again.") from error
 
@@ -271,12 +283,12 @@ def _products(plan: DatasetPlan) -> dict[str, dict[str, str]]:
 
 
 def _inputs(
-    plan: DatasetPlan, checksums: Mapping[str, str]
+    plan: DatasetPlan, checksums: Mapping[str, str], again: bool
 ) -> Iterator[tuple[Path, str, Properties]]:
     """Yield the user's files, their sha256, and where they were downloaded.
 
-    Files of the data have the checksum of when they were read. Another one that is gone since is
-    left out.
+    Files of the data have the checksum of when they were read. Nobody noted those of the others:
+    ``again``, or if they are gone, they are left out.
     """
     downloads = plan.source.downloads()
     files = [*plan.source.files(), *map(Path, plan.vectors)]
@@ -288,6 +300,8 @@ def _inputs(
         origin = downloads.get(path, {})
         keys = {"url": "url", "version": "release"}
         yield path, sha256, {key: origin[k] for key, k in keys.items() if origin.get(k)}
+    if again:
+        return
     others = [*plan.fold_tables, *plan.tables_of(plan.selectors)]
     others.append(plan.path(plan.settings["scoring"]["matrix"]))  # or a name: then no such file
     for name in (Path(path).stem for path in plan.classified):
@@ -298,10 +312,13 @@ def _inputs(
             yield path, file_sha256(path), {}
 
 
-def _size_of(path: Path) -> Properties:
-    """Return what a file is by its name, and how long it is if it is there."""
-    size = {"contentSize": str(path.stat().st_size)} if path.is_file() else {}
-    return {"encodingFormat": _TYPES.get(path.suffix, "application/octet-stream"), **size}
+def _type_of(path: Path) -> Properties:
+    """Return what a file is by its name."""
+    return {"encodingFormat": _TYPES.get(path.suffix, "application/octet-stream")}
+
+
+def _version(version: str) -> Properties:
+    return {"version": version} if version else {}
 
 
 def _times(line: Mapping[Any, Any], path: Path) -> Properties:

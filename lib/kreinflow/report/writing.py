@@ -6,17 +6,20 @@ from typing import Any
 
 import yaml
 
-from kreinflow.artifacts import write_text
+from kreinflow.artifacts import write_bytes
 from kreinflow.plan import DatasetPlan
 from kreinflow.provenance import package_versions
-from kreinflow.report.crate import write_crate
-from kreinflow.report.names import CONFIG, PAGE, TEXT
+from kreinflow.report.crate import render_crate
+from kreinflow.report.names import CONFIG, CRATE, PAGE, TEXT, WORKFLOW
 from kreinflow.report.page import render_report, render_text
 from kreinflow.report.reading import read_dataset_report
+from kreinflow.workflow_folder import WORKFLOW_FOLDER
 
 
-def write_report(folder: Path, config: Mapping[str, Any]) -> None:
+def write_report(folder: Path, config: Mapping[str, Any], again: bool = False) -> None:
     """Write the page, its text, the config and the RO-Crate, from the results of a run.
+
+    Nothing is written before all of it is made.
 
     Parameters
     ----------
@@ -24,6 +27,8 @@ def write_report(folder: Path, config: Mapping[str, Any]) -> None:
         The results, which may have been moved.
     config : mapping
         As :func:`~kreinflow.configuration.complete_configuration` returns it.
+    again : bool
+        Whether the run is over, and may be of another version: its Snakefile stays.
 
     Raises
     ------
@@ -38,7 +43,13 @@ def write_report(folder: Path, config: Mapping[str, Any]) -> None:
         factors = plan.of_folds("factors", "tsv")
         datasets.append(read_dataset_report(folder / name, name, settings, blocks, factors))
     versions = package_versions()
-    write_text(folder / PAGE, render_report(datasets, config, versions))
-    write_text(folder / TEXT, render_text(datasets, config))
-    write_text(folder / CONFIG, yaml.safe_dump(dict(config), sort_keys=False, allow_unicode=True))
-    write_crate(folder, datasets, config, versions)
+    written = {
+        PAGE: render_report(datasets, config, versions).encode(),
+        TEXT: render_text(datasets, config).encode(),
+        CONFIG: yaml.safe_dump(dict(config), sort_keys=False, allow_unicode=True).encode(),
+    }
+    if not (again and (folder / WORKFLOW).exists()):
+        written[WORKFLOW] = (WORKFLOW_FOLDER / "Snakefile").read_bytes()
+    crate = render_crate(folder, datasets, config, versions, written, again)
+    for name, content in {**written, CRATE: crate.encode()}.items():
+        write_bytes(folder / name, content)

@@ -1,6 +1,6 @@
 """Hands what Snakemake logs to ``kreinflow run``, which puts this folder on its path.
 
-Each record becomes JSON objects on standard error, one a line behind :data:`MARK`: one with what
+Each record becomes JSON objects on standard error, one a line behind ``MARK``: one with what
 happened, and one for each line of its text. Lines are short, so that those of jobs, which write
 there too, do not come between.
 """
@@ -13,7 +13,8 @@ from typing import Any
 
 from snakemake_interface_logger_plugins.base import LogHandlerBase
 
-MARK = "\x1e"
+from kreinflow.alignment.progress import MARK
+
 _TOLD = (
     "stats",
     "jobid",
@@ -24,7 +25,7 @@ _TOLD = (
     "cores",
     "kreinflow",
 )
-_MOST = 3000  # letters of a line: a pipe takes 4,096 bytes at once
+_MOST = 3000  # letters of a text in JSON, all ASCII: a pipe takes 4,096 bytes at once
 
 
 class LogHandler(LogHandlerBase):
@@ -43,7 +44,10 @@ class LogHandler(LogHandlerBase):
         self._write({"event": event, **told})
         text = self.format(record)
         for line in text.splitlines() if text != "None" else ():
-            self._write({"event": event, "level": record.levelno, "text": line[:_MOST]})
+            line = line[:_MOST]
+            while len(json.dumps(line)) > _MOST:
+                line = line[: len(line) * 3 // 4]
+            self._write({"event": event, "level": record.levelno, "text": line})
 
     def _write(self, told: dict[str, Any]) -> None:
         try:
