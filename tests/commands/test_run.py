@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from kreinflow.cli import main
 from kreinflow.commands.progress import ProgressLine
 from kreinflow.commands.workflow import _Run
 from kreinflow.workflow_folder import WORKFLOW_FOLDER
@@ -245,3 +246,20 @@ except KeyboardInterrupt:
     while not (tmp_path / "down").exists():
         assert time.monotonic() < until
         time.sleep(0.05)
+
+
+@pytest.mark.parametrize(
+    ("text", "cores", "said"),
+    [
+        ("a: [", "1", "mine.yaml: not YAML"),
+        ("seed: 1", "0", "argument --cores: '0': give a number from 1, or 'all'"),
+    ],
+)
+def test_what_snakemake_would_tell_badly_is_refused_before(tmp_path, capsys, text, cores, said):
+    (tmp_path / "mine.yaml").write_text(text)
+    try:
+        code = main(["run", str(tmp_path / "mine.yaml"), "--cores", cores])
+    except SystemExit as end:
+        code = end.code
+    assert code == 2
+    assert said in capsys.readouterr().err

@@ -158,7 +158,8 @@ def test_configs_meet_the_schema(name):
 
 
 def test_the_commands_for_ci_are_where_they_are_looked_for():
-    assert [block.mark for block in BLOCKS["README.md"]][:2] == list(FOR_CI)
+    marks = [block.mark for block in BLOCKS["README.md"]]
+    assert [mark for mark in marks if mark in FOR_CI] == list(FOR_CI)
     assert "<!-- test command -->" in (ROOT / ".ci" / "run").read_text()
 
 

@@ -44,7 +44,10 @@ def add_scoring_arguments(parser: argparse.ArgumentParser) -> None:
 def add_run_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of all commands that run the workflow."""
     parser.add_argument(
-        "--cores", metavar="N", help="cores to use (default: all, or those of the profile)"
+        "--cores",
+        metavar="N",
+        type=_cores,
+        help="cores to use (default: all, or those of the profile)",
     )
     parser.add_argument(
         "--profile",
@@ -55,6 +58,13 @@ def add_run_arguments(parser: argparse.ArgumentParser) -> None:
         "--verbose", action="store_true", help="Snakemake's own output in place of one line"
     )
     parser.epilog = "All further arguments go to Snakemake, such as --dry-run, or a target."
+
+
+def _cores(text: str) -> str:
+    """Return a number of cores, or ``all``, as Snakemake takes it."""
+    if text != "all" and not (text.isdecimal() and int(text)):
+        raise argparse.ArgumentTypeError(f"{text!r}: give a number from 1, or 'all'")
+    return text
 
 
 def vectors_of(options: argparse.Namespace) -> Path | None:

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from kreinflow.alignment.progress import LISTENS, MARK
 from kreinflow.commands.progress import ProgressLine
+from kreinflow.configuration import read_configuration
 from kreinflow.errors import InputError, exit_code_of
 from kreinflow.report.names import PAGE, TEXT, short
 from kreinflow.workflow_folder import WORKFLOW_FOLDER
@@ -84,6 +85,7 @@ def _command(
 ) -> list[str]:
     if not Path(config).is_file():
         raise InputError(f"{config}: there is no such file. `kreinflow init` writes a config.")
+    read_configuration(config)  # refuses what is no YAML better than Snakemake does
     given = options.profile or any(map(_CORES.match, options.more))
     cores = options.cores or (None if given else "all")
     # Of these Snakemake takes the last alone: ours and those of the user go together.
