@@ -9,7 +9,7 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 IMPORT = re.compile(r"^(?:from \S+ import (?:\([^)]*\)|[^\n(]*)|import [^\n]*)$", re.MULTILINE)
-OTHERS = ("compare_folds", "compare_page", "figures", "levels")
+OTHERS = ("compare_folds", "compare_page", "figures", "levels", "unknown_figure")
 """These draw, or look for near-identical sequences; and so do those of the target paper."""
 
 
