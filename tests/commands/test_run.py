@@ -41,7 +41,7 @@ def snakemake(tmp_path, monkeypatch):
         library = str(Path(WORKFLOW_FOLDER, "lib"))
         monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(package.parent), library]))
         monkeypatch.chdir(tmp_path)
-        (tmp_path / "mine.yaml").touch()
+        (tmp_path / "mine.yaml").write_text("seed: 1\n")
         (tmp_path / "results").mkdir(exist_ok=True)
 
     return make
