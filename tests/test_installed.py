@@ -88,6 +88,7 @@ def finished(installed):
 def test_a_report_on_an_own_fasta_in_three_commands(installed, finished):
     results = installed.folder / "results-proteins"
     assert "This is the figure to quote." in finished.stdout
+    assert "The model: results-proteins/proteins/model.safetensors\n" in finished.stdout
     assert finished.stdout.endswith("The report: results-proteins/report.html\n")
     assert "rule " not in finished.stderr, "no pages of Snakemake"
     assert "<h3" in (results / "report.html").read_text()

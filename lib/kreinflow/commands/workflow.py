@@ -242,7 +242,7 @@ class _Run:
             self.line.end = None if left is None else now + left
 
     def show_end(self, page: str) -> None:
-        """Print where the page is, and what it begins with."""
+        """Print what the page begins with, and where it and the models are."""
         if self.nothing_to_do:
             print("kreinflow: nothing to do, all that was asked for is there.")
         if "results" not in self.told:
@@ -251,6 +251,8 @@ class _Run:
         made = self.nothing_to_do or "write_report" in self._all
         if page == PAGE and made and (results / TEXT).is_file():
             print(f"\n{short((results / TEXT).read_text(encoding='utf-8'))}")
+            models = (results / name / "model.safetensors" for name in self.told["config"]["datasets"])
+            print("".join(f"The model: {model}\n" for model in models if model.is_file()), end="")
         if (results / page).is_file():
             print(f"The report: {results / page}")
 
