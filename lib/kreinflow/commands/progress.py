@@ -36,7 +36,6 @@ class ProgressLine:
         self._stream, self.now = stream, clock
         self._terminal = stream.isatty() and os.environ.get("TERM") != "dumb"
         self.start = self._shown = clock()
-        self._last = ""
         self.jobs = self.total = 0
         self.aligned = self.expected = 0.0
         self.end: float | None = None
