@@ -251,8 +251,9 @@ class _Run:
         made = self.nothing_to_do or "write_report" in self._all
         if page == PAGE and made and (results / TEXT).is_file():
             print(f"\n{short((results / TEXT).read_text(encoding='utf-8'))}")
-            models = (results / name / "model.safetensors" for name in self.told["config"]["datasets"])
-            print("".join(f"The model: {model}\n" for model in models if model.is_file()), end="")
+            for name in self.told["config"]["datasets"]:
+                if (model := results / name / "model.safetensors").is_file():
+                    print(f"The model: {model}")
         if (results / page).is_file():
             print(f"The report: {results / page}")
 
