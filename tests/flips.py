@@ -49,7 +49,14 @@ from typing import Any
 import numpy as np
 import yaml
 
-from small_inputs import configuration, families, fasta_source, points, write_fasta
+from small_inputs import (
+    configuration,
+    families,
+    fasta_source,
+    points,
+    without_times,
+    write_fasta,
+)
 
 ROOT = Path(__file__).resolve().parents[1]
 OUTCOMES = ("found", "unnamed", "harmless", "silent", "fault")
@@ -357,7 +364,7 @@ class Worker:
 
 
 def _digest(path: Path) -> str:
-    return hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else ""
+    return hashlib.sha256(without_times(path)).hexdigest() if path.is_file() else ""
 
 
 def _contents(store: Path) -> dict[str, str]:

@@ -159,7 +159,7 @@ def test_a_dry_run_looks_over_results_of_older_versions(finished):
 def test_damaged_artifacts_are_named_and_refused(finished):
     folder = finished.folder / "results" / "small"
     (folder / "model.safetensors").unlink()
-    path = folder / "models" / "meb" / "all.safetensors"
+    path = folder / "models" / "uniform" / "all.safetensors"  # of the final model
     for damaged in (lambda data: data[:-20], lambda _: b"GIF89a"):
         times = path.stat()
         path.write_bytes(damaged(path.read_bytes()))
@@ -167,4 +167,4 @@ def test_damaged_artifacts_are_named_and_refused(finished):
         done = finished.run("--keep-going", check=False)
         assert done.returncode == 1
         said = done.stdout + done.stderr
-        assert re.search("models/meb/all.safetensors: .*truncated", said)
+        assert re.search("models/uniform/all.safetensors: .*truncated", said)
