@@ -37,6 +37,25 @@ def test_illegal_residues_are_found(protein, residues, position, letter):
     assert protein.illegal(protein.clean(residues)) == (position, letter)
 
 
+@pytest.mark.parametrize(
+    ("residues", "are"),
+    [
+        (b"ACGTN" * 10, True),
+        (b"acgu" * 13, True),
+        (b"ACGT" * 12, False),  # 48
+        (b"AG" * 100, False),
+        (b"ACGT" * 99 + b"M", False),
+        (b"", False),
+    ],
+)
+def test_nucleotides_among_proteins_are_known(protein, residues, are):
+    assert protein.are_nucleotides(protein.clean(residues)) == are
+    own = ResidueAlphabet(NUCLEOTIDE, "nucleotide")
+    assert not own.are_nucleotides(own.clean(residues))
+    few = ResidueAlphabet("ACGTN", "protein")  # a matrix of the user's own
+    assert not few.are_nucleotides(few.clean(residues))
+
+
 def test_letters_that_the_matrix_has_stay():
     rich = ResidueAlphabet(PROTEIN + "UOJ", "protein")
     assert rich.clean(b"UOJ") == b"UOJ"

@@ -164,6 +164,7 @@ def test_each_record_of_a_batch_has_its_own_fault(tmp_path):
         "gap": ("MK-VL", "residue 3 is '-', which the substitution matrix blosum62 lacks."),
         "nothing": ("", "has no residues. Add them or remove the record."),
         "stops": ("**-", "has no residues. Remove the record."),
+        "bases": ("ACGT" * 13, "has no residues but A, C, G, T and N, and the model is one of pro"),
         "accent": ("M\u00e4", "residue 2 is not an ASCII letter."),
         "poor": ("XX", "scores 0 with itself, too little to compare it (transform log)."),
         "two": (fine.lower() + "*", ""),

@@ -32,7 +32,7 @@ def checked(tmp_path):
 
     def check(command, config):
         path = tmp_path / "config.yaml"
-        path.write_text(yaml.safe_dump({"data": str(tmp_path), **config}))
+        path.write_text(yaml.safe_dump({"data": str(tmp_path), "reject_error": 0.1, **config}))
         before = sorted(tmp_path.rglob("*"))
         said = command("check", path)
         assert sorted(tmp_path.rglob("*")) == before
@@ -125,6 +125,16 @@ def test_false_alarms_that_the_data_are_too_few_for(
     code, _, err = checked(run, config)
     assert code == 0
     assert err == (f"kreinflow: mine: {said}\n" if said else "")
+
+
+@pytest.mark.parametrize(("error", "few"), [(0.073, True), (0.074, False)])  # 1 - 0.1 ** (1 / 30)
+def test_records_that_are_too_few_to_accept_any_prediction(run, checked, tmp_path, error, few):
+    write_fasta(tmp_path / "x.fasta", GOOD)
+    code, out, err = checked(run, configuration(fasta_source()) | {"reject_error": error})
+    assert code == 0
+    assert "ready to run" in out
+    assert err.startswith("kreinflow: mine: 30 records are few: no threshold can promise") == few
+    assert ("It takes at least 31 records on the inner folds" in err) == few
 
 
 def test_records_with_conflicting_labels_are_named(run, checked, tmp_path):

@@ -92,7 +92,8 @@ def test_it_writes_a_config_that_names_data_alone(proposed, tmp_path):
             }
         },
     }
-    assert err == ""
+    (few,) = err.splitlines()
+    assert few.startswith("kreinflow: x: 24 records are few: no threshold can promise at most 5 %")
     assert "x: 24 protein sequences of 60 to 60 residues (median 60) in x.fasta.\n" in out
     assert "x: labels: the column 'label' of y.tsv, 3 classes of 8 records.\n" in out
     text = (tmp_path / "kreinflow.yaml").read_text()
@@ -144,6 +145,13 @@ def test_tables(proposed, tmp_path):
     assert "Others could be: species (5 classes)." in out
     text = (tmp_path / "kreinflow.yaml").read_text().replace("\n      # ", " ")
     assert "{method: grouped, column: species}" in text
+
+    labels = {id: str(i % 3) for i, id in enumerate(CLASS)}
+    for name, guess in (("batch", True), ("class", False)):
+        made = table("numbers.tsv", labels=labels, header=("id", name))
+        _, _, err = proposed("x.fasta", "--labels", made, "--force")
+        told = f"The labels are a guess: the column '{name}' of numbers.tsv, such as 0, 1, 2."
+        assert (told in err) == guess
 
     labels = dict(zip(CLASS, [*["NA"] * 8, *["007"] * 8, *["1e5"] * 8], strict=True))
     config, out, err = proposed("x.fasta", "--labels", table("odd.tsv", labels=labels), "--force")
@@ -342,6 +350,7 @@ def test_wrong_input(refused_here, tmp_path):
     assert "nothing.fasta: no such file" in refused_here("nothing.fasta")
     assert "empty.fasta: is empty" in refused_here("empty.fasta")
     assert "y.tsv: no such file" in refused_here("x.fasta", "--labels", "y.tsv")
+    assert "If it has the labels, give it behind --labels" in refused_here("x.fasta", "y.tsv")
     message = refused_here("x.fasta", "--labels", table("y.tsv", rename="record {}".format))
     assert "y.tsv: no column has the ids of the records. These are 'kinase0', 'kinase1'" in message
     assert "'id' has 'record kinase0', 'record kinase1', 'record kinase2', 'label' has" in message

@@ -35,8 +35,8 @@ def test_on_a_terminal_one_line_is_rewritten_and_messages_stand_above(clock, mon
     line.message("a message")
     line.tick()
     assert screen.getvalue().endswith(
-        "\r\x1b[Ka message\n\r\x1b[Kkreinflow 0:01  2 of 9 jobs, 1 million of about 4 million "
-        "alignments, about 3 m"
+        "\r\x1b[Ka message\n\r\x1b[Kkreinflow 0:01  2 of 9 jobs, 1 million of 4 million "
+        "alignments, about 3 min lef"
     ), "no longer than the terminal"
     line.close()
     assert screen.getvalue().endswith("\r\x1b[K")
@@ -63,7 +63,7 @@ def test_what_is_not_known_is_not_told(clock):
     line.aligned, line.expected = 300.0, 200.0
     assert line.text() == "1 of 4 jobs, 300 alignments", "more than was expected"
     line.end = 30.0
-    assert line.text().endswith(", less than a minute left")
+    assert line.text().endswith(", under a minute left")
     clock.now = 31.0
     assert line.text() == "1 of 4 jobs, 300 alignments", "it takes longer than was thought"
 

@@ -110,10 +110,14 @@ def test_the_demonstration_leaves_results_of_other_data_alone(run, refused, snak
 
 
 @pytest.mark.parametrize("flag", ["-n", "-np", "-Fn", "--dryrun", "--dry-run"])
-def test_a_dry_run_shows_what_snakemake_says(run, snakemake, tmp_path, flag):
-    snakemake('print("would run", file=sys.stderr)')
-    assert run("run", "mine.yaml", flag) == (0, "", "would run\n")
-    assert "--logger" not in asked(tmp_path)[0]
+def test_a_dry_run_counts_jobs_and_shows_each_where_it_is_asked_to(run, snakemake, flag):
+    page = 'tell(event="job_info", level=20, text="rule a:")'
+    snakemake(f'tell(event="run_info", stats={{"a": 12, "b": 1, "total": 13}})\n{page}')
+    counts = "kreinflow: 13 jobs would run; --verbose has each.\n   12  a\n    1  b\n"
+    assert run("run", "mine.yaml", flag) == (0, counts, "")
+    assert run("run", "mine.yaml", flag, "--verbose") == (0, "", "rule a:\n")
+    snakemake('tell(event="", level=20, text="Nothing to be done (all is there).")')
+    assert run("run", "mine.yaml", flag)[1].startswith("kreinflow: nothing to do")
 
 
 def test_the_end_shows_the_short_text_and_where_the_page_is(run, snakemake, tmp_path):

@@ -183,6 +183,10 @@ def test_unmatched():
     check_matched(["a", "b"], {"a": "x", "b": "y"}, "l.tsv")
     with pytest.raises(InputError, match=r"no label for 7 of 8 ids: b, c, d, e, f and 2 more"):
         check_matched("abcdefgh", {"a": "x"}, "l.tsv")
+    with pytest.raises(InputError, match=r"Add them, or set 'unmatched' to drop, or to classify"):
+        check_matched("ab", {"a": "x"}, "l.tsv")
+    with pytest.raises(InputError, match=r"It has z; the sequences have a, b. Give the"):
+        check_matched("ab", {"z": "x"}, "l.tsv")
     with pytest.raises(InputError, match=r"l.tsv: no sequence for 1 of 2 labels: z"):
         check_matched(["a"], {"a": "x", "z": "y"}, "l.tsv")
 

@@ -13,6 +13,9 @@ _REWRITTEN = {
     "nucleotide": {"U": "T"},
 }
 _END = b"*-."
+_PROTEIN = frozenset(b"ARNDCQEGHILKMFPSTWYV")
+_TELLING = 50
+"""Residues from which on a record of bases alone is no protein: poly-Ala linkers are shorter."""
 
 
 class ResidueAlphabet:
@@ -59,6 +62,7 @@ class ResidueAlphabet:
         for old, new in self._rewritten.items():
             table[ord(old)] = table[ord(old.lower())] = ord(new)
         self._table = bytes(table)
+        self._of_proteins = molecule == "protein" and _PROTEIN.issubset(self._legal)
 
     def clean(self, residues: bytes) -> bytes:
         """Return the residues rewritten, with their end stripped."""
@@ -70,6 +74,15 @@ class ResidueAlphabet:
         if not unknown:
             return None
         return cleaned.index(unknown[:1]) + 1, chr(unknown[0])
+
+    def are_nucleotides(self, cleaned: bytes) -> bool:
+        """Return whether residues that should be of a protein are nucleotides beyond doubt.
+
+        They are 50 or more, all of them A, C, G, T, U or N, and three of A, C, G and T occur.
+        """
+        if not self._of_proteins or len(cleaned) < _TELLING or cleaned.translate(None, b"ACGTUN"):
+            return False
+        return len(set(cleaned) & set(b"ACGT")) > 2
 
     def substitutions(self, residues: bytes) -> Counter[str]:
         """Return how many residues :meth:`clean` rewrites or strips, by kind."""

@@ -291,6 +291,11 @@ class _Aligner:
                 fault = self._fault_of_letters(residues)
             if fault is None and not residues:
                 fault = "has no residues. Remove the record."
+            if fault is None and self.alphabet.are_nucleotides(residues):
+                fault = (
+                    "has no residues but A, C, G, T and N, and the model is one of proteins. "
+                    "Translate it."
+                )
             if fault is not None:
                 faults[number] = fault
         return faults

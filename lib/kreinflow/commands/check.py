@@ -110,6 +110,7 @@ class Checked:
         if dataset.kind == "asymmetric":
             said.append(_asymmetry(dataset.statistics["asymmetry"]))
         said.append(strand_advice(dataset.statistics.get("other_strand")))
+        said.append(_accepts_nothing(dataset, self.plan.config))
         said += _conflicts(dataset.statistics["dropped"])
         if (unknown := self.plan.config["unknown"]) is not None:
             few = _too_few(dataset, self.partition, unknown["false_alarms"])
@@ -267,6 +268,21 @@ def _too_few(dataset: "Dataset", partition: "Partition", false_alarms: float) ->
         f"smallest training part has {fewest:,}. With fewer nothing is rejected as unknown. Write "
         f"{least:g} or more, or have more records."
     )
+
+
+def _accepts_nothing(dataset: "Dataset", config: Mapping[str, Any]) -> str:
+    """Return what to say where records are too few for any prediction to be accepted."""
+    import numpy as np
+
+    from kreinflow.models.reject_threshold import RejectRule
+
+    if dataset.memberships is not None:  # each label has a threshold of its own
+        return ""
+    n = len(dataset.ids)
+    rule = RejectRule(*(config[f"reject_{of}"] for of in ("error", "coverage", "confidence")))
+    if none_wrong := rule.unkept(rule.threshold(np.ones((n, 1)), np.zeros(n, dtype=np.int64))):
+        return f"{n} records are few: {none_wrong}."
+    return ""
 
 
 def _asymmetry(share: float) -> str:

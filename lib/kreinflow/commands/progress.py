@@ -46,7 +46,7 @@ class ProgressLine:
             return "starting"
         parts = [f"{self.jobs} of {self.total} jobs"]
         if self.aligned:
-            of_all = f" of about {in_short(self.expected)}" if self.expected > self.aligned else ""
+            of_all = f" of {in_short(self.expected)}" if self.expected > self.aligned else ""
             parts.append(f"{in_short(self.aligned)}{of_all} alignments")
         if self.end is not None and self.end > self.now():
             parts.append(_left(self.end - self.now()))
@@ -107,12 +107,10 @@ def _left(seconds: float) -> str:
     Examples
     --------
     >>> [_left(seconds) for seconds in (20, 100, 1000, 10_000)]
-    ['less than a minute left', 'about 2 minutes left', 'about 17 minutes left', \
-'about 2.8 hours left']
+    ['under a minute left', 'about 2 min left', 'about 17 min left', 'about 2.8 hours left']
     """
     if seconds < 60:
-        return "less than a minute left"
+        return "under a minute left"
     if seconds < 5400:
-        minutes = round(seconds / 60)
-        return f"about {minutes} minute{'s' if minutes > 1 else ''} left"
+        return f"about {seconds / 60:.0f} min left"
     return f"about {in_short(seconds / 3600)} hours left"

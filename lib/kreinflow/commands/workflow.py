@@ -21,6 +21,7 @@ from kreinflow.commands.progress import ProgressLine
 from kreinflow.configuration import read_configuration
 from kreinflow.errors import InputError, exit_code_of
 from kreinflow.report.names import PAGE, TEXT, short
+from kreinflow.sequences.files import counted
 from kreinflow.workflow_folder import WORKFLOW_FOLDER
 
 if TYPE_CHECKING:
@@ -68,11 +69,13 @@ def run_workflow(
         2 for the user's fault, 1 for ours, 128 and the number of the signal after an interrupt.
     """
     dry = any(map(_DRY.match, options.more))
-    run = _Run(ProgressLine(sys.stderr), options.verbose or dry)
-    code = run.follow(_command(options, config, targets, values, plugin=not dry))
+    run = _Run(ProgressLine(sys.stderr), options.verbose)
+    code = run.follow(_command(options, config, targets, values))
     if code:
         sys.exit(code)
-    if not dry:
+    if dry:
+        run.show_jobs()
+    else:
         run.show_end(page)
 
 
@@ -81,7 +84,6 @@ def _command(
     config: str | Path,
     targets: Sequence[str],
     values: Sequence[str],
-    plugin: bool,
 ) -> list[str]:
     if not Path(config).is_file():
         raise InputError(f"{config}: there is no such file. `kreinflow init` writes a config.")
@@ -91,13 +93,13 @@ def _command(
     # Of these Snakemake takes the last alone: ours and those of the user go together.
     parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
     parser.add_argument("--config", "-C", nargs="*", action="extend", default=[*values])
-    parser.add_argument("--logger", nargs="+", action="extend", default=["kreinflow"] * plugin)
+    parser.add_argument("--logger", nargs="+", action="extend", default=["kreinflow"])
     joined, more = parser.parse_known_args(options.more)
     return [  # what takes several values stands before an option
         *(sys.executable, "-P", "-m", "snakemake", *targets),  # -P: no module of this folder
         *(("--config", *joined.config) if joined.config else ()),
         *(("--profile", _profile(options.profile)) if options.profile else ()),
-        *(("--logger", *joined.logger) if joined.logger else ()),
+        *("--logger", *joined.logger),
         *("--snakefile", str(WORKFLOW_FOLDER / "Snakefile"), "--configfile", str(config)),
         *("--workflow-profile", str(WORKFLOW_FOLDER / "profiles" / "default")),
         *(("--cores", cores) if cores else ()),
@@ -240,6 +242,15 @@ class _Run:
             now = self.line.now()
             left = self._time.after(now - self.line.start, +self._left)
             self.line.end = None if left is None else now + left
+
+    def show_jobs(self) -> None:
+        """Print how many jobs a dry run found, by rule."""
+        if self.nothing_to_do:
+            print("kreinflow: nothing to do, all that was asked for is there.")
+        elif not self.verbose:
+            print(f"kreinflow: {counted(self._all.total(), 'job')} would run; --verbose has each.")
+            for rule, number in self._all.items():
+                print(f"{number:5}  {rule}")
 
     def show_end(self, page: str) -> None:
         """Print what the page begins with, and where it and the models are."""

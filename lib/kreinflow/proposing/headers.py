@@ -67,7 +67,7 @@ def look_at_headers(ids: Sequence[str], headers: Sequence[str], place: str) -> l
 
 def is_guess(candidate: Candidate) -> bool:
     """Return whether what stands in headers has no key, or that of something else, as ``OS=``."""
-    return not _is_keyed(candidate) or candidate.is_called_otherwise()
+    return not _is_keyed(candidate) or candidate.is_doubtful()
 
 
 def _is_keyed(candidate: Candidate) -> bool:

@@ -91,16 +91,21 @@ class Candidate:
         plausible = named < len(_LABELS)
         if not plausible and other < len(_OTHERS):
             named += 1 + other
-        numbers = all(map(_is_number, self.sizes))
+        numbers = self._has_numbers()
         many = len(self.sizes) > _MOST_NUMBERS and not plausible
         decimals = any("." in text for text in self.sizes)
         measured = numbers and (many or decimals) and not all(map(_EC.fullmatch, self.sizes))
         in_classes = sum(size for size in self.sizes.values() if size > 1)
         return int(measured), named, -in_classes / max(sum(self.sizes.values()), 1)
 
-    def is_called_otherwise(self) -> bool:
-        """Return whether its name says that it is something else than a label."""
-        return self.rank()[1] > len(_LABELS)
+    def is_doubtful(self) -> bool:
+        """Return whether it may be no label: by its name, or as it has numbers and no such name."""
+        measured, named, _ = self.rank()
+        unnamed = named == len(_LABELS)
+        return bool(measured) or named > len(_LABELS) or (unnamed and self._has_numbers())
+
+    def _has_numbers(self) -> bool:
+        return all(map(_is_number, self.sizes))
 
     def is_of_groups(self) -> bool:
         """Return whether its name says that records of one text belong together in a fold."""

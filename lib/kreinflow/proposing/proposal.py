@@ -9,6 +9,7 @@ from typing import Any
 import yaml
 
 from kreinflow.configuration import complete_configuration
+from kreinflow.errors import InputError
 from kreinflow.paths import TAKEN
 from kreinflow.proposing.folds import IDENTITY, FoldsFound, propose_folds
 from kreinflow.proposing.measured import are_numbers, look_at_numbers
@@ -68,6 +69,11 @@ def propose(inputs: Sequence[str], labels: str | None) -> Proposal:
     InputError
         If the files cannot be read, or nothing can be learned from them.
     """
+    if len(inputs) > 1 and (tables := [path for path in inputs if are_numbers(path)]):
+        raise InputError(
+            f"{tables[0]}: is no FASTA file, by its name. If it has the labels, give it behind "
+            "--labels."
+        )
     if len(inputs) == 1 and are_numbers(inputs[0]):
         source = look_at_numbers(inputs[0], labels)
     else:

@@ -15,8 +15,6 @@ from kreinflow.sequences.files import counted, first_few
 _BASES = b"ACGTUN"
 _OF_BASES = 0.9
 _SHORT = 20
-_TELLING = 30
-"""Residues from which on a record of bases alone is no protein."""
 
 
 @dataclass(frozen=True)
@@ -115,6 +113,6 @@ def look_at_records(
         foreign=tuple(
             record.id
             for record, residues in zip(records, cleaned, strict=True)
-            if not is_nucleotide and len(residues) >= _TELLING and not set(residues) - set(_BASES)
+            if alphabet.are_nucleotides(residues)
         ),
     )

@@ -9,7 +9,7 @@ import numpy as np
 
 from kreinflow.proposing.headers import is_guess, look_at_headers
 from kreinflow.proposing.records import FastaFound, look_at_records
-from kreinflow.proposing.source import SourceFound, labels_of_table, tell_of_labels
+from kreinflow.proposing.source import SourceFound, guessed, labels_of_table, tell_of_labels
 from kreinflow.proposing.tables import look_at_table
 from kreinflow.proposing.writing import Noted
 from kreinflow.sequences.files import counted, first_few, name_endings
@@ -89,10 +89,7 @@ def _labels_of_headers(records: FastaFound, place: str, source: SourceFound) -> 
     about, several = tell_of_labels(chosen, further, f"in the headers, {chosen.name!r}", source)
     settings = {"pattern": Noted(chosen.pattern, f"{chosen.name}: {about}"), **several}
     if is_guess(chosen):
-        source.advice.append(
-            f"The labels are a guess: {chosen.name}, such as {first_few([*chosen.sizes], 3)}. If "
-            "they are others, give a table with --labels."
-        )
+        source.advice.append(guessed(chosen.name, chosen))
     _unmatched(sum(id not in texts for id in records.ids), 0, source)
     return settings
 

@@ -57,6 +57,8 @@ def labels_of_table(
     where = f"the column {chosen.name!r} of {name}"
     about, several = tell_of_labels(chosen, further, where, source)
     settings |= {"label_column": Noted(chosen.name, about), **several}
+    if chosen.is_doubtful():
+        source.advice.append(guessed(where, chosen))
     if above := next((one for one in further if chosen.is_below(one)), None):
         letters = "".join([*chosen.sizes, *above.sizes])
         sign = next((sign for sign in "/>|:" if sign not in letters), "::")
@@ -123,6 +125,15 @@ def tell_of_labels(
             "leave the field empty (FASTA) or the row out (a matrix, vectors)."
         )
     return about, _several(chosen, source)
+
+
+def guessed(where: str, chosen: Candidate) -> str:
+    """Return what to say where labels may be something else."""
+    texts = first_few([*chosen.sizes], 3)
+    return (
+        f"The labels are a guess: {where}, such as {texts}. If they are others, give a table that "
+        "has them with --labels, or name its column in the config."
+    )
 
 
 def _several(chosen: Candidate, source: SourceFound) -> dict[str, Any]:

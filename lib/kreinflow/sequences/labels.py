@@ -404,10 +404,18 @@ def check_matched(
     ids = list(ids)
     option = ", or set 'unmatched: drop'." if may_drop else "."
     unlabelled = [id for id in ids if id not in labels]
+    if unlabelled and labels and len(unlabelled) == len(ids):
+        raise InputError(
+            f"{place}: none of its ids is that of a {what}. It has {first_few([*labels], 3)}; the "
+            f"{what}s have {first_few(unlabelled, 3)}. Give the right one, or write the ids alike."
+        )
     if unlabelled:
+        advice = "Add them"
+        if may_drop:
+            advice += ", or set 'unmatched' to drop, or to classify: the final model labels them"
         raise InputError(
             f"{place}: no label for {len(unlabelled)} of {len(ids)} ids: "
-            f"{first_few(unlabelled)}. Add them{option}"
+            f"{first_few(unlabelled)}. {advice}."
         )
     known = set(ids)
     left = [id for id in labels if id not in known]
