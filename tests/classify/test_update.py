@@ -244,7 +244,7 @@ def test_what_is_said_of_strangers_stays_where_the_rule_is_off(small, tmp_path):
 
 def test_sets_of_a_cascade_stay_those_of_whole_answers(tmp_path):
     """A new class has no records that were held out: it shares those of the others."""
-    everyone = families(11, CLASSES, each=30, changed=0.75)
+    everyone = families(12, CLASSES, each=30, changed=0.75)
     old = [r for r in everyone if r[1] != "c" and int(r[0][1:]) < 22]
     new = [r for r in everyone if r not in old]
     it = trained_on(tmp_path, old, config_of("sf_lsm", {"cascade": {"loss": 0.1}}))

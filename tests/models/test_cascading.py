@@ -17,7 +17,8 @@ from kreinflow.models.asked import AskedScores
 from kreinflow.models.cascade import Said, followed
 from kreinflow.models.cascade_choice import THRESHOLDS, Plan, Wanted, chosen
 from kreinflow.models.cascading import fit_logit
-from kreinflow.models.facing import Facing
+from kreinflow.models.conformal import outcomes
+from kreinflow.models.facing import SMALLEST, Facing
 from kreinflow.models.inner_folds import InnerFits, inner_partition
 from kreinflow.models.lifting import Lifting
 from kreinflow.models.reject_threshold import RejectRule
@@ -187,13 +188,10 @@ def test_figures_are_those_of_the_combined_answers(families, trained):
     assert alone.classifier.cascade is None
     assert (alone.figures["cascade"], alone.figures["cascade_pairs"]) == ("", 0)
     assert alone.classifier.temperature == trained.classifier.temperature
-    # So is what sets are made by: as many wrong as the figures say.
-    calibration = trained.classifier.calibration
-    wrong = len(calibration.wrong) / len(calibration.conformity)
-    assert wrong == pytest.approx(1 - figures["inner_accuracy"])
-    assert wrong < len(alone.classifier.calibration.wrong) / len(
-        alone.classifier.calibration.conformity
-    )
+    # So is what sets are made by.
+    calibration, first = trained.classifier.calibration, alone.classifier.calibration
+    assert len(calibration.conformity) == figures["inner_records"]
+    assert calibration.header["wrong"] / 180 < first.header["wrong"] / 168
 
 
 def test_each_pair_of_training_records_is_asked_once():
@@ -276,6 +274,20 @@ def test_the_loss_against_asking_all_is_kept(loss):
         saved.append(alignments.mean() / max(1.0, all_alignments.mean()))
     assert np.mean(lost) <= loss
     assert np.mean(saved) < 0.9
+
+
+def test_sets_hold_what_they_promise_where_inner_folds_choose_otherwise():
+    """216 records keep to a loss of .005 with few alignments, the 162 of other inner folds not."""
+    held = []
+    for seed in range(6):
+        families = Families(n=216, seed=30 + seed, spread=1.8, tested=600)
+        classifier = families.trained({"loss": 0.005}).classifier
+        cascade, y = classifier.cascade, families.y[families.n :]
+        said, *_ = followed(families.climbed(classifier), cascade.threshold)
+        probabilities = softmax(np.log(np.maximum(said, SMALLEST)) / cascade.temperature, axis=1)
+        held.append(outcomes(classifier.calibration, probabilities, y)["held_90"].mean())
+    assert np.mean(held) > 0.9
+    assert min(held) > 0.88
 
 
 def test_a_mean_number_of_alignments_is_kept():

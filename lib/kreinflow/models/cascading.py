@@ -73,8 +73,12 @@ class FittedCascade:
     places : ndarray of shape (n_sample,)
         The records, by their places in the training part.
     probabilities : ndarray of shape (n_sample, n_classes)
+        Of the cascade: its levels with the weights that the other inner folds learn, and its
+        threshold. Promises are made with these.
+    compared : ndarray of shape (n_sample, n_classes)
+        Of what the other inner folds choose in its place. Recipes are compared by these.
     alignments : float
-        Mean for a query, beyond the landmarks.
+        Mean for a query, beyond the landmarks, by what the other inner folds choose.
     aligned : int
         Pairs that the fit had aligned.
     """
@@ -82,6 +86,7 @@ class FittedCascade:
     cascade: Cascade
     places: IntArray
     probabilities: FloatArray
+    compared: FloatArray
     alignments: float
     aligned: int
 
@@ -215,10 +220,12 @@ class CascadeFit:
             self._planned[most] = held, held.plans()
         held, plans = self._planned[most]
         plan, threshold = chosen(plans, held.truth, wanted, base)
-        raw, alignments = held.honest(plans, wanted, base)
-        logs = np.log(np.maximum(raw, SMALLEST))
+        logs = np.log(np.maximum(followed(plan.levels, threshold)[0], SMALLEST))
         calibrator = TemperatureCalibrator().fit(logs, held.truth)
         probabilities = calibrator.probabilities(logs)
+        raw, alignments = held.honest(plans, wanted, base)
+        others = np.log(np.maximum(raw, SMALLEST))
+        compared = TemperatureCalibrator().fit(others, held.truth).probabilities(others)
         machines = held.machines(self._every_record, everything) if plan.pairs else None
         cascade = Cascade(
             records=self._every_record,
@@ -241,6 +248,7 @@ class CascadeFit:
             cascade,
             held.places,
             probabilities,
+            compared,
             float(alignments.mean()) if len(alignments) else 0.0,
             self.asked.aligned - before,
         )

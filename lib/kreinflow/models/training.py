@@ -282,6 +282,7 @@ class Training:
         classifier = replace(first.classifier, about=about)
         truth, landmarks = self.part.labels[self.fits.measured], self.landmarks
         probabilities: FloatArray = softmax(first.decisions / classifier.temperature, axis=1)
+        compared = probabilities
         needs_self_score = landmarks.kind == "sequences" and kernel.transform.name != "raw"
         m, known = len(landmarks.rows), ""
         alignments: float = m + int(needs_self_score)
@@ -296,7 +297,7 @@ class Training:
                 fitted_cascade = first.facing().fit(Wanted.of(recipe["cascade"]), self.reject)
             cascade, pairs = fitted_cascade.cascade, fitted_cascade.aligned
             classifier = replace(classifier, cascade=cascade)
-            probabilities = fitted_cascade.probabilities
+            probabilities, compared = fitted_cascade.probabilities, fitted_cascade.compared
             alignments += fitted_cascade.alignments
             inside = np.isin(self.fits.measured, fitted_cascade.places)
             known, truth = "" if inside.all() else packed(inside), truth[inside]
@@ -308,8 +309,8 @@ class Training:
             if self.false_alarms is not None and self.strangers is not None:
                 places = self.fits.measured if cascade is None else fitted_cascade.places
                 classifier = self._related(first, classifier, places, probabilities)
-            right = probabilities.argmax(axis=1) == truth
-            likely = np.clip(probabilities[np.arange(len(truth)), truth], 1e-15, 1.0)
+            right = compared.argmax(axis=1) == truth
+            likely = np.clip(compared[np.arange(len(truth)), truth], 1e-15, 1.0)
             losses = -np.log(likely)
         else:
             measured = self.fits.measured
