@@ -306,12 +306,8 @@ def rows() -> Iterator[tuple[str, Callable[[Place], None]]]:
         "memory: RLIMIT_AS inside of alignment, nothing compiled yet",
         partial(fresh, what="AS", stage="alignment"),
     )
-    stages = ("alignment", "columns", "landmarks", "factor", "model", "report")
-    for what, stage in [
-        *(("AS", stage) for stage in stages),
-        ("DATA", "factor"),
-        ("DATA", "model"),
-    ]:
+    stages = ("alignment", "columns", "landmarks", "model", "report")
+    for what, stage in [*(("AS", stage) for stage in stages), ("DATA", "model")]:
         yield (
             f"memory: RLIMIT_{what} inside of {stage}",
             partial(limited_job, what=what, stage=stage, rooms=(0, 2, 8, 30)),

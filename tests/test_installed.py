@@ -148,6 +148,6 @@ def test_the_shipped_demonstration_is_found_from_any_folder(installed):
 
 def test_the_shipped_profile_is_found_by_its_name(installed, finished):
     pytest.importorskip("snakemake_executor_plugin_slurm")
-    done = installed.run("run", "kreinflow.yaml", "--profile", "slurm", "--dry-run")
+    done = installed.run("run", "kreinflow.yaml", "--profile", "slurm", "-n", "--verbose")
     assert done.returncode == 0, done.stderr
     assert "kreinflow/workflow/profiles/slurm" in done.stderr
