@@ -15,7 +15,7 @@ _REWRITTEN = {
 _END = b"*-."
 _PROTEIN = frozenset(b"ARNDCQEGHILKMFPSTWYV")
 _TELLING = 50
-"""Residues from which on a record of bases alone is no protein: poly-Ala linkers are shorter."""
+"""Residues from which on a record of bases alone is no protein."""
 
 
 class ResidueAlphabet:
