@@ -44,7 +44,8 @@ def installed(wheel, tmp_path_factory):  # noqa: F811
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", environment], check=True)
     pip = [sys.executable, "-m", "pip", "-q", "--python", environment / "bin" / "python"]
     offline = ["--no-index", "--no-deps", "--disable-pip-version-check"]
-    subprocess.run([*pip, "install", *offline, wheel], check=True)
+    compiled = os.environ | {"PIP_NO_COMPILE": "0"}  # nothing can be compiled there later
+    subprocess.run([*pip, "install", *offline, wheel], check=True, env=compiled)
     (packages,) = environment.glob("lib/python*/site-packages")
     (packages / "tests.pth").write_text(sysconfig.get_path("purelib") + "\n")
     folder.mkdir()

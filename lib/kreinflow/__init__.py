@@ -3,8 +3,8 @@
 The packages stand in the order of the data. Each imports from those before it, or from others on
 its own line. ``docs/architecture.md`` shows the way of a landmark column through them:
 
-* ``errors, settings, randomness, numerics, tall, compiled, references, workflow_folder``: what all
-  share.
+* ``errors, settings, randomness, numerics, binomial, tall, compiled, references, workflow_folder``:
+  what all share.
 * ``checksums, artifacts, provenance``: files, and what they came from.
 * ``console``: what a job says, and how it ends.
 * ``failures``: why jobs failed, and which are tried again.

@@ -7,7 +7,6 @@ from scipy.stats import binom
 from kreinflow.models.reject_threshold import (
     NOTHING_ACCEPTED,
     RejectRule,
-    _quantiles,
     allowed_errors,
     coverage_threshold,
     records_needed,
@@ -80,15 +79,6 @@ def test_the_bounds_hold_at_all_numbers_together(n, error, confidence):
         assert level > 1 - confidence or naive_passing(numbers, raised, error) > 1 - confidence
     else:
         assert (1 - error) ** n > 1 - confidence
-
-
-@pytest.mark.parametrize("error", [0.01, 0.2, 0.85])
-@pytest.mark.parametrize("level", [1e-5, 0.003, 0.1, 0.5, 1.0 - 1e-14])
-def test_quantiles_are_those_of_scipy_stats(level, error):
-    numbers = np.arange(1, 700)
-    np.testing.assert_array_equal(
-        _quantiles(level, numbers, error), binom.ppf(level, numbers, error)
-    )
 
 
 def naive_threshold(probabilities, y, error, confidence):

@@ -39,7 +39,7 @@ def ended(run, *arguments):
     ("plan", "factors", "reason"),
     [
         ([f"refuse {PARTITION}"], [1, 1, 1], PARTITION),
-        ([f"TIMEOUT {LATE}", f"OUT_OF_MEMORY {NO_MEMORY}"], [1, 2, 3], "Detected 1 oom_kill event"),
+        ([f"TIMEOUT {LATE}", f"OUT_OF_MEMORY {NO_MEMORY}"], [1, 2], "Detected 1 oom_kill event"),
         (["CANCELLED", "NODE_FAIL"], [1, 1], "failed due to a node failure"),
     ],
 )

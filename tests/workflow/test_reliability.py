@@ -50,7 +50,7 @@ def test_the_report_counts_the_pairs_that_parasail_scored_too(reference):
     [
         (2, "run: SIGKILL to the process group"),
         (1, "run: Ctrl-C"),
-        (18, "job: SIG"),
+        (10, "job: SIG"),
         (5, "writing"),
         (2, "classify: SIGINT"),
     ],

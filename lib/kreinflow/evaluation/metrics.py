@@ -252,13 +252,13 @@ def calibration_error(
     Diaconis and Zabell, Closed form summation for classical distributions: variations on a theme
     of de Moivre, Statistical Science 6, 284-302 (1991): the mean absolute deviation.
     """
-    from scipy.stats import binom  # slow to import
+    from kreinflow.binomial import probability  # slow to import
 
     bins = _bins(probabilities, came_true)
     n, c, a = (bins[name].to_numpy(np.float64) for name in ("count", "confidence", "accuracy"))
     gaps = n * np.abs(a - c)
     k = np.floor(n * c) + 1.0
-    expected = 2.0 * k * (1.0 - c) * binom.pmf(k, n, c)
+    expected = 2.0 * k * (1.0 - c) * probability(k, n, c)
     return float(gaps.sum() / n.sum()), float(expected.sum() / n.sum())
 
 
@@ -385,13 +385,13 @@ def calibration_bins(predictions: pd.DataFrame, kind: Kind) -> pd.DataFrame:
     .. [1] Bröcker, J., Smith, L. A.: Increasing the reliability of reliability diagrams. Weather
        and Forecasting 22, 651-661 (2007): consistency bars.
     """
-    from scipy.stats import binom  # slow to import
+    from kreinflow.binomial import quantile  # slow to import
 
     tables = []
     repeats = predictions.groupby("recipe")["repeat"].nunique()
     for (recipe,), part in kind.each(predictions):
         bins = _bins(*part.forecasts)
         n = np.ceil(bins["count"].to_numpy(np.float64) / float(repeats[recipe]))
-        low, high = binom.interval(0.95, n, bins["confidence"].to_numpy(np.float64))
+        low, high = (quantile(level, n, bins["confidence"]) for level in (0.025, 0.975))
         tables.append(bins.assign(recipe=recipe, perfect_low=low / n, perfect_high=high / n))
     return pd.concat(tables, ignore_index=True)[list(CALIBRATION_COLUMNS)]

@@ -11,6 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import stdtrit
 
+from kreinflow.binomial import probability
+
 LEVEL = 0.95
 """Of the interval."""
 
@@ -127,8 +129,6 @@ def sign_flip_test(sums: NDArray[np.int64]) -> float:
     >>> round(sign_flip_test(np.array([1, 1, 1, 1, 0])), 6)
     0.125
     """
-    from scipy.stats import binom  # slow to import
-
     sizes, counts = np.unique(np.abs(sums[sums != 0]), return_counts=True)
     if not len(sizes):
         return 1.0
@@ -136,7 +136,7 @@ def sign_flip_test(sums: NDArray[np.int64]) -> float:
     chances = np.ones(1)  # of the total of the sums that keep a positive sign, in units
     for size, count in zip((sizes // unit).tolist(), counts.tolist(), strict=True):
         before, chances = chances, np.zeros(len(chances) + size * count)
-        for positive, chance in enumerate(binom.pmf(np.arange(count + 1), count, 0.5)):
+        for positive, chance in enumerate(probability(np.arange(count + 1), count, 0.5)):
             chances[size * positive :][: len(before)] += chance * before
     total = len(chances) - 1
     least = (total - abs(int(sums.sum()) // int(unit))) // 2

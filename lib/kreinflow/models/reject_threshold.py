@@ -4,8 +4,9 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
-from scipy.special import bdtr, bdtrik
+from scipy.special import bdtr
 
+from kreinflow.binomial import quantile
 from kreinflow.numerics import FloatArray, IntArray
 
 NOTHING_ACCEPTED = float(np.nextafter(1.0, 2.0))
@@ -179,20 +180,9 @@ def allowed_errors(n: int, error: float, confidence: float) -> tuple[IntArray, I
 
 def _bounds(numbers: IntArray, error: float, level: float) -> IntArray:
     """Return the largest k with P(B <= k) <= level for each number, -1 if there is none."""
-    k = _quantiles(level, numbers, error)
+    k = quantile(level, numbers, error)
     bounds: IntArray = np.where(bdtr(k, numbers, error) <= level, k, k - 1).astype(np.int64)
     return bounds
-
-
-def _quantiles(level: float, numbers: IntArray, error: float) -> FloatArray:
-    """Return the smallest k with P(B <= k) >= level for each number.
-
-    That is ``scipy.stats.binom.ppf``, which is slow to import.
-    """
-    k = np.clip(np.ceil(bdtrik(level, numbers, error)), 0.0, numbers)  # NaN where it is none
-    k = np.where(np.isnan(k), 0.0, k)
-    below = np.maximum(k - 1.0, 0.0)
-    return np.where(bdtr(below, numbers, error) >= level, below, k)
 
 
 def _passing(numbers: IntArray, bounds: IntArray, error: float) -> float:
@@ -203,7 +193,7 @@ def _passing(numbers: IntArray, bounds: IntArray, error: float) -> float:
     steps = np.diff(numbers, prepend=0)
     added = {}
     for step in np.unique(steps):
-        most = int(_quantiles(1.0 - 1e-14, step, error))
+        most = int(quantile(1.0 - 1e-14, step, error))
         added[step] = np.diff(bdtr(np.arange(most + 1), step, error), prepend=0.0)
     for step, bound in zip(steps, bounds, strict=True):
         outside = np.convolve(outside, added[step])[: len(outside)] if len(outside) else outside
