@@ -74,7 +74,6 @@ with kreinflow.console.logged("x.log"):
         capture_output=True,
         text=True,
         env=os.environ | {"KREINFLOW_JOB": "yes"},
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
         timeout=60,
     )
     assert done.returncode == 128 + number

@@ -63,11 +63,6 @@ def test_a_screen_that_takes_a_part_only(trained, tmp_path, unbuffered):
         assert "could not be written (File too large)" in done.stderr
 
 
-def _hear_interrupts():
-    """A shell starts what is in its background with interrupts ignored."""
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
-
-
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_an_interrupt_leaves_nothing_half_written(trained, tmp_path, number):
     (tmp_path / "folder").mkdir()
@@ -76,7 +71,6 @@ def test_an_interrupt_leaves_nothing_half_written(trained, tmp_path, number):
         stdin=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
-        preexec_fn=_hear_interrupts,
     )
     assert process.stdin is not None
     process.stdin.write(">a\n" + "MKV\n" * 100_000)  # no pipe holds it: it is being read

@@ -187,8 +187,16 @@ def test_other_commands_refuse_arguments_that_they_do_not_know(run, capsys):
     assert "unrecognized arguments: --bogus" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
-def test_a_signal_ends_all_processes_once(snakemake, tmp_path, number):
+@pytest.mark.parametrize(
+    ("before", "number"),
+    [
+        (signal.SIG_DFL, signal.SIGINT),
+        (signal.SIG_DFL, signal.SIGTERM),
+        (signal.SIG_DFL, signal.SIGHUP),
+        (signal.SIG_IGN, signal.SIGTERM),  # in the background of a script
+    ],
+)
+def test_a_signal_ends_all_processes_once(snakemake, tmp_path, before, number):
     program = """
 job = subprocess.Popen([sys.executable, "-c", "import time; open('up', 'w'); time.sleep(60)"])
 try:
@@ -200,7 +208,12 @@ except KeyboardInterrupt:
 """
     snakemake(program)
     command = [sys.executable, "-m", "kreinflow.cli", "run", "mine.yaml"]
-    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
+    with subprocess.Popen(
+        command,
+        stderr=subprocess.PIPE,
+        text=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, before),
+    ) as process:
         while not (tmp_path / "up").exists():
             time.sleep(0.05)
         process.send_signal(number)

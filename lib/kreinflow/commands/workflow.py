@@ -136,6 +136,7 @@ class _Run:
             stdin=subprocess.DEVNULL,
             stderr=subprocess.PIPE,
             process_group=0,  # signals reach all of it once, by us, wherever they come from
+            preexec_fn=_hear_interrupts,
         )
         with self._passing_on(process.pid):
             assert process.stderr is not None
@@ -267,6 +268,11 @@ class _Run:
                     print(f"The model: {model}")
         if (results / page).is_file():
             print(f"The report: {results / page}")
+
+
+def _hear_interrupts() -> None:
+    """Let a process take the interrupts we send: a script's background starts all without."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 def _signal(group: int, number: int) -> None:
