@@ -31,12 +31,13 @@ def dense_ikfd(K, positive, K_new, shares=(1, 1)):
 @pytest.mark.parametrize(
     ("n", "r", "smallest", "condition", "tolerance"),
     # `condition` bounds that of `within` on its range; the tolerance is a part of f's range.
+    # Rounding alone is 2e-16 times the condition, and differs between CPUs.
     [
         (60, 12, 1e-2, 1e10, 1e-7),
         (60, 30, 0.3, 1e6, 1e-10),
         (40, 38, 0.5, 1e10, 1e-6),  # the most columns of a regular scatter
-        (40, 39, 0.5, 1e9, 1e-7),
-        (40, 40, 0.5, 1e9, 1e-7),  # m = N
+        (40, 39, 0.5, 1e9, 1e-6),
+        (40, 40, 0.5, 1e9, 1e-6),  # m = N
         (40, 60, 0.5, 1e8, 1e-8),
     ],
 )
