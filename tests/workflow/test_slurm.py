@@ -53,7 +53,7 @@ def test_the_demonstration_on_two_nodes_gives_the_bytes_of_a_local_run(workflow,
     run.assert_same(local)
     assert {job["JobState"] for job in jobs} == {"COMPLETED"}
     assert {job["NodeList"] for job in jobs} == set(NODES)
-    assert len(jobs) <= 18  # of 66 rules: the groups of the profile
+    assert len(jobs) <= 18  # of 42 of Snakemake: the groups of the profile
     times = (run.folder / "results" / "demo" / "times.tsv").read_text().splitlines()
     host = times[0].split("\t").index("host")
     assert {line.split("\t")[host] for line in times[1:]} == set(NODES)
@@ -84,9 +84,9 @@ def test_a_node_that_dies_costs_its_jobs_and_nothing_else(run, reference, slurm)
 
 
 def test_a_job_that_exceeds_its_memory_is_submitted_with_more(run, reference, slurm):
-    # Snakemake and the script take about 400 MB; a rule's own request grows in the same way.
-    jobs = run_and_tell(run, slurm, "--set-resources", "gather_columns:mem_mb=250 * attempt")
-    asked = [job for job in jobs if "mem=250M" in job["Tres"] or "mem=500M" in job["Tres"]]
+    # Snakemake and the script take more than 150 MB; a rule's own request grows in the same way.
+    jobs = run_and_tell(run, slurm, "--set-resources", "gather_columns:mem_mb=150 * attempt")
+    asked = [job for job in jobs if "mem=150M" in job["Tres"] or "mem=300M" in job["Tres"]]
     assert [job["JobState"] == "COMPLETED" for job in asked] == [False, True]
     (log,) = run.folder.glob(f".snakemake/slurm_logs/rule_gather_columns/*/{asked[0]['JobId']}.log")
     assert "exceeded memory limit" in log.read_text()
