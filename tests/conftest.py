@@ -4,6 +4,6 @@ import signal
 
 
 def pytest_configure() -> None:
-    """Hear interrupts, which tests send: a script starts what is in its background without."""
+    """Undo that a shell script starts its background processes with interrupts ignored."""
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -53,7 +53,7 @@ def test_the_demonstration_on_two_nodes_gives_the_bytes_of_a_local_run(workflow,
     run.assert_same(local)
     assert {job["JobState"] for job in jobs} == {"COMPLETED"}
     assert {job["NodeList"] for job in jobs} == set(NODES)
-    assert len(jobs) <= 18  # of 42 of Snakemake: the groups of the profile
+    assert len(jobs) <= 18  # for 42 jobs of Snakemake: the groups of the profile
     times = (run.folder / "results" / "demo" / "times.tsv").read_text().splitlines()
     host = times[0].split("\t").index("host")
     assert {line.split("\t")[host] for line in times[1:]} == set(NODES)

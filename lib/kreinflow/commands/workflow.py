@@ -271,7 +271,7 @@ class _Run:
 
 
 def _hear_interrupts() -> None:
-    """Let a process take the interrupts we send: a script's background starts all without."""
+    """Undo that a shell script starts its background processes with interrupts ignored."""
     signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
